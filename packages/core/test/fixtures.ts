@@ -39,6 +39,8 @@ export const makeIntegration = (overrides: Partial<Integration> = {}): Integrati
   disabled_reason: null,
   created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") },
   signing_secret: Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+  previous_secret: null,
+  overrides: {},
   version: 1,
   created_at: 0,
   updated_at: 0,

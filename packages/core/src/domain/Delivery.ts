@@ -8,6 +8,7 @@
  *    └ retrying ◄─┘
  * any of pending, delivering, retrying ──► cancelled   integration deleted or gone, or the right to see it lost
  * skipped   stored because the integration was disabled when the event came; a resend makes it pending
+ * any settled one of an integration that doorhook disabled ──► pending   as a probe: acknowledged, it enables the integration
  * ```
  */
 import { Schema } from "effect"

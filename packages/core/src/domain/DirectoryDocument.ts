@@ -4,10 +4,11 @@
  * Reading it answers a document in which every reference leads somewhere, or all that is wrong with it. Problems name
  * places and expectations, never values: the file is full of secrets.
  */
-import { DateTime, Effect, JsonPointer, Option, Result, Schema, SchemaIssue } from "effect"
+import { DateTime, Effect, Option, Result, Schema } from "effect"
 import * as RedirectUri from "../rules/RedirectUri.ts"
 import { Client } from "./Client.ts"
 import { BuildingId, TenantId, UserId } from "./Ids.ts"
+import { schemaProblems } from "./SchemaProblems.ts"
 
 /** One thing that is wrong with a directory file. */
 export const DirectoryProblem = Schema.Struct({
@@ -132,22 +133,6 @@ const problemsOf = (document: DirectoryDocument): ReadonlyArray<DirectoryProblem
   ...dangling(document)
 ]
 
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
-
-const kinds: Readonly<Record<string, string>> = {
-  string: "a text",
-  number: "a number",
-  object: "an object",
-  array: "a list"
-}
-
-/** A schema's message in the words of this file. */
-const reword = (message: string): string =>
-  message.replace(/^Expected (.*)$/, (_, expected: string) => `must be ${kinds[expected] ?? expected}`)
-
-const pointerOf = (path: ReadonlyArray<unknown> | undefined): string =>
-  (path ?? []).map((key) => `/${JsonPointer.escapeToken(String(key))}`).join("")
-
 const invalid = (problems: ReadonlyArray<DirectoryProblem>): Result.Result<never, InvalidDirectory> =>
   Result.fail(new InvalidDirectory({ problems }))
 
@@ -157,8 +142,7 @@ const decode = Schema.decodeUnknownResult(DirectoryDocument, { errors: "all" })
 export const fromValue = (value: unknown): Result.Result<DirectoryDocument, InvalidDirectory> => {
   const decoded = decode(value)
   if (Result.isFailure(decoded)) {
-    const { issues } = format(decoded.failure.issue)
-    return invalid(issues.map(({ path, message }) => ({ pointer: pointerOf(path), detail: reword(message) })))
+    return invalid(schemaProblems(decoded.failure))
   }
   const problems = problemsOf(decoded.success)
   return problems.length === 0 ? Result.succeed(decoded.success) : invalid(problems)

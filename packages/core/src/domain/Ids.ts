@@ -27,6 +27,10 @@ export type IntegrationId = typeof IntegrationId.Type
 export const DeliveryId = PositiveInt.pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
+/** A notice; assigned by the store, growing with time. */
+export const NoticeId = PositiveInt.pipe(Schema.brand("NoticeId"))
+export type NoticeId = typeof NoticeId.Type
+
 /** An event, and the `webhook-id` of every request that carries it. Unique across databases. */
 export const EventId = Schema.String.check(
   Schema.isPattern(/^evt_[0-9A-Za-z]{16,64}$/, { message: "must be an event id (evt_...)" })

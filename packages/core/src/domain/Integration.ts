@@ -1,9 +1,9 @@
 /**
  * An integration: where a building's or a tenant's events are sent, and which (document sections 1 and 2.2).
  */
-import { Schema } from "effect"
+import { Record, Schema } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
-import { Action, ResourceType } from "./ResourceType.ts"
+import { Action, ResourceType, resourceTypes } from "./ResourceType.ts"
 
 /** What an integration belongs to and therefore may see. */
 export const Scope = Schema.Union([
@@ -34,6 +34,26 @@ export type DisabledReason = typeof DisabledReason.Type
 export const SigningSecret = Schema.RedactedFromValue(Schema.String)
 export type SigningSecret = typeof SigningSecret.Type
 
+/**
+ * Where deliveries to one integration differ from the service's settings. The operator sets these, never a third party:
+ * an allow-list opens the host's own network. What is absent is as everywhere.
+ */
+export const DeliveryOverrides = Schema.Struct({
+  /** Which statuses acknowledge: 200 alone, or any of 2xx. */
+  acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
+  /** Delays between attempts, in milliseconds, by resource type; an empty list is no retry. */
+  retry: Schema.optionalKey(
+    Schema.Struct(Record.map(resourceTypes, () => Schema.optionalKey(Schema.Array(Schema.Natural))))
+  ),
+  /** Special-purpose networks (CIDR) that it may use beside those that all may. */
+  allow_targets: Schema.optionalKey(Schema.Array(Schema.String))
+})
+export type DeliveryOverrides = typeof DeliveryOverrides.Type
+
+/** A secret that was rotated out: it signs beside the new one until a time, in milliseconds since the epoch. */
+export const PreviousSecret = Schema.Struct({ secret: SigningSecret, until: Schema.Int })
+export type PreviousSecret = typeof PreviousSecret.Type
+
 /** The members of an integration that its users set. */
 export const IntegrationAttributes = Schema.Struct({
   integrator: Schema.Literal("webhook"),
@@ -51,6 +71,8 @@ export const Integration = Schema.Struct({
   /** Whose right its deliveries depend on: asked again before each attempt. */
   created_by: Schema.Struct({ user_id: UserId, client_id: ClientId }),
   signing_secret: SigningSecret,
+  previous_secret: Schema.NullOr(PreviousSecret),
+  overrides: DeliveryOverrides,
   /** Grows by one with each change; what an entity tag is made from. */
   version: Schema.Int,
   created_at: Schema.Int,

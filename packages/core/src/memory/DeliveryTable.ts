@@ -6,6 +6,7 @@ import { lanes, noDeliveries } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import type { EventId, IntegrationId } from "../domain/Ids.ts"
 import { DeliveryId } from "../domain/Ids.ts"
+import type { NewDelivery } from "../ports/DeliveryStore.ts"
 import type { Standing } from "../rules/Standing.ts"
 import { cancelled } from "../rules/Standing.ts"
 import { DueHeap } from "./DueHeap.ts"
@@ -32,6 +33,8 @@ export const toDelivery = (stored: StoredDelivery): Delivery => ({
 })
 
 interface StoredEvent {
+  /** Grows in the order of storing. */
+  readonly seq: number
   readonly event: Event
   readonly deliveries: ReadonlyArray<StoredDelivery>
 }
@@ -39,8 +42,9 @@ interface StoredEvent {
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
 export class DeliveryTable {
-  /** All deliveries; the one with id n is at n - 1. */
-  readonly all: Array<StoredDelivery> = []
+  /** All deliveries; the one with id n is at n - 1, and nothing once it is purged. */
+  private readonly all: Array<StoredDelivery | undefined> = []
+  private lastSeq = 0
   readonly events = new Map<EventId, StoredEvent>()
   readonly byIntegration = new Map<IntegrationId, Array<StoredDelivery>>()
   readonly counts: Record<DeliveryState, number> = { ...noDeliveries }
@@ -51,7 +55,44 @@ export class DeliveryTable {
     return this.all[id - 1]
   }
 
-  add(event: Event, integration_id: IntegrationId, standing: Standing): StoredDelivery {
+  /** The deliveries after one, by id. */
+  *since(after: DeliveryId | 0): Iterable<StoredDelivery> {
+    for (let at: number = after; at < this.all.length; at++) {
+      const delivery = this.all[at]
+      if (delivery !== undefined) yield delivery
+    }
+  }
+
+  /** Stores an event with the deliveries that are wanted of it, each where it is said to stand. */
+  addEvent(
+    event: Event,
+    wanted: ReadonlyArray<NewDelivery>,
+    standingOf: (delivery: NewDelivery) => Standing
+  ): ReadonlyArray<StoredDelivery> {
+    const deliveries = wanted.map((delivery) => this.add(event, delivery.integration_id, standingOf(delivery)))
+    this.events.set(event.id, { seq: ++this.lastSeq, event, deliveries })
+    return deliveries
+  }
+
+  /** Deletes an event whose deliveries are all settled, and these. `forget` follows, once for many events. */
+  removeEvent(id: EventId): void {
+    for (const delivery of this.events.get(id)?.deliveries ?? []) {
+      this.all[delivery.id - 1] = undefined
+      this.counts[delivery.standing.state]--
+    }
+    this.events.delete(id)
+  }
+
+  /** Drops deleted deliveries from the lists of some integrations. */
+  forget(integrations: Iterable<IntegrationId>): void {
+    for (const id of integrations) {
+      const left = (this.byIntegration.get(id) ?? []).filter((delivery) => this.get(delivery.id) !== undefined)
+      if (left.length === 0) this.byIntegration.delete(id)
+      else this.byIntegration.set(id, left)
+    }
+  }
+
+  private add(event: Event, integration_id: IntegrationId, standing: Standing): StoredDelivery {
     const id = DeliveryId.make(this.all.length + 1)
     const delivery: StoredDelivery = { id, event, integration_id, history: [], standing, heap_index: 0 }
     this.all.push(delivery)

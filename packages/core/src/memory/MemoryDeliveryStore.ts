@@ -3,51 +3,42 @@
  */
 import { Effect, Layer } from "effect"
 import type { DeliveryState } from "../domain/Delivery.ts"
-import { lanes } from "../domain/Delivery.ts"
-import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { ClaimRequest, DeliveryFilter, NewEventRecord, ResendResult, Settlement } from "../ports/DeliveryStore.ts"
+import type { NewEventRecord, ProbeResult, ResendResult } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
-import { begun, claimed, isDue, recoverableStates, released, resent, settled } from "../rules/Standing.ts"
-import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
+import { begun, recoverableStates, released, resent } from "../rules/Standing.ts"
+import { takeDue } from "./Claiming.ts"
+import type { DeliveryTable } from "./DeliveryTable.ts"
 import { toDelivery } from "./DeliveryTable.ts"
-import { disableIntegration, MemoryState } from "./MemoryState.ts"
+import { select, sliceAfter } from "./Listing.ts"
+import { MemoryState, takenKey } from "./MemoryState.ts"
+import { purgeOld } from "./Purging.ts"
+import { settleAll } from "./Settling.ts"
 
 const recoverable: ReadonlySet<DeliveryState> = new Set(recoverableStates)
 
 const make = Effect.gen(function* () {
   const state = yield* MemoryState
   const { deliveries, integrations } = state
-
-  /** The settlements whose tokens are current, with their deliveries. */
-  const current = (settlements: ReadonlyArray<Settlement>) => {
-    const found = new Map<StoredDelivery, Settlement>()
-    for (const settlement of settlements) {
-      const delivery = deliveries.get(settlement.delivery_id)
-      if (delivery?.standing.lease_token !== settlement.token || found.has(delivery)) continue
-      found.set(delivery, settlement)
-    }
-    return [...found]
-  }
+  /** Until when each worker lives. */
+  const workers = new Map<string, number>()
 
   return DeliveryStore.of({
-    enqueue: (records) =>
-      Effect.suspend(() => {
+    enqueue: (records, keys = []) =>
+      Effect.gen(function* () {
+        const taken = takenKey(state, keys)
+        if (taken !== undefined) return yield* new KeyTaken({ key: taken })
         const repeated = repeatedEvent(deliveries, records)
         if (repeated !== undefined) {
           const cause = new Error(`There is an event ${repeated} already.`)
-          return Effect.fail(new StoreError({ operation: "DeliveryStore.enqueue", cause }))
+          return yield* new StoreError({ operation: "DeliveryStore.enqueue", cause })
         }
-        return Effect.succeed(
-          records.map(({ event, deliveries: wanted }) => {
-            const stored = wanted.map((delivery) => {
-              const { integration_id } = delivery
-              const status = integrations.get(integration_id)?.status
-              return deliveries.add(event, integration_id, begun(delivery, event, status))
-            })
-            deliveries.events.set(event.id, { event, deliveries: stored })
-            return stored.map(({ id, standing }) => ({ id, state: standing.state }))
-          })
+        for (const key of keys) state.keys.set(key.key, key)
+        return records.map(({ event, deliveries: wanted }) =>
+          deliveries
+            .addEvent(event, wanted, (delivery) => begun(delivery, event, integrations.get(delivery.integration_id)))
+            .map(({ id, standing }) => ({ id, state: standing.state }))
         )
       }),
 
@@ -62,22 +53,7 @@ const make = Effect.gen(function* () {
         })
       ),
 
-    settle: (settlements, now) =>
-      Effect.sync(() => {
-        const applied = current(settlements)
-        const disabling = applied.filter(
-          ([{ standing }, { disable }]) => disable !== null && standing.state === "delivering"
-        )
-        for (const [delivery, settlement] of applied) {
-          if (settlement.attempt !== null) delivery.history.push(settlement.attempt)
-          deliveries.move(delivery, settled(delivery.standing, settlement, now))
-        }
-        // Afterwards, so that what was acknowledged in the same batch stays so.
-        for (const [{ integration_id }, { disable }] of disabling) {
-          if (disable !== null) disableIntegration(state, integration_id, disable, now)
-        }
-        return new Set(applied.map(([{ id }]) => id))
-      }),
+    settle: (settlements, now, disableAfter) => Effect.sync(() => settleAll(state, settlements, now, disableAfter)),
 
     release: (leases, dueAt) =>
       Effect.sync(() => {
@@ -123,6 +99,45 @@ const make = Effect.gen(function* () {
         return lost.length
       }),
 
+    probe: (id, now) =>
+      Effect.sync((): ProbeResult => {
+        const integration = integrations.get(id)
+        if (integration === undefined) return "not_found"
+        if (integration.status === "enabled" || integration.disabled_reason === "manual") return "not_disabled"
+        const newest = (deliveries.byIntegration.get(id) ?? []).findLast(({ standing }) =>
+          recoverable.has(standing.state)
+        )
+        if (newest === undefined) return "nothing_to_send"
+        deliveries.move(newest, resent(newest.standing, now))
+        return "probing"
+      }),
+
+    feed: ({ after, integration_id, limit }) =>
+      Effect.sync(() =>
+        sliceAfter(deliveries.byIntegration.get(integration_id) ?? [], after)
+          .slice(0, limit)
+          .map((stored) => ({ delivery: toDelivery(stored), event: stored.event }))
+      ),
+
+    notices: ({ after = 0, integration_id, limit }) =>
+      Effect.sync(() =>
+        state.notices
+          .filter(
+            (notice) => notice.id > after && (integration_id === undefined || notice.integration_id === integration_id)
+          )
+          .slice(0, limit)
+      ),
+
+    purge: (request) => Effect.sync(() => purgeOld(state, request)),
+
+    beat: (worker, now, until) =>
+      Effect.sync(() => {
+        workers.set(worker, until)
+        for (const [other, end] of workers) if (end <= now) workers.delete(other)
+        return workers.size
+      }),
+    leave: (worker) => Effect.sync(() => void workers.delete(worker)),
+
     summary: (now) =>
       Effect.sync(() => {
         const due = deliveries.nextDue()
@@ -146,65 +161,4 @@ const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEven
     seen.add(event.id)
   }
   return undefined
-}
-
-/**
- * Claims lane by lane, and within a lane in rounds, one delivery of each integration in a round, the earliest due first.
- * Only the heads of queues are looked at.
- */
-const takeDue = (deliveries: DeliveryTable, request: ClaimRequest): ReadonlyArray<StoredDelivery> => {
-  const { lease, limit, limitPerIntegration, limits, now } = request
-  const taken = new Set<StoredDelivery>()
-  const places = new Map(limits)
-  const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
-  for (const lane of lanes) {
-    while (taken.size < limit) {
-      const round = deliveries
-        .heads(lane)
-        .filter((head) => isDue(head.standing, now) && !taken.has(head) && placesOf(head.integration_id) > 0)
-        .toSorted(byDue)
-        .slice(0, limit - taken.size)
-      if (round.length === 0) break
-      for (const delivery of round) {
-        places.set(delivery.integration_id, placesOf(delivery.integration_id) - 1)
-        deliveries.move(delivery, claimed(delivery.standing, lease))
-        taken.add(delivery)
-      }
-    }
-  }
-  return [...taken]
-}
-
-const byDue = (a: StoredDelivery, b: StoredDelivery): number =>
-  (a.standing.due_at ?? 0) - (b.standing.due_at ?? 0) || a.integration_id - b.integration_id
-
-/** The deliveries that a filter selects, by the narrowest index. */
-const select = (deliveries: DeliveryTable, filter: DeliveryFilter): ReadonlyArray<StoredDelivery> => {
-  const source =
-    filter.event_id !== undefined
-      ? (deliveries.events.get(filter.event_id)?.deliveries ?? [])
-      : filter.integration_id !== undefined
-        ? (deliveries.byIntegration.get(filter.integration_id) ?? [])
-        : deliveries.all
-  const found: Array<StoredDelivery> = []
-  for (let at = filter.after === undefined ? 0 : firstAfter(source, filter.after); at < source.length; at++) {
-    if (found.length === filter.limit) break
-    const delivery = source[at]
-    if (delivery === undefined) break
-    if (filter.state !== undefined && delivery.standing.state !== filter.state) continue
-    if (filter.integration_id !== undefined && delivery.integration_id !== filter.integration_id) continue
-    found.push(delivery)
-  }
-  return found
-}
-
-/** The place of the first delivery after one, in a list by id. */
-const firstAfter = (list: ReadonlyArray<StoredDelivery>, id: DeliveryId): number => {
-  let [low, high] = [0, list.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((list[middle]?.id ?? 0) <= id) low = middle + 1
-    else high = middle
-  }
-  return low
 }

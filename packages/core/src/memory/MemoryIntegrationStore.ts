@@ -4,8 +4,10 @@
 import { Effect, Layer } from "effect"
 import { IntegrationId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
+import { KeyTaken } from "../ports/IdempotencyStore.ts"
+import type { SurveyedIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
-import { MemoryState, replaceIntegration } from "./MemoryState.ts"
+import { MemoryState, replaceIntegration, takenKey } from "./MemoryState.ts"
 
 const make = Effect.gen(function* () {
   const state = yield* MemoryState
@@ -19,13 +21,21 @@ const make = Effect.gen(function* () {
   const ofScope = (scope: Scope): ReadonlyArray<Integration> =>
     [...idsOf(scope)].flatMap((id) => integrations.get(id) ?? [])
 
+  const surveyed = (integration: Integration): SurveyedIntegration => ({
+    integration,
+    failing: state.failing.get(integration.id) ?? null
+  })
+
   return IntegrationStore.of({
-    create: (fields) =>
-      Effect.sync(() => {
+    create: (fields, key) =>
+      Effect.suspend(() => {
+        const taken = key === undefined ? undefined : takenKey(state, [key])
+        if (taken !== undefined) return Effect.fail(new KeyTaken({ key: taken }))
         const integration = { id: IntegrationId.make(++lastId), ...fields }
         integrations.set(integration.id, integration)
         byScope.set(keyOf(fields.scope), idsOf(fields.scope).add(integration.id))
-        return integration
+        if (key !== undefined) state.keys.set(key.key, { ...key, answer: String(integration.id) })
+        return Effect.succeed(integration)
       }),
 
     find: (id) => Effect.sync(() => integrations.get(id) ?? null),
@@ -40,6 +50,7 @@ const make = Effect.gen(function* () {
       Effect.sync(() => {
         if (integrations.get(integration.id)?.version !== expectedVersion) return false
         replaceIntegration(state, integration)
+        state.failing.delete(integration.id)
         return true
       }),
 
@@ -48,6 +59,7 @@ const make = Effect.gen(function* () {
         const integration = integrations.get(id)
         if (integration === undefined) return false
         integrations.delete(id)
+        state.failing.delete(id)
         const siblings = idsOf(integration.scope)
         siblings.delete(id)
         if (siblings.size === 0) byScope.delete(keyOf(integration.scope))
@@ -62,6 +74,21 @@ const make = Effect.gen(function* () {
           ...new Set(tenants).values().map((id) => ({ type: "tenant" as const, id }))
         ]
         return scopes.flatMap(ofScope).toSorted((a, b) => a.id - b.id)
+      }),
+
+    survey: ({ after, limit, status }) =>
+      Effect.sync(() =>
+        [...integrations.values()]
+          .filter((integration) => integration.id > after && (status === undefined || integration.status === status))
+          .toSorted((a, b) => a.id - b.id)
+          .slice(0, limit)
+          .map(surveyed)
+      ),
+
+    surveyOne: (id) =>
+      Effect.sync(() => {
+        const integration = integrations.get(id)
+        return integration === undefined ? null : surveyed(integration)
       })
   })
 })

@@ -5,17 +5,33 @@
  */
 import { Context, Layer } from "effect"
 import type { IntegrationId } from "../domain/Ids.ts"
-import type { DisabledReason, Integration } from "../domain/Integration.ts"
+import type { Integration } from "../domain/Integration.ts"
+import type { Notice } from "../domain/Notice.ts"
+import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
+import type { Failing } from "../rules/Failing.ts"
 import { reasonOfDisabled } from "../rules/Standing.ts"
 import { DeliveryTable } from "./DeliveryTable.ts"
 
 export class MemoryState extends Context.Service<
   MemoryState,
-  { readonly integrations: Map<IntegrationId, Integration>; readonly deliveries: DeliveryTable }
+  {
+    readonly integrations: Map<IntegrationId, Integration>
+    /** Of those that fail, how. */
+    readonly failing: Map<IntegrationId, Failing>
+    readonly deliveries: DeliveryTable
+    /** The oldest first. */
+    readonly notices: Array<Notice>
+    lastNotice: number
+    readonly keys: Map<string, RememberedRequest>
+  }
 >()("@doorhook/core/memory/MemoryState") {
   static readonly layer: Layer.Layer<MemoryState> = Layer.sync(MemoryState, () => ({
     integrations: new Map(),
-    deliveries: new DeliveryTable()
+    failing: new Map(),
+    deliveries: new DeliveryTable(),
+    notices: [],
+    lastNotice: 0,
+    keys: new Map()
   }))
 }
 
@@ -26,15 +42,21 @@ export const replaceIntegration = ({ deliveries, integrations }: MemoryState["Se
   deliveries.cancelActive(next.id, reasonOfDisabled(next))
 }
 
-/** Disables an integration that is enabled. */
-export const disableIntegration = (
+/** Enables or disables an integration. */
+export const switchIntegration = (
   state: MemoryState["Service"],
   id: IntegrationId,
-  disabled_reason: DisabledReason,
+  to: Pick<Integration, "status" | "disabled_reason">,
   now: number
 ): void => {
   const integration = state.integrations.get(id)
-  if (integration?.status !== "enabled") return
-  const version = integration.version + 1
-  replaceIntegration(state, { ...integration, status: "disabled", disabled_reason, version, updated_at: now })
+  if (integration === undefined) return
+  replaceIntegration(state, { ...integration, ...to, version: integration.version + 1, updated_at: now })
 }
+
+/** The first of some keys that is remembered already. Those that expired are free. */
+export const takenKey = (
+  { keys }: MemoryState["Service"],
+  wanted: ReadonlyArray<Omit<RememberedRequest, "answer">>
+): string | undefined =>
+  wanted.find(({ created_at, key }) => (keys.get(key)?.expires_at ?? Number.NEGATIVE_INFINITY) > created_at)?.key

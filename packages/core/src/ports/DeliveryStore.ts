@@ -16,14 +16,17 @@ import type {
   LeasedDelivery
 } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
-import type { DeliveryId, EventId, IntegrationId } from "../domain/Ids.ts"
-import type { DisabledReason } from "../domain/Integration.ts"
+import type { DeliveryId, EventId, IntegrationId, NoticeId } from "../domain/Ids.ts"
+import type { Notice } from "../domain/Notice.ts"
+import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** A delivery to be stored with its event. */
 export interface NewDelivery {
   readonly integration_id: IntegrationId
   readonly lane: Lane
+  /** The integration's version when the event was matched: one that has changed since is not sent what is in memory. */
+  readonly matched_version: number
   /** `delivering` is leased from the start and handed over in memory; `skipped` is kept for a later resend. */
   readonly initial:
     | { readonly state: "pending" }
@@ -58,6 +61,7 @@ export interface ClaimRequest {
 /** How an attempt, or the decision to make none, ends. */
 export interface Settlement {
   readonly delivery_id: DeliveryId
+  readonly integration_id: IntegrationId
   /** The token it was leased under. */
   readonly token: string
   /** The attempt that was made; null when the delivery ended without one. */
@@ -68,8 +72,42 @@ export interface Settlement {
   readonly next_attempt_at: number | null
   /** The lane the delivery waits in next. */
   readonly lane: Lane
-  /** Disable the delivery's integration, for this reason, and cancel what else waits for it. */
-  readonly disable: Extract<DisabledReason, "gone" | "failing"> | null
+  /** The receiver is gone for good: disable the delivery's integration, and cancel what else waits for it. */
+  readonly gone: boolean
+}
+
+/** What settlements led to. */
+export interface Settled {
+  /** The deliveries whose settlements were not stale. */
+  readonly applied: ReadonlySet<DeliveryId>
+  /** Integrations that are disabled or enabled by it: what is held of them is void. */
+  readonly changed: ReadonlyArray<IntegrationId>
+  /** What those who run the service should be told, as it was stored. */
+  readonly notices: ReadonlyArray<Notice>
+}
+
+/** What an integration should have received, as its catching-up feed shows it. */
+export interface FeedItem {
+  readonly delivery: Delivery
+  readonly event: Event
+}
+
+/** Which old events to purge. */
+export interface PurgeRequest {
+  /** Only events that were published before, in milliseconds since the epoch. */
+  readonly before: number
+  /** Begins after this place, as the last answer's `next` says; 0 at first. */
+  readonly after: number
+  /** The most events to look at in one transaction. */
+  readonly limit: number
+}
+
+/** What was purged. */
+export interface Purged {
+  readonly events: number
+  readonly deliveries: number
+  /** Where to go on; null when all that is old enough was looked at. */
+  readonly next: number | null
 }
 
 /** Which deliveries to list. Absent members do not filter. */
@@ -91,6 +129,17 @@ export interface DeliverySummary {
   readonly oldest_due_at: number | null
 }
 
+/** Which notices to list, the oldest first. */
+export interface NoticeFilter {
+  readonly integration_id?: IntegrationId
+  /** Only notices after this one. */
+  readonly after?: NoticeId
+  readonly limit: number
+}
+
+/** What became of a request to probe a disabled integration. */
+export type ProbeResult = "probing" | "not_found" | "not_disabled" | "nothing_to_send"
+
 /** What became of a request to send a delivery again. */
 export type ResendResult = "resent" | "not_found" | "integration_disabled" | "integration_deleted"
 
@@ -98,12 +147,15 @@ export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
     /**
-     * Stores events with their deliveries. Answers how the deliveries of each event are stored, in the order given: what
-     * was matched before its integration was deleted as cancelled, and before it was disabled as skipped.
+     * Stores events with their deliveries, and the idempotency keys of the requests that published them. Answers how the
+     * deliveries of each event are stored, in the order given: what was matched before its integration was deleted as
+     * cancelled, before it was disabled as skipped, and before it was changed in another way as pending. Fails, with
+     * nothing stored, when one of the keys is taken.
      */
     readonly enqueue: (
-      records: ReadonlyArray<NewEventRecord>
-    ) => Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError>
+      records: ReadonlyArray<NewEventRecord>,
+      keys?: ReadonlyArray<RememberedRequest>
+    ) => Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken>
 
     /**
      * Leases due deliveries: those that wait and are due, and those whose lease has run out. Within an integration the
@@ -113,12 +165,15 @@ export class DeliveryStore extends Context.Service<
 
     /**
      * Records attempts and what follows from them. A settlement whose token is not the delivery's current one changes
-     * nothing; one of a delivery cancelled meanwhile records the attempt only. Answers the ids that were not stale.
+     * nothing; one of a delivery cancelled meanwhile records the attempt only. What the others show of their integrations
+     * is judged by `rules/Failing`: one that failed for `disableAfter` milliseconds is disabled. A disabled one whose probe
+     * is acknowledged is enabled.
      */
     readonly settle: (
       settlements: ReadonlyArray<Settlement>,
-      now: number
-    ) => Effect.Effect<ReadonlySet<DeliveryId>, StoreError>
+      now: number,
+      disableAfter: number
+    ) => Effect.Effect<Settled, StoreError>
 
     /** Gives leased deliveries back unattempted, for whoever claims next, due at `dueAt`. Stale tokens change nothing. */
     readonly release: (
@@ -145,6 +200,36 @@ export class DeliveryStore extends Context.Service<
      * when the integration is disabled or gone.
      */
     readonly recover: (integration: IntegrationId, since: number, now: number) => Effect.Effect<number, StoreError>
+
+    /**
+     * Makes the newest unacknowledged, settled delivery of an integration that doorhook disabled due now. When it is
+     * acknowledged the integration is enabled; else it ends as it was, cancelled.
+     */
+    readonly probe: (integration: IntegrationId, now: number) => Effect.Effect<ProbeResult, StoreError>
+
+    /**
+     * What was stored for an integration after a delivery (0: from the beginning), in the order of ids, skipped and
+     * cancelled deliveries too. Complete: none is left out that another transaction, still open, will show with a smaller
+     * id than the last one answered.
+     */
+    readonly feed: (of: {
+      readonly integration_id: IntegrationId
+      readonly after: DeliveryId | 0
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<FeedItem>, StoreError>
+
+    readonly notices: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
+
+    /**
+     * Deletes old events whose deliveries are all settled, with these and their attempts, and notices of the same age.
+     * What is not settled stays, whatever its age.
+     */
+    readonly purge: (request: PurgeRequest) => Effect.Effect<Purged, StoreError>
+
+    /** Notes that a worker lives, until a time; answers how many do, this one included. */
+    readonly beat: (worker: string, now: number, until: number) => Effect.Effect<number, StoreError>
+    /** Notes that a worker has ended. */
+    readonly leave: (worker: string) => Effect.Effect<void, StoreError>
 
     readonly summary: (now: number) => Effect.Effect<DeliverySummary, StoreError>
   }

@@ -5,6 +5,8 @@ import type { Effect } from "effect"
 import { Context } from "effect"
 import type { BuildingId, IntegrationId, TenantId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
+import type { Failing } from "../rules/Failing.ts"
+import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** An integration before the store has given it an id. */
@@ -16,10 +18,20 @@ export interface IntegrationPage {
   readonly total: number
 }
 
+/** An integration and how it fails; null when it does not. */
+export interface SurveyedIntegration {
+  readonly integration: Integration
+  readonly failing: Failing | null
+}
+
 export class IntegrationStore extends Context.Service<
   IntegrationStore,
   {
-    readonly create: (integration: NewIntegration) => Effect.Effect<Integration, StoreError>
+    /** Stores an integration, and the idempotency key of the request for it (its `answer` is the id); unless that is taken. */
+    readonly create: (
+      integration: NewIntegration,
+      key?: Omit<RememberedRequest, "answer">
+    ) => Effect.Effect<Integration, StoreError | KeyTaken>
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
     /** The integrations of one scope, in the order of their creation. */
     readonly list: (
@@ -28,7 +40,8 @@ export class IntegrationStore extends Context.Service<
     ) => Effect.Effect<IntegrationPage, StoreError>
     /**
      * Replaces an integration whose stored version is still `expectedVersion`; false when it is not, or is gone. One that
-     * is disabled now gets nothing more: its unsettled deliveries are cancelled in the same transaction.
+     * is disabled now gets nothing more: its unsettled deliveries are cancelled in the same transaction. However it was
+     * failing, its time begins anew.
      */
     readonly update: (integration: Integration, expectedVersion: number) => Effect.Effect<boolean, StoreError>
     /** Deletes an integration and cancels its unsettled deliveries in one transaction; false when there is none. */
@@ -38,5 +51,13 @@ export class IntegrationStore extends Context.Service<
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
     }) => Effect.Effect<ReadonlyArray<Integration>, StoreError>
+    /** All integrations of a status, or of any, in the order of their ids, with how they fail. */
+    readonly survey: (filter: {
+      readonly status?: Integration["status"]
+      readonly after: IntegrationId | 0
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration>, StoreError>
+    /** One integration, with how it fails. */
+    readonly surveyOne: (id: IntegrationId) => Effect.Effect<SurveyedIntegration | null, StoreError>
   }
 >()("@doorhook/core/ports/IntegrationStore") {}

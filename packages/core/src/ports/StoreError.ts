@@ -1,5 +1,6 @@
 /**
- * The one way in which storage fails: it could not be reached or refused to work. Nothing was changed.
+ * The one way in which storage fails: it could not be reached or refused to work. Nothing was changed, unless the database
+ * carried it out and the answer was lost on the way.
  */
 import { Schema } from "effect"
 
@@ -9,6 +10,6 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   cause: Schema.Defect()
 }) {
   override get message(): string {
-    return `The database did not carry out ${this.operation}. Nothing was changed; check that it is reachable and has space, then try again.`
+    return `The database did not confirm ${this.operation}. Check that it is reachable and has space, then try again.`
   }
 }

@@ -2,6 +2,7 @@
  * Tells dispatchers that there is something to claim, so that they need not wait for their next poll.
  */
 import { Context, Effect, Layer, Queue } from "effect"
+import type { IntegrationId } from "../domain/Ids.ts"
 
 export class Wake extends Context.Service<
   Wake,
@@ -10,6 +11,11 @@ export class Wake extends Context.Service<
     readonly signal: Effect.Effect<void>
     /** Returns at the next signal. */
     readonly wait: Effect.Effect<void>
+    /**
+     * Returns when other processes have changed integrations: which, or null when it can't be told, so that all may have
+     * changed. The store signals such changes by itself.
+     */
+    readonly changes: Effect.Effect<ReadonlyArray<IntegrationId> | null>
   }
 >()("@doorhook/core/ports/Wake") {
   /** For one dispatcher in this process. */
@@ -17,7 +23,11 @@ export class Wake extends Context.Service<
     Wake,
     Effect.gen(function* () {
       const signals = yield* Queue.sliding<void>(1)
-      return Wake.of({ signal: Effect.asVoid(Queue.offer(signals, undefined)), wait: Queue.take(signals) })
+      return Wake.of({
+        signal: Effect.asVoid(Queue.offer(signals, undefined)),
+        wait: Queue.take(signals),
+        changes: Effect.never
+      })
     })
   )
 }

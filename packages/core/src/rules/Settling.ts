@@ -13,21 +13,22 @@ const goneStatus = 410
 /** Statuses whose `Retry-After` is heeded. */
 const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
-type Ending = Pick<Settlement, "state" | "reason" | "next_attempt_at" | "disable">
+type Ending = Pick<Settlement, "state" | "reason" | "next_attempt_at" | "gone">
 
 const settlement = (delivery: LeasedDelivery, attempt: Attempt | null, ending: Ending): Settlement => ({
   delivery_id: delivery.id,
+  integration_id: delivery.integration.id,
   token: delivery.lease.token,
   attempt,
   lane: laneOf(delivery.event.resource_type, attempt === null ? delivery.attempts : attempt.number),
   ...ending
 })
 
-const ended = (state: Ending["state"], reason: Ending["reason"], disable: Ending["disable"] = null): Ending => ({
+const ended = (state: Ending["state"], reason: Ending["reason"], gone = false): Ending => ({
   state,
   reason,
   next_attempt_at: null,
-  disable
+  gone
 })
 
 /** What follows an attempt that was made. */
@@ -38,8 +39,7 @@ export const settleAttempt = (
   context: { readonly now: number; readonly random: number; readonly retryAfter: number | null }
 ): Settlement => {
   if (attempt.outcome === "acknowledged") return settlement(delivery, attempt, ended("delivered", null))
-  if (attempt.status === goneStatus)
-    return settlement(delivery, attempt, ended("cancelled", "integration_gone", "gone"))
+  if (attempt.status === goneStatus) return settlement(delivery, attempt, ended("cancelled", "integration_gone", true))
   const decision = next(policy, {
     failed: attempt.number,
     publishedAt: delivery.event.created_at,
@@ -53,7 +53,7 @@ export const settleAttempt = (
         state: "retrying",
         reason: null,
         next_attempt_at: decision.at,
-        disable: null
+        gone: false
       })
     case "Exhausted":
       return settlement(delivery, attempt, ended("exhausted", "schedule_used_up"))

@@ -37,19 +37,22 @@ export const recoverableStates = [
 export const reasonOfDisabled = ({ disabled_reason }: Pick<Integration, "disabled_reason">): DeliveryReason =>
   disabled_reason === "gone" ? "integration_gone" : "integration_disabled"
 
-/** A new delivery: as asked for, unless its integration was disabled or deleted since the event was matched. */
-export const begun = (
-  { initial, lane }: NewDelivery,
-  event: Event,
-  integration: Integration["status"] | undefined
-): Standing => {
+/** What a store looks at of the integration that a delivery goes to. Undefined: it was deleted. */
+export type Target = Pick<Integration, "status" | "version"> | undefined
+
+/**
+ * A new delivery: as asked for, unless its integration was deleted, disabled or changed since the event was matched. A
+ * changed one is claimed anew, so that the request goes where the integration says by then.
+ */
+export const begun = ({ initial, lane, matched_version }: NewDelivery, event: Event, integration: Target): Standing => {
   const lease_token = initial.state === "delivering" ? initial.lease.token : null
   const inactive = { attempts: 0, lane, due_at: null, lease_token, resend: 0 } as const
   if (integration === undefined) return { ...inactive, state: "cancelled", reason: "integration_deleted" }
   if (initial.state === "skipped") return { ...inactive, state: "skipped", reason: initial.reason }
-  if (integration === "disabled") return { ...inactive, state: "skipped", reason: "integration_disabled" }
-  const due_at = initial.state === "delivering" ? initial.lease.until : event.created_at
-  return { ...inactive, state: initial.state, reason: null, due_at }
+  if (integration.status === "disabled") return { ...inactive, state: "skipped", reason: "integration_disabled" }
+  if (initial.state === "pending" || integration.version !== matched_version)
+    return { ...inactive, lease_token: null, state: "pending", reason: null, due_at: event.created_at }
+  return { ...inactive, state: "delivering", reason: null, due_at: initial.lease.until }
 }
 
 /** Claimed: whatever was asked for until now is answered by the attempt that follows. */
@@ -65,12 +68,19 @@ export const claimed = ({ attempts, lane, resend }: Standing, lease: Lease): Sta
 
 /**
  * Settled under its current token: as the settlement says. One that was ended meanwhile stays so, and only its attempt
- * counts; one that was to be sent again is due at once.
+ * counts; one that was to be sent again is due at once. A probe, sent though the integration is disabled, is not retried.
  */
-export const settled = (standing: Standing, settlement: Settlement, now: number): Standing => {
+export const settled = (
+  standing: Standing,
+  settlement: Settlement,
+  now: number,
+  integration: Integration["status"]
+): Standing => {
   const { lane, next_attempt_at, reason, state } = settlement
   const attempts = settlement.attempt?.number ?? standing.attempts
   if (standing.state !== "delivering") return { ...standing, attempts, lease_token: null }
+  if (integration === "disabled" && state === "retrying")
+    return { ...cancelled({ ...standing, lane }, "integration_disabled"), attempts, lease_token: null }
   if (standing.resend === 2)
     return { state: "pending", reason: null, attempts, lane, due_at: now, lease_token: null, resend: 1 }
   return { state, reason, attempts, lane, due_at: next_attempt_at, lease_token: null, resend: 0 }

@@ -25,6 +25,12 @@ export const staleSettlements = Metric.counter("doorhook_stale_settlements", {
   incremental: true
 })
 
+/** What those who run the service were told, by kind. */
+export const noticesGiven = Metric.counter("doorhook_notices", {
+  description: "Operational notices: integrations that fail, were disabled or recovered, deliveries given up",
+  incremental: true
+})
+
 /** Upper bounds of the latency buckets, in milliseconds. */
 export const latencyBounds = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const
 

@@ -6,6 +6,7 @@ import type { ResourceType } from "../domain/ResourceType.ts"
 import { resourceTypes } from "../domain/ResourceType.ts"
 import { defaultDeadline } from "../rules/Acknowledgement.ts"
 import type { AllowList } from "../rules/AddressPolicy.ts"
+import { defaultDisableAfter } from "../rules/Failing.ts"
 import type { RetryPolicy } from "../rules/RetryPolicy.ts"
 
 /** All durations in milliseconds. */
@@ -28,6 +29,10 @@ export interface DeliverySettingsShape {
   readonly allow: AllowList
   /** Whether requests are signed. */
   readonly sign: boolean
+  /** For how long an integration may acknowledge nothing of what is sent before it is disabled. */
+  readonly disableAfter: number
+  /** How long settled deliveries and their events are kept; null is for ever. */
+  readonly retention: number | null
 }
 
 /** Time that must be left of a lease after the longest attempt, to record how it ended. */
@@ -42,7 +47,9 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
   buffer: 8_192,
   pollInterval: 1_000,
   allow: [],
-  sign: true
+  sign: true,
+  disableAfter: defaultDisableAfter,
+  retention: 90 * 24 * 3_600_000
 }
 
 /** Settings that contradict each other. */

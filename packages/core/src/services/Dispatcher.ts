@@ -10,6 +10,7 @@ import type { Directory } from "../ports/Directory.ts"
 import type { Transport } from "../ports/Transport.ts"
 import type { Wake } from "../ports/Wake.ts"
 import type { DeliverySettings } from "./DeliverySettings.ts"
+import type { Notices } from "./Notices.ts"
 import { makeDispatcher } from "./dispatch/Dispatching.ts"
 
 /** What a dispatcher is doing. */
@@ -52,7 +53,7 @@ export class Dispatcher extends Context.Service<
   static readonly layer: Layer.Layer<
     Dispatcher,
     never,
-    DeliveryStore | DeliverySettings | Directory | Transport | Wake | Crypto
+    DeliveryStore | DeliverySettings | Directory | Transport | Wake | Crypto | Notices
   > = Layer.effect(Dispatcher, makeDispatcher)
 
   /** Takes nothing over: all deliveries wait in the store for a dispatcher elsewhere. */

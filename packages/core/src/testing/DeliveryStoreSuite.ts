@@ -5,11 +5,16 @@ import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { claimCases } from "./deliveries/ClaimCases.ts"
 import { enqueueCases } from "./deliveries/EnqueueCases.ts"
+import { failingCases } from "./deliveries/FailingCases.ts"
+import { feedCases } from "./deliveries/FeedCases.ts"
 import { fidelityCases } from "./deliveries/FidelityCases.ts"
 import { leaseCases } from "./deliveries/LeaseCases.ts"
 import { listCases } from "./deliveries/ListCases.ts"
+import { probeCases } from "./deliveries/ProbeCases.ts"
+import { purgeCases } from "./deliveries/PurgeCases.ts"
 import { resendCases } from "./deliveries/ResendCases.ts"
 import { settleCases } from "./deliveries/SettleCases.ts"
+import { workerCases } from "./deliveries/WorkerCases.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
@@ -19,5 +24,10 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
   ...leaseCases,
   ...settleCases,
   ...resendCases,
-  ...listCases
+  ...listCases,
+  ...failingCases,
+  ...probeCases,
+  ...feedCases,
+  ...purgeCases,
+  ...workerCases
 ]

@@ -30,6 +30,8 @@ export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegra
   disabled_reason: null,
   created_by: { user_id: UserId.make("user"), client_id: ClientId.make("client") },
   signing_secret: Redacted.make("whsec_c2VjcmV0IG9mIGFuIGludGVncmF0aW9u"),
+  previous_secret: null,
+  overrides: {},
   version: 1,
   created_at: start,
   updated_at: start,
@@ -54,6 +56,7 @@ export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
 export const pending = (integration: Integration, event: Event): NewDelivery => ({
   integration_id: integration.id,
   lane: laneOf(event.resource_type, 0),
+  matched_version: integration.version,
   initial: { state: "pending" }
 })
 
@@ -101,15 +104,20 @@ const failed = { outcome: "bad_status", status: 500, response_excerpt: "no" } as
 /** How a leased delivery ends: acknowledged, unless told otherwise. */
 export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement> = {}): Settlement => ({
   delivery_id: delivery.id,
+  integration_id: delivery.integration.id,
   token: delivery.lease.token,
   attempt: attempt(delivery.attempts + 1, fields.state === undefined || fields.state === "delivered" ? {} : failed),
   state: "delivered",
   reason: null,
   next_attempt_at: null,
   lane: laneOf(delivery.event.resource_type, delivery.attempts + 1),
-  disable: null,
+  gone: false,
   ...fields
 })
+
+/** A failed attempt, to be made again at a time. */
+export const retryAt = (delivery: LeasedDelivery, next_attempt_at: number): Settlement =>
+  settlement(delivery, { state: "retrying", next_attempt_at })
 
 export const createIntegration = Effect.fnUntraced(function* (fields: Partial<NewIntegration> = {}) {
   return yield* (yield* IntegrationStore).create(newIntegration(fields))
@@ -135,8 +143,19 @@ export const claimOne = Effect.fnUntraced(function* (now: number, fields: Partia
   return yield* expectPresent("a claimed delivery", claimed[0])
 })
 
+/** For how long integrations may fail in these cases, in milliseconds. */
+export const disableAfter = 10_000
+
+export const settleWithConsequences = Effect.fnUntraced(function* (
+  now: number,
+  ...settlements: ReadonlyArray<Settlement>
+) {
+  return yield* (yield* DeliveryStore).settle(settlements, now, disableAfter)
+})
+
+/** Settles, and answers what was not stale. */
 export const settle = Effect.fnUntraced(function* (now: number, ...settlements: ReadonlyArray<Settlement>) {
-  return yield* (yield* DeliveryStore).settle(settlements, now)
+  return (yield* settleWithConsequences(now, ...settlements)).applied
 })
 
 export const findDelivery = Effect.fnUntraced(function* (id: DeliveryId) {

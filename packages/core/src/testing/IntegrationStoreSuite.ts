@@ -3,6 +3,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { BuildingId, IntegrationId, TenantId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import {
@@ -38,6 +39,8 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         status: "disabled",
         disabled_reason: "failing",
         signing_secret: Redacted.make("whsec_/+=aA0"),
+        previous_secret: { secret: Redacted.make("whsec_b2xk"), until: 1_893_456_000_124 },
+        overrides: { acknowledge: "2xx", retry: { access_log: [5_000, 0], call: [] }, allow_targets: ["10.0.0.0/8"] },
         version: 7,
         created_at: 1_893_456_000_123
       })
@@ -187,6 +190,23 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         tenants: ids.map((id) => TenantId.make(id))
       })
       yield* expectEqual("found", found, created)
+    })
+  },
+  {
+    name: "survey answers all integrations, or those of a status, page by page",
+    run: Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const one = yield* createIntegration()
+      const off = yield* createIntegration({ scope: tenant(4), status: "disabled", disabled_reason: "gone" })
+      const two = yield* createIntegration({ scope: building(9) })
+      const of = (...integrations: ReadonlyArray<Integration>) =>
+        integrations.map((integration) => ({ integration, failing: null }))
+      yield* expectEqual("all", yield* store.survey({ after: 0, limit: 10 }), of(one, off, two))
+      yield* expectEqual("a page", yield* store.survey({ after: one.id, limit: 1 }), of(off))
+      yield* expectEqual("disabled", yield* store.survey({ status: "disabled", after: 0, limit: 10 }), of(off))
+      yield* expectEqual("enabled", yield* store.survey({ status: "enabled", after: one.id, limit: 10 }), of(two))
+      yield* expectEqual("one", yield* store.surveyOne(off.id), { integration: off, failing: null })
+      yield* expectEqual("unknown", yield* store.surveyOne(IntegrationId.make(99)), null)
     })
   }
 ]

@@ -1,5 +1,5 @@
 /**
- * The contract of a whole store: the suites of all four ports.
+ * The contract of a whole store: the suites of all its ports.
  *
  * ```ts
  * for (const { name, run } of StoreSuite.suite("my store", layer)) it.effect(name, () => run)
@@ -7,10 +7,12 @@
  */
 import type { Layer } from "effect"
 import type { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { SettingStore } from "../ports/SettingStore.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
 import * as DeliveryStoreSuite from "./DeliveryStoreSuite.ts"
+import * as IdempotencyStoreSuite from "./IdempotencyStoreSuite.ts"
 import * as IntegrationStoreSuite from "./IntegrationStoreSuite.ts"
 import * as SettingStoreSuite from "./SettingStoreSuite.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
@@ -18,7 +20,7 @@ import { provideEach } from "./SuiteCase.ts"
 import * as TokenStoreSuite from "./TokenStoreSuite.ts"
 
 /** All storage ports: what a store implements. */
-export type Stores = DeliveryStore | IntegrationStore | TokenStore | SettingStore
+export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | SettingStore
 
 /** All cases, ready to run. `layer` is built anew for each, and must give an empty store each time. */
 export const suite = <E>(name: string, layer: Layer.Layer<Stores, E>): ReadonlyArray<SuiteCase<never>> => {
@@ -28,6 +30,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Stores, E>): ReadonlyA
     [
       ...named("DeliveryStore", DeliveryStoreSuite.cases),
       ...named("IntegrationStore", IntegrationStoreSuite.cases),
+      ...named("IdempotencyStore", IdempotencyStoreSuite.cases),
       ...named("TokenStore", TokenStoreSuite.cases),
       ...named("SettingStore", SettingStoreSuite.cases)
     ],

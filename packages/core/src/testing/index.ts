@@ -3,6 +3,7 @@
  * cases into tests of any.
  */
 export * as DeliveryStoreSuite from "./DeliveryStoreSuite.ts"
+export * as IdempotencyStoreSuite from "./IdempotencyStoreSuite.ts"
 export * as IntegrationStoreSuite from "./IntegrationStoreSuite.ts"
 export * as SettingStoreSuite from "./SettingStoreSuite.ts"
 export * as StoreFixtures from "./Fixtures.ts"

@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Option } from "effect"
+import { Clock, Effect, Fiber, Layer, Option, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { parseNetwork } from "../../src/rules/AddressPolicy.ts"
 import {
   BuildingId,
   ClientId,
   Crypto,
+  DeliveryPolicy,
   DeliverySettings,
   Directory,
   Dispatcher,
@@ -83,7 +84,7 @@ const patchOf = (attributes: object) => ({ data: { type: "integrations", attribu
 describe("the URL of an integration", () => {
   const create = (url: string) =>
     Effect.gen(function* () {
-      return yield* (yield* Integrations).create(actor, building, document(url))
+      return (yield* (yield* Integrations).create(actor, building, document(url), null)).integration
     })
 
   it.effect("may have a name that does not resolve yet, but not one that leads to a refused address", () =>
@@ -142,7 +143,9 @@ describe("changes at the same time", () => {
   it.effect("are all made", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { id } = yield* service.create(actor, building, document())
+      const {
+        integration: { id }
+      } = yield* service.create(actor, building, document(), null)
       yield* Effect.all(
         [
           service.patch(actor, building, id, patchOf({ status: "disabled" }), null),
@@ -177,7 +180,9 @@ describe("changes at the same time", () => {
   it.effect("are refused when they were made on condition of a version", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { id, version } = yield* service.create(actor, building, document())
+      const {
+        integration: { id, version }
+      } = yield* service.create(actor, building, document(), null)
       const change = (url: string) =>
         service.patch(actor, building, id, patchOf({ configuration: { url } }), [version]).pipe(Effect.exit)
       const results = yield* Effect.all([change("https://a.example/"), change("https://b.example/")], {
@@ -201,7 +206,7 @@ describe("changes at the same time", () => {
   it.effect("move on even within one millisecond", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const created = yield* service.create(actor, building, document())
+      const created = (yield* service.create(actor, building, document(), null)).integration
       const changed = yield* service.patch(actor, building, created.id, patchOf({ status: "disabled" }), null)
       assert.isAbove(changed.updated_at, created.updated_at)
       assert.strictEqual(changed.created_at, created.created_at)
@@ -213,7 +218,9 @@ describe("a change that is stored", () => {
   it.effect("reaches the dispatcher although the caller has gone", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
-      const { id } = yield* service.create(actor, building, document())
+      const {
+        integration: { id }
+      } = yield* service.create(actor, building, document(), null)
       forgotten.length = 0
       const removing = yield* Effect.forkChild(service.remove(actor, building, id, null))
       while ((yield* (yield* IntegrationStore).find(id)) !== null) yield* Effect.yieldNow
@@ -229,5 +236,68 @@ describe("a change that is stored", () => {
         })
       )
     )
+  )
+})
+
+describe("an idempotency key", () => {
+  it.effect("answers the same request with what it made, and refuses another", () =>
+    Effect.gen(function* () {
+      const service = yield* Integrations
+      const first = yield* service.create(actor, building, document(), "k1")
+      const again = yield* service.create(actor, building, document(), "k1")
+      assert.deepStrictEqual([first.replayed, again.replayed], [false, true])
+      assert.strictEqual(again.integration.id, first.integration.id)
+      const other = yield* Effect.flip(service.create(actor, building, document("https://other.example/"), "k1"))
+      assert.strictEqual(other._tag, "KeyReused")
+      const { total } = yield* service.list(actor, building, { offset: 0, limit: 10 })
+      assert.strictEqual(total, 1)
+      yield* TestClock.adjust("24 hours")
+      const later = yield* service.create(actor, building, document(), "k1")
+      assert.isFalse(later.replayed, "a day later the key is free")
+    }).pipe(Effect.provide(integrations()))
+  )
+
+  it.effect("makes one of twenty requests at once, and tells the others to wait or what was made", () =>
+    Effect.gen(function* () {
+      const service = yield* Integrations
+      const exits = yield* Effect.forEach(
+        Array.from({ length: 20 }),
+        () => Effect.result(service.create(actor, building, document(), "k1")),
+        { concurrency: "unbounded" }
+      )
+      const made = exits.filter((result) => Result.isSuccess(result) && !result.success.replayed)
+      assert.strictEqual(made.length, 1)
+      for (const result of exits) if (Result.isFailure(result)) assert.strictEqual(result.failure._tag, "KeyInUse")
+      const { total } = yield* service.list(actor, building, { offset: 0, limit: 50 })
+      assert.strictEqual(total, 1)
+    }).pipe(
+      Effect.provide(
+        integrations({
+          store: (store) => ({ create: (fields, key) => Effect.andThen(Effect.yieldNow, store.create(fields, key)) })
+        })
+      )
+    )
+  )
+})
+
+describe("a rotated secret", () => {
+  it.effect("is new, is heeded at once, and leaves the one before signing for a day", () =>
+    Effect.gen(function* () {
+      const service = yield* Integrations
+      const { integration } = yield* service.create(actor, building, document(), null)
+      yield* TestClock.adjust("1 hour")
+      forgotten.length = 0
+      const rotated = yield* service.rotateSecret(actor, building, integration.id, null)
+      assert.notStrictEqual(Redacted.value(rotated.signing_secret), Redacted.value(integration.signing_secret))
+      assert.deepStrictEqual(forgotten, [integration.id])
+      const now = yield* Clock.currentTimeMillis
+      const secretsAt = (time: number) => DeliveryPolicy.secretsOf(rotated, time).map((each) => Redacted.value(each))
+      const [fresh, old] = [Redacted.value(rotated.signing_secret), Redacted.value(integration.signing_secret)]
+      assert.deepStrictEqual(secretsAt(now), [fresh, old])
+      assert.deepStrictEqual(secretsAt(now + 86_399_999), [fresh, old])
+      assert.deepStrictEqual(secretsAt(now + 86_400_000), [fresh])
+      const error = yield* Effect.flip(service.rotateSecret(actor, building, integration.id, [integration.version]))
+      assert.strictEqual(error._tag, "VersionConflict")
+    }).pipe(Effect.provide(integrations()))
   )
 })

@@ -45,7 +45,7 @@ describe("Settling", () => {
 
   it("disables an integration that is gone (410), and cancels instead of retrying", () => {
     const settlement = Settling.settleAttempt(makeLeased(1), attemptOf(1, "bad_status", 410), policy, context)
-    assert.deepInclude(settlement, { state: "cancelled", reason: "integration_gone", disable: "gone" })
+    assert.deepInclude(settlement, { state: "cancelled", reason: "integration_gone", gone: true })
   })
 
   it("heeds Retry-After on 429 and 503 only", () => {

@@ -12,6 +12,7 @@ import {
   IntegrationStore,
   JsonText,
   MemoryStore,
+  Notices,
   Publisher,
   StoreError,
   TenantId,
@@ -99,7 +100,7 @@ const directory = Layer.effect(
 )
 
 const engine = Layer.mergeAll(Publisher.layer, Deliveries.layer).pipe(
-  Layer.provideMerge(Dispatcher.layer),
+  Layer.provideMerge(Dispatcher.layer.pipe(Layer.provideMerge(Notices.layer))),
   Layer.provideMerge(Layer.mergeAll(transport, directory, DeliverySettings.layer(), Wake.layerLocal)),
   Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer))
 )
@@ -375,6 +376,7 @@ describe("publishing and dispatching", () => {
             {
               integration_id: integration.id,
               lane: 2,
+              matched_version: 1,
               initial: { state: "delivering", lease: { token: "another worker", until: 20_000 } }
             }
           ]

@@ -13,6 +13,7 @@ import { Directory, DirectoryError, mayAccess } from "../../ports/Directory.ts"
 import type { TransportResult, TransportUnavailable } from "../../ports/Transport.ts"
 import { Transport } from "../../ports/Transport.ts"
 import { judge } from "../../rules/Acknowledgement.ts"
+import { acknowledgementOf, allowOf, retryOf, secretsOf } from "../../rules/DeliveryPolicy.ts"
 import { headersOf } from "../../rules/DeliveryRequest.ts"
 import { isExpired, parseRetryAfter } from "../../rules/RetryPolicy.ts"
 import { settleAttempt, settleExpired, settleRightLost } from "../../rules/Settling.ts"
@@ -70,15 +71,15 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
           url: integration.configuration.url,
           headers: yield* headersOf(
             { id: event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body },
-            settings.sign ? [integration.signing_secret] : []
+            settings.sign ? secretsOf(integration, startedAt) : []
           ).pipe(Effect.provideService(Crypto, crypto)),
           body,
           deadline: settings.ackTimeout,
-          allow: settings.allow
+          allow: allowOf(settings.allow, integration)
         })
         const now = yield* Clock.currentTimeMillis
         const attempt = attemptOf(delivery, startedAt, result, settings.ackTimeout)
-        return settleAttempt(delivery, attempt, settings.retry[event.resource_type], {
+        return settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
           now,
           random: yield* Random.next,
           retryAfter: result._tag === "Answered" ? parseRetryAfter(result.retry_after, now) : null
@@ -96,7 +97,7 @@ const attemptOf = (
   number: delivery.attempts + 1,
   started_at: startedAt,
   duration_ms: Math.round(result.elapsed),
-  outcome: judge(result, deadline, "200"),
+  outcome: judge(result, deadline, acknowledgementOf(delivery.integration)),
   status: result._tag === "Answered" ? result.status : null,
   response_excerpt: result._tag === "Answered" ? result.excerpt.slice(0, maxExcerptLength) : null,
   detail: result._tag === "Failed" ? result.detail : null

@@ -22,6 +22,7 @@ import { Wake } from "../../ports/Wake.ts"
 import { countAttempt, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
 import type { Dispatcher } from "../Dispatcher.ts"
+import { Notices } from "../Notices.ts"
 import { makeAttempting } from "./Attempting.ts"
 import { LaneBuffer } from "./LaneBuffer.ts"
 
@@ -49,12 +50,13 @@ interface Outcome {
 export const makeDispatcher: Effect.Effect<
   Dispatcher["Service"],
   never,
-  Scope.Scope | DeliveryStore | DeliverySettings | Directory | Transport | Wake | Crypto
+  Scope.Scope | DeliveryStore | DeliverySettings | Directory | Transport | Wake | Crypto | Notices
 > = Effect.gen(function* () {
   const store = yield* DeliveryStore
   const settings = yield* DeliverySettings
   const wake = yield* Wake
   const crypto = yield* Crypto
+  const told = yield* Notices
   const attempting = yield* makeAttempting
 
   const buffer = new LaneBuffer(settings)
@@ -171,10 +173,11 @@ export const makeDispatcher: Effect.Effect<
 
   const settle = Effect.fnUntraced(function* (batch: ReadonlyArray<Outcome>) {
     const now = yield* Clock.currentTimeMillis
-    const applied = yield* store
+    const { applied, changed, notices } = yield* store
       .settle(
         batch.map(({ settlement }) => settlement),
-        now
+        now,
+        settings.disableAfter
       )
       .pipe(
         Effect.tapError((error) => Effect.logWarning(error.message)),
@@ -184,13 +187,12 @@ export const makeDispatcher: Effect.Effect<
       )
     let soonest = Number.POSITIVE_INFINITY
     let stale = 0
-    const disabled = new Set<IntegrationId>()
     for (const { delivery, settlement } of batch) {
       if (!applied.has(delivery.id)) stale++
-      else if (settlement.disable !== null) disabled.add(delivery.integration.id)
       if (settlement.next_attempt_at !== null) soonest = Math.min(soonest, settlement.next_attempt_at)
     }
-    yield* forget(disabled, now)
+    yield* forget(changed, now)
+    yield* told.tell(notices)
     if (stale > 0) yield* Metric.update(staleSettlements, stale)
     unsettled -= batch.length
     if (unsettled === 0) settledAll.openUnsafe()
@@ -250,8 +252,19 @@ export const makeDispatcher: Effect.Effect<
 
   const waker = Effect.forever(Effect.andThen(wake.wait, nudge))
 
+  /** Heeds what other processes change. */
+  const changes = Effect.forever(
+    Effect.gen(function* () {
+      const changed = yield* wake.changes
+      yield* forget(changed ?? buffer.integrations, yield* Clock.currentTimeMillis)
+      yield* nudge
+    })
+  )
+
   yield* Effect.forkScoped(settler)
-  const claiming = yield* Effect.forkScoped(Effect.all([claimer, waker], { concurrency: "unbounded", discard: true }))
+  const claiming = yield* Effect.forkScoped(
+    Effect.all([claimer, waker, changes], { concurrency: "unbounded", discard: true })
+  )
 
   // Runs before the loops above are interrupted: finish what is open, record it, give the rest back.
   yield* Effect.addFinalizer(() =>

@@ -94,6 +94,11 @@ export class LaneBuffer {
     return Array.from(this.entries).flatMap(([id, entry]) => (entry.behind ? [id] : []))
   }
 
+  /** Integrations that something is held of. */
+  get integrations(): ReadonlyArray<IntegrationId> {
+    return [...this.entries.keys()]
+  }
+
   /** Keeps room for a delivery that is about to be stored; false when it should wait in the store instead. */
   reserve(integration: IntegrationId, lane: Lane): boolean {
     const entry = this.entryOf(integration)

@@ -15,6 +15,8 @@ import { resourceTypeNames } from "../../domain/ResourceType.ts"
 import { Crypto } from "../../ports/Crypto.ts"
 import type { NewDelivery, NewEventRecord } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import type { RememberedRequest } from "../../ports/IdempotencyStore.ts"
+import { IdempotencyStore } from "../../ports/IdempotencyStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import type { StoreError } from "../../ports/StoreError.ts"
 import { Wake } from "../../ports/Wake.ts"
@@ -22,7 +24,10 @@ import { match } from "../../rules/Matching.ts"
 import { eventsAccepted } from "../DeliveryMetrics.ts"
 import type { Handover } from "../Dispatcher.ts"
 import { Dispatcher } from "../Dispatcher.ts"
+import type { IdempotentRequest } from "../Idempotency.ts"
+import { KeyReused } from "../Idempotency.ts"
 import type { Published, Publisher } from "../Publisher.ts"
+import { answerOf, remember, sortCalls } from "./Remembering.ts"
 
 /** The most events stored in one transaction. */
 const maxBatch = 1_000
@@ -30,9 +35,14 @@ const maxBatch = 1_000
 /** How many calls may wait for their transaction; beyond it, callers wait to be let in. */
 const maxWaiting = 4_096
 
+type Answer = Deferred.Deferred<ReadonlyArray<Published>, StoreError | KeyReused>
+
+const makeReply = Deferred.make<ReadonlyArray<Published>, StoreError | KeyReused>()
+
 interface Call {
   readonly events: ReadonlyArray<NewEvent>
-  readonly reply: Deferred.Deferred<ReadonlyArray<Published>, StoreError>
+  readonly request: IdempotentRequest | null
+  readonly reply: Answer
 }
 
 /** An event with the integrations it matches. */
@@ -49,12 +59,13 @@ const acceptedOf = new Map(
 export const makePublisher: Effect.Effect<
   Publisher["Service"],
   never,
-  Scope.Scope | DeliveryStore | IntegrationStore | Dispatcher | Wake | Crypto
+  Scope.Scope | DeliveryStore | IntegrationStore | IdempotencyStore | Dispatcher | Wake | Crypto
 > = Effect.gen(function* () {
   const store = yield* DeliveryStore
   const integrations = yield* IntegrationStore
   const dispatcher = yield* Dispatcher
   const wake = yield* Wake
+  const keys = yield* IdempotencyStore
   const crypto = yield* Crypto
   const calls = yield* Queue.bounded<Call>(maxWaiting)
 
@@ -73,7 +84,10 @@ export const makePublisher: Effect.Effect<
   })
 
   /** Stores matched events, and hands over to the dispatcher what it has room for. */
-  const storeAll = Effect.fnUntraced(function* (matched: ReadonlyArray<Matched>) {
+  const storeAll = Effect.fnUntraced(function* (
+    matched: ReadonlyArray<Matched>,
+    remembered: ReadonlyArray<RememberedRequest>
+  ) {
     const wanted = matched.flatMap(({ event, integrations }) =>
       integrations
         .filter(({ status }) => status === "enabled")
@@ -90,11 +104,12 @@ export const makePublisher: Effect.Effect<
       deliveries: integrations.map((integration) => ({
         integration_id: integration.id,
         lane: laneOf(event.resource_type, 0),
+        matched_version: integration.version,
         initial: initialOf(integration)
       }))
     }))
     const stored = yield* store
-      .enqueue(records)
+      .enqueue(records, remembered)
       .pipe(Effect.onError(() => dispatcher.cancel(wanted.filter((_, index) => admitted[index]))))
     const leased: Array<LeasedDelivery> = []
     const refused: Array<Handover> = []
@@ -124,18 +139,36 @@ export const makePublisher: Effect.Effect<
       { discard: true }
     )
 
-  const commit = Effect.fnUntraced(function* (batch: ReadonlyArray<Call>) {
-    const events = batch.flatMap((call) => call.events)
+  /** Stores the events of calls, and answers what was published by each. */
+  const carryOut = Effect.fnUntraced(function* (calls: ReadonlyArray<Call>) {
+    if (calls.length === 0) return []
+    const events = calls.flatMap((call) => call.events)
     const matched = yield* matchAll(events)
-    yield* storeAll(matched)
-    yield* countAccepted(events)
     let at = 0
-    for (const call of batch) {
-      const published = matched
+    const published = calls.map((call) => ({
+      call,
+      events: matched
         .slice(at, (at += call.events.length))
         .map(({ event, integrations }) => ({ id: event.id, deliveries: integrations.length }))
-      Deferred.doneUnsafe(call.reply, Effect.succeed(published))
-    }
+    }))
+    const now = yield* Clock.currentTimeMillis
+    const remembered = published.flatMap(({ call, events }) =>
+      call.request === null ? [] : [remember(call.request, events, now)]
+    )
+    yield* storeAll(matched, remembered)
+    yield* countAccepted(events)
+    return published
+  })
+
+  const commit = Effect.fnUntraced(function* (batch: ReadonlyArray<Call>) {
+    const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
+    const remembered = requested.length === 0 ? [] : yield* keys.find(requested, yield* Clock.currentTimeMillis)
+    const { fresh, refused, repeated, replayed } = sortCalls(batch, remembered)
+    const published = new Map((yield* carryOut(fresh)).map(({ call, events }) => [call, events]))
+    for (const [call, events] of published) Deferred.doneUnsafe(call.reply, Effect.succeed(events))
+    for (const { call, of } of repeated) Deferred.doneUnsafe(call.reply, Effect.succeed(published.get(of) ?? []))
+    for (const { as, call } of replayed) Deferred.doneUnsafe(call.reply, answerOf(as))
+    for (const call of refused) Deferred.doneUnsafe(call.reply, Effect.fail(new KeyReused()))
   })
 
   const takeBatch = Effect.gen(function* () {
@@ -157,6 +190,8 @@ export const makePublisher: Effect.Effect<
     Effect.flatMap(takeBatch, (batch) =>
       Effect.uninterruptible(
         commit(batch).pipe(
+          // Another process carried a request with one of the keys out meanwhile: now it is remembered.
+          Effect.retry({ until: (error): error is StoreError => error._tag === "StoreError" }),
           Effect.catchCause((cause) =>
             Effect.sync(() => {
               for (const call of batch) Deferred.doneUnsafe(call.reply, Effect.failCause(cause))
@@ -171,19 +206,19 @@ export const makePublisher: Effect.Effect<
   // Calls that are in when the scope closes are still carried out.
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
-      const reply = yield* Deferred.make<ReadonlyArray<Published>, StoreError>()
+      const reply = yield* makeReply
       // Calls are carried out in their order: when this empty one is answered, all before it are.
-      yield* Queue.offer(calls, { events: [], reply })
+      yield* Queue.offer(calls, { events: [], request: null, reply })
       yield* Effect.exit(Deferred.await(reply))
       yield* Fiber.interrupt(committing)
     })
   )
 
   return {
-    publish: Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
+    publish: Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null = null) {
       if (events.length === 0) return []
-      const reply = yield* Deferred.make<ReadonlyArray<Published>, StoreError>()
-      yield* Queue.offer(calls, { events, reply })
+      const reply = yield* makeReply
+      yield* Queue.offer(calls, { events, request, reply })
       return yield* Deferred.await(reply)
     })
   }

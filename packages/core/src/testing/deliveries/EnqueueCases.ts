@@ -17,8 +17,8 @@ import {
   pending,
   record,
   records,
-  settlement,
   settle,
+  settlement,
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
@@ -159,6 +159,26 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
         ]
       )
       yield* expectEqual("claimed", yield* claim(start), [])
+    })
+  },
+  {
+    name: "what was leased for an integration that was changed since the event was matched waits to be claimed anew",
+    run: Effect.gen(function* () {
+      const matched = yield* createIntegration()
+      const configuration = { url: "https://elsewhere.example/", method: "post" } as const
+      const changed = { ...matched, configuration, version: 2 }
+      yield* (yield* IntegrationStore).update(changed, 1)
+      const lease = { token: "in memory", until: start + 20_000 }
+      const leased = { ...pending(matched, newEvent(1)), initial: { state: "delivering", lease } } as const
+      const current = { ...leased, matched_version: 2 }
+      const [[stale] = [], [fresh] = []] = yield* (yield* DeliveryStore).enqueue([
+        { event: newEvent(1), deliveries: [leased] },
+        { event: newEvent(2), deliveries: [current] }
+      ])
+      yield* expectEqual("answer", [stale?.state, fresh?.state], ["pending", "delivering"])
+      const again = yield* claimOne(start)
+      yield* expectEqual("claimed", [again.id, again.integration.configuration], [stale?.id, configuration])
+      yield* expectEqual("with a lease of its own", again.lease.token === lease.token, false)
     })
   },
   {

@@ -21,6 +21,7 @@ import {
   records,
   settle,
   settlement,
+  settleWithConsequences,
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
@@ -155,13 +156,8 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("attempts after that", (yield* store.attempts(id)).length, 1)
     })
   },
-  ...(
-    [
-      ["gone", "integration_gone"],
-      ["failing", "integration_disabled"]
-    ] as const
-  ).map(([disable, reason]) => ({
-    name: `settle with disable "${disable}" disables the integration once and cancels what else waits for it`,
+  {
+    name: "a settlement that says gone disables the integration once and cancels what else waits for it",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const integration = yield* createIntegration()
@@ -172,13 +168,19 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const settlements = leased.map((delivery) => {
         if (delivery.id === done) return settlement(delivery)
         if (delivery.id === retrying) return settlement(delivery, { state: "retrying", next_attempt_at: start + 1_000 })
-        return settlement(delivery, { state: "cancelled", reason: "integration_gone", disable })
+        return settlement(delivery, { state: "cancelled", reason: "integration_gone", gone: true })
       })
-      yield* settle(start + 7, ...settlements)
+      const { changed, notices } = yield* settleWithConsequences(start + 7, ...settlements)
+      yield* expectEqual("changed", changed, [integration.id])
+      yield* expectEqual(
+        "notices",
+        notices.map(({ at, integration_id, kind }) => [kind, integration_id, at]),
+        [["disabled", integration.id, start + 7]]
+      )
       const disabled = {
         ...integration,
         status: "disabled",
-        disabled_reason: disable,
+        disabled_reason: "gone",
         version: 2,
         updated_at: start + 7
       } as const
@@ -191,11 +193,11 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("the one that said so", yield* stands(first), ["cancelled", "integration_gone", null])
       yield* expectEqual("another that said so", yield* stands(second), ["cancelled", "integration_gone", null])
       yield* expectEqual("acknowledged in the same batch", yield* stands(done), ["delivered", null, null])
-      yield* expectEqual("to be retried", yield* stands(retrying), ["cancelled", reason, null])
-      yield* expectEqual("waiting", yield* stands(waiting), ["cancelled", reason, null])
+      yield* expectEqual("to be retried", yield* stands(retrying), ["cancelled", "integration_gone", null])
+      yield* expectEqual("waiting", yield* stands(waiting), ["cancelled", "integration_gone", null])
       yield* expectEqual("of another integration", yield* stands(untouched), ["pending", null, start])
     })
-  })),
+  },
   {
     name: "a stale settlement disables nothing, nor does one of a delivery that was cancelled meanwhile",
     run: Effect.gen(function* () {
@@ -204,7 +206,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* enqueue(...records(1, 2, integration))
       const [stale, cancelled] = yield* claim(start)
       if (stale === undefined || cancelled === undefined) return yield* expectEqual("claimed", 0, 2)
-      const gone = { state: "cancelled", reason: "integration_gone", disable: "gone" } as const
+      const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
       yield* settle(start + 1, { ...settlement(stale, gone), token: "stale" })
       yield* expectEqual("after the stale one", yield* integrations.find(integration.id), integration)
       const off = { ...integration, status: "disabled", disabled_reason: "manual", version: 2 } as const

@@ -1,0 +1,49 @@
+/**
+ * What doorhook tells those who run it about an integration, without being asked: nothing stops silently.
+ */
+import { Schema } from "effect"
+import { IntegrationId, NoticeId } from "./Ids.ts"
+import { DisabledReason, Scope } from "./Integration.ts"
+
+const about = {
+  integration_id: IntegrationId,
+  /** Whose integration it is. */
+  scope: Scope,
+  at: Schema.Int
+}
+
+/** A notice before the store has given it an id. Times in milliseconds since the epoch. */
+export const NewNotice = Schema.Union([
+  /** Nothing was acknowledged for so long that the integration will be disabled, unless something is, at a time. */
+  Schema.Struct({ kind: Schema.Literal("failing"), ...about, failing_since: Schema.Int, disables_at: Schema.Int }),
+  /** doorhook disabled it: its receiver answered 410, or acknowledged nothing for too long. */
+  Schema.Struct({ kind: Schema.Literal("disabled"), ...about, reason: DisabledReason }),
+  /** It acknowledges again: after a notice that it fails, or after it was disabled and probed. */
+  Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.Int) }),
+  /** So many deliveries were given up, because their schedules are used up. */
+  Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Int })
+])
+export type NewNotice = typeof NewNotice.Type
+
+export const noticeKinds = ["failing", "disabled", "recovered", "exhausted"] as const
+export type NoticeKind = (typeof noticeKinds)[number]
+
+/** A notice as it is kept, numbered in the order of writing. */
+export type Notice = NewNotice & { readonly id: NoticeId }
+
+/** A notice in one line, for a log. */
+export const noticeText = (notice: NewNotice, formatTime: (millis: number) => string): string => {
+  const who = `Integration ${notice.integration_id} of ${notice.scope.type} ${notice.scope.id}`
+  switch (notice.kind) {
+    case "failing":
+      return `${who} has acknowledged nothing since ${formatTime(notice.failing_since)}; unless it does, it is disabled at ${formatTime(notice.disables_at)}.`
+    case "disabled":
+      return notice.reason === "gone"
+        ? `${who} is disabled: its receiver answered 410 Gone.`
+        : `${who} is disabled: its receiver acknowledged nothing for too long. A PUT, a PATCH with status enabled, or a successful probe enables it.`
+    case "recovered":
+      return `${who} acknowledges again.`
+    case "exhausted":
+      return `${who}: ${notice.deliveries} ${notice.deliveries === 1 ? "delivery was" : "deliveries were"} given up, because the retry schedule is used up. They can be sent again (resend, recover).`
+  }
+}

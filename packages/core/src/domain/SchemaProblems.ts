@@ -1,0 +1,26 @@
+/**
+ * What a schema found wrong with a value, as people who wrote the value understand it.
+ */
+import type { Schema } from "effect"
+import { JsonPointer, SchemaIssue } from "effect"
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const kinds: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  object: "an object",
+  array: "a list"
+}
+
+const reword = (message: string): string =>
+  message.replace(/^Expected (.*)$/, (_, expected: string) => `must be ${kinds[expected] ?? expected}`)
+
+const pointerOf = (path: ReadonlyArray<unknown> | undefined): string =>
+  (path ?? []).map((key) => `/${JsonPointer.escapeToken(String(key))}`).join("")
+
+/** Each problem with a JSON Pointer (RFC 6901) to where it is. */
+export const schemaProblems = ({
+  issue
+}: Schema.SchemaError): ReadonlyArray<{ readonly pointer: string; readonly detail: string }> =>
+  format(issue).issues.map(({ message, path }) => ({ pointer: pointerOf(path), detail: reword(message) }))

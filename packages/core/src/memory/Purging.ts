@@ -1,0 +1,33 @@
+/**
+ * What a purge deletes.
+ */
+import type { IntegrationId } from "../domain/Ids.ts"
+import type { Purged, PurgeRequest } from "../ports/DeliveryStore.ts"
+import type { MemoryState } from "./MemoryState.ts"
+
+/** Deletes what is old and settled, the oldest first. */
+export const purgeOld = (state: MemoryState["Service"], { after, before, limit }: PurgeRequest): Purged => {
+  const { deliveries } = state
+  state.notices.splice(0, state.notices.findLastIndex(({ at }) => at < before) + 1)
+  const touched = new Set<IntegrationId>()
+  let [events, purged, looked] = [0, 0, 0]
+  let last = after
+  let next: number | null = null
+  for (const [id, stored] of deliveries.events) {
+    if (stored.seq <= after) continue
+    if (stored.event.created_at >= before) break
+    if (looked === limit) {
+      next = last
+      break
+    }
+    looked++
+    last = stored.seq
+    if (stored.deliveries.some(({ standing }) => standing.due_at !== null)) continue
+    events++
+    purged += stored.deliveries.length
+    for (const { integration_id } of stored.deliveries) touched.add(integration_id)
+    deliveries.removeEvent(id)
+  }
+  deliveries.forget(touched)
+  return { events, deliveries: purged, next }
+}

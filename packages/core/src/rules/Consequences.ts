@@ -1,0 +1,89 @@
+/**
+ * What a batch of settlements means for one integration: whether it fails, is disabled, or acknowledges again, and what
+ * those who run the service are told. The one definition that all stores share.
+ */
+import type { DisabledReason, Integration } from "../domain/Integration.ts"
+import type { NewNotice } from "../domain/Notice.ts"
+import type { Settlement } from "../ports/DeliveryStore.ts"
+import type { Failing } from "./Failing.ts"
+import { judgeFailing } from "./Failing.ts"
+import type { Standing } from "./Standing.ts"
+
+/** What a store knows of an integration. */
+export interface Subject {
+  readonly integration: Pick<Integration, "id" | "scope" | "status" | "disabled_reason">
+  readonly failing: Failing | null
+}
+
+/** A settlement that was not stale, and where its delivery stood before and stands now. */
+export interface Applied {
+  readonly settlement: Pick<Settlement, "attempt" | "gone">
+  readonly from: Standing
+  readonly to: Standing
+}
+
+export interface Consequences {
+  readonly failing: Failing | null
+  /** Disable it for this reason, and cancel what waits for it. */
+  readonly disable: Extract<DisabledReason, "gone" | "failing"> | null
+  readonly enable: boolean
+  readonly notices: ReadonlyArray<NewNotice>
+}
+
+/**
+ * Whether a batch may have consequences for an integration, as far as can be told before its deliveries are looked at: if
+ * not, nothing about it need be locked. The common case: all is acknowledged by what did not fail.
+ */
+export const mayHaveConsequences = (
+  subject: Subject,
+  settlements: ReadonlyArray<Pick<Settlement, "attempt" | "state" | "gone">>
+): boolean =>
+  subject.integration.status === "disabled" ||
+  subject.failing !== null ||
+  settlements.some(
+    ({ attempt, state }) => (attempt !== null && attempt.outcome !== "acknowledged") || state === "exhausted"
+  )
+
+/** Judges a batch at a time. */
+export const consequencesOf = (
+  { failing, integration }: Subject,
+  applied: ReadonlyArray<Applied>,
+  now: number,
+  disableAfter: number
+): Consequences => {
+  const about = { integration_id: integration.id, scope: integration.scope, at: now }
+  const given = applied.filter(({ from, to }) => from.state === "delivering" && to.state === "exhausted").length
+  const exhausted: ReadonlyArray<NewNotice> = given === 0 ? [] : [{ kind: "exhausted", ...about, deliveries: given }]
+  if (integration.status === "disabled") {
+    // Only a probe is under way for a disabled integration; what was under way before is cancelled.
+    const probed = applied.some(({ from, settlement }) => from.state === "delivering" && isAcknowledged(settlement))
+    return probed && integration.disabled_reason !== "manual"
+      ? {
+          failing: null,
+          disable: null,
+          enable: true,
+          notices: [{ kind: "recovered", ...about, failing_since: failing?.since ?? null }]
+        }
+      : { failing, disable: null, enable: false, notices: exhausted }
+  }
+  const decision = judgeFailing(
+    failing,
+    {
+      acknowledged: applied.some(({ settlement }) => isAcknowledged(settlement)),
+      failed: applied.some(({ settlement }) => settlement.attempt !== null && !isAcknowledged(settlement))
+    },
+    now,
+    disableAfter
+  )
+  const gone = applied.some(({ from, settlement }) => settlement.gone && from.state === "delivering")
+  const disable = gone ? "gone" : decision.disable ? "failing" : null
+  const failing_since = decision.failing?.since ?? now
+  const notices: Array<NewNotice> = [...exhausted]
+  if (decision.recovered) notices.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
+  if (disable !== null) notices.push({ kind: "disabled", ...about, reason: disable })
+  else if (decision.notice)
+    notices.push({ kind: "failing", ...about, failing_since, disables_at: failing_since + disableAfter })
+  return { failing: decision.failing, disable, enable: false, notices }
+}
+
+const isAcknowledged = ({ attempt }: Pick<Settlement, "attempt">): boolean => attempt?.outcome === "acknowledged"

@@ -1,0 +1,43 @@
+/**
+ * How deliveries to one integration are made: as the service's settings say, and where the integration has overrides, as
+ * these do.
+ */
+import { Option } from "effect"
+import type { Redacted } from "effect"
+import type { Integration } from "../domain/Integration.ts"
+import type { ResourceType } from "../domain/ResourceType.ts"
+import type { AcknowledgementRule } from "./Acknowledgement.ts"
+import type { AllowList } from "./AddressPolicy.ts"
+import { parseNetwork } from "./AddressPolicy.ts"
+import type { RetryPolicy } from "./RetryPolicy.ts"
+
+type Overridden = Pick<Integration, "overrides">
+
+/** The retry policy of a resource type. A lifetime is the event's own: no override changes it. */
+export const retryOf = (
+  retry: Readonly<Record<ResourceType, RetryPolicy>>,
+  { overrides }: Overridden,
+  type: ResourceType
+): RetryPolicy => {
+  const delays = overrides.retry?.[type]
+  return delays === undefined ? retry[type] : { ...retry[type], delays }
+}
+
+/** The special-purpose networks that it may use. */
+export const allowOf = (allow: AllowList, { overrides }: Overridden): AllowList => {
+  const own = overrides.allow_targets ?? []
+  return own.length === 0 ? allow : [...allow, ...own.flatMap((text) => Option.toArray(parseNetwork(text)))]
+}
+
+/** Which statuses acknowledge. */
+export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRule => overrides.acknowledge ?? "200"
+
+/** How long a secret that was rotated out still signs, in milliseconds. */
+export const previousSecretFor = 24 * 3_600_000
+
+/** The secrets that a request is signed with at a time, the newest first. */
+export const secretsOf = (
+  { previous_secret, signing_secret }: Pick<Integration, "previous_secret" | "signing_secret">,
+  now: number
+): ReadonlyArray<Redacted.Redacted<string>> =>
+  previous_secret !== null && now < previous_secret.until ? [signing_secret, previous_secret.secret] : [signing_secret]

@@ -1,0 +1,38 @@
+/**
+ * Requests that carry an `Idempotency-Key`: the same again is answered as before, another under the same key is refused.
+ */
+import { Effect, Schema } from "effect"
+import { Hex } from "effect/encoding"
+import { Crypto } from "../ports/Crypto.ts"
+
+/** A request as its sender names it. */
+export interface IdempotentRequest {
+  /** Of the sender alone: the keys of others are other keys. */
+  readonly key: string
+  /** Of what is asked for: `fingerprintOf` its text. */
+  readonly fingerprint: string
+}
+
+/** The key was used for another request. */
+export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) {
+  override get message(): string {
+    return "This Idempotency-Key was used for another request within the last 24 hours. Send each request with a key of its own."
+  }
+}
+
+/** The first request with the key is being carried out at this moment. */
+export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {
+  override get message(): string {
+    return "The first request with this Idempotency-Key is still being carried out. Send it again in a moment."
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** A hash of a request's text. */
+export const fingerprintOf: (text: string) => Effect.Effect<string, never, Crypto> = Effect.fnUntraced(
+  function* (text) {
+    const crypto = yield* Crypto
+    return Hex.encode(yield* crypto.sha256(encoder.encode(text)))
+  }
+)

@@ -1,0 +1,68 @@
+/**
+ * Tells those who run the service what doorhook noticed: to the log, to the metrics, and to a listener of the host.
+ *
+ * Notices are stored before they are told, so what a listener missed is still found in the list. A listener is told one
+ * notice after the other, apart from the sending of deliveries: a slow or failing one holds up nothing.
+ */
+import type { Cause } from "effect"
+import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
+import { isoOf } from "../domain/IsoTime.ts"
+import type { Notice } from "../domain/Notice.ts"
+import { noticeText } from "../domain/Notice.ts"
+import type { NoticeFilter } from "../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import { noticesGiven } from "./DeliveryMetrics.ts"
+import { settleBudget } from "./DeliverySettings.ts"
+
+/** What the host does with a notice: send a mail, page somebody. Nothing by default. A failure of it is logged. */
+export const NoticeListener = Context.Reference<(notice: Notice) => Effect.Effect<void, unknown>>(
+  "@doorhook/core/services/Notices/NoticeListener",
+  { defaultValue: () => () => Effect.void }
+)
+
+export class Notices extends Context.Service<
+  Notices,
+  {
+    /** Tells notices that are stored. Returns at once. */
+    readonly tell: (notices: ReadonlyArray<Notice>) => Effect.Effect<void>
+    /** The notices that are kept, the oldest first. */
+    readonly list: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
+  }
+>()("@doorhook/core/services/Notices") {
+  static readonly layer: Layer.Layer<Notices, never, DeliveryStore> = Layer.effect(
+    Notices,
+    Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const listener = yield* NoticeListener
+      const waiting = yield* Queue.unbounded<Notice, Cause.Done>()
+
+      const listening = yield* Queue.take(waiting).pipe(
+        Effect.flatMap((notice) =>
+          Effect.suspend(() => listener(notice)).pipe(
+            Effect.catchCause((cause) => Effect.logWarning(`Notice ${notice.id} was not taken by its listener`, cause))
+          )
+        ),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      // What is waiting when the scope closes is still told, for a while.
+      yield* Effect.addFinalizer(() =>
+        Queue.end(waiting).pipe(
+          Effect.andThen(Fiber.await(listening)),
+          Effect.timeoutOption(settleBudget),
+          Effect.andThen(Fiber.interrupt(listening))
+        )
+      )
+
+      const tellOne = Effect.fnUntraced(function* (notice: Notice) {
+        const text = noticeText(notice, isoOf)
+        yield* notice.kind === "recovered" ? Effect.logInfo(text) : Effect.logWarning(text)
+        yield* Metric.update(Metric.withAttributes(noticesGiven, { kind: notice.kind }), 1)
+        yield* Queue.offer(waiting, notice)
+      })
+
+      return Notices.of({ tell: (notices) => Effect.forEach(notices, tellOne, { discard: true }), list: store.notices })
+    })
+  )
+}

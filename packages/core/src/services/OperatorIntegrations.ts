@@ -1,0 +1,98 @@
+/**
+ * The operator's view of integrations: which there are, which fail, and what the operator can set.
+ */
+import { Clock, Context, Effect, Equal, Layer, Schema } from "effect"
+import type { IntegrationId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import type { IntegrationSwitches } from "../domain/IntegrationSwitches.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { SurveyedIntegration } from "../ports/IntegrationStore.ts"
+import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import { Wake } from "../ports/Wake.ts"
+import { UnknownIntegration } from "./Deliveries.ts"
+import { Dispatcher } from "./Dispatcher.ts"
+
+/** A probe was not sent. */
+export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
+  why: Schema.Literals(["not_disabled", "nothing_to_send"])
+}) {
+  override get message(): string {
+    return this.why === "not_disabled"
+      ? "Only an integration that doorhook disabled (gone, failing) can be probed. Enable this one by a PATCH with status enabled, or send a delivery again."
+      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. Enable it by a PATCH with status enabled."
+  }
+}
+
+export class OperatorIntegrations extends Context.Service<
+  OperatorIntegrations,
+  {
+    /** Integrations of a status, or of any, in the order of their ids, with how they fail. */
+    readonly list: (filter: {
+      readonly status?: Integration["status"]
+      readonly after: IntegrationId | 0
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration>, StoreError>
+    readonly show: (id: IntegrationId) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
+    /** Enables or disables an integration, or replaces its overrides. */
+    readonly set: (
+      id: IntegrationId,
+      switches: IntegrationSwitches
+    ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
+    /** Sends the newest unacknowledged delivery of a disabled integration: acknowledged, it enables the integration. */
+    readonly probe: (id: IntegrationId) => Effect.Effect<void, UnknownIntegration | NotProbed | StoreError>
+  }
+>()("@doorhook/core/services/OperatorIntegrations") {
+  static readonly layer: Layer.Layer<
+    OperatorIntegrations,
+    never,
+    IntegrationStore | DeliveryStore | Dispatcher | Wake
+  > = Layer.effect(
+    OperatorIntegrations,
+    Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const deliveries = yield* DeliveryStore
+      const dispatcher = yield* Dispatcher
+      const wake = yield* Wake
+
+      const show = Effect.fnUntraced(function* (id: IntegrationId) {
+        const found = yield* store.surveyOne(id)
+        return found ?? (yield* new UnknownIntegration({ id }))
+      })
+
+      const set = Effect.fnUntraced(function* (
+        id: IntegrationId,
+        switches: IntegrationSwitches
+      ): Effect.fn.Return<SurveyedIntegration, UnknownIntegration | StoreError> {
+        const found = yield* show(id)
+        const current = found.integration
+        const changed = applySwitches(current, switches)
+        if (Equal.equals(changed, current)) return found
+        const now = yield* Clock.currentTimeMillis
+        const updated_at = Math.max(now, current.updated_at + 1)
+        const next = { ...changed, version: current.version + 1, updated_at }
+        const stored = yield* Effect.uninterruptible(
+          Effect.tap(store.update(next, current.version), (done) => (done ? dispatcher.forget(id) : Effect.void))
+        )
+        // Somebody else's change came first: this one is made to what is there by now.
+        return stored ? yield* show(id) : yield* set(id, switches)
+      })
+
+      const probe = Effect.fnUntraced(function* (id: IntegrationId) {
+        const result = yield* deliveries.probe(id, yield* Clock.currentTimeMillis)
+        if (result === "not_found") return yield* new UnknownIntegration({ id })
+        if (result !== "probing") return yield* new NotProbed({ why: result })
+        yield* wake.signal
+      })
+
+      return OperatorIntegrations.of({ list: store.survey, show, set, probe })
+    })
+  )
+}
+
+const applySwitches = (current: Integration, { overrides, status }: IntegrationSwitches): Integration => ({
+  ...current,
+  ...(overrides !== undefined && { overrides }),
+  ...(status !== undefined &&
+    status !== current.status && { status, disabled_reason: status === "disabled" ? ("manual" as const) : null })
+})

@@ -1,0 +1,103 @@
+/**
+ * The contract of `IdempotencyStore`, and of the calls that store keys. Its cases use all three stores.
+ */
+import { Effect } from "effect"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
+import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
+import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { createIntegration, eventId, newEvent, newIntegration, record, start } from "./Fixtures.ts"
+import type { SuiteCase } from "./SuiteCase.ts"
+import { expectEqual } from "./SuiteCase.ts"
+
+const remembered = (key: string, fields: Partial<RememberedRequest> = {}): RememberedRequest => ({
+  key,
+  fingerprint: `hash of ${key}`,
+  answer: `[{"id":"évt","deliveries":1}]`,
+  created_at: start,
+  expires_at: start + 1_000,
+  ...fields
+})
+
+export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | IntegrationStore>> = [
+  {
+    name: "keys are kept with the events of their request, until they expire",
+    run: Effect.gen(function* () {
+      const keys = yield* IdempotencyStore
+      const [a, b] = [remembered("a"), remembered("b", { expires_at: start + 5 })]
+      yield* (yield* DeliveryStore).enqueue([record(newEvent(1))], [a, b])
+      yield* expectEqual("found", yield* keys.find(["a", "unknown"], start), [a])
+      yield* expectEqual("both", (yield* keys.find(["a", "b"], start + 4)).length, 2)
+      yield* expectEqual("expired", yield* keys.find(["a", "b"], start + 5), [a])
+      yield* expectEqual("none asked for", yield* keys.find([], start), [])
+    })
+  },
+  {
+    name: "a key that is taken refuses the whole call, and nothing of it is stored",
+    run: Effect.gen(function* () {
+      const deliveries = yield* DeliveryStore
+      const keys = yield* IdempotencyStore
+      yield* deliveries.enqueue([record(newEvent(1))], [remembered("a")])
+      const refused = yield* Effect.flip(
+        deliveries.enqueue(
+          [record(newEvent(2))],
+          [remembered("b"), remembered("a", { fingerprint: "another", created_at: start + 999 })]
+        )
+      )
+      yield* expectEqual("error", [refused._tag, refused._tag === "KeyTaken" && refused.key], ["KeyTaken", "a"])
+      yield* expectEqual("event", yield* deliveries.findEvent(eventId(2)), null)
+      yield* expectEqual("counted", (yield* deliveries.summary(start)).events, 1)
+      yield* expectEqual("other key", yield* keys.find(["b"], start), [])
+    })
+  },
+  {
+    name: "an expired key is free, also before it is purged",
+    run: Effect.gen(function* () {
+      const deliveries = yield* DeliveryStore
+      yield* deliveries.enqueue([record(newEvent(1))], [remembered("a")])
+      const again = remembered("a", { answer: "again", created_at: start + 1_000, expires_at: start + 2_000 })
+      yield* deliveries.enqueue([record(newEvent(2))], [again])
+      yield* expectEqual("found", yield* (yield* IdempotencyStore).find(["a"], start + 1_000), [again])
+    })
+  },
+  {
+    name: "the key of an integration is kept with it; its answer is the id",
+    run: Effect.gen(function* () {
+      const integrations = yield* IntegrationStore
+      const { answer: _, ...key } = remembered("a")
+      const created = yield* integrations.create(newIntegration(), key)
+      const found = yield* (yield* IdempotencyStore).find(["a"], start)
+      yield* expectEqual("found", found, [{ ...key, answer: String(created.id) }])
+      const refused = yield* Effect.flip(integrations.create(newIntegration(), key))
+      yield* expectEqual("taken", refused._tag, "KeyTaken")
+      const { total } = yield* integrations.list(created.scope, { offset: 0, limit: 10 })
+      yield* expectEqual("created once", total, 1)
+    })
+  },
+  {
+    name: "of concurrent calls with one key, one is carried out",
+    run: Effect.gen(function* () {
+      const deliveries = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const exits = yield* Effect.forEach(
+        Array.from({ length: 10 }, (_, n) => n + 1),
+        (n) => Effect.exit(deliveries.enqueue([record(newEvent(n), integration)], [remembered("a")])),
+        { concurrency: "unbounded" }
+      )
+      yield* expectEqual("carried out", exits.filter(({ _tag }) => _tag === "Success").length, 1)
+      yield* expectEqual("events", (yield* deliveries.summary(start)).events, 1)
+    })
+  },
+  {
+    name: "purgeExpired deletes expired keys in batches, and no others",
+    run: Effect.gen(function* () {
+      const keys = yield* IdempotencyStore
+      const names = ["a", "b", "c", "d", "e"]
+      const all = names.map((name, n) => remembered(name, { expires_at: start + n + 1 }))
+      yield* (yield* DeliveryStore).enqueue([record(newEvent(1))], all)
+      const purge = keys.purgeExpired(start + 4, 3)
+      yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge], [3, 1, 0])
+      yield* expectEqual("left", yield* keys.find(names, start), all.slice(4))
+    })
+  }
+]

@@ -1,0 +1,226 @@
+/**
+ * Rules of what `DeliveryStore.settle` concludes about integrations: failing, disabled, recovered; and of its notices.
+ */
+import { Effect } from "effect"
+import type { Integration } from "../../domain/Integration.ts"
+import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import { IntegrationStore } from "../../ports/IntegrationStore.ts"
+import {
+  claim,
+  claimOne,
+  createIntegration,
+  disableAfter,
+  enqueue,
+  enqueueOne,
+  findDelivery,
+  newEvent,
+  record,
+  records,
+  retryAt,
+  settle,
+  settlement,
+  settleWithConsequences,
+  start
+} from "../Fixtures.ts"
+import type { SuiteCase } from "../SuiteCase.ts"
+import { expectEqual, expectPresent } from "../SuiteCase.ts"
+
+const failingOf = Effect.fnUntraced(function* ({ id }: Integration) {
+  const found = yield* expectPresent("integration", yield* (yield* IntegrationStore).surveyOne(id))
+  return found.failing
+})
+
+/** An attempt of the only delivery fails at a time, and is to be made again a millisecond later. */
+const fail = Effect.fnUntraced(function* (now: number) {
+  const leased = yield* claimOne(now)
+  return yield* settleWithConsequences(now, retryAt(leased, now + 1))
+})
+
+export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
+  {
+    name: "an integration fails from its first failed attempt on, until one is acknowledged",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 2, integration))
+      yield* expectEqual("at first", yield* failingOf(integration), null)
+      const [one, two] = yield* claim(start)
+      if (one === undefined || two === undefined) return yield* expectEqual("claimed", 0, 2)
+      const first = yield* settleWithConsequences(start + 5, retryAt(one, start + 6))
+      yield* expectEqual("after one failure", yield* failingOf(integration), { since: start + 5, noticed: 0 })
+      yield* expectEqual("told", first.notices, [])
+      yield* settle(start + 50, retryAt(yield* claimOne(start + 50), start + 51))
+      yield* expectEqual("after another", yield* failingOf(integration), { since: start + 5, noticed: 0 })
+      yield* settle(start + 60, settlement(two))
+      yield* expectEqual("acknowledged", yield* failingOf(integration), null)
+      yield* fail(start + 70)
+      yield* expectEqual("failing anew", yield* failingOf(integration), { since: start + 70, noticed: 0 })
+      const found = yield* (yield* IntegrationStore).find(integration.id)
+      yield* expectEqual("the integration itself is as it was", found, integration)
+    })
+  },
+  {
+    name: "one acknowledgement outweighs the failures of the same batch",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 2, integration))
+      const [one, two] = yield* claim(start)
+      if (one === undefined || two === undefined) return yield* expectEqual("claimed", 0, 2)
+      yield* settle(start + 5, retryAt(one, start + 6), settlement(two))
+      yield* expectEqual("failing", yield* failingOf(integration), null)
+    })
+  },
+  {
+    name: "who fails is told of at 50, 70 and 90 % of the time, once each, and disabled at its end",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      const other = yield* createIntegration()
+      const id = yield* enqueueOne(newEvent(1), integration)
+      const told: Array<unknown> = []
+      for (const share of [0, 0.49, 0.5, 0.6, 0.75, 0.8, 0.9, 0.99, 1]) {
+        const now = start + share * disableAfter
+        const { changed, notices } = yield* fail(now)
+        told.push(...notices.map((notice) => [share, notice.kind]))
+        yield* expectEqual(`changed at ${share}`, changed, share === 1 ? [integration.id] : [])
+        for (const notice of notices) {
+          yield* expectEqual("at", notice.at, now)
+          if (notice.kind !== "failing") continue
+          const times = [notice.failing_since, notice.disables_at]
+          yield* expectEqual("times", times, [start, start + disableAfter])
+        }
+      }
+      yield* expectEqual("told", told, [
+        [0.5, "failing"],
+        [0.75, "failing"],
+        [0.9, "failing"],
+        [1, "disabled"]
+      ])
+      const integrations = yield* IntegrationStore
+      yield* expectEqual("integration", yield* integrations.find(integration.id), {
+        ...integration,
+        status: "disabled",
+        disabled_reason: "failing",
+        version: 2,
+        updated_at: start + disableAfter
+      })
+      yield* expectEqual("another", yield* integrations.find(other.id), other)
+      const { next_attempt_at, reason, state } = yield* findDelivery(id)
+      yield* expectEqual("delivery", [state, reason, next_attempt_at], ["cancelled", "integration_disabled", null])
+      const kept = yield* (yield* DeliveryStore).notices({ limit: 10 })
+      yield* expectEqual(
+        "kept",
+        kept.map(({ kind }) => kind),
+        ["failing", "failing", "failing", "disabled"]
+      )
+    })
+  },
+  {
+    name: "of several notices that became due between two attempts, one is told",
+    run: Effect.gen(function* () {
+      yield* enqueueOne(newEvent(1), yield* createIntegration())
+      yield* fail(start)
+      const { notices } = yield* fail(start + 0.95 * disableAfter)
+      yield* expectEqual(
+        "told",
+        notices.map(({ kind }) => kind),
+        ["failing"]
+      )
+      yield* expectEqual("again", (yield* fail(start + 0.96 * disableAfter)).notices, [])
+    })
+  },
+  {
+    name: "a failure that is the first one disables nothing, however long nothing was sent",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      const { changed, notices } = yield* fail(start + 100 * disableAfter)
+      yield* expectEqual("consequences", [changed, notices], [[], []])
+    })
+  },
+  {
+    name: "an integration that was told of and acknowledges has recovered; one that was not told of says nothing",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 2, integration))
+      yield* settle(start, retryAt(yield* claimOne(start), start + 1))
+      const quiet = yield* settleWithConsequences(start + 1, settlement(yield* claimOne(start + 1)))
+      yield* expectEqual("not told of", quiet.notices, [])
+      yield* fail(start + 2)
+      yield* fail(start + 2 + 0.5 * disableAfter)
+      const now = start + 2 + 0.6 * disableAfter
+      const { changed, notices } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
+      yield* expectEqual(
+        "told of",
+        notices.map((notice) => [notice.kind, notice.at, notice.kind === "recovered" && notice.failing_since]),
+        [["recovered", now, start + 2]]
+      )
+      yield* expectEqual("changed", changed, [])
+    })
+  },
+  {
+    name: "deliveries that are given up are counted in one notice for each integration",
+    run: Effect.gen(function* () {
+      const [one, two] = [yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(...records(1, 3, one), record(newEvent(4), two))
+      const leased = yield* claim(start)
+      const given = { state: "exhausted", reason: "schedule_used_up" } as const
+      const { notices } = yield* settleWithConsequences(start, ...leased.map((each) => settlement(each, given)))
+      yield* expectEqual(
+        "notices",
+        notices.map((notice) => [notice.integration_id, notice.kind, notice.kind === "exhausted" && notice.deliveries]),
+        [
+          [one.id, "exhausted", 3],
+          [two.id, "exhausted", 1]
+        ]
+      )
+    })
+  },
+  {
+    name: "a change by its users begins the time anew",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* fail(start)
+      yield* (yield* IntegrationStore).update({ ...integration, version: 2 }, 1)
+      yield* expectEqual("failing", yield* failingOf(integration), null)
+      yield* expectEqual("disabled", (yield* fail(start + 2 * disableAfter)).changed, [])
+    })
+  },
+  {
+    name: "a stale settlement shows nothing of its integration",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      const leased = yield* claimOne(start)
+      const { notices } = yield* settleWithConsequences(start + 1, { ...retryAt(leased, start + 9), token: "stale" })
+      yield* expectEqual("notices", notices, [])
+      yield* expectEqual("failing", yield* failingOf(integration), null)
+    })
+  },
+  {
+    name: "notices are listed by id, of all integrations or of one, after one of them, as many as asked for",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const [one, two] = [yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(...records(1, 2, one, two))
+      const given = { state: "exhausted", reason: "schedule_used_up" } as const
+      for (const leased of yield* claim(start)) yield* settle(start, settlement(leased, given))
+      const all = yield* store.notices({ limit: 10 })
+      yield* expectEqual("all", all.length, 4)
+      yield* expectEqual(
+        "in order",
+        all,
+        [...all].toSorted((a, b) => a.id - b.id)
+      )
+      const [first, second] = all
+      if (first === undefined || second === undefined) return yield* expectEqual("notices", all.length, 4)
+      yield* expectEqual("the second alone", yield* store.notices({ after: first.id, limit: 1 }), [second])
+      const ofTwo = yield* store.notices({ integration_id: two.id, limit: 10 })
+      yield* expectEqual(
+        "of one",
+        ofTwo,
+        all.filter(({ integration_id }) => integration_id === two.id)
+      )
+      yield* expectEqual("whose", ofTwo[0]?.scope, two.scope)
+    })
+  }
+]

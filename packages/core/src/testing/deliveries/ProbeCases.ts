@@ -1,0 +1,113 @@
+/**
+ * Rules of `DeliveryStore.probe`.
+ */
+import { Effect } from "effect"
+import { IntegrationId } from "../../domain/Ids.ts"
+import type { DeliveryStore as Store } from "../../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import { IntegrationStore } from "../../ports/IntegrationStore.ts"
+import {
+  claim,
+  claimOne,
+  createIntegration,
+  enqueue,
+  enqueueOne,
+  findDelivery,
+  newEvent,
+  records,
+  retryAt,
+  settle,
+  settlement,
+  settleWithConsequences,
+  start
+} from "../Fixtures.ts"
+import type { SuiteCase } from "../SuiteCase.ts"
+import { expectEqual } from "../SuiteCase.ts"
+
+/** An integration with two deliveries, that its receiver left with 410. */
+const gone = Effect.gen(function* () {
+  const integration = yield* createIntegration()
+  const ids = yield* enqueue(...records(1, 2, integration))
+  const end = { state: "cancelled", reason: "integration_gone", gone: true } as const
+  yield* settle(start, settlement(yield* claimOne(start), end))
+  return { integration, ids }
+})
+
+export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
+  {
+    name: "a probe sends the newest unacknowledged delivery once; acknowledged, it enables the integration",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const { ids, integration } = yield* gone
+      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), "probing")
+      const claimed = yield* claim(start + 10)
+      yield* expectEqual(
+        "claimed",
+        claimed.map(({ id, resend }) => [id, resend]),
+        [[ids[1], true]]
+      )
+      const [leased] = claimed
+      if (leased === undefined) return
+      const { changed, notices } = yield* settleWithConsequences(start + 20, settlement(leased))
+      yield* expectEqual("changed", changed, [integration.id])
+      yield* expectEqual(
+        "notices",
+        notices.map(({ kind }) => kind),
+        ["recovered"]
+      )
+      const found = yield* (yield* IntegrationStore).find(integration.id)
+      yield* expectEqual(
+        "integration",
+        [found?.status, found?.disabled_reason, found?.version, found?.updated_at],
+        ["enabled", null, 3, start + 20]
+      )
+      yield* expectEqual("the delivery", (yield* findDelivery(leased.id)).state, "delivered")
+      yield* expectEqual("nothing else was sent", yield* claim(start + 1_000_000), [])
+    })
+  },
+  {
+    name: "a probe that fails ends as cancelled, and the integration stays disabled",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const { integration } = yield* gone
+      yield* store.probe(integration.id, start + 10)
+      const leased = yield* claimOne(start + 10)
+      const { changed } = yield* settleWithConsequences(start + 20, retryAt(leased, start + 30))
+      yield* expectEqual("changed", changed, [])
+      const { next_attempt_at, reason, state } = yield* findDelivery(leased.id)
+      yield* expectEqual("delivery", [state, reason, next_attempt_at], ["cancelled", "integration_disabled", null])
+      const found = yield* (yield* IntegrationStore).find(integration.id)
+      yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "gone"])
+      yield* expectEqual("claimed", yield* claim(start + 1_000_000), [])
+      yield* expectEqual("again", yield* store.probe(integration.id, start + 40), "probing")
+    })
+  },
+  {
+    name: "what was under way when its integration was disabled does not enable it",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 2, integration))
+      const [first, late] = yield* claim(start)
+      if (first === undefined || late === undefined) return yield* expectEqual("claimed", 0, 2)
+      yield* settle(start, settlement(first, { state: "cancelled", reason: "integration_gone", gone: true }))
+      yield* settle(start + 5, settlement(late))
+      yield* expectEqual("status", (yield* (yield* IntegrationStore).find(integration.id))?.status, "disabled")
+    })
+  },
+  {
+    name: "only what doorhook disabled is probed, and only with what was not acknowledged",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integrations = yield* IntegrationStore
+      const enabled = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), enabled)
+      yield* expectEqual("enabled", yield* store.probe(enabled.id, start), "not_disabled")
+      yield* integrations.update({ ...enabled, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
+      yield* expectEqual("by hand", yield* store.probe(enabled.id, start), "not_disabled")
+      const idle = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
+      yield* expectEqual("without deliveries", yield* store.probe(idle.id, start), "nothing_to_send")
+      yield* expectEqual("unknown", yield* store.probe(IntegrationId.make(999), start), "not_found")
+      yield* expectEqual("claimed", yield* claim(start + 1), [])
+    })
+  }
+]

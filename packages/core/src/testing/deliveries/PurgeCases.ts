@@ -1,0 +1,135 @@
+/**
+ * Rules of `DeliveryStore.purge`.
+ */
+import { Effect } from "effect"
+import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import type { IntegrationStore } from "../../ports/IntegrationStore.ts"
+import {
+  claim,
+  createIntegration,
+  enqueue,
+  eventId,
+  newEvent,
+  record,
+  retryAt,
+  settle,
+  settlement,
+  start
+} from "../Fixtures.ts"
+import type { SuiteCase } from "../SuiteCase.ts"
+import { expectEqual } from "../SuiteCase.ts"
+
+/** Events number 1 to `count`, a second apart, each with a delivery to an integration. */
+const spread = Effect.fnUntraced(function* (count: number) {
+  const integration = yield* createIntegration()
+  for (let n = 1; n <= count; n++) yield* enqueue(record(newEvent(n, { created_at: start + n * 1_000 }), integration))
+  return integration
+})
+
+export const purgeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
+  {
+    name: "purge deletes old events with their settled deliveries and attempts, and what counted them",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      yield* spread(4)
+      const now = start + 10_000
+      const leased = yield* claim(now)
+      yield* settle(now, ...leased.map((each) => settlement(each)))
+      const purged = yield* store.purge({ before: start + 3_000, after: 0, limit: 100 })
+      yield* expectEqual("purged", purged, { events: 2, deliveries: 2, next: null })
+      const events = yield* Effect.forEach([1, 2, 3, 4], (n) => store.findEvent(eventId(n)))
+      yield* expectEqual(
+        "events left",
+        events.map((event) => event?.id),
+        [undefined, undefined, eventId(3), eventId(4)]
+      )
+      const left = yield* store.list({ limit: 10 })
+      yield* expectEqual(
+        "deliveries left",
+        left.map(({ event_id }) => event_id),
+        [eventId(3), eventId(4)]
+      )
+      const [first] = leased
+      if (first !== undefined) yield* expectEqual("attempts of a purged one", yield* store.attempts(first.id), [])
+      const { events: count, states } = yield* store.summary(now)
+      yield* expectEqual("counts", [count, states.delivered], [2, 2])
+    })
+  },
+  {
+    name: "purge leaves what is not settled, whatever its age, with its event and the siblings of its deliveries",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const [one, two] = [yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(record(newEvent(1), one, two), record(newEvent(2), one))
+      const leased = yield* claim(start)
+      const ofTwo = leased.filter(({ integration }) => integration.id === two.id)
+      const ofOne = leased.filter(({ integration }) => integration.id === one.id)
+      yield* settle(start, ...ofTwo.map((each) => settlement(each)), ...ofOne.map((each) => retryAt(each, start + 5)))
+      const purged = yield* store.purge({ before: start + 1_000_000, after: 0, limit: 100 })
+      yield* expectEqual("purged", purged, { events: 0, deliveries: 0, next: null })
+      yield* expectEqual("left", (yield* store.list({ limit: 10 })).length, 3)
+      const again = yield* claim(start + 5)
+      yield* settle(start + 6, ...again.map((each) => settlement(each)))
+      const rest = yield* store.purge({ before: start + 1_000_000, after: 0, limit: 100 })
+      yield* expectEqual("purged once it is settled", rest, { events: 2, deliveries: 3, next: null })
+    })
+  },
+  {
+    name: "purge goes on where it was, and steps over what stays",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      yield* spread(7)
+      const now = start + 10_000
+      const leased = yield* claim(now)
+      yield* settle(now, ...leased.map((each, n) => (n === 0 ? retryAt(each, now + 5) : settlement(each))))
+      const events: Array<number> = []
+      let after: number | null = 0
+      while (after !== null) {
+        const purged: { readonly events: number; readonly next: number | null } = yield* store.purge({
+          before: start + 6_500,
+          after,
+          limit: 2
+        })
+        events.push(purged.events)
+        after = purged.next
+        if (events.length > 10) break
+      }
+      yield* expectEqual(
+        "events purged in all",
+        events.reduce((sum, count) => sum + count, 0),
+        5
+      )
+      yield* expectEqual("at most so many at once", Math.max(...events) <= 2, true)
+      const left = yield* store.list({ limit: 10 })
+      yield* expectEqual(
+        "left",
+        left.map(({ event_id }) => event_id),
+        [eventId(1), eventId(7)]
+      )
+    })
+  },
+  {
+    name: "purge deletes events without deliveries, and old notices",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* enqueue(record(newEvent(1)), record(newEvent(2, { created_at: start + 5_000 })))
+      yield* enqueue(record(newEvent(3), integration), record(newEvent(4), integration))
+      const given = { state: "exhausted", reason: "schedule_used_up" } as const
+      const [old, recent] = yield* claim(start)
+      if (old === undefined || recent === undefined) return yield* expectEqual("claimed", 0, 2)
+      yield* settle(start, settlement(old, given))
+      yield* settle(start + 4_000, settlement(recent, given))
+      const purged = yield* store.purge({ before: start + 1_000, after: 0, limit: 100 })
+      // Event 2 came before events 3 and 4 and is younger: it ends the round, or is stepped over.
+      yield* expectEqual("an event without deliveries", yield* store.findEvent(eventId(1)), null)
+      yield* expectEqual("purged", purged.events >= 1, true)
+      const notices = yield* store.notices({ limit: 10 })
+      yield* expectEqual(
+        "notices",
+        notices.map(({ at }) => at),
+        [start + 4_000]
+      )
+    })
+  }
+]

@@ -1,0 +1,118 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { IdempotentRequest, NewEvent } from "@doorhook/core"
+import {
+  BuildingId,
+  Crypto,
+  DeliveryStore,
+  Dispatcher,
+  JsonText,
+  KeyTaken,
+  MemoryStore,
+  Publisher,
+  Wake
+} from "@doorhook/core"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+
+const event = (n: number): NewEvent => ({
+  resource_type: "access_log",
+  action: "create",
+  building_id: BuildingId.make(1),
+  tenant_ids: [],
+  data: JsonText.JsonText.make(`{"id":${n}}`)
+})
+
+const request = (key: string, fingerprint = "f"): IdempotentRequest => ({ key, fingerprint })
+
+const layerOver = (enqueue: (store: DeliveryStore["Service"]) => DeliveryStore["Service"]["enqueue"]) =>
+  Publisher.layer.pipe(
+    Layer.provideMerge(
+      Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({ ...store, enqueue: enqueue(store) }))
+      )
+    ),
+    Layer.provide([Dispatcher.layerNone, Wake.layerLocal, Crypto.layerWebCrypto]),
+    Layer.provide(MemoryStore.layer),
+    Layer.fresh
+  )
+
+const layer = layerOver((store) => store.enqueue)
+
+const countEvents = Effect.gen(function* () {
+  return (yield* (yield* DeliveryStore).summary(0)).events
+})
+
+describe("publishing with an idempotency key", () => {
+  it.effect("publishes once, however often it is asked, at once or later", () =>
+    Effect.gen(function* () {
+      const publisher = yield* Publisher
+      const publish = publisher.publish([event(1), event(2)], request("k"))
+      const answers = yield* Effect.all(
+        Array.from({ length: 10 }, () => publish),
+        { concurrency: "unbounded" }
+      )
+      answers.push(yield* publish)
+      assert.strictEqual(new Set(answers.map((answer) => JSON.stringify(answer))).size, 1)
+      assert.strictEqual(answers[0]?.length, 2)
+      assert.strictEqual(yield* countEvents, 2)
+      yield* publisher.publish([event(3)])
+      yield* publisher.publish([event(4)], request("another"))
+      assert.strictEqual(yield* countEvents, 4)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("refuses another request under the same key, in the same batch and after it", () =>
+    Effect.gen(function* () {
+      const publisher = yield* Publisher
+      const [first, second] = yield* Effect.all(
+        [
+          Effect.result(publisher.publish([event(1)], request("k", "one"))),
+          Effect.result(publisher.publish([event(2)], request("k", "two")))
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual([first._tag, second._tag], ["Success", "Failure"])
+      const error = yield* Effect.flip(publisher.publish([event(2)], request("k", "two")))
+      assert.strictEqual(error._tag, "KeyReused")
+      assert.strictEqual(yield* countEvents, 1)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("forgets a key after a day", () =>
+    Effect.gen(function* () {
+      const publisher = yield* Publisher
+      const [first] = yield* publisher.publish([event(1)], request("k"))
+      yield* TestClock.adjust("23 hours")
+      assert.strictEqual((yield* publisher.publish([event(1)], request("k")))[0]?.id, first?.id)
+      yield* TestClock.adjust("1 hour")
+      const [later] = yield* publisher.publish([event(1)], request("k"))
+      assert.notStrictEqual(later?.id, first?.id)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("answers what another process published meanwhile", () =>
+    Effect.gen(function* () {
+      const publisher = yield* Publisher
+      const [mine] = yield* publisher.publish([event(1)], request("k"))
+      assert.strictEqual(yield* countEvents, 1)
+      assert.match(mine?.id ?? "", /^evt_theirs/)
+    }).pipe(
+      Effect.provide(
+        layerOver((store) => {
+          let first = true
+          return Effect.fnUntraced(function* (records, keys = []) {
+            if (!first) return yield* store.enqueue(records, keys)
+            first = false
+            // The other process is quicker by a moment.
+            yield* store.enqueue(
+              records,
+              keys.map((key) => ({ ...key, answer: `[{"id":"evt_theirs0000000000000000","deliveries":0}]` }))
+            )
+            return yield* new KeyTaken({ key: keys[0]?.key ?? "" })
+          })
+        })
+      )
+    )
+  )
+})
