@@ -35,6 +35,7 @@ export * as Standing from "./rules/Standing.ts"
 export * as UrlPolicy from "./rules/UrlPolicy.ts"
 
 // ports
+export * from "./ports/ClientStore.ts"
 export * from "./ports/Crypto.ts"
 export * from "./ports/DeliveryStore.ts"
 export * from "./ports/Directory.ts"
@@ -62,6 +63,7 @@ export type { Introspection, Principal } from "./services/authorization/Introspe
 export type { LoginAttempt, LoginResult } from "./services/authorization/Login.ts"
 export * from "./services/authorization/OAuthError.ts"
 export * as Parameters from "./services/authorization/Parameters.ts"
+export * from "./services/Clients.ts"
 export * from "./services/Deliveries.ts"
 export * as DeliveryMetrics from "./services/DeliveryMetrics.ts"
 export * from "./services/DeliverySettings.ts"

@@ -1,12 +1,16 @@
 /**
- * An OAuth client (RFC 6749 section 2), as the host's directory describes it.
+ * An OAuth client (RFC 6749 section 2): as the host's directory describes it, or as it was registered with the service.
  */
-import type { Redacted } from "effect"
 import { Schema } from "effect"
 import { ClientId } from "./Ids.ts"
+import { TokenHash } from "./Token.ts"
 
 /** The redirect URI that means «show the code on a page» (document section 5). */
 export const outOfBandUri = "urn:ietf:wg:oauth:2.0:oob"
+
+/** A secret of a registered client: its SHA-256, and when it ends (milliseconds since the epoch); null is never. */
+export const ClientSecret = Schema.Struct({ hash: TokenHash, expires_at: Schema.NullOr(Schema.Int) })
+export type ClientSecret = typeof ClientSecret.Type
 
 export const Client = Schema.Struct({
   id: ClientId,
@@ -18,6 +22,19 @@ export const Client = Schema.Struct({
 })
 export type Client = typeof Client.Type
 
+/** A client that was registered with the service. It is public when it has no secrets; several while one is rotated. */
+export const RegisteredClient = Schema.Struct({
+  id: ClientId,
+  name: Schema.NonEmptyString,
+  redirect_uris: Schema.Array(Schema.NonEmptyString),
+  secrets: Schema.Array(ClientSecret),
+  created_at: Schema.Int
+})
+export type RegisteredClient = typeof RegisteredClient.Type
+
+/** A client that can be asked who it is: of either kind. */
+export type KnownClient = Client | RegisteredClient
+
 /** Whether the client has a secret to authenticate with (RFC 6749 section 2.1). */
-export const isConfidential = (client: Client): client is Client & { readonly secret: Redacted.Redacted<string> } =>
-  client.secret !== undefined
+export const isConfidential = (client: KnownClient): boolean =>
+  "secrets" in client ? client.secrets.length > 0 : client.secret !== undefined

@@ -2,11 +2,13 @@
  * The whole store in memory: for trying doorhook out, for tests and for simulations.
  */
 import { Layer } from "effect"
+import type { ClientStore } from "../ports/ClientStore.ts"
 import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { SettingStore } from "../ports/SettingStore.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
+import * as MemoryClientStore from "./MemoryClientStore.ts"
 import * as MemoryDeliveryStore from "./MemoryDeliveryStore.ts"
 import * as MemoryIdempotencyStore from "./MemoryIdempotencyStore.ts"
 import * as MemoryIntegrationStore from "./MemoryIntegrationStore.ts"
@@ -15,11 +17,13 @@ import { MemoryState } from "./MemoryState.ts"
 import * as MemoryTokenStore from "./MemoryTokenStore.ts"
 
 /** All storage ports, empty at first. Within one runtime it is one store; `Layer.fresh` makes another. */
-export const layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | SettingStore> =
-  Layer.mergeAll(
-    Layer.mergeAll(MemoryDeliveryStore.layer, MemoryIntegrationStore.layer, MemoryIdempotencyStore.layer).pipe(
-      Layer.provide(MemoryState.layer)
-    ),
-    MemoryTokenStore.layer,
-    MemorySettingStore.layer
-  )
+export const layer: Layer.Layer<
+  DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
+> = Layer.mergeAll(
+  Layer.mergeAll(MemoryDeliveryStore.layer, MemoryIntegrationStore.layer, MemoryIdempotencyStore.layer).pipe(
+    Layer.provide(MemoryState.layer)
+  ),
+  MemoryTokenStore.layer,
+  MemoryClientStore.layer,
+  MemorySettingStore.layer
+)

@@ -87,6 +87,14 @@ const make = Effect.sync(() => {
         if (grant?.revoked_at === null) grants.set(id, { ...grant, revoked_at: now })
       }),
 
+    revokeGrantsTo: (client, now) =>
+      Effect.sync(() => {
+        for (const grant of grants.values()) {
+          if (grant.client_id === client && grant.revoked_at === null)
+            grants.set(grant.id, { ...grant, revoked_at: now })
+        }
+      }),
+
     revokeAccessToken: (hash) => Effect.sync(() => void accessTokens.delete(hash)),
 
     purgeExpired: (now, limit) =>

@@ -4,7 +4,7 @@
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
-import type { GrantId } from "../domain/Ids.ts"
+import type { ClientId, GrantId } from "../domain/Ids.ts"
 import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../domain/Token.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -46,6 +46,8 @@ export class TokenStore extends Context.Service<
 
     /** Ends a grant: its code and all its tokens are dead from now on. They are still found, with a grant that says so. */
     readonly revokeGrant: (id: GrantId, now: number) => Effect.Effect<void, StoreError>
+    /** Ends all grants that were given to a client. */
+    readonly revokeGrantsTo: (client: ClientId, now: number) => Effect.Effect<void, StoreError>
     /** Ends one access token. */
     readonly revokeAccessToken: (hash: TokenHash) => Effect.Effect<void, StoreError>
     /**

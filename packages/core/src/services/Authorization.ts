@@ -5,6 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { TokenResponse } from "../domain/Token.ts"
 import { Crypto } from "../ports/Crypto.ts"
+import { ClientStore } from "../ports/ClientStore.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
@@ -32,7 +33,7 @@ export class Authorization extends Context.Service<
     readonly authenticate: (accessToken: string) => Effect.Effect<Principal | null, StoreError | DirectoryError>
 
     /** Whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1). */
-    readonly checkAuthorize: (parameters: Parameters) => Effect.Effect<AuthorizeCheck, DirectoryError>
+    readonly checkAuthorize: (parameters: Parameters) => Effect.Effect<AuthorizeCheck, StoreError | DirectoryError>
 
     /** Logs a user in for a checked request and issues an authorization code. */
     readonly login: (
@@ -50,27 +51,31 @@ export class Authorization extends Context.Service<
     readonly introspect: (request: ClientRequest) => Effect.Effect<Introspection, Refusal>
   }
 >()("@doorhook/core/services/Authorization") {
-  static readonly layer: Layer.Layer<Authorization, never, TokenStore | Directory | Crypto | AuthorizationSettings> =
-    Layer.effect(
-      Authorization,
-      Effect.gen(function* () {
-        // Only these: the rest of the context is that of whoever calls.
-        const services = Context.pick(
-          TokenStore,
-          Directory,
-          Crypto,
-          AuthorizationSettings
-        )(yield* Effect.context<TokenStore | Directory | Crypto | AuthorizationSettings>())
-        const login = Login.login(LoginThrottle.make())
-        const provide = Effect.provideContext(services)
-        return Authorization.of({
-          authenticate: (accessToken) => provide(Tokens.authenticate(accessToken)),
-          checkAuthorize: (parameters) => provide(AuthorizeStep.checkAuthorize(parameters)),
-          login: (request, attempt) => provide(login(request, attempt)),
-          token: (request) => provide(TokenGrants.token(request)),
-          revoke: (request) => provide(Tokens.revoke(request)),
-          introspect: (request) => provide(Tokens.introspect(request))
-        })
+  static readonly layer: Layer.Layer<
+    Authorization,
+    never,
+    TokenStore | ClientStore | Directory | Crypto | AuthorizationSettings
+  > = Layer.effect(
+    Authorization,
+    Effect.gen(function* () {
+      // Only these: the rest of the context is that of whoever calls.
+      const services = Context.pick(
+        TokenStore,
+        ClientStore,
+        Directory,
+        Crypto,
+        AuthorizationSettings
+      )(yield* Effect.context<TokenStore | ClientStore | Directory | Crypto | AuthorizationSettings>())
+      const login = Login.login(LoginThrottle.make())
+      const provide = Effect.provideContext(services)
+      return Authorization.of({
+        authenticate: (accessToken) => provide(Tokens.authenticate(accessToken)),
+        checkAuthorize: (parameters) => provide(AuthorizeStep.checkAuthorize(parameters)),
+        login: (request, attempt) => provide(login(request, attempt)),
+        token: (request) => provide(TokenGrants.token(request)),
+        revoke: (request) => provide(Tokens.revoke(request)),
+        introspect: (request) => provide(Tokens.introspect(request))
       })
-    )
+    })
+  )
 }

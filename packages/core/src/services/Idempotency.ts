@@ -1,7 +1,7 @@
 /**
  * Requests that carry an `Idempotency-Key`: the same again is answered as before, another under the same key is refused.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Predicate, Result, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { Crypto } from "../ports/Crypto.ts"
 
@@ -12,6 +12,19 @@ export interface IdempotentRequest {
   /** Of what is asked for: `fingerprintOf` its text. */
   readonly fingerprint: string
 }
+
+/** What is said to be a key is none. */
+export class InvalidIdempotencyKey extends Schema.TaggedError<InvalidIdempotencyKey>()("InvalidIdempotencyKey", {}) {
+  override get message(): string {
+    return "An idempotency key must be 1 to 255 visible ASCII characters, like a UUID."
+  }
+}
+
+/** Reads a key as its sender wrote it. */
+export const readIdempotencyKey = (text: unknown): Result.Result<string, InvalidIdempotencyKey> =>
+  Predicate.isString(text) && /^[\x21-\x7e]{1,255}$/.test(text)
+    ? Result.succeed(text)
+    : Result.fail(new InvalidIdempotencyKey())
 
 /** The key was used for another request. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", {}) {
@@ -36,3 +49,9 @@ export const fingerprintOf: (text: string) => Effect.Effect<string, never, Crypt
     return Hex.encode(yield* crypto.sha256(encoder.encode(text)))
   }
 )
+
+/** A request to publish what a text says. All ways to publish share their keys: over HTTP or in the host's own process. */
+export const publishRequest: (key: string, text: string) => Effect.Effect<IdempotentRequest, never, Crypto> =
+  Effect.fnUntraced(function* (key, text) {
+    return { key: `events ${key}`, fingerprint: yield* fingerprintOf(text) }
+  })

@@ -6,11 +6,13 @@
  * ```
  */
 import type { Layer } from "effect"
+import type { ClientStore } from "../ports/ClientStore.ts"
 import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { SettingStore } from "../ports/SettingStore.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
+import * as ClientStoreSuite from "./ClientStoreSuite.ts"
 import * as DeliveryStoreSuite from "./DeliveryStoreSuite.ts"
 import * as IdempotencyStoreSuite from "./IdempotencyStoreSuite.ts"
 import * as IntegrationStoreSuite from "./IntegrationStoreSuite.ts"
@@ -20,7 +22,7 @@ import { provideEach } from "./SuiteCase.ts"
 import * as TokenStoreSuite from "./TokenStoreSuite.ts"
 
 /** All storage ports: what a store implements. */
-export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | SettingStore
+export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
 /** All cases, ready to run. `layer` is built anew for each, and must give an empty store each time. */
 export const suite = <E>(name: string, layer: Layer.Layer<Stores, E>): ReadonlyArray<SuiteCase<never>> => {
@@ -32,6 +34,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Stores, E>): ReadonlyA
       ...named("IntegrationStore", IntegrationStoreSuite.cases),
       ...named("IdempotencyStore", IdempotencyStoreSuite.cases),
       ...named("TokenStore", TokenStoreSuite.cases),
+      ...named("ClientStore", ClientStoreSuite.cases),
       ...named("SettingStore", SettingStoreSuite.cases)
     ],
     layer

@@ -2,6 +2,7 @@
  * Contract suites: what every implementation of a port must pass. They import no test runner; a few lines turn their
  * cases into tests of any.
  */
+export * as ClientStoreSuite from "./ClientStoreSuite.ts"
 export * as DeliveryStoreSuite from "./DeliveryStoreSuite.ts"
 export * as IdempotencyStoreSuite from "./IdempotencyStoreSuite.ts"
 export * as IntegrationStoreSuite from "./IntegrationStoreSuite.ts"

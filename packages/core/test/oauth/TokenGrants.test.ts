@@ -89,7 +89,7 @@ describe("exchanging a code", () => {
         Effect.map(TokenStore, (store) =>
           TokenStore.of({ ...store, createCode: keep(store.createCode), redeemCode: keep(store.redeemCode) })
         )
-      ).pipe(Layer.provide(Layer.fresh(MemoryStore.layer)))
+      ).pipe(Layer.provideMerge(Layer.fresh(MemoryStore.layer)))
       yield* Effect.provide(obtainTokens, testLayer({}, recording))
       assert.lengthOf(stored, 2)
       assert.notMatch(JSON.stringify(stored), /dh_/)

@@ -11,7 +11,7 @@ import {
   outOfBandUri,
   Parameters
 } from "@doorhook/core"
-import type { AuthorizationSettingsShape, AuthorizeRequest, TokenStore } from "@doorhook/core"
+import type { AuthorizationSettingsShape, AuthorizeRequest, ClientStore, TokenStore } from "@doorhook/core"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted, Result } from "effect"
 
@@ -43,7 +43,7 @@ export const readDirectory = (value: unknown): DirectoryDocument.DirectoryDocume
 /** Everything in memory, with nothing in it yet. */
 export const testLayer = (
   settings: Partial<AuthorizationSettingsShape> = {},
-  store: Layer.Layer<TokenStore> = Layer.fresh(MemoryStore.layer)
+  store: Layer.Layer<TokenStore | ClientStore> = Layer.fresh(MemoryStore.layer)
 ) =>
   Authorization.layer.pipe(
     Layer.provideMerge(DocumentDirectory.layer(readDirectory(directoryValue))),

@@ -9,10 +9,9 @@ import { Effect } from "effect"
 import type { Client } from "../../domain/Client.ts"
 import { isConfidential, outOfBandUri } from "../../domain/Client.ts"
 import { publicScope } from "../../domain/Token.ts"
-import { Directory } from "../../ports/Directory.ts"
 import * as RedirectUri from "../../rules/RedirectUri.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
-import { isSecretOf } from "./ClientAuthentication.ts"
+import { findClient, isSecretOf } from "./ClientAuthentication.ts"
 import type { Parameters } from "./Parameters.ts"
 import { firstRepeated, get } from "./Parameters.ts"
 import { isChallenge } from "./Pkce.ts"
@@ -91,7 +90,7 @@ export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameter
   if (doubtful !== null) return page(`The parameter ${doubtful} came more than once. Send it once.`)
   const clientId = get(parameters, "client_id")
   if (clientId === null) return page("The parameter client_id is missing.")
-  const client = yield* (yield* Directory).client(clientId)
+  const client = yield* findClient(clientId)
   if (client === null) return page("No application is registered under this client_id.")
 
   const given = get(parameters, "redirect_uri")

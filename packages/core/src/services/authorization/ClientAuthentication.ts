@@ -2,15 +2,16 @@
  * Which client sends a request to the token endpoint or one of its siblings, and whether it can prove it (RFC 6749
  * section 2.3): by HTTP Basic or by body fields, never by both.
  */
-import { Effect, Redacted, Result } from "effect"
+import { Clock, Effect, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"
-import type { Client } from "../../domain/Client.ts"
+import type { KnownClient } from "../../domain/Client.ts"
 import { isConfidential } from "../../domain/Client.ts"
+import { ClientStore } from "../../ports/ClientStore.ts"
 import { Directory } from "../../ports/Directory.ts"
 import { OAuthError } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { get } from "./Parameters.ts"
-import { equals } from "./Secrets.ts"
+import { equals, hashOf, sameHash } from "./Secrets.ts"
 
 /** A request to the token, revocation or introspection endpoint. */
 export interface ClientRequest {
@@ -71,9 +72,24 @@ const readCredentials = Effect.fnUntraced(function* ({ parameters, authorization
   return basic
 })
 
-/** Whether a secret is that of a client. A public client has none, so that any is wrong. */
-export const isSecretOf = (client: Client, secret: string) =>
-  isConfidential(client) ? equals(Redacted.value(client.secret), secret) : Effect.succeed(false)
+/** Whether a secret is one of a client's. A public client has none, so that any is wrong. */
+export const isSecretOf = Effect.fnUntraced(function* (client: KnownClient, secret: string) {
+  if (!("secrets" in client))
+    return client.secret !== undefined && (yield* equals(Redacted.value(client.secret), secret))
+  const hash = yield* hashOf(secret)
+  const now = yield* Clock.currentTimeMillis
+  let known = false
+  // All are compared, so that the time taken says nothing.
+  for (const each of client.secrets)
+    known = (sameHash(each.hash, hash) && (each.expires_at === null || now < each.expires_at)) || known
+  return known
+})
+
+/** The client of that id: the host's own, or one that was registered with the service. */
+export const findClient = Effect.fnUntraced(function* (id: string) {
+  const own: KnownClient | null = yield* (yield* Directory).client(id)
+  return own ?? (yield* (yield* ClientStore).find(id))
+})
 
 /** What proof is asked for: a secret of every client that has one, or only that a secret that was sent is right. */
 export type Proof = "secret" | "secret_if_sent"
@@ -84,8 +100,7 @@ export const authenticateClient = Effect.fnUntraced(function* (request: ClientRe
   if (id === null) {
     return yield* OAuthError.invalidClient("The request names no client. Send client_id in the body or by HTTP Basic.")
   }
-  const directory = yield* Directory
-  const client = yield* directory.client(id)
+  const client = yield* findClient(id)
   if (client === null) return yield* refused()
   if (secret !== null) {
     if (!(yield* isSecretOf(client, secret))) return yield* refused()

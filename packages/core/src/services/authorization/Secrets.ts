@@ -1,5 +1,5 @@
 /**
- * Codes and tokens: how they are made, and the form in which they are kept and compared.
+ * Codes, tokens and clients' secrets: how they are made, and the form in which they are kept and compared.
  *
  * Each has 256 random bits behind a prefix that says what it is, so that secret scanners find one that has leaked. Only
  * SHA-256 of it is stored: with so much randomness in it a slow hash would add nothing but load.
@@ -9,18 +9,18 @@ import { Base64Url } from "effect/encoding"
 import { TokenHash } from "../../domain/Token.ts"
 import { constantTimeEquals, Crypto } from "../../ports/Crypto.ts"
 
-export const prefixes = { access: "dh_at_", refresh: "dh_rt_", code: "dh_ac_" } as const
+export const prefixes = { access: "dh_at_", refresh: "dh_rt_", code: "dh_ac_", client: "dh_cs_" } as const
 
 const randomLength = 32
 const encoder = new TextEncoder()
 
-/** The form in which a code or token is kept. */
+/** The form in which a code, token or secret is kept. */
 export const hashOf = Effect.fnUntraced(function* (secret: string) {
   const crypto = yield* Crypto
   return TokenHash.make(Base64Url.encode(yield* crypto.sha256(encoder.encode(secret))))
 })
 
-/** A new code or token, and its hash. */
+/** A new code, token or secret, and its hash. */
 export const generate = Effect.fnUntraced(function* (kind: keyof typeof prefixes) {
   const crypto = yield* Crypto
   const value = prefixes[kind] + Base64Url.encode(yield* crypto.randomBytes(randomLength))
@@ -32,6 +32,10 @@ export const generateId = Effect.fnUntraced(function* (prefix: string) {
   const crypto = yield* Crypto
   return prefix + Base64Url.encode(yield* crypto.randomBytes(16))
 })
+
+/** Whether two hashes are the same, in a time that says nothing about either. */
+export const sameHash = (a: TokenHash, b: TokenHash): boolean =>
+  constantTimeEquals(encoder.encode(a), encoder.encode(b))
 
 /** Whether two secrets are the same, in a time that says nothing about either. */
 export const equals = Effect.fnUntraced(function* (a: string, b: string) {

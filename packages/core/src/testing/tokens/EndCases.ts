@@ -2,7 +2,7 @@
  * Rules of how tokens end: revoked, or expired and purged.
  */
 import { Effect } from "effect"
-import { GrantId } from "../../domain/Ids.ts"
+import { ClientId, GrantId } from "../../domain/Ids.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
@@ -30,6 +30,28 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const revoked = { ...grant, revoked_at: start + 5 }
       for (const each of found) yield* expectEqual("grant", each?.grant, revoked)
       yield* expectEqual("other grant", (yield* store.findAccessToken(hash("access-other")))?.grant, other)
+    })
+  },
+  {
+    name: "revokeGrantsTo ends what was given to a client, and to no other",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      const again = yield* granted("again")
+      const theirs = newGrant("theirs", { client_id: ClientId.make("another client") })
+      yield* store.createCode(theirs, newCode(theirs, "their code"))
+      yield* store.revokeGrantsTo(grant.client_id, start + 5)
+      const revoked = yield* Effect.forEach(["access-g", "access-again"], (name) => store.findAccessToken(hash(name)))
+      yield* expectEqual(
+        "theirs to the client",
+        revoked.map((found) => [found?.grant.id, found?.grant.revoked_at]),
+        [
+          [grant.id, start + 5],
+          [again.id, start + 5]
+        ]
+      )
+      const other = yield* store.findCode(hash("their code"))
+      yield* expectEqual("to another", other?.grant, theirs)
     })
   },
   {

@@ -1,0 +1,23 @@
+/**
+ * Where clients are kept that were registered with the service, beside those of the host's directory.
+ */
+import type { Effect } from "effect"
+import { Context } from "effect"
+import type { ClientSecret, RegisteredClient } from "../domain/Client.ts"
+import type { ClientId } from "../domain/Ids.ts"
+import type { StoreError } from "./StoreError.ts"
+
+export class ClientStore extends Context.Service<
+  ClientStore,
+  {
+    /** Stores a client; false when there is one of that id. */
+    readonly add: (client: RegisteredClient) => Effect.Effect<boolean, StoreError>
+    readonly find: (id: string) => Effect.Effect<RegisteredClient | null, StoreError>
+    /** All clients, in the order of their ids. */
+    readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
+    /** Replaces the secrets of a client; false when there is none. */
+    readonly setSecrets: (id: ClientId, secrets: ReadonlyArray<ClientSecret>) => Effect.Effect<boolean, StoreError>
+    /** Deletes a client; false when there is none. */
+    readonly remove: (id: ClientId) => Effect.Effect<boolean, StoreError>
+  }
+>()("@doorhook/core/ports/ClientStore") {}

@@ -1,0 +1,145 @@
+/**
+ * Clients as those who run the service register them: beside the clients that the host's directory knows.
+ */
+import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
+import type { RegisteredClient } from "../domain/Client.ts"
+import { ClientId } from "../domain/Ids.ts"
+import { ClientStore } from "../ports/ClientStore.ts"
+import { Crypto } from "../ports/Crypto.ts"
+import type { DirectoryError } from "../ports/Directory.ts"
+import { Directory } from "../ports/Directory.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import { TokenStore } from "../ports/TokenStore.ts"
+import * as RedirectUri from "../rules/RedirectUri.ts"
+import { generate, generateId } from "./authorization/Secrets.ts"
+
+/** How long a rotated secret stays good unless it is said otherwise, in milliseconds. */
+export const defaultOverlap = 24 * 3_600_000
+
+/** What to register. */
+export interface NewClient {
+  /** Chosen by whoever registers it; made up when it is not. */
+  readonly id?: string
+  readonly name: string
+  readonly redirect_uris: ReadonlyArray<string>
+  /** Whether it gets a secret. One that can't keep a secret, like an app on a phone, uses PKCE instead. */
+  readonly confidential: boolean
+}
+
+/** A client, and the secret it was just given: shown this once, null when it is public. */
+export interface ClientWithSecret {
+  readonly client: RegisteredClient
+  readonly secret: Redacted.Redacted<string> | null
+}
+
+/** The client can't be registered like this: every reason. */
+export class InvalidClient extends Schema.TaggedError<InvalidClient>()("InvalidClient", {
+  problems: Schema.Array(Schema.Struct({ pointer: Schema.String, detail: Schema.String }))
+}) {
+  override get message(): string {
+    return this.problems.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ")
+  }
+}
+
+export class ClientExists extends Schema.TaggedError<ClientExists>()("ClientExists", { id: Schema.String }) {
+  override get message(): string {
+    return `There is a client ${this.id} already. Choose another id, or leave it out.`
+  }
+}
+
+export class UnknownClient extends Schema.TaggedError<UnknownClient>()("UnknownClient", { id: Schema.String }) {
+  override get message(): string {
+    return `No client ${this.id} was registered with the service. Those of the directory are managed there.`
+  }
+}
+
+/** A public client has no secret to rotate. */
+export class ClientIsPublic extends Schema.TaggedError<ClientIsPublic>()("ClientIsPublic", { id: Schema.String }) {
+  override get message(): string {
+    return `Client ${this.id} is public: it has no secret and uses PKCE.`
+  }
+}
+
+const problemsOf = ({ id, name, redirect_uris }: NewClient) => [
+  ...(id === undefined || /^[\u0021-\u007e]{1,255}$/.test(id)
+    ? []
+    : [{ pointer: "/id", detail: "must be 1 to 255 visible ASCII characters" }]),
+  ...(name.trim() === "" ? [{ pointer: "/name", detail: "must not be empty: users see it when they log in" }] : []),
+  ...(redirect_uris.length === 0 ? [{ pointer: "/redirect_uris", detail: "must name at least one" }] : []),
+  ...redirect_uris.flatMap((uri, at) =>
+    RedirectUri.isAcceptable(uri)
+      ? []
+      : [{ pointer: `/redirect_uris/${at}`, detail: `must be ${RedirectUri.expected}` }]
+  )
+]
+
+export class Clients extends Context.Service<
+  Clients,
+  {
+    readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
+    readonly add: (
+      client: NewClient
+    ) => Effect.Effect<ClientWithSecret, InvalidClient | ClientExists | StoreError | DirectoryError>
+    /** Gives a client a new secret. Those before stay good for `overlap` milliseconds, and no longer than they were. */
+    readonly rotate: (
+      id: string,
+      overlap: number
+    ) => Effect.Effect<ClientWithSecret, UnknownClient | ClientIsPublic | StoreError>
+    /** Deletes a client and ends everything that was granted to it. */
+    readonly remove: (id: string) => Effect.Effect<void, UnknownClient | StoreError>
+  }
+>()("@doorhook/core/services/Clients") {
+  static readonly layer: Layer.Layer<Clients, never, ClientStore | TokenStore | Directory | Crypto> = Layer.effect(
+    Clients,
+    Effect.gen(function* () {
+      const store = yield* ClientStore
+      const tokens = yield* TokenStore
+      const directory = yield* Directory
+      const crypto = yield* Crypto
+      const newSecret = Effect.provideService(generate("client"), Crypto, crypto)
+
+      const add = Effect.fnUntraced(function* (wanted: NewClient) {
+        const problems = problemsOf(wanted)
+        if (problems.length > 0) return yield* new InvalidClient({ problems })
+        const id = wanted.id ?? (yield* Effect.provideService(generateId("client_"), Crypto, crypto))
+        if ((yield* directory.client(id)) !== null) return yield* new ClientExists({ id })
+        const made = wanted.confidential ? yield* newSecret : null
+        const client: RegisteredClient = {
+          id: ClientId.make(id),
+          name: wanted.name,
+          redirect_uris: wanted.redirect_uris,
+          secrets: made === null ? [] : [{ hash: made.hash, expires_at: null }],
+          created_at: yield* Clock.currentTimeMillis
+        }
+        if (!(yield* store.add(client))) return yield* new ClientExists({ id })
+        return { client, secret: made === null ? null : Redacted.make(made.value) }
+      })
+
+      const rotate = Effect.fnUntraced(function* (id: string, overlap: number) {
+        const client = yield* store.find(id)
+        if (client === null) return yield* new UnknownClient({ id })
+        if (client.secrets.length === 0) return yield* new ClientIsPublic({ id })
+        const now = yield* Clock.currentTimeMillis
+        const made = yield* newSecret
+        const before = client.secrets
+          .filter(({ expires_at }) => expires_at === null || expires_at > now)
+          .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
+        const secrets = [{ hash: made.hash, expires_at: null }, ...before]
+        if (!(yield* store.setSecrets(client.id, secrets))) return yield* new UnknownClient({ id })
+        return { client: { ...client, secrets }, secret: Redacted.make(made.value) }
+      })
+
+      const remove = Effect.fnUntraced(function* (id: string) {
+        const client = yield* store.find(id)
+        if (client === null) return yield* new UnknownClient({ id })
+        const revoke = Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsTo(client.id, now))
+        // Before: whoever is stopped half way can do it again. After: a login can have come between.
+        yield* revoke
+        if (!(yield* store.remove(client.id))) return yield* new UnknownClient({ id })
+        yield* revoke
+      })
+
+      return Clients.of({ list: store.list, add, rotate, remove })
+    })
+  )
+}

@@ -1,0 +1,71 @@
+/**
+ * The contract of `ClientStore`.
+ */
+import { Effect } from "effect"
+import type { RegisteredClient } from "../domain/Client.ts"
+import { ClientId } from "../domain/Ids.ts"
+import { TokenHash } from "../domain/Token.ts"
+import { ClientStore } from "../ports/ClientStore.ts"
+import { start } from "./Fixtures.ts"
+import type { SuiteCase } from "./SuiteCase.ts"
+import { expectEqual } from "./SuiteCase.ts"
+
+const secret = (name: string, expires_at: number | null = null) => ({ hash: TokenHash.make(name), expires_at })
+
+const newClient = (id: string, fields: Partial<RegisteredClient> = {}): RegisteredClient => ({
+  id: ClientId.make(id),
+  name: `Client ${id}`,
+  redirect_uris: ["https://client.example/cb?x=1", "urn:ietf:wg:oauth:2.0:oob"],
+  secrets: [secret("hash")],
+  created_at: start,
+  ...fields
+})
+
+export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
+  {
+    name: "a client is kept as it was registered, once",
+    run: Effect.gen(function* () {
+      const store = yield* ClientStore
+      const client = newClient("c", { name: "Café “Ü” \u{1f511}", secrets: [secret("a", start + 5), secret("b")] })
+      yield* expectEqual("added", yield* store.add(client), true)
+      yield* expectEqual("found", yield* store.find("c"), client)
+      yield* expectEqual("again", yield* store.add(newClient("c", { name: "another" })), false)
+      yield* expectEqual("as before", yield* store.find("c"), client)
+      yield* expectEqual("unknown", yield* store.find("C"), null)
+    })
+  },
+  {
+    name: "clients are listed by id",
+    run: Effect.gen(function* () {
+      const store = yield* ClientStore
+      yield* expectEqual("none", yield* store.list, [])
+      const [a, b, c] = [newClient("a"), newClient("b", { secrets: [] }), newClient("c")]
+      for (const client of [c, a, b]) yield* store.add(client)
+      yield* expectEqual("all", yield* store.list, [a, b, c])
+    })
+  },
+  {
+    name: "secrets are replaced as a whole, and nothing else with them",
+    run: Effect.gen(function* () {
+      const store = yield* ClientStore
+      const client = newClient("c")
+      yield* store.add(client)
+      const secrets = [secret("new"), secret("hash", start + 100)]
+      yield* expectEqual("replaced", yield* store.setSecrets(client.id, secrets), true)
+      yield* expectEqual("found", yield* store.find("c"), { ...client, secrets })
+      yield* expectEqual("unknown", yield* store.setSecrets(ClientId.make("x"), secrets), false)
+    })
+  },
+  {
+    name: "a removed client is gone, and its id is free",
+    run: Effect.gen(function* () {
+      const store = yield* ClientStore
+      const client = newClient("c")
+      yield* store.add(client)
+      yield* expectEqual("removed", yield* store.remove(client.id), true)
+      yield* expectEqual("found", yield* store.find("c"), null)
+      yield* expectEqual("removed again", yield* store.remove(client.id), false)
+      yield* expectEqual("added anew", yield* store.add(client), true)
+    })
+  }
+]

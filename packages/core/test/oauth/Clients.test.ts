@@ -1,0 +1,94 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { KnownClient } from "@doorhook/core"
+import { ClientId, Clients, ClientStore, Crypto, DocumentDirectory, isConfidential, MemoryStore } from "@doorhook/core"
+import { Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { findClient, isSecretOf } from "../../src/services/authorization/ClientAuthentication.ts"
+
+const directory = DocumentDirectory.layer({
+  clients: [{ id: ClientId.make("own"), name: "Own", redirect_uris: [] }],
+  users: [],
+  buildings: [],
+  tenants: []
+})
+
+const layer = Clients.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(directory, MemoryStore.layer)),
+  Layer.provideMerge(Crypto.layerWebCrypto),
+  Layer.fresh
+)
+
+const wanted = { name: "Acme", redirect_uris: ["https://client.example/cb"], confidential: true }
+
+describe("a registered client", () => {
+  it.effect("authenticates by the secret it was given, of which only a hash is kept", () =>
+    Effect.gen(function* () {
+      const { client, secret } = yield* (yield* Clients).add({ ...wanted, id: "acme" })
+      const found: KnownClient | null = yield* findClient("acme")
+      assert.deepStrictEqual(found, client)
+      if (found === null || secret === null) return assert.fail("no client or no secret")
+      assert.isTrue(isConfidential(found))
+      assert.isTrue(yield* isSecretOf(found, Redacted.value(secret)))
+      assert.isFalse(yield* isSecretOf(found, `${Redacted.value(secret)}x`))
+      assert.notInclude(JSON.stringify(yield* (yield* ClientStore).list), Redacted.value(secret))
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("has two good secrets while one is rotated, and one afterwards", () =>
+    Effect.gen(function* () {
+      const clients = yield* Clients
+      const first = yield* clients.add({ ...wanted, id: "acme" })
+      const second = yield* clients.rotate("acme", 60_000)
+      const good = Effect.gen(function* () {
+        const found = yield* findClient("acme")
+        if (found === null || first.secret === null || second.secret === null) return []
+        return [
+          yield* isSecretOf(found, Redacted.value(first.secret)),
+          yield* isSecretOf(found, Redacted.value(second.secret))
+        ]
+      })
+      assert.deepStrictEqual(yield* good, [true, true])
+      yield* TestClock.adjust(59_999)
+      assert.deepStrictEqual(yield* good, [true, true])
+      // A later rotation with a longer overlap does not lengthen the life of the first secret.
+      yield* clients.rotate("acme", 600_000)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* good, [false, true])
+      yield* TestClock.adjust(600_000)
+      assert.deepStrictEqual(yield* good, [false, false])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is refused with every reason", () =>
+    Effect.gen(function* () {
+      const clients = yield* Clients
+      const error = yield* Effect.flip(
+        clients.add({
+          id: "a b",
+          name: " ",
+          redirect_uris: ["http://evil.example/", "https://ok.example/"],
+          confidential: true
+        })
+      )
+      assert.strictEqual(error._tag, "InvalidClient")
+      if (error._tag !== "InvalidClient") return
+      assert.deepStrictEqual(
+        error.problems.map(({ pointer }) => pointer),
+        ["/id", "/name", "/redirect_uris/0"]
+      )
+      yield* clients.add({ ...wanted, id: "acme" })
+      assert.strictEqual((yield* Effect.flip(clients.add({ ...wanted, id: "acme" })))._tag, "ClientExists")
+      assert.strictEqual((yield* Effect.flip(clients.rotate("unknown", 0)))._tag, "UnknownClient")
+      yield* clients.add({ ...wanted, id: "app", confidential: false })
+      assert.strictEqual((yield* Effect.flip(clients.rotate("app", 0)))._tag, "ClientIsPublic")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("has no id of the directory's own clients", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* Clients).add({ ...wanted, id: "own" }))
+      assert.strictEqual(error._tag, "ClientExists")
+      assert.strictEqual((yield* Effect.flip((yield* Clients).remove("own")))._tag, "UnknownClient")
+    }).pipe(Effect.provide(layer))
+  )
+})
