@@ -2,7 +2,8 @@
  * What doorhook tells those who run it about an integration, without being asked: nothing stops silently.
  */
 import { Schema } from "effect"
-import { IntegrationId, NoticeId } from "./Ids.ts"
+import type { NoticeId } from "./Ids.ts"
+import { IntegrationId } from "./Ids.ts"
 import { DisabledReason, Scope } from "./Integration.ts"
 
 const about = {

@@ -7,6 +7,7 @@ import type { NewEventRecord, ProbeResult, ResendResult } from "../ports/Deliver
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
+import { scopeSees } from "../rules/Matching.ts"
 import { begun, recoverableStates, released, resent } from "../rules/Standing.ts"
 import { takeDue } from "./Claiming.ts"
 import type { DeliveryTable } from "./DeliveryTable.ts"
@@ -118,6 +119,15 @@ const make = Effect.gen(function* () {
           .slice(0, limit)
           .map((stored) => ({ delivery: toDelivery(stored), event: stored.event }))
       ),
+
+    events: ({ limit, offset, resource_type, scope }) =>
+      Effect.sync(() => {
+        const seen = [...deliveries.events.values()]
+          .map(({ event }) => event)
+          .filter((event) => event.resource_type === resource_type && scopeSees(scope, event))
+          .toReversed()
+        return { items: seen.slice(offset, offset + limit), total: seen.length }
+      }),
 
     notices: ({ after = 0, integration_id, limit }) =>
       Effect.sync(() =>

@@ -17,7 +17,9 @@ import type {
 } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import type { DeliveryId, EventId, IntegrationId, NoticeId } from "../domain/Ids.ts"
+import type { Scope } from "../domain/Integration.ts"
 import type { Notice } from "../domain/Notice.ts"
+import type { ResourceType } from "../domain/ResourceType.ts"
 import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -129,6 +131,14 @@ export interface DeliverySummary {
   readonly oldest_due_at: number | null
 }
 
+/** Which events of a building or a tenant to list, the newest first. */
+export interface EventFilter {
+  readonly scope: Scope
+  readonly resource_type: ResourceType
+  readonly offset: number
+  readonly limit: number
+}
+
 /** Which notices to list, the oldest first. */
 export interface NoticeFilter {
   readonly integration_id?: IntegrationId
@@ -217,6 +227,11 @@ export class DeliveryStore extends Context.Service<
       readonly after: DeliveryId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<FeedItem>, StoreError>
+
+    /** A part of the events that a building or a tenant may see and that are still kept, and how many there are in all. */
+    readonly events: (
+      filter: EventFilter
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<Event>; readonly total: number }, StoreError>
 
     readonly notices: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
 

@@ -1,13 +1,17 @@
 /**
- * Rules of `DeliveryStore.list` and `summary`.
+ * Rules of `DeliveryStore.list`, `events` and `summary`.
  */
 import { Effect } from "effect"
 import type { Delivery } from "../../domain/Delivery.ts"
 import { deliveryStates } from "../../domain/Delivery.ts"
+import { BuildingId, TenantId } from "../../domain/Ids.ts"
+import type { Scope } from "../../domain/Integration.ts"
+import type { ResourceType } from "../../domain/ResourceType.ts"
 import type { DeliveryFilter } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
+  building,
   claim,
   createIntegration,
   enqueue,
@@ -19,7 +23,8 @@ import {
   records,
   settle,
   settlement,
-  start
+  start,
+  tenant
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
@@ -141,6 +146,33 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* claim(start + 50, { lease })
       yield* expectEqual("with both under lease", yield* oldestDue(start + 100), null)
       yield* expectEqual("with the leases run out", yield* oldestDue(start + 600), start + 500)
+    })
+  },
+  {
+    name: "events are listed to those who may see them, the newest first, by type, with how many there are",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const tenant_ids = (...ids: ReadonlyArray<number>) => ({ tenant_ids: ids.map((id) => TenantId.make(id)) })
+      const events = [
+        newEvent(1, tenant_ids(101)),
+        newEvent(2, tenant_ids(101, 102, 101)),
+        newEvent(3, { ...tenant_ids(101), resource_type: "call" }),
+        newEvent(4, { ...tenant_ids(103), building_id: BuildingId.make(2) }),
+        newEvent(5, tenant_ids())
+      ] as const
+      yield* enqueue(...events.map((event) => record(event)))
+      const list = (scope: Scope, resource_type: ResourceType, offset = 0, limit = 10) =>
+        store.events({ scope, resource_type, offset, limit })
+      const [one, two, three, four, five] = events
+      yield* expectEqual("of a building", yield* list(building(1), "access_log"), { items: [five, two, one], total: 3 })
+      yield* expectEqual("a page", yield* list(building(1), "access_log", 1, 1), { items: [two], total: 3 })
+      yield* expectEqual("beyond", yield* list(building(1), "access_log", 3), { items: [], total: 3 })
+      yield* expectEqual("calls", yield* list(building(1), "call"), { items: [three], total: 1 })
+      yield* expectEqual("another building", yield* list(building(2), "access_log"), { items: [four], total: 1 })
+      yield* expectEqual("of a tenant", yield* list(tenant(101), "access_log"), { items: [two, one], total: 2 })
+      yield* expectEqual("a tenant's page", yield* list(tenant(101), "access_log", 1), { items: [one], total: 2 })
+      yield* expectEqual("another tenant", yield* list(tenant(102), "access_log"), { items: [two], total: 1 })
+      yield* expectEqual("a tenant without any", yield* list(tenant(1), "access_log"), { items: [], total: 0 })
     })
   }
 ]
