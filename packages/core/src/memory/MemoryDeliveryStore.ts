@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
       Effect.sync(() => {
         workers.set(worker, until)
         for (const [other, end] of workers) if (end <= now) workers.delete(other)
-        return workers.size
+        return { workers: workers.size, rank: [...workers.keys()].filter((other) => other < worker).length }
       }),
     leave: (worker) => Effect.sync(() => void workers.delete(worker)),
 

@@ -139,6 +139,14 @@ export interface EventFilter {
   readonly limit: number
 }
 
+/** The workers that live over one store. */
+export interface Roll {
+  /** How many there are, the asking one included. */
+  readonly workers: number
+  /** How many of them come before the asking one, in the order of their names. */
+  readonly rank: number
+}
+
 /** Which notices to list, the oldest first. */
 export interface NoticeFilter {
   readonly integration_id?: IntegrationId
@@ -241,8 +249,8 @@ export class DeliveryStore extends Context.Service<
      */
     readonly purge: (request: PurgeRequest) => Effect.Effect<Purged, StoreError>
 
-    /** Notes that a worker lives, until a time; answers how many do, this one included. */
-    readonly beat: (worker: string, now: number, until: number) => Effect.Effect<number, StoreError>
+    /** Notes that a worker lives, until a time; answers how many do and where it stands among them. */
+    readonly beat: (worker: string, now: number, until: number) => Effect.Effect<Roll, StoreError>
     /** Notes that a worker has ended. */
     readonly leave: (worker: string) => Effect.Effect<void, StoreError>
 

@@ -9,19 +9,19 @@ import { expectEqual } from "../SuiteCase.ts"
 
 export const workerCases: ReadonlyArray<SuiteCase<DeliveryStore>> = [
   {
-    name: "a beat answers how many workers live: those that beat lately and did not leave",
+    name: "a beat answers how many workers live, and where this one stands: those that beat lately and did not leave",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const beat = (worker: string, now: number) => store.beat(worker, start + now, start + now + 100)
-      yield* expectEqual("alone", yield* beat("a", 0), 1)
-      yield* expectEqual("two", yield* beat("b", 50), 2)
-      yield* expectEqual("again", yield* beat("a", 90), 2)
-      yield* expectEqual("until its end", yield* beat("a", 149), 2)
-      yield* expectEqual("from its end on", yield* beat("a", 150), 1)
-      yield* expectEqual("back", yield* beat("b", 160), 2)
-      yield* store.leave("b")
+      yield* expectEqual("alone", yield* beat("b", 0), { workers: 1, rank: 0 })
+      yield* expectEqual("before it", yield* beat("a", 50), { workers: 2, rank: 0 })
+      yield* expectEqual("again", yield* beat("b", 90), { workers: 2, rank: 1 })
+      yield* expectEqual("until its end", yield* beat("b", 149), { workers: 2, rank: 1 })
+      yield* expectEqual("from its end on", yield* beat("b", 150), { workers: 1, rank: 0 })
+      yield* expectEqual("back", yield* beat("a", 160), { workers: 2, rank: 0 })
+      yield* store.leave("a")
       yield* store.leave("unknown")
-      yield* expectEqual("left", yield* beat("a", 170), 1)
+      yield* expectEqual("left", yield* beat("b", 170), { workers: 1, rank: 0 })
     })
   }
 ]
