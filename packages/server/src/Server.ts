@@ -7,7 +7,10 @@ import type {
   Deliveries,
   DeliveryStore,
   Dispatcher,
+  IntegrationFeed,
   Integrations,
+  Notices,
+  OperatorIntegrations,
   Publisher
 } from "@doorhook/core"
 import { Layer } from "effect"
@@ -15,7 +18,9 @@ import { HttpMiddleware, HttpRouter } from "effect/http"
 import type { HttpServer } from "effect/http"
 import { ApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
+import { FeedRoutes } from "./api/FeedRoutes.ts"
 import { IntegrationRoutes } from "./api/IntegrationRoutes.ts"
+import { SourceRoutes } from "./api/SourceRoutes.ts"
 import { OpenApiRoute } from "./contract/OpenApiRoute.ts"
 import { HealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
@@ -25,13 +30,18 @@ import type { PublicUrl } from "./http/PublicUrl.ts"
 import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
 import { DeliveryRoutes } from "./operator/DeliveryRoutes.ts"
 import { EventRoutes } from "./operator/EventRoutes.ts"
+import { NoticeRoutes } from "./operator/NoticeRoutes.ts"
 import { OperatorEndpoint } from "./operator/OperatorEndpoint.ts"
+import { OperatorIntegrationRoutes } from "./operator/OperatorIntegrationRoutes.ts"
 import type { OperatorKey } from "./operator/OperatorKey.ts"
 
 /** What the routes need. */
 export type ServerServices =
   | Authorization
   | Integrations
+  | IntegrationFeed
+  | OperatorIntegrations
+  | Notices
   | Publisher
   | Deliveries
   | DeliveryStore
@@ -42,9 +52,11 @@ export type ServerServices =
   | ApiSettings
   | HealthSettings
 
-const ApiRoutes = IntegrationRoutes.pipe(Layer.provide(ApiEndpoint.layer))
+const ApiRoutes = Layer.mergeAll(IntegrationRoutes, FeedRoutes, SourceRoutes).pipe(Layer.provide(ApiEndpoint.layer))
 
-const OperatorRoutes = Layer.mergeAll(EventRoutes, DeliveryRoutes).pipe(Layer.provide(OperatorEndpoint.layer))
+const OperatorRoutes = Layer.mergeAll(EventRoutes, DeliveryRoutes, OperatorIntegrationRoutes, NoticeRoutes).pipe(
+  Layer.provide(OperatorEndpoint.layer)
+)
 
 /** Every route, for a router of the caller's. */
 export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerServices> = Layer.mergeAll(

@@ -15,10 +15,13 @@ import {
   DirectoryError,
   Dispatcher,
   GrantId,
+  IntegrationFeed,
   Integrations,
   IntegrationStore,
   MemoryStore,
   NameResolver,
+  Notices,
+  OperatorIntegrations,
   Publisher,
   ResourceTypeAliases,
   StoreError,
@@ -182,13 +185,15 @@ export interface TestServerOptions {
 export const services = (
   options: TestServerOptions = {}
 ): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | Controls> =>
-  Layer.mergeAll(Integrations.layer, Publisher.layer, Deliveries.layer).pipe(
+  Layer.mergeAll(IntegrationFeed.layer, Publisher.layer, Deliveries.layer, OperatorIntegrations.layer).pipe(
+    Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
     Layer.provide(Layer.mergeAll(TestNames, Wake.layerLocal, Layer.orDie(DeliverySettings.layer()))),
     Layer.provideMerge(
       Layer.mergeAll(
         TestAuthorization,
         TestDispatcher,
+        Notices.layer,
         OperatorKey.layer(Redacted.make(operatorKey)),
         ApiSettings.layer({ requestsPerMinute: null, ...options.api }),
         HealthSettings.layer(options.health),

@@ -1,23 +1,37 @@
 /**
  * One process with the real services of core in it, over ports of the simulated world.
  */
-import type { DeliverySettingsShape, Directory as DirectoryPort, Transport as TransportPort } from "@doorhook/core"
+import type {
+  DeliverySettingsShape,
+  Directory as DirectoryPort,
+  IntegrationId,
+  Notice,
+  Transport as TransportPort
+} from "@doorhook/core"
 import {
   Deliveries,
   DeliverySettings,
   DeliveryStore,
   Directory,
   Dispatcher,
+  Housekeeping,
+  IdempotencyStore,
+  IntegrationFeed,
   Integrations,
   IntegrationStore,
   NameResolver,
+  NoticeListener,
+  Notices,
+  OperatorIntegrations,
   Publisher,
+  TokenStore,
   Transport,
   Wake
 } from "@doorhook/core"
-import { Context, Effect, Exit, Layer, Queue, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Rng } from "../random/Substream.ts"
 import type { History, Operation } from "./History.ts"
+import { Mailbox } from "./time/Mailbox.ts"
 import type { Process } from "./time/Process.ts"
 import { seededCrypto } from "./time/SeededCrypto.ts"
 import type { Stores } from "./world/WatchedStore.ts"
@@ -30,23 +44,42 @@ export interface Ports {
   readonly settings: Partial<DeliverySettingsShape>
   /** Between a publisher or the integrations and the dispatcher. */
   readonly dispatcher: (dispatcher: Dispatcher["Service"]) => Dispatcher["Service"]
+  /** Between the engine and what it hears of the others. */
+  readonly wake: (wake: Wake["Service"]) => Wake["Service"]
+  /** What the host does with a notice. */
+  readonly listener: (notice: Notice) => Effect.Effect<void>
 }
 
-export type Services = Publisher | Deliveries | Integrations | Dispatcher
+export type Services =
+  | Publisher
+  | Deliveries
+  | Integrations
+  | IntegrationFeed
+  | OperatorIntegrations
+  | Dispatcher
+  | Notices
 
 const servicesOver = (ports: Ports, wake: Wake["Service"], rng: Rng) => {
   const dispatcher = Layer.effect(Dispatcher, Effect.map(Dispatcher, ports.dispatcher)).pipe(
     Layer.provide(Dispatcher.layer)
   )
-  return Layer.mergeAll(Publisher.layer, Deliveries.layer, Integrations.layer).pipe(
+  return IntegrationFeed.layer.pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(Publisher.layer, Deliveries.layer, Integrations.layer, OperatorIntegrations.layer)
+    ),
+    Layer.merge(Housekeeping.layer),
     Layer.provideMerge(dispatcher),
+    Layer.provideMerge(Notices.layer),
     Layer.provide(
       Layer.mergeAll(
         Layer.succeed(DeliveryStore, ports.stores.deliveries),
         Layer.succeed(IntegrationStore, ports.stores.integrations),
+        Layer.succeed(IdempotencyStore, ports.stores.keys),
+        Layer.succeed(TokenStore, ports.stores.tokens),
         Layer.succeed(Directory, ports.directory),
         Layer.succeed(Transport, ports.transport),
-        Layer.succeed(Wake, wake),
+        Layer.succeed(Wake, ports.wake(wake)),
+        Layer.succeed(NoticeListener, ports.listener),
         Layer.orDie(DeliverySettings.layer(ports.settings)),
         NameResolver.layerNone,
         seededCrypto(rng)
@@ -55,14 +88,29 @@ const servicesOver = (ports: Ports, wake: Wake["Service"], rng: Rng) => {
   )
 }
 
+/** What others have changed; null when nobody knows. */
+interface Changed {
+  readonly integrations: ReadonlyArray<IntegrationId> | null
+}
+
+/** How an operation ends. An unknown end is that of a store that did not confirm, or of a process that died. */
+export type Ending<A> =
+  | { readonly kind: "ok"; readonly value: A }
+  | { readonly kind: "fail" | "info"; readonly answer: string }
+
+/** Operations that the process's own dispatcher is told of before they are answered. */
+const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
+
 export class Engine {
   readonly process: Process
   readonly #history: History
   readonly #ports: Ports
   readonly #rng: Rng
-  readonly #signals: Queue.Queue<void>
+  readonly #signals = new Mailbox<"signal">()
+  readonly #changes = new Mailbox<Changed>()
   readonly #signalAll: () => void
-  readonly #open = new Set<number>()
+  /** What was asked for and is not answered, and who waits for it. */
+  readonly #open = new Map<number, () => void>()
   #services: Context.Context<Services> | null = null
   #scope: Scope.Closeable | null = null
 
@@ -72,7 +120,6 @@ export class Engine {
     this.#history = history
     this.#rng = rng
     this.#signalAll = signalAll
-    this.#signals = Effect.runSync(Queue.sliding<void>(1))
   }
 
   get isReady(): boolean {
@@ -80,10 +127,14 @@ export class Engine {
   }
 
   start(): void {
-    const wake = { signal: Effect.sync(this.#signalAll), wait: Queue.take(this.#signals) }
+    const wake = {
+      signal: Effect.sync(this.#signalAll),
+      wait: Effect.asVoid(this.#signals.take),
+      changes: Effect.map(this.#changes.take, ({ integrations }) => integrations)
+    }
     const scope = Scope.makeUnsafe()
     this.#scope = scope
-    this.#history.add({ kind: "process", engine: this.process.number, what: "started" })
+    this.#note("started")
     const layer = Layer.fresh(servicesOver(this.#ports, wake, this.#rng))
     Effect.runForkWith(this.process.context)(Layer.buildWithScope(layer, scope)).addObserver((exit) => {
       if (Exit.isSuccess(exit)) this.#services = exit.value
@@ -91,23 +142,43 @@ export class Engine {
   }
 
   wake(): void {
-    if (this.process.alive) Queue.offerUnsafe(this.#signals, undefined)
+    if (this.process.alive && this.#signals.isEmpty) this.#signals.put("signal")
+  }
+
+  /** Others have changed integrations: these, or nobody knows which. */
+  hear(changed: ReadonlyArray<IntegrationId> | null): void {
+    if (!this.process.alive) return
+    for (const integration_id of changed ?? [null]) {
+      this.#history.add({ kind: "told", engine: this.process.number, integration_id })
+    }
+    this.#changes.put({ integrations: changed })
   }
 
   /** Does something with the services, as a request to this process does. */
-  run<A, E>(op: number, operation: Operation, effect: Effect.Effect<A, E, Services>): void {
+  run<A, E>(
+    op: number,
+    operation: Operation,
+    effect: Effect.Effect<A, E, Services>,
+    whenEnded: (ending: Ending<A>) => void = () => {}
+  ): void {
     const services = this.#services
     if (services === null) return
     const engine = this.process.number
     this.#history.add({ kind: "invoke", op, engine, operation })
-    this.#open.add(op)
+    this.#open.set(op, () => {
+      const ending = { kind: "info", answer: "the process died" } as const
+      this.#history.add({ ...ending, op, engine })
+      whenEnded(ending)
+    })
     Effect.runForkWith(Context.merge(services, this.process.context))(effect).addObserver((exit) => {
       if (!this.#open.delete(op)) return
-      // A change of an integration has reached the dispatcher before it is answered.
-      if (Exit.isSuccess(exit) && (operation.type === "patch" || operation.type === "remove")) {
+      if (Exit.isSuccess(exit) && "integration_id" in operation && changesIntegration.has(operation.type)) {
         this.#history.add({ kind: "told", engine, integration_id: operation.integration_id })
       }
-      this.#history.add({ kind: endingOf(exit), op, engine, answer: answerOf(exit) })
+      const ending = endingOf(exit)
+      const answer = ending.kind === "ok" ? (JSON.stringify(ending.value) ?? "") : ending.answer
+      this.#history.add({ kind: ending.kind, op, engine, answer })
+      whenEnded(ending)
     })
   }
 
@@ -115,11 +186,10 @@ export class Engine {
   kill(): void {
     if (!this.process.alive) return
     this.process.kill()
-    this.#history.add({ kind: "process", engine: this.process.number, what: "killed" })
-    for (const op of this.#open) {
-      this.#history.add({ kind: "info", op, engine: this.process.number, answer: "the process died" })
-    }
+    this.#note("killed")
+    const open = [...this.#open.values()]
     this.#open.clear()
+    for (const end of open) end()
   }
 
   /** The process ends as it should, and is gone afterwards. */
@@ -127,20 +197,23 @@ export class Engine {
     const scope = this.#scope
     if (scope === null) return
     this.#services = null
-    this.#history.add({ kind: "process", engine: this.process.number, what: "closing" })
+    this.#note("closing")
     Effect.runForkWith(this.process.context)(Scope.close(scope, Exit.void)).addObserver(() => {
-      this.#history.add({ kind: "process", engine: this.process.number, what: "closed" })
+      this.#note("closed")
       this.kill()
       whenClosed()
     })
   }
+
+  #note(what: "started" | "killed" | "closing" | "closed"): void {
+    const { number, skew } = this.process
+    this.#history.add({ kind: "process", engine: number, what, skew })
+  }
 }
 
 /** A store error says that nothing was changed, but the simulated ones can come after the effect: nobody knows. */
-const endingOf = <A, E>(exit: Exit.Exit<A, E>): "ok" | "fail" | "info" => {
-  if (Exit.isSuccess(exit)) return "ok"
-  return String(exit.cause).includes("StoreError") ? "info" : "fail"
+const endingOf = <A, E>(exit: Exit.Exit<A, E>): Ending<A> => {
+  if (Exit.isSuccess(exit)) return { kind: "ok", value: exit.value }
+  const answer = String(exit.cause)
+  return { kind: answer.includes("StoreError") ? "info" : "fail", answer }
 }
-
-const answerOf = <A, E>(exit: Exit.Exit<A, E>): string =>
-  Exit.isSuccess(exit) ? (JSON.stringify(exit.value) ?? "") : String(exit.cause)

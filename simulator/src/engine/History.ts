@@ -5,6 +5,8 @@
  * Checks read nothing else, and the store as it stood at the end.
  */
 import type {
+  Attempt,
+  Delivery,
   DeliveryId,
   DeliveryState,
   Event,
@@ -12,6 +14,10 @@ import type {
   IntegrationId,
   Lease,
   NewEvent,
+  Notice,
+  PurgeRequest,
+  Purged,
+  RememberedRequest,
   Scope,
   Settlement,
   TransportResult,
@@ -20,15 +26,36 @@ import type {
 import { createHash } from "node:crypto"
 import type { VirtualTime } from "./time/VirtualTime.ts"
 
+/** A delivery as the store has it, with its attempts. */
+export interface FinalDelivery extends Delivery {
+  readonly history: ReadonlyArray<Attempt>
+}
+
 /** One thing that happened. An operation that ends as `info` took effect or did not: nobody knows. */
 export type Fact =
-  | { readonly kind: "process"; readonly engine: number; readonly what: "started" | "killed" | "closing" | "closed" }
+  /** `skew`: by how many milliseconds the process's clock is ahead of the world's. */
+  | {
+      readonly kind: "process"
+      readonly engine: number
+      readonly what: "started" | "killed" | "closing" | "closed"
+      readonly skew: number
+    }
   | { readonly kind: "invoke"; readonly op: number; readonly engine: number; readonly operation: Operation }
   | { readonly kind: "ok"; readonly op: number; readonly engine: number; readonly answer: string }
   | { readonly kind: "fail" | "info"; readonly op: number; readonly engine: number; readonly answer: string }
-  /** Took effect in the store. */
-  | { readonly kind: "integration"; readonly what: "saved" | "deleted"; readonly integration: Integration }
-  | { readonly kind: "enqueued"; readonly engine: number; readonly events: ReadonlyArray<EnqueuedEvent> }
+  /** Took effect in the store. `key` is the idempotency key that came with it. */
+  | {
+      readonly kind: "integration"
+      readonly what: "created" | "saved" | "settled" | "deleted"
+      readonly integration: Integration
+      readonly key: string | null
+    }
+  | {
+      readonly kind: "enqueued"
+      readonly engine: number
+      readonly events: ReadonlyArray<EnqueuedEvent>
+      readonly keys: ReadonlyArray<RememberedRequest>
+    }
   | {
       readonly kind: "claimed"
       readonly engine: number
@@ -38,13 +65,40 @@ export type Fact =
   | {
       readonly kind: "settled"
       readonly engine: number
+      /** The time that the engine says it is. */
+      readonly now: number
       readonly settlements: ReadonlyArray<Settlement>
       readonly applied: ReadonlyArray<DeliveryId>
+      readonly notices: ReadonlyArray<Notice>
     }
+  /** The answer to a settlement has come: from now on the engine knows its notices. */
+  | { readonly kind: "noted"; readonly engine: number; readonly notices: ReadonlyArray<Notice> }
   | { readonly kind: "released"; readonly engine: number; readonly ids: ReadonlyArray<DeliveryId> }
   | { readonly kind: "resent"; readonly ids: ReadonlyArray<DeliveryId> }
-  /** An engine has been told that an integration changed or ended. */
-  | { readonly kind: "told"; readonly engine: number; readonly integration_id: IntegrationId }
+  | { readonly kind: "probed"; readonly integration_id: IntegrationId; readonly ids: ReadonlyArray<DeliveryId> }
+  | {
+      readonly kind: "purged"
+      readonly engine: number
+      readonly request: PurgeRequest
+      readonly answer: Purged
+      readonly events: ReadonlyArray<Event>
+      readonly deliveries: ReadonlyArray<FinalDelivery>
+    }
+  /** An engine has been told that an integration changed or ended; null: that any may have. */
+  | { readonly kind: "told"; readonly engine: number; readonly integration_id: IntegrationId | null }
+  /** A listener of the host heard a notice. */
+  | { readonly kind: "notice"; readonly engine: number; readonly notice: Notice }
+  /** Somebody who follows an integration's feed has read a part of it, with the operation `op`. */
+  | {
+      readonly kind: "fed"
+      readonly op: number
+      readonly reader: number
+      readonly integration_id: IntegrationId
+      readonly after: number
+      readonly ids: ReadonlyArray<DeliveryId>
+      readonly cursor: number
+      readonly more: boolean
+    }
   | {
       readonly kind: "request"
       readonly request: number
@@ -52,6 +106,8 @@ export type Fact =
       readonly url: string
       readonly webhook_id: string
       readonly attempt: number
+      readonly timestamp: string
+      readonly signature: string
       readonly body: string
     }
   | { readonly kind: "response"; readonly request: number; readonly result: TransportResult }
@@ -72,11 +128,17 @@ export interface EnqueuedEvent {
 }
 
 export type Operation =
-  | { readonly type: "publish"; readonly events: ReadonlyArray<NewEvent> }
-  | { readonly type: "create"; readonly scope: Scope }
-  | { readonly type: "patch" | "remove"; readonly integration_id: IntegrationId; readonly change: string }
+  | { readonly type: "publish"; readonly events: ReadonlyArray<NewEvent>; readonly key: string | null }
+  | { readonly type: "create"; readonly scope: Scope; readonly key: string | null }
+  /** What changes an integration, so that the process that does it knows of it once it is answered. */
+  | {
+      readonly type: "patch" | "remove" | "rotate" | "switch"
+      readonly integration_id: IntegrationId
+      readonly change: string
+    }
   | { readonly type: "resend"; readonly delivery_id: DeliveryId }
-  | { readonly type: "recover"; readonly integration_id: IntegrationId }
+  | { readonly type: "recover" | "probe"; readonly integration_id: IntegrationId }
+  | { readonly type: "feed"; readonly integration_id: IntegrationId; readonly after: number }
 
 /** A fact with its place in the history: milliseconds since the start, and what the wall clock said. */
 export type Entry = Fact & { readonly index: number; readonly at: number; readonly wall: number }

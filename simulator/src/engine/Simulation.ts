@@ -1,25 +1,36 @@
 /**
  * One simulation: a world drawn from a seed, in which the real delivery engine runs, dies and is started again.
  */
-import type { Delivery, DeliverySummary, Attempt, Integration } from "@doorhook/core"
-import { DeliveryId, DeliveryStore, IntegrationId, IntegrationStore, MemoryStore } from "@doorhook/core"
+import type { Delivery, DeliverySummary, Event, EventId, Integration, Notice } from "@doorhook/core"
+import {
+  DeliveryId,
+  DeliveryStore,
+  IdempotencyStore,
+  IntegrationId,
+  IntegrationStore,
+  MemoryStore,
+  TokenStore
+} from "@doorhook/core"
 import { Context, Effect, Layer, Scope } from "effect"
+import type { Substream } from "../random/Substream.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { act } from "./Actors.ts"
 import type { Ports } from "./Engine.ts"
 import { Engine } from "./Engine.ts"
-import type { Entry } from "./History.ts"
+import type { Entry, FinalDelivery } from "./History.ts"
 import { History } from "./History.ts"
 import { Process } from "./time/Process.ts"
 import { VirtualTime } from "./time/VirtualTime.ts"
-import { happens } from "./world/Draw.ts"
+import { between, happens } from "./world/Draw.ts"
 import { Faults } from "./world/Faults.ts"
+import { Hearing } from "./world/Hearing.ts"
 import { Receivers } from "./world/Receivers.ts"
 import { Rights } from "./world/Rights.ts"
 import type { Scenario } from "./world/Scenario.ts"
 import { actionKinds, scenarioOf } from "./world/Scenario.ts"
+import { storeCalls } from "./world/StoreCalls.ts"
 import type { Stores } from "./world/WatchedStore.ts"
-import { watchedStores } from "./world/WatchedStore.ts"
+import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
 
 /** What is replaced to see whether the checks notice. */
 export interface Breakage {
@@ -31,17 +42,13 @@ export interface Breakage {
   readonly scenario?: (scenario: Scenario) => Scenario
 }
 
-/** A delivery as the store has it at the end. */
-export interface FinalDelivery extends Delivery {
-  readonly history: ReadonlyArray<Attempt>
-}
-
 /** All that checks may look at. */
 export interface Outcome {
   readonly scenario: Scenario
   readonly entries: ReadonlyArray<Entry>
   readonly deliveries: ReadonlyArray<FinalDelivery>
   readonly summary: DeliverySummary
+  readonly notices: ReadonlyArray<Notice>
   /** The wall clock at the end. */
   readonly wall: number
 }
@@ -56,20 +63,22 @@ export class Simulation {
   readonly faults: Faults
   readonly receivers: Receivers
   readonly rights: Rights
+  readonly #hearing: Hearing
   /** Draws what happens next in the world. */
   readonly rng: Rng
   readonly stores: Stores
   readonly #seed
+  readonly #events = new Map<EventId, Event>()
   readonly #breakage: Breakage
   #engines: ReadonlyArray<Engine> = []
   #processes = 0
   #operations = 0
 
-  constructor(seed: number, breakage: Breakage) {
+  constructor(seed: number, breakage: Breakage, draw: (seed: Substream) => Scenario) {
     const stream = root(seed)
     this.#seed = stream
     this.#breakage = breakage
-    const drawn = scenarioOf(stream)
+    const drawn = draw(stream)
     this.scenario = breakage.scenario?.(drawn) ?? drawn
     const rngOf = (name: string) => new Rng(child(stream, name))
     this.rng = rngOf("actions")
@@ -77,6 +86,7 @@ export class Simulation {
     this.history = new History(this.time)
     this.faults = new Faults(this.scenario, this.time, this.history, rngOf("faults"))
     this.receivers = new Receivers(this.scenario.receivers, this.time, this.history, rngOf("receivers"))
+    this.#hearing = new Hearing(this.scenario.hearing, this.time, this.faults, rngOf("hearing"))
     this.rights = new Rights(this.scenario.places, this.history)
     const stores = memoryStores()
     this.stores = breakage.store?.(stores) ?? stores
@@ -94,7 +104,8 @@ export class Simulation {
   startEngine(): void {
     const { history, rng, scenario, time } = this
     const number = ++this.#processes
-    const process = new Process(number, time, new Rng(child(child(this.#seed, "process"), number)))
+    const own = new Rng(child(child(this.#seed, "process"), number))
+    const process = new Process(number, time, own, between(own, -scenario.skew, scenario.skew))
     const ports = this.#portsOf(process)
     const crypto = new Rng(child(child(this.#seed, "crypto"), number))
     const engine = new Engine(process, this.#breakage.engine?.(ports) ?? ports, history, crypto, () => {
@@ -135,13 +146,17 @@ export class Simulation {
 
   #portsOf(process: Process): Ports {
     const { faults, history, receivers, rights, scenario, time } = this
-    const kill = (dying: Process) => this.killEngine(dying)
+    const call = storeCalls(process, time, faults, (dying) => this.killEngine(dying))
+    const changed = (integration: IntegrationId) => this.#hearing.tell(this.#engines, integration)
+    const engine = process.number
     return {
-      stores: watchedStores(this.stores, process, { faults, history, kill, time }),
+      stores: watchedStores(this.stores, { engine, call, history, events: this.#events, changed }),
       directory: rights.directoryOf(process, time, faults),
       transport: receivers.transportOf(process),
       settings: scenario.settings,
-      dispatcher: (dispatcher) => dispatcher
+      dispatcher: (dispatcher) => dispatcher,
+      wake: (wake) => wake,
+      listener: (notice) => Effect.sync(() => history.add({ kind: "notice", engine, notice }))
     }
   }
 
@@ -152,11 +167,10 @@ export class Simulation {
 
   #outcome(): Outcome {
     const { deliveries } = this.stores
-    const final = Effect.gen({ self: this }, function* () {
-      const all = yield* deliveries.list({ limit: Number.MAX_SAFE_INTEGER })
-      const withHistory: Array<FinalDelivery> = []
-      for (const delivery of all) withHistory.push({ ...delivery, history: yield* deliveries.attempts(delivery.id) })
-      return { deliveries: withHistory, summary: yield* deliveries.summary(this.time.wall) }
+    const final = Effect.all({
+      deliveries: allDeliveries(deliveries),
+      summary: deliveries.summary(this.time.wall),
+      notices: deliveries.notices({ limit: Number.MAX_SAFE_INTEGER })
     })
     return {
       scenario: this.scenario,
@@ -182,8 +196,15 @@ const memoryStores = (): Stores => {
   const context = Effect.runSync(Layer.buildWithScope(Layer.fresh(MemoryStore.layer), Scope.makeUnsafe()))
   return {
     deliveries: Context.get(context, DeliveryStore),
-    integrations: Context.get(context, IntegrationStore)
+    integrations: Context.get(context, IntegrationStore),
+    keys: Context.get(context, IdempotencyStore),
+    tokens: Context.get(context, TokenStore)
   }
 }
 
-export const simulate = (seed: number, breakage: Breakage = {}): Outcome => new Simulation(seed, breakage).run()
+/** Runs the world of a seed: minutes of chaos, or what else is drawn. */
+export const simulate = (
+  seed: number,
+  breakage: Breakage = {},
+  draw: (seed: Substream) => Scenario = scenarioOf
+): Outcome => new Simulation(seed, breakage, draw).run()

@@ -33,6 +33,16 @@ export const deliveryFlags = {
     Flag.withMetavar("DURATION"),
     Flag.optional
   ),
+  disableAfter: Flag.String("disable-after").pipe(
+    Flag.withDescription("For how long an integration may acknowledge nothing before it is disabled (default 3d)"),
+    Flag.withMetavar("DURATION"),
+    Flag.optional
+  ),
+  retention: Flag.String("retention").pipe(
+    Flag.withDescription("How long settled deliveries and their events are kept (default 90d)"),
+    Flag.withMetavar("DURATION|forever"),
+    Flag.optional
+  ),
   config: Flag.String("config").pipe(
     Flag.withDescription("JSON file with the same settings; flags win"),
     Flag.withMetavar("FILE.json"),
@@ -59,6 +69,8 @@ export const deliveryConfigOf = Effect.fnUntraced(function* (given: DeliveryFlag
     database: Option.getOrElse(database, () => file.database),
     directory: Option.getOrElse(given.directory, () => file.directory),
     ackTimeout: Option.getOrElse(given.ackTimeout, () => file.ackTimeout),
+    disableAfter: Option.getOrElse(given.disableAfter, () => file.disableAfter),
+    retention: Option.getOrElse(given.retention, () => file.retention),
     encryptionKey: Option.getOrElse(encryptionKey, () => file.encryptionKey),
     proxy: Option.getOrElse(proxy, () => file.proxy),
     allowTargets: given.allowTarget.length > 0 ? given.allowTarget : file.allowTargets,
@@ -67,11 +79,16 @@ export const deliveryConfigOf = Effect.fnUntraced(function* (given: DeliveryFlag
   return config
 })
 
+const again = (flag: string, value: Option.Option<string>): ReadonlyArray<string> =>
+  Option.match(value, { onNone: () => [], onSome: (text) => [flag, text] })
+
 /** The flags again as arguments, for another process over the same database, which is handed on by the environment. */
 export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> => [
-  ...Option.match(given.directory, { onNone: () => [], onSome: (file) => ["--directory", file] }),
-  ...Option.match(given.ackTimeout, { onNone: () => [], onSome: (duration) => ["--ack-timeout", duration] }),
-  ...Option.match(given.config, { onNone: () => [], onSome: (file) => ["--config", file] }),
+  ...again("--directory", given.directory),
+  ...again("--ack-timeout", given.ackTimeout),
+  ...again("--disable-after", given.disableAfter),
+  ...again("--retention", given.retention),
+  ...again("--config", given.config),
   ...given.allowTarget.flatMap((network) => ["--allow-target", network]),
   ...given.retry.flatMap((retry) => ["--retry", retry])
 ]

@@ -2,7 +2,7 @@
  * `doorhook serve`: the service without a demo.
  */
 import { OperatorKey } from "@doorhook/server"
-import { Console, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Config, Console, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { ListenPort } from "../config/ServeConfig.ts"
@@ -24,6 +24,13 @@ const flags = {
     Flag.optional
   ),
   operatorKey: operatorKeyFlag,
+  webhookSource: Flag.String("webhook-source").pipe(
+    Flag.withDescription(
+      "Network that deliveries come from, told to receivers that filter by address; repeatable (or DOORHOOK_WEBHOOK_SOURCES)"
+    ),
+    Flag.withMetavar("CIDR"),
+    Flag.atLeast(0)
+  ),
   workers: Flag.Int("workers").pipe(
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 64 }))),
     Flag.withDescription("Processes that deliver beside this one, over one PostgreSQL (default 0)"),
@@ -34,16 +41,24 @@ const flags = {
 
 type Flags = Command.Command.Config.Infer<typeof flags>
 
+/** Networks, separated by commas or spaces. */
+const sourcesInEnvironment = Config.String("DOORHOOK_WEBHOOK_SOURCES").pipe(
+  Config.withDefault(""),
+  Config.map((text) => text.split(/[\s,]+/).filter((network) => network !== ""))
+)
+
 /** Flags go before the environment, and that before the file. */
 const configOf = Effect.fnUntraced(function* (given: Flags) {
   const delivery = yield* deliveryConfigOf(given)
   const operatorKey = yield* operatorKeyOf(given.operatorKey)
+  const sources = given.webhookSource.length > 0 ? given.webhookSource : yield* sourcesInEnvironment
   const config: ServeConfig = {
     ...delivery,
     port: Option.getOrElse(given.port, () => delivery.port),
     host: Option.getOrElse(given.host, () => delivery.host),
     publicUrl: Option.getOrElse(given.publicUrl, () => delivery.publicUrl),
-    operatorKey: Option.getOrElse(operatorKey, () => delivery.operatorKey)
+    operatorKey: Option.getOrElse(operatorKey, () => delivery.operatorKey),
+    webhookSources: sources.length > 0 ? sources : delivery.webhookSources
   }
   return config
 })

@@ -4,6 +4,7 @@
 import type { AuthorizationSettingsShape, DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
 import { AddressPolicy, defaultDeliverySettings, DurationText, ResourceType, resourceTypeNames } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
+import type { ApiSettingsShape } from "@doorhook/server"
 import { Option, Predicate, Result, Schema, SchemaIssue } from "effect"
 
 /** A setting that can't be used; the message says which and what is accepted. */
@@ -22,6 +23,14 @@ export const EngineConfig = Schema.Struct({
   retry: Schema.optional(Schema.Record(Schema.String, Texts)),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
+  /** Whether requests are signed. Default true. */
+  sign: Schema.optional(Schema.Boolean),
+  /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
+  retention: Schema.optional(Text),
+  /** For how long an integration may acknowledge nothing before it is disabled. Default `3d`. */
+  disableAfter: Schema.optional(Text),
+  /** The networks that deliveries come from, told to receivers that filter by address. Default none. */
+  webhookSources: Schema.optional(Texts),
   /**
    * Where the service is reached from outside: the issuer of tokens, and the base of links. Default: the address that
    * `doorhook serve` listens on; `http://localhost:4000` when embedded.
@@ -83,6 +92,32 @@ const parseDuration = (name: string, text: string): Result.Result<number, Invali
     onSome: (millis) => Result.succeed(millis)
   })
 
+const parseOptional = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
+  text === undefined ? Result.succeed(undefined) : parseDuration(name, text)
+
+/** A time span in which something must be able to happen. */
+const parseSpan = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
+  Result.flatMap(parseOptional(name, text), (millis) =>
+    millis === 0 ? invalid(`${name}: must be more than 0`) : Result.succeed(millis)
+  )
+
+const parseRetention = (text: string | undefined): Result.Result<number | null | undefined, InvalidConfig> =>
+  text === "forever" ? Result.succeed(null) : parseSpan('retention (--retention), or "forever"', text)
+
+const parseNetworks = (
+  name: string,
+  texts: ReadonlyArray<string> = []
+): Result.Result<AddressPolicy.AllowList, InvalidConfig> =>
+  Result.all(
+    texts.map((text) =>
+      Result.fromOption(
+        AddressPolicy.parseNetwork(text),
+        () =>
+          new InvalidConfig({ message: `${name}: ${JSON.stringify(text)} is no network like 10.0.0.0/8, and no address` })
+      )
+    )
+  )
+
 const parseRetry = (
   type: string,
   delays: ReadonlyArray<string>
@@ -121,29 +156,27 @@ export const authorizationOverrides = (config: EngineConfig): Partial<Authorizat
   ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope })
 })
 
+/** How `/v4` answers, as far as a configuration says. */
+export const apiOverrides = (config: EngineConfig): Result.Result<Partial<ApiSettingsShape>, InvalidConfig> =>
+  Result.map(parseNetworks("webhookSources (--webhook-source)", config.webhookSources), (webhookSources) => ({
+    webhookSources
+  }))
+
 /** The delivery settings that a configuration changes. */
 export const deliveryOverrides = (
   config: EngineConfig
 ): Result.Result<Partial<DeliverySettingsShape>, InvalidConfig> => {
-  const allow = Result.all(
-    (config.allowTargets ?? []).map((text) =>
-      Result.fromOption(
-        AddressPolicy.parseNetwork(text),
-        () =>
-          new InvalidConfig({
-            message: `allowTargets (--allow-target): ${JSON.stringify(text)} is no network like 10.0.0.0/8, and no address`
-          })
-      )
-    )
-  )
+  const allow = parseNetworks("allowTargets (--allow-target)", config.allowTargets)
   const retry = Result.all(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays)))
-  const ackTimeout =
-    config.ackTimeout === undefined
-      ? Result.succeed(defaultDeliverySettings.ackTimeout)
-      : parseDuration("ackTimeout (--ack-timeout)", config.ackTimeout)
-  return Result.map(Result.all({ allow, retry, ackTimeout }), (read) => ({
+  const ackTimeout = parseOptional("ackTimeout (--ack-timeout)", config.ackTimeout)
+  const disableAfter = parseSpan("disableAfter (--disable-after)", config.disableAfter)
+  const retention = parseRetention(config.retention)
+  return Result.map(Result.all({ allow, retry, ackTimeout, disableAfter, retention }), (read) => ({
     allow: read.allow,
-    ackTimeout: read.ackTimeout,
+    ...(config.sign !== undefined && { sign: config.sign }),
+    ...(read.ackTimeout !== undefined && { ackTimeout: read.ackTimeout }),
+    ...(read.disableAfter !== undefined && { disableAfter: read.disableAfter }),
+    ...(read.retention !== undefined && { retention: read.retention }),
     retry: { ...defaultDeliverySettings.retry, ...Object.fromEntries(read.retry) }
   }))
 }

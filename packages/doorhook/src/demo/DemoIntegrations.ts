@@ -35,7 +35,7 @@ export const ensureIntegrations = Effect.fnUntraced(function* (url: string) {
     const { items } = yield* integrations.list(actor, scope, { offset: 0, limit: 1 })
     const [existing] = items
     yield* existing === undefined
-      ? integrations.create(actor, scope, documentFor(url))
+      ? integrations.create(actor, scope, documentFor(url), null)
       : integrations.replace(actor, scope, existing.id, documentFor(url), null)
   }
 })

@@ -2,7 +2,14 @@
  * The database that a setting names, with the wake signals that go with it.
  */
 import { MemoryStore, Wake } from "@doorhook/core"
-import type { DeliveryStore, IntegrationStore, SettingStore, TokenStore } from "@doorhook/core"
+import type {
+  ClientStore,
+  DeliveryStore,
+  IdempotencyStore,
+  IntegrationStore,
+  SettingStore,
+  TokenStore
+} from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
 import type { DatabaseUnusable } from "@doorhook/sql"
 import { Effect, Layer, Redacted } from "effect"
@@ -14,7 +21,14 @@ export const defaultDatabase = "doorhook.db"
 /** Whether a database is a server's, which any number of processes share and wake each other over. */
 export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.test(database)
 
-type Services = DeliveryStore | IntegrationStore | TokenStore | SettingStore | Wake
+type Services =
+  | DeliveryStore
+  | IntegrationStore
+  | IdempotencyStore
+  | TokenStore
+  | ClientStore
+  | SettingStore
+  | Wake
 
 /** Loaded when it is called for: its client would make every start on a file slower. */
 const postgresLayer = (

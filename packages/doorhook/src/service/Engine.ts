@@ -7,7 +7,11 @@ import {
   Deliveries,
   DeliverySettings,
   Dispatcher,
+  Housekeeping,
+  IntegrationFeed,
   Integrations,
+  Notices,
+  OperatorIntegrations,
   Publisher
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
@@ -15,10 +19,10 @@ import { NodeCrypto, NodeNameResolver, UndiciTransport } from "@doorhook/node"
 import { ApiSettings, HealthSettings, OperatorKey } from "@doorhook/server"
 import { Effect, Layer, Redacted } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
-import { authorizationOverrides, deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
+import { apiOverrides, authorizationOverrides, deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
 import * as Database from "./Database.ts"
 
-/** Sends what is due, and nothing else: the database, the network, and a dispatcher between them. */
+/** Sends what is due and clears away what is old: the database, the network, and what works between them. */
 export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
   const settings = Layer.unwrap(
     Effect.map(Effect.fromResult(deliveryOverrides(config)), (overrides) => DeliverySettings.layer(overrides))
@@ -31,15 +35,27 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
   const ports = Layer.mergeAll(Database.layer(config), directory, settings, transport, NodeNameResolver.layer).pipe(
     Layer.provideMerge(NodeCrypto.layer)
   )
-  return Dispatcher.layer.pipe(Layer.provideMerge(ports))
+  return Layer.merge(Dispatcher.layer, Housekeeping.layer).pipe(
+    Layer.provideMerge(Notices.layer),
+    Layer.provideMerge(ports)
+  )
 }
 
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
 export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
   const operatorKey =
     config.operatorKey === undefined ? OperatorKey.layerStored : OperatorKey.layer(Redacted.make(config.operatorKey))
-  const services = Layer.mergeAll(Publisher.layer, Deliveries.layer, Integrations.layer, Authorization.layer)
-  return Layer.mergeAll(services, operatorKey, ApiSettings.layer(), HealthSettings.layer()).pipe(
+  const services = Layer.mergeAll(
+    Publisher.layer,
+    Deliveries.layer,
+    IntegrationFeed.layer,
+    OperatorIntegrations.layer,
+    Authorization.layer
+  ).pipe(Layer.provideMerge(Integrations.layer))
+  const api = Layer.unwrap(
+    Effect.map(Effect.fromResult(apiOverrides(config)), (overrides) => ApiSettings.layer(overrides))
+  )
+  return Layer.mergeAll(services, operatorKey, api, HealthSettings.layer()).pipe(
     Layer.provideMerge(deliveryLayer(config, directory)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )

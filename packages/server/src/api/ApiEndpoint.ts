@@ -4,7 +4,7 @@
  */
 import { Authorization } from "@doorhook/core"
 import type { Principal } from "@doorhook/core"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Predicate } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as BearerToken from "../http/BearerToken.ts"
 import type { KnownError } from "../http/KnownFailures.ts"
@@ -20,8 +20,8 @@ import { makeRateLimit } from "./RateLimit.ts"
 /** What an operation answers with. */
 export interface Answer {
   readonly status: number
-  /** The JSON:API document; none with 204. */
-  readonly document?: object
+  /** The JSON:API document, or its text where a part of it must not be encoded anew; none with 204. */
+  readonly document?: object | string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -68,6 +68,8 @@ export class ApiEndpoint extends Context.Service<
       names: ReadonlyArray<Name>,
       run: Operation<Name, R>
     ) => Response<R | Request>
+    /** The handler of an operation that answers everybody alike and takes no query parameters. */
+    readonly open: (answer: Answer) => Response<Request>
     /** Answers with a failure. */
     readonly refuse: (failure: RequestFailure) => Response<Request>
   }
@@ -97,7 +99,11 @@ export class ApiEndpoint extends Context.Service<
           Effect.map(({ status, document, headers = {} }) =>
             document === undefined
               ? HttpServerResponse.empty({ status, headers })
-              : HttpServerResponse.text(JSON.stringify(document), { status, headers, contentType })
+              : HttpServerResponse.text(Predicate.isString(document) ? document : JSON.stringify(document), {
+                  status,
+                  headers,
+                  contentType
+                })
           ),
           Effect.catch(failureResponse(contentType))
         )
@@ -113,6 +119,14 @@ export class ApiEndpoint extends Context.Service<
               if (negotiate(request) === null) return yield* notAcceptable
               const answer = yield* run(caller, yield* readQuery(names))
               return { ...answer, headers: { ...limits, ...answer.headers } }
+            })
+          ),
+        open: (answer) =>
+          respond(
+            Effect.fnUntraced(function* (request) {
+              if (negotiate(request) === null) return yield* notAcceptable
+              yield* readQuery([])
+              return answer
             })
           ),
         refuse: (refusal) => respond(() => Effect.fail(refusal))

@@ -1,7 +1,9 @@
 /**
- * How `/v4` answers, where real clients differ from the standards that it follows by default.
+ * How `/v4` answers, where real clients differ from the standards that it follows by default, and what only its operator
+ * knows.
  */
 import { Context, Layer } from "effect"
+import type { IpNetwork } from "effect/net"
 
 export interface ApiSettingsShape {
   /** Answer in `application/json` whatever `Accept` says, for clients that can't read another type. */
@@ -14,6 +16,8 @@ export interface ApiSettingsShape {
   readonly topLevelPageInfo: boolean
   /** How many requests one authorization may make in a minute; null is any number. */
   readonly requestsPerMinute: number | null
+  /** The networks that deliveries come from, for receivers that filter by address. Not known by default. */
+  readonly webhookSources: ReadonlyArray<IpNetwork.IpNetwork>
 }
 
 export const apiDefaults: ApiSettingsShape = {
@@ -21,7 +25,8 @@ export const apiDefaults: ApiSettingsShape = {
   createdStatus: 201,
   configAlias: false,
   topLevelPageInfo: false,
-  requestsPerMinute: 600
+  requestsPerMinute: 600,
+  webhookSources: []
 }
 
 export class ApiSettings extends Context.Service<ApiSettings, ApiSettingsShape>()("@doorhook/server/api/ApiSettings") {

@@ -1,11 +1,11 @@
 /**
  * The integrations of buildings and tenants (document section 4.2).
  */
-import { BuildingId, IntegrationId, Integrations, parsePositiveInt, resourceOf, TenantId } from "@doorhook/core"
-import type { Integration, Scope } from "@doorhook/core"
-import { Effect, Option, Redacted } from "effect"
+import { Integrations, resourceOf } from "@doorhook/core"
+import type { Integration } from "@doorhook/core"
+import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
-import { notFound } from "../http/KnownFailures.ts"
+import { idempotencyKey } from "../http/IdempotencyKey.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import { resource } from "../http/Resource.ts"
 import { ApiEndpoint } from "./ApiEndpoint.ts"
@@ -13,28 +13,9 @@ import type { Answer } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { readDocument } from "./DocumentBody.ts"
 import { entityTag, expectedVersions } from "./EntityTag.ts"
+import { collectionPath, collectionUrl, owners, scopeOf, targetOf } from "./Owners.ts"
+import type { Owner } from "./Owners.ts"
 import { offsetOf, pageInfo, pageLinks, pageParameters, readPage } from "./Pagination.ts"
-
-/** The two kinds of owner, each with the first part of its paths. */
-const owners = [
-  {
-    segment: "buildings",
-    toScope: (text: string): Option.Option<Scope> =>
-      Option.map(parsePositiveInt(BuildingId, text), (id) => ({ type: "building", id }))
-  },
-  {
-    segment: "tenants",
-    toScope: (text: string): Option.Option<Scope> =>
-      Option.map(parsePositiveInt(TenantId, text), (id) => ({ type: "tenant", id }))
-  }
-] as const
-
-type Owner = (typeof owners)[number]
-
-const collectionPath = ({ segment }: Owner) => `/v4/${segment}/:owner_id/integrations` as const
-
-/** A part of the path. */
-const param = (name: string) => Effect.map(HttpRouter.params, (params) => params[name] ?? "")
 
 const makeRoutes = Effect.gen(function* () {
   const integrations = yield* Integrations
@@ -42,15 +23,19 @@ const makeRoutes = Effect.gen(function* () {
   const { url } = yield* PublicUrl
   const settings = yield* ApiSettings
 
-  const collectionUrl = (scope: Scope): string => `${url}/v4/${scope.type}s/${scope.id}/integrations`
-
   const toResource = (integration: Integration) => {
-    const self = `${collectionUrl(integration.scope)}/${integration.id}`
+    const self = `${collectionUrl(url, integration.scope)}/${integration.id}`
     const written = resourceOf(integration, self)
     return settings.configAlias
       ? { ...written, attributes: { ...written.attributes, config: integration.configuration } }
       : written
   }
+
+  /** The document of an integration whose secret is new. */
+  const withSecret = (integration: Integration) => ({
+    data: toResource(integration),
+    meta: { signing_secret: Redacted.value(integration.signing_secret) }
+  })
 
   const single = (integration: Integration): Answer => ({
     status: 200,
@@ -59,21 +44,8 @@ const makeRoutes = Effect.gen(function* () {
   })
 
   const routesOf = (owner: Owner) => {
-    const scope = Effect.flatMap(param("owner_id"), (text) =>
-      Option.match(owner.toScope(text), {
-        onNone: () => notFound(`${JSON.stringify(text)} is no id of ${owner.segment}.`),
-        onSome: Effect.succeed
-      })
-    )
-    const target = Effect.all({
-      scope,
-      id: Effect.flatMap(param("id"), (text) =>
-        Option.match(parsePositiveInt(IntegrationId, text), {
-          onNone: () => notFound(`${JSON.stringify(text)} is no id of integrations.`),
-          onSome: Effect.succeed
-        })
-      )
-    })
+    const scope = scopeOf(owner)
+    const target = targetOf(owner)
     const condition = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
       expectedVersions(headers["if-match"])
     )
@@ -91,7 +63,7 @@ const makeRoutes = Effect.gen(function* () {
           status: 200,
           document: {
             data: items.map(toResource),
-            links: pageLinks(collectionUrl(owned), page, page_info),
+            links: pageLinks(collectionUrl(url, owned), page, page_info),
             meta: { page_info },
             ...(settings.topLevelPageInfo && { page_info })
           }
@@ -102,12 +74,13 @@ const makeRoutes = Effect.gen(function* () {
     const create = operation([], (caller) =>
       Effect.gen(function* () {
         const owned = yield* scope
-        const integration = yield* integrations.create(caller, owned, yield* readDocument)
+        const key = yield* idempotencyKey
+        const { integration, replayed } = yield* integrations.create(caller, owned, yield* readDocument, key)
         const data = toResource(integration)
         return {
           status: settings.createdStatus,
-          // The one time that the secret is shown.
-          document: { data, meta: { signing_secret: Redacted.value(integration.signing_secret) } },
+          // The one time that the secret is shown: whoever lost this answer rotates.
+          document: replayed ? { data } : withSecret(integration),
           headers: { location: data.links.self, etag: entityTag(integration.version) }
         }
       })
@@ -137,10 +110,19 @@ const makeRoutes = Effect.gen(function* () {
       })
     )
 
+    const rotateSecret = operation([], (caller) =>
+      Effect.gen(function* () {
+        const { scope, id } = yield* target
+        const integration = yield* integrations.rotateSecret(caller, scope, id, yield* condition)
+        return { ...single(integration), document: withSecret(integration) }
+      })
+    )
+
     const path = collectionPath(owner)
     return [
       resource(path, { GET: list, POST: create }, refuse),
-      resource(`${path}/:id`, { GET: get, PUT: change("replace"), PATCH: change("patch"), DELETE: remove }, refuse)
+      resource(`${path}/:id`, { GET: get, PUT: change("replace"), PATCH: change("patch"), DELETE: remove }, refuse),
+      resource(`${path}/:id/rotate_secret`, { POST: rotateSecret }, refuse)
     ]
   }
 

@@ -8,8 +8,11 @@ import { Effect } from "effect"
 import type { QueryParameters } from "../http/QueryParameters.ts"
 import { parameterFailure } from "../http/RequestFailure.ts"
 
+/** The names of the size of a page in both styles. */
+export const sizeParameters = ["per", "page[size]"] as const
+
 /** The names of the parameters in both styles. */
-export const pageParameters = ["page", "per", "page[number]", "page[size]"] as const
+export const pageParameters = ["page", "page[number]", ...sizeParameters] as const
 type PageParameter = (typeof pageParameters)[number]
 
 export const defaultPageSize = 50
@@ -25,9 +28,9 @@ export interface PageRequest {
 }
 
 /** Reads one number; `names` are its two spellings, of which a request may use one. */
-const readNumber = Effect.fnUntraced(function* (
-  query: QueryParameters<PageParameter>,
-  names: readonly [PageParameter, PageParameter],
+const readNumber = Effect.fnUntraced(function* <Name extends PageParameter>(
+  query: QueryParameters<Name>,
+  names: readonly [Name, Name],
   range: { readonly from: number; readonly to: number; readonly otherwise: number }
 ) {
   const [plain, bracketed] = names
@@ -42,10 +45,23 @@ const readNumber = Effect.fnUntraced(function* (
   return yield* parameterFailure(name, `\`${name}\` must be a whole number from ${range.from} to ${range.to}.`)
 })
 
+/** How many items a page has, and the name that links give it by. */
+export interface PageSize {
+  readonly size: number
+  readonly name: (typeof sizeParameters)[number]
+}
+
+/** Reads the size of a page that a query asks for. */
+export const readSize = Effect.fnUntraced(function* (query: QueryParameters<(typeof sizeParameters)[number]>) {
+  const size = yield* readNumber(query, sizeParameters, { from: 1, to: maxPageSize, otherwise: defaultPageSize })
+  const read: PageSize = { size, name: query["page[size]"] === undefined ? "per" : "page[size]" }
+  return read
+})
+
 /** Reads the page that a query asks for. 0 and 1 are both the first. */
 export const readPage = Effect.fnUntraced(function* (query: QueryParameters<PageParameter>) {
   const number = yield* readNumber(query, ["page", "page[number]"], { from: 0, to: 999_999_999, otherwise: 1 })
-  const size = yield* readNumber(query, ["per", "page[size]"], { from: 1, to: maxPageSize, otherwise: defaultPageSize })
+  const { size } = yield* readSize(query)
   const bracketed = query["page[number]"] !== undefined || query["page[size]"] !== undefined
   const request: PageRequest = {
     number: Math.max(1, number),

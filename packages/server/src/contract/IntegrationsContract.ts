@@ -5,12 +5,14 @@
 import { BuildingId, IntegrationAttributes, IntegrationResource, integrationType, TenantId } from "@doorhook/core"
 import { Schema, Struct } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { DeliveryFeed, FeedQuery } from "./FeedContract.ts"
 import {
   BearerAuthorization,
   changeErrors,
   conditionalErrors,
   documentErrors,
   errors,
+  IdempotencyKey,
   IfMatch,
   jsonApi,
   PageInfo,
@@ -42,11 +44,19 @@ export const IntegrationChangesDocument = Schema.Struct({
 /** The answer with one integration. */
 export const SingleIntegration = Schema.Struct({ data: Resource }).annotate({ identifier: "SingleIntegration" })
 
-/** The answer to a creation, and the only one with the signing secret. */
-export const CreatedIntegration = Schema.Struct({
+const withSecret = {
   data: Resource,
   meta: Schema.Struct({ signing_secret: Schema.String })
+}
+
+/** The answer to a creation, with the signing secret unless the creation is repeated by its idempotency key. */
+export const CreatedIntegration = Schema.Struct({
+  ...withSecret,
+  meta: Schema.optionalKey(withSecret.meta)
 }).annotate({ identifier: "CreatedIntegration" })
+
+/** The answer with a new signing secret. */
+export const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "RotatedIntegration" })
 
 /** The answer with a page of integrations. */
 export const IntegrationList = Schema.Struct({
@@ -57,7 +67,7 @@ export const IntegrationList = Schema.Struct({
 
 const either = <S extends Schema.Top>(schema: S) => [schema.pipe(jsonApi), schema] as const
 
-/** The six operations on the integrations of one kind of owner. */
+/** The operations on the integrations of one kind of owner. */
 const operations = <const Name extends string, Owner extends Schema.Codec<number, number>>(
   path: `/v4/${string}`,
   name: Name,
@@ -77,6 +87,7 @@ const operations = <const Name extends string, Owner extends Schema.Codec<number
       }).annotate(OpenApi.Summary, "List integrations, in the order of their creation"),
       HttpApiEndpoint.post("create", collection, {
         params,
+        headers: IdempotencyKey,
         payload: either(IntegrationDocument),
         success: CreatedIntegration.pipe(HttpApiSchema.status(201), jsonApi),
         error: documentErrors
@@ -105,7 +116,19 @@ const operations = <const Name extends string, Owner extends Schema.Codec<number
         headers: IfMatch,
         success: HttpApiSchema.NoContent,
         error: conditionalErrors
-      }).annotate(OpenApi.Summary, "Delete an integration and cancel what waits for it")
+      }).annotate(OpenApi.Summary, "Delete an integration and cancel what waits for it"),
+      HttpApiEndpoint.post("rotateSecret", `${item}/rotate_secret`, {
+        params: one,
+        headers: IfMatch,
+        success: RotatedIntegration.pipe(jsonApi),
+        error: conditionalErrors
+      }).annotate(OpenApi.Summary, "Make a new signing secret; the one before signs too for 24 hours"),
+      HttpApiEndpoint.get("deliveries", `${item}/deliveries`, {
+        params: one,
+        query: FeedQuery,
+        success: DeliveryFeed.pipe(jsonApi),
+        error: errors
+      }).annotate(OpenApi.Summary, "What an integration should have received, the oldest first")
     )
     .middleware(BearerAuthorization)
 }

@@ -12,7 +12,8 @@ export const jsonApi = HttpApiSchema.asJson({ contentType: mediaType })
 /** The statuses that any operation may be answered with, and what they mean. */
 const commonStatuses = [400, 404, 405, 406, 429, 500, 503] as const
 
-const errorsOf = (statuses: ReadonlyArray<number>) =>
+/** The error document with each of these statuses. */
+export const errorsOf = (statuses: ReadonlyArray<number>) =>
   statuses.map((status) => ErrorDocument.pipe(HttpApiSchema.status(status), jsonApi))
 
 /** Errors of operations without a body. */
@@ -58,6 +59,9 @@ export const PageLinks = Schema.Struct({
   next: Schema.NullOr(Schema.String),
   last: Schema.String
 }).annotate({ identifier: "PageLinks" })
+
+/** The header by which a creation that is sent again is carried out once. */
+export const IdempotencyKey = { "idempotency-key": Schema.optionalKey(Schema.String) }
 
 /** The header that makes a change depend on a version. */
 export const IfMatch = { "if-match": Schema.optionalKey(Schema.String) }

@@ -6,8 +6,13 @@ import type {
   DirectoryError,
   DocumentMismatch,
   IntegrationNotFound,
+  InvalidIdempotencyKey,
   InvalidIntegration,
+  InvalidSwitches,
+  KeyInUse,
+  KeyReused,
   NotDeliverable,
+  NotProbed,
   ScopeNotFound,
   StoreError,
   UnknownIntegration,
@@ -32,6 +37,11 @@ export type KnownError =
   | DeliveryNotFound
   | UnknownIntegration
   | NotDeliverable
+  | NotProbed
+  | InvalidSwitches
+  | InvalidIdempotencyKey
+  | KeyReused
+  | KeyInUse
 
 const mismatches = {
   wrong_type: [409, "conflict", "Wrong type", "/data/type"],
@@ -59,6 +69,24 @@ const unavailable = failure(
   },
   { "retry-after": "1" }
 )
+
+const keySource = { header: "Idempotency-Key" }
+
+/** A document that can be read and not be carried out: each problem, with where in the document it is. */
+export const unprocessable = (
+  title: string,
+  problems: ReadonlyArray<{ readonly pointer: string; readonly detail: string }>
+): RequestFailure => {
+  const errors = problems.map(({ detail, pointer }) => ({
+    code: "invalid",
+    title,
+    detail: pointer === "" ? `${detail}.` : `${pointer} ${detail}.`,
+    source: { pointer }
+  }))
+  return Array.isReadonlyArrayNonEmpty(errors)
+    ? new RequestFailure({ status: 422, errors, headers: {} })
+    : internalError
+}
 
 /** The failure that an error is answered with. */
 export const toRequestFailure = (error: KnownError): RequestFailure => {
@@ -99,6 +127,20 @@ export const toRequestFailure = (error: KnownError): RequestFailure => {
       })
     case "NotDeliverable":
       return failure(409, { code: error.why, title: "Not deliverable", detail })
+    case "NotProbed":
+      return failure(409, { code: error.why, title: "Not probed", detail })
+    case "InvalidSwitches":
+      return unprocessable("Invalid change", error.problems)
+    case "InvalidIdempotencyKey":
+      return failure(400, { code: "invalid_idempotency_key", title: "Invalid key", detail, source: keySource })
+    case "KeyReused":
+      return failure(422, { code: "idempotency_key_reused", title: "Key used before", detail, source: keySource })
+    case "KeyInUse":
+      return failure(
+        409,
+        { code: "idempotency_key_in_use", title: "Key in use", detail, source: keySource },
+        { "retry-after": "1" }
+      )
   }
 }
 

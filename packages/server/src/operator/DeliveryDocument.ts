@@ -2,7 +2,7 @@
  * Deliveries as the operator sees them: ids as `dlv_…`, times as ISO 8601 UTC.
  */
 import { formatDeliveryId, isoOf } from "@doorhook/core"
-import type { Delivery, DeliveryWithAttempts } from "@doorhook/core"
+import type { Delivery, DeliverySummary, DeliveryWithAttempts } from "@doorhook/core"
 
 /** A delivery in a list. */
 export const summaryOf = (delivery: Delivery) => ({
@@ -20,4 +20,11 @@ export const summaryOf = (delivery: Delivery) => ({
 export const detailOf = (delivery: DeliveryWithAttempts) => ({
   ...summaryOf(delivery),
   attempts: delivery.history.map((attempt) => ({ ...attempt, started_at: isoOf(attempt.started_at) }))
+})
+
+/** What there is in all. */
+export const countsOf = ({ events, oldest_due_at, states }: DeliverySummary) => ({
+  events,
+  deliveries: states,
+  oldest_due_at: oldest_due_at === null ? null : isoOf(oldest_due_at)
 })

@@ -1,31 +1,22 @@
 /**
  * What was not delivered, why, and sending it again.
  */
-import { Deliveries, formatDeliveryId, IntegrationId, parseDeliveryId, parsePositiveInt } from "@doorhook/core"
+import { Deliveries, formatDeliveryId, parseDeliveryId } from "@doorhook/core"
 import { DateTime, Effect, Option, Predicate } from "effect"
 import { HttpRouter } from "effect/http"
-import { notFound } from "../http/KnownFailures.ts"
 import { readJson } from "../http/JsonBody.ts"
+import { pathId } from "../http/PathId.ts"
 import { failure } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
-import { detailOf, summaryOf } from "./DeliveryDocument.ts"
+import { countsOf, detailOf, summaryOf } from "./DeliveryDocument.ts"
 import { deliveryParameters, readFilter } from "./DeliveryQuery.ts"
+import { integrationId, pageOf } from "./ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 
 /** The largest body of a recover request, in bytes. */
 const maxRecoverBytes = 4 * 1024
 
-/** Reads a part of the path as an id. */
-const idParam = <A>(name: string, parse: (text: string) => Option.Option<A>, what: string) =>
-  Effect.flatMap(HttpRouter.params, (params) =>
-    Option.match(parse(params[name] ?? ""), {
-      onNone: () => notFound(`${JSON.stringify(params[name])} is no id of ${what}.`),
-      onSome: Effect.succeed
-    })
-  )
-
-const deliveryId = idParam("id", parseDeliveryId, "a delivery (dlv_...)")
-const integrationId = idParam("id", (text) => parsePositiveInt(IntegrationId, text), "an integration")
+const deliveryId = pathId("id", parseDeliveryId, "a delivery (dlv_...)")
 
 /** A date, or a date and time with its offset: a local time would mean something else on each machine. */
 const instant = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
@@ -56,15 +47,16 @@ const makeRoutes = Effect.gen(function* () {
   const list = operation(deliveryParameters, (query) =>
     Effect.gen(function* () {
       const filter = yield* readFilter(query)
-      // One more than asked for tells whether there are more.
-      const found = yield* deliveries.list({ ...filter, limit: filter.limit + 1 })
-      const page = found.slice(0, filter.limit)
-      const last = found.length > filter.limit ? page.at(-1) : undefined
+      const { items, next } = yield* pageOf(filter.limit, (limit) => deliveries.list({ ...filter, limit }))
       return {
         status: 200,
-        body: { deliveries: page.map(summaryOf), next: last === undefined ? null : formatDeliveryId(last.id) }
+        body: { deliveries: items.map(summaryOf), next: next === null ? null : formatDeliveryId(next.id) }
       }
     })
+  )
+
+  const count = operation([], () =>
+    Effect.map(deliveries.summary, (summary) => ({ status: 200, body: countsOf(summary) }))
   )
 
   const show = operation([], () =>
@@ -90,6 +82,7 @@ const makeRoutes = Effect.gen(function* () {
 
   return [
     resource("/operator/deliveries", { GET: list }, refuse),
+    resource("/operator/summary", { GET: count }, refuse),
     resource("/operator/deliveries/:id", { GET: show }, refuse),
     resource("/operator/deliveries/:id/resend", { POST: resend }, refuse),
     resource("/operator/integrations/:id/recover", { POST: recover }, refuse)

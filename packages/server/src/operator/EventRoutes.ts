@@ -1,33 +1,22 @@
 /**
  * How a host publishes events over HTTP.
  */
-import { Publisher, PublishRequest } from "@doorhook/core"
-import { Array, Effect, Result } from "effect"
+import { Crypto, Publisher, publishRequest, PublishRequest } from "@doorhook/core"
+import { Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
-import { internalError } from "../http/KnownFailures.ts"
+import { idempotencyKey } from "../http/IdempotencyKey.ts"
 import { parseJson } from "../http/JsonBody.ts"
+import { unprocessable } from "../http/KnownFailures.ts"
 import { readText } from "../http/RequestBody.ts"
-import { RequestFailure } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 
 /** The largest body, in bytes. */
 export const maxPublishBytes = 1024 * 1024
 
-const refusal = (problems: ReadonlyArray<PublishRequest.PublishProblem>): RequestFailure => {
-  const errors = problems.map(({ pointer, detail }) => ({
-    code: "invalid",
-    title: "Invalid event",
-    detail: pointer === "" ? `${detail}.` : `${pointer} ${detail}.`,
-    source: { pointer }
-  }))
-  return Array.isReadonlyArrayNonEmpty(errors)
-    ? new RequestFailure({ status: 422, errors, headers: {} })
-    : internalError
-}
-
 const makeRoutes = Effect.gen(function* () {
   const publisher = yield* Publisher
+  const crypto = yield* Crypto
   const { operation, refuse } = yield* OperatorEndpoint
 
   const publish = operation([], () =>
@@ -37,9 +26,13 @@ const makeRoutes = Effect.gen(function* () {
       if (Result.isFailure(request)) {
         // What is no JSON at all is a bad request; what is, but is no event, can't be processed.
         yield* parseJson(text)
-        return yield* refusal(request.failure.problems)
+        return yield* unprocessable("Invalid event", request.failure.problems)
       }
-      const events = yield* publisher.publish(request.success.events)
+      const key = yield* idempotencyKey
+      const events = yield* publisher.publish(
+        request.success.events,
+        key === null ? null : yield* Effect.provideService(publishRequest(key, text), Crypto, crypto)
+      )
       return { status: 202, body: { events } }
     })
   )

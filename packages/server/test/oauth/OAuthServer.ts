@@ -53,6 +53,7 @@ const layerOf = ({ publicUrl, settings, store, around }: OAuthServerOptions) =>
     Layer.provide(DocumentDirectory.layer(directory)),
     Layer.provide(AuthorizationSettings.layer(settings)),
     Layer.provide(store ?? MemoryStore.layer),
+    Layer.provide(MemoryStore.layer),
     Layer.provide(publicUrl === undefined ? PublicUrl.layerListening : Layer.orDie(PublicUrl.layer(publicUrl))),
     Layer.provide(services()),
     Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),

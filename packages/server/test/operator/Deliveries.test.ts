@@ -25,6 +25,7 @@ const attempt = Effect.fnUntraced(function* (outcome: AttemptOutcome, state: "de
   const settled = yield* store.settle(
     claimed.map((delivery) => ({
       delivery_id: delivery.id,
+      integration_id: delivery.integration.id,
       token: lease.token,
       attempt: {
         number: delivery.attempts + 1,
@@ -39,11 +40,12 @@ const attempt = Effect.fnUntraced(function* (outcome: AttemptOutcome, state: "de
       reason: state === "exhausted" ? "schedule_used_up" : null,
       next_attempt_at: state === "retrying" ? 1_005_000 : null,
       lane: 3,
-      disable: null
+      gone: false
     })),
-    1_000_000
+    1_000_000,
+    3_600_000
   )
-  return [...settled].toSorted((a, b) => a - b)
+  return [...settled.applied].toSorted((a, b) => a - b)
 })
 
 const wireId = (id: DeliveryId | undefined): string => `dlv_${id}`

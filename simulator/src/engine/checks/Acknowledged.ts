@@ -2,16 +2,19 @@
  * What an acknowledgement means: without one nothing is delivered, and after one nothing is sent.
  */
 import type { Check } from "./Check.ts"
+import { versionsAt } from "./Knowledge.ts"
 import type { Request, Trace } from "./Trace.ts"
 
-const isAcknowledged = ({ settings }: Trace, { response }: Request): boolean =>
-  response?.result._tag === "Answered" &&
-  response.result.status === 200 &&
-  response.result.headers_elapsed <= settings.ackTimeout
+const isAcknowledged = (trace: Trace, request: Request): boolean => {
+  const result = request.response?.result
+  if (result?._tag !== "Answered" || result.headers_elapsed > trace.settings.ackTimeout) return false
+  const takes2xx = () => versionsAt(trace, request).some(({ overrides }) => overrides.acknowledge === "2xx")
+  return result.status === 200 || (result.status >= 200 && result.status < 300 && takes2xx())
+}
 
 export const deliveredIsReceived: Check = {
   name: "delivered-is-received",
-  rule: "What ends as delivered was acknowledged: by a 200, in time.",
+  rule: "What ends as delivered was acknowledged, in time: by a 200, or by a 2xx where the integration takes that.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap(({ final, id, requests }) =>
       final?.state !== "delivered" || requests.some((request) => isAcknowledged(trace, request))

@@ -7,13 +7,21 @@ import { callLifetime } from "./CallLifetime.ts"
 import { callsFirst } from "./CallsFirst.ts"
 import { caps } from "./Caps.ts"
 import type { Check, Violation } from "./Check.ts"
+import { disabling } from "./Disabling.ts"
+import { feeds } from "./Feeds.ts"
+import { idempotent } from "./Idempotent.ts"
 import { isolation } from "./Isolation.ts"
 import { leases } from "./Leases.ts"
 import { nothingAfterEnd } from "./NothingAfterEnd.ts"
 import { nothingLost } from "./NothingLost.ts"
+import { notices } from "./Notices.ts"
+import { overrides } from "./Overrides.ts"
+import { probes } from "./Probes.ts"
+import { purges } from "./Purges.ts"
 import { attemptNumbers, tallies } from "./Records.ts"
 import { retryTimes } from "./RetryTimes.ts"
 import { sameBody } from "./SameBody.ts"
+import { signatures } from "./Signatures.ts"
 import { traceOf } from "./Trace.ts"
 
 export const checks: ReadonlyArray<Check> = [
@@ -29,7 +37,15 @@ export const checks: ReadonlyArray<Check> = [
   caps,
   leases,
   attemptNumbers,
-  tallies
+  tallies,
+  idempotent,
+  disabling,
+  notices,
+  probes,
+  feeds,
+  purges,
+  signatures,
+  overrides
 ]
 
 /** A check that failed, with the places where. */

@@ -12,7 +12,7 @@ import type { Trace, TracedDelivery } from "./Trace.ts"
 const bound = ({ outcome: { scenario }, settings }: Trace): number => {
   const { ackTimeout, concurrency, concurrencyPerIntegration, pollInterval } = settings
   const wait = Math.min(concurrency, concurrencyPerIntegration) > 1 ? 0 : 2 * ackTimeout
-  return wait + pollInterval + 8 * scenario.storeLatency + 4 * scenario.directoryLatency + 500
+  return wait + pollInterval + 8 * scenario.storeLatency + 4 * scenario.directoryLatency + 2 * scenario.skew + 500
 }
 
 /** When nothing more was done for a delivery. */

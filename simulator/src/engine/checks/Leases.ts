@@ -3,13 +3,13 @@
  */
 import type { Check, Violation } from "./Check.ts"
 import type { Request, Trace } from "./Trace.ts"
-import { entriesOf, putBackSince } from "./Trace.ts"
+import { clockOf, entriesOf, putBackSince } from "./Trace.ts"
 
 /** An attempt must fit into what is left of its lease, or somebody else can begin another one meanwhile. */
 const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap(({ delivery, entry, grant }) => {
     if (grant === null) return [{ what: `delivery ${delivery.id} was sent without a lease`, entries: [entry.index] }]
-    const left = grant.lease.until - entry.wall
+    const left = grant.lease.until - clockOf(trace, entry.engine, entry)
     const jumped = trace.clockJumps.some(({ index }) => index > grant.index && index < entry.index)
     if (left >= trace.settings.ackTimeout || jumped) return []
     return [
@@ -20,15 +20,18 @@ const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
     ]
   })
 
+/** Leases outlast attempts by more than clocks are apart, so that only a clock that jumps makes two of one. */
 const overlap = (trace: Trace, first: Request, second: Request): ReadonlyArray<Violation> => {
   const isOver =
     first.response === null ? first.endedAt <= second.entry.at : first.response.entry.index < second.entry.index
-  if (isOver || first.grant === null || second.grant === null) return []
-  const isOther = first.grant.lease.token !== second.grant.lease.token
-  const ranOut = second.grant.wall + putBackSince(trace, first.grant.index) >= first.grant.lease.until
-  if (isOther && ranOut) return []
-  const what = `delivery ${first.delivery.id} was open twice at once, and its first lease had not run out`
-  return [{ what, entries: [first.grant.index, first.entry.index, second.grant.index, second.entry.index] }]
+  const { grant } = first
+  if (isOver || grant === null || second.grant === null) return []
+  const isOther = grant.lease.token !== second.grant.lease.token
+  const ranOut = second.grant.clock + putBackSince(trace, grant.index) >= grant.lease.until
+  const jumped = trace.clockJumps.some(({ index }) => index > grant.index && index < second.entry.index)
+  if (isOther && ranOut && jumped) return []
+  const what = `delivery ${first.delivery.id} was open twice at once`
+  return [{ what, entries: [grant.index, first.entry.index, second.grant.index, second.entry.index] }]
 }
 
 /** Fencing: what is settled was settled under the lease that the delivery had then. */
@@ -44,7 +47,7 @@ const unfenced = ({ deliveries, entries }: Trace): ReadonlyArray<Violation> =>
 
 export const leases: Check = {
   name: "leases",
-  rule: "A delivery is never open twice at once unless a lease ran out; attempts fit into their leases; stale ones settle nothing.",
+  rule: "A delivery is never open twice at once, unless a clock jumps; attempts fit into their leases; stale ones settle nothing.",
   violations: (trace) => [
     ...outlasting(trace),
     ...unfenced(trace),

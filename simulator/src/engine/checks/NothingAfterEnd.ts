@@ -1,55 +1,49 @@
 /**
  * A receiver gets nothing after it was told off: integration deleted, disabled or given another URL, or the right of
- * its owner lost.
+ * its owner lost. A disabled one gets nothing but probes.
  *
- * What an engine could know, exactly: (1) a change of an integration that took effect in the store before the engine was
- * given its lease; (2) a change that the engine itself made or caused, once it was told that it is made; (3) the right,
- * which it asks for before each attempt, at the moment of the attempt. A lease that another engine holds is let run. So is a first attempt to the former URL of
- * an event that was being accepted while the URL changed: a store looks again whether an integration is there and
- * enabled, and not where it is.
+ * What an engine may not know yet is stated in `Knowledge`. The right it asks for before each attempt: that holds at the
+ * moment of the attempt.
  */
 import type { Integration } from "@doorhook/core"
 import type { Check, Violation } from "./Check.ts"
+import { changesKnown } from "./Knowledge.ts"
 import type { IntegrationEntry, Request, Trace } from "./Trace.ts"
 import { entriesOf } from "./Trace.ts"
 
 const isEnded = ({ integration, what }: IntegrationEntry, url: string): boolean =>
   what === "deleted" || integration.status === "disabled" || integration.configuration.url !== url
 
-/** The last change that an engine knew of when it sent a request. */
-const lastKnown = (trace: Trace, { delivery, entry, grant }: Request): IntegrationEntry | undefined => {
-  const history = trace.integrations.get(delivery.integration_id) ?? []
-  const told = trace.told.findLast(
-    (other) =>
-      other.index < entry.index && other.engine === entry.engine && other.integration_id === delivery.integration_id
+/** Whether a request is the one attempt of a probe of an integration that was disabled. */
+const isProbe = ({ delivery, entry, grant }: Request, { index, integration, what }: IntegrationEntry): boolean => {
+  const probed = delivery.probed.findLast((at) => at < (grant?.index ?? 0))
+  return (
+    what !== "deleted" &&
+    integration.configuration.url === entry.url &&
+    probed !== undefined &&
+    probed > index &&
+    !delivery.settlements.some((settled) => settled.entry.index > probed && settled.entry.index < entry.index)
   )
-  const known = Math.max(grant?.index ?? 0, told?.index ?? 0)
-  return history.findLast(({ index }) => index < known)
 }
 
-/** Whether an integration moved after an event was published, and before it was stored. */
-const wasBeingAccepted = (
-  { publishes }: Trace,
-  { delivery, grant }: Request,
-  { index, integration, what }: IntegrationEntry
-): boolean =>
-  what === "saved" &&
-  integration.status === "enabled" &&
-  grant?.index === delivery.enqueued.index &&
-  (publishes.get(delivery.event.data)?.index ?? Infinity) < index
+/** The change because of which a request should not have been sent. */
+const endBefore = (trace: Trace, request: Request): IntegrationEntry | undefined => {
+  const { known } = changesKnown(trace, request)
+  const leased = request.grant?.index ?? 0
+  const before = known.findLast(({ index }) => index < leased)
+  const since = known.find((change) => change.index > leased && isEnded(change, request.entry.url))
+  if (since !== undefined) return since
+  return before !== undefined && isEnded(before, request.entry.url) && !isProbe(request, before) ? before : undefined
+}
 
 const afterChange = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap((request) => {
     const { delivery, entry } = request
-    const known = lastKnown(trace, request)
-    if (known === undefined || !isEnded(known, entry.url) || wasBeingAccepted(trace, request, known)) return []
-    const how = known.what === "deleted" ? "deleted" : known.integration.status === "disabled" ? "disabled" : "moved"
-    return [
-      {
-        what: `integration ${delivery.integration_id} was ${how}, and delivery ${delivery.id} was sent`,
-        entries: [known.index, ...(request.grant === null ? [] : [request.grant.index]), entry.index]
-      }
-    ]
+    const end = endBefore(trace, request)
+    if (end === undefined) return []
+    const how = end.what === "deleted" ? "deleted" : end.integration.status === "disabled" ? "disabled" : "moved"
+    const what = `integration ${delivery.integration_id} was ${how}, and delivery ${delivery.id} was sent`
+    return [{ what, entries: [end.index, ...(request.grant === null ? [] : [request.grant.index]), entry.index] }]
   })
 
 const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
@@ -73,6 +67,6 @@ const afterRight = (trace: Trace): ReadonlyArray<Violation> => {
 
 export const nothingAfterEnd: Check = {
   name: "nothing-after-end",
-  rule: "Nothing is sent for an integration that an engine knows to be deleted, disabled or moved, or without the right.",
+  rule: "Nothing is sent for an integration that is deleted, disabled or moved, once the engine can have heard of it, or without the right; a disabled one gets probes alone.",
   violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
 }

@@ -4,7 +4,7 @@
  */
 import type { DeliveryState, Integration, IntegrationId, NewEvent } from "@doorhook/core"
 import { Matching, RetryPolicy, settledStates } from "@doorhook/core"
-import type { FinalDelivery } from "../Simulation.ts"
+import type { FinalDelivery } from "../History.ts"
 import type { Check, Violation } from "./Check.ts"
 import type { EntryOf, IntegrationEntry, Trace, TracedDelivery } from "./Trace.ts"
 import { entriesOf } from "./Trace.ts"
@@ -45,37 +45,47 @@ const missing = (trace: Trace): ReadonlyArray<Violation> => {
     if (final === undefined) continue
     stored.set(event.data, (stored.get(event.data) ?? new Set<IntegrationId>()).add(integration_id))
   }
+  const accepted = new Map<string, EntryOf<"enqueued">>()
+  for (const entry of entriesOf(trace.entries, "enqueued")) {
+    for (const { event } of entry.events) accepted.set(event.data, entry)
+  }
   const invoked = new Map(entriesOf(trace.entries, "invoke").map((entry) => [entry.op, entry]))
-  return trace.entries.flatMap((ok) => {
-    const invoke = ok.kind === "ok" ? invoked.get(ok.op) : undefined
-    if (invoke?.operation.type !== "publish") return []
-    return invoke.operation.events.flatMap((event) =>
-      owed(trace, event, invoke.index, ok.index)
+  return entriesOf(trace.entries, "ok").flatMap((ok) => {
+    const operation = invoked.get(ok.op)?.operation
+    if (operation?.type !== "publish") return []
+    return operation.events.flatMap((event) => {
+      // It was matched at some time between the first that was asked for it, and when it was stored.
+      const from = trace.publishes.get(event.data)?.index ?? ok.index
+      return owed(trace, event, from, accepted.get(event.data)?.index ?? ok.index)
         .filter((id) => stored.get(event.data)?.has(id) !== true)
         .map((id) => ({
           what: `an event that was accepted has no delivery to integration ${id}: ${event.data}`,
-          entries: [invoke.index, ok.index]
+          entries: [from, ok.index]
         }))
-    )
+    })
   })
 }
 
 /** The longest that a delivery of each active state waits for what comes next, in milliseconds. */
-const longestWait = ({ settings }: Trace, state: DeliveryState): number => {
-  const delays = Object.values(settings.retry).flatMap((policy) => policy.delays)
+const longestWait = ({ outcome: { scenario }, settings }: Trace, state: DeliveryState): number => {
+  const delays = [...Object.values(settings.retry).flatMap((policy) => policy.delays), ...scenario.overrides.flat()]
   if (state !== "retrying") return settings.lease
   return Math.max(RetryPolicy.maxRetryAfter, ...delays.map((delay) => delay * (1 + RetryPolicy.maxJitter)))
 }
 
 const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
-  const { deliveries, wall } = trace.outcome
+  const {
+    deliveries,
+    scenario: { skew },
+    wall
+  } = trace.outcome
   const { pollInterval } = trace.settings
   return deliveries.flatMap((delivery) => {
     const { id, integration_id, next_attempt_at, state } = delivery
     if (settled.has(state)) return []
     const due = next_attempt_at ?? Infinity
-    const isWaiting = due > wall && due <= wall + longestWait(trace, state)
-    const isJustDue = due <= wall && (wall - due <= pollInterval + 1_000 || worksAt(trace, integration_id))
+    const isWaiting = due > wall && due <= wall + longestWait(trace, state) + skew
+    const isJustDue = due <= wall && (wall - due <= pollInterval + 2 * skew + 1_000 || worksAt(trace, integration_id))
     if (isWaiting || isJustDue) return []
     const what = `delivery ${id} is ${state} and due ${due - wall} ms from the end`
     return [{ what, entries: entriesAbout(trace, delivery) }]
@@ -109,12 +119,16 @@ const entriesAbout = ({ deliveries }: Trace, { id }: FinalDelivery): ReadonlyArr
 /** Whether the history bears out what a settled delivery says of itself. */
 const isTrue = (trace: Trace, { event, integration_id, requests }: TracedDelivery, final: FinalDelivery): boolean => {
   const history = trace.integrations.get(integration_id) ?? []
+  const { access_log } = trace.settings.retry
+  const shortest = Math.min(
+    ...history.map(({ integration }) => (integration.overrides.retry ?? {}).access_log ?? access_log.delays).map(({ length }) => length)
+  )
   const wasDisabled = history.some(({ integration }) => integration.status === "disabled")
   switch (final.state) {
     case "delivered":
       return final.reason === null && requests.length > 0
     case "exhausted":
-      return final.reason === "schedule_used_up" && final.attempts > trace.settings.retry.access_log.delays.length
+      return final.reason === "schedule_used_up" && final.attempts > shortest
     case "expired":
       return final.reason === "lifetime_over" && event.resource_type === "call"
     case "skipped":

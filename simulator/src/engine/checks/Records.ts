@@ -67,13 +67,14 @@ export const tallies: Check = {
     const counted = deliveryStates.map((state) => deliveries.filter((delivery) => delivery.state === state).length)
     const told = deliveryStates.map((state) => summary.states[state])
     const events = new Set(entriesOf(entries, "enqueued").flatMap(({ events }) => events.map(({ event }) => event.id)))
+    for (const purged of entriesOf(entries, "purged")) for (const { id } of purged.events) events.delete(id)
     return [
       ...(counted.join() === told.join()
         ? []
         : [{ what: `rows by state ${counted.join()}, tallies ${told.join()}`, entries: [] }]),
       ...(events.size === summary.events
         ? []
-        : [{ what: `${events.size} events were stored, ${summary.events} are told`, entries: [] }])
+        : [{ what: `${events.size} events were stored and not purged, ${summary.events} are told`, entries: [] }])
     ]
   }
 }

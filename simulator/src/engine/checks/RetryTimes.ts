@@ -5,8 +5,9 @@ import type { TransportResult } from "@doorhook/core"
 import { RetryPolicy } from "@doorhook/core"
 import type { Check, Violation } from "./Check.ts"
 import { isBusy, isDisturbed } from "./Disturbances.ts"
-import type { Trace, TracedDelivery } from "./Trace.ts"
-import { putBackSince } from "./Trace.ts"
+import { schedulesAt } from "./Knowledge.ts"
+import type { Request, Trace, TracedDelivery } from "./Trace.ts"
+import { clockOf, putBackSince } from "./Trace.ts"
 
 /** What a receiver asked for, in milliseconds. The simulated ones send seconds, or nonsense. */
 const askedFor = (result: TransportResult): number => {
@@ -15,13 +16,14 @@ const askedFor = (result: TransportResult): number => {
   return Number.isNaN(seconds) ? 0 : Math.min(seconds * 1_000, RetryPolicy.maxRetryAfter)
 }
 
-/** When a retry may be due after a failed attempt that ended at a time. */
-const dueBetween = (trace: Trace, delivery: TracedDelivery, failed: number, end: number, result: TransportResult) => {
-  const delay = trace.settings.retry[delivery.event.resource_type].delays[failed - 1]
-  if (delay === undefined) return null
-  const least = askedFor(result)
-  return { from: end + Math.max(delay, least), to: end + Math.max(Math.floor(delay * 1.2), least) }
-}
+/** When a retry may be due after a failed attempt that ended at a time, by any schedule that may have been in force. */
+const dueBetween = (trace: Trace, request: Request, end: number, result: TransportResult) =>
+  schedulesAt(trace, request).flatMap((delays) => {
+    const delay = delays[request.entry.attempt - 1]
+    if (delay === undefined) return []
+    const least = askedFor(result)
+    return [{ from: end + Math.max(delay, least), to: end + Math.max(Math.floor(delay * 1.2), least) }]
+  })
 
 const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Violation> =>
   delivery.settlements.flatMap(({ entry, settlement }) => {
@@ -43,10 +45,11 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
       return found
     }
     const { entry: response, result } = request.response
-    const due = dueBetween(trace, delivery, attempt.number, response.wall, result)
-    if (due === null) tell(`there is no retry ${attempt.number} in the schedule`, request.entry.index)
-    else if (next_attempt_at < due.from || next_attempt_at > due.to) {
-      const away = next_attempt_at - response.wall
+    const end = clockOf(trace, entry.engine, response)
+    const due = dueBetween(trace, request, end, result)
+    if (due.length === 0) tell(`there is no retry ${attempt.number} in the schedule`, request.entry.index)
+    else if (!due.some(({ from, to }) => next_attempt_at >= from && next_attempt_at <= to)) {
+      const away = next_attempt_at - end
       tell(`a retry after ${away} ms is not in the schedule`, request.entry.index, response.index)
     }
 
@@ -54,9 +57,9 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
     // Asked for during the attempt or while it waited, so that the schedule does not apply.
     const leased = request.grant?.index ?? 0
     if (next === undefined || delivery.resent.some((index) => index > leased && index < next.entry.index)) return found
-    const early = next_attempt_at - next.entry.wall
+    const early = next_attempt_at - clockOf(trace, next.entry.engine, next.entry)
     if (early > putBackSince(trace, entry.index)) tell(`a retry came ${early} ms too early`, next.entry.index)
-    const dueAt = Math.max(entry.at, entry.at + next_attempt_at - entry.wall)
+    const dueAt = Math.max(entry.at, entry.at + next_attempt_at - clockOf(trace, entry.engine, entry))
     const late = next.entry.at - dueAt
     if (late > slack(trace) && !isDisturbed(trace, entry.at, next.entry.at) && !isBusy(trace, dueAt, next.entry.at)) {
       tell(`a retry came ${late} ms too late`, next.entry.index)
@@ -66,7 +69,7 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
 
 /** A poll that just missed it, the store calls of a round, and two questions to the directory. */
 const slack = ({ outcome: { scenario }, settings }: Trace): number =>
-  settings.pollInterval + 8 * scenario.storeLatency + 2 * scenario.directoryLatency + 200
+  settings.pollInterval + 8 * scenario.storeLatency + 2 * scenario.directoryLatency + 2 * scenario.skew + 200
 
 export const retryTimes: Check = {
   name: "retry-times",

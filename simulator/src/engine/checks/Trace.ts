@@ -3,8 +3,8 @@
  */
 import type { DeliveryId, DeliverySettingsShape, Event, IntegrationId, Lease, TransportResult } from "@doorhook/core"
 import { defaultDeliverySettings } from "@doorhook/core"
-import type { Entry, Fact } from "../History.ts"
-import type { FinalDelivery, Outcome } from "../Simulation.ts"
+import type { Entry, Fact, FinalDelivery } from "../History.ts"
+import type { Outcome } from "../Simulation.ts"
 
 export type EntryOf<Kind extends Fact["kind"]> = Extract<Entry, { readonly kind: Kind }>
 
@@ -12,7 +12,8 @@ export type EntryOf<Kind extends Fact["kind"]> = Extract<Entry, { readonly kind:
 export interface Grant {
   readonly index: number
   readonly at: number
-  readonly wall: number
+  /** What the engine's own clock said. */
+  readonly clock: number
   readonly engine: number
   readonly lease: Lease
 }
@@ -36,13 +37,17 @@ export interface TracedDelivery {
   readonly grants: Array<Grant>
   /** Indexes of the entries by which it was asked for again. */
   readonly resent: Array<number>
+  /** Indexes of the entries by which it became a probe. */
+  readonly probed: Array<number>
   /** When it was given back unattempted. */
   readonly released: Array<number>
   readonly settlements: Array<{
     readonly entry: EntryOf<"settled">
     readonly settlement: EntryOf<"settled">["settlements"][number]
   }>
+  /** How it stood at the end, or when it was purged. */
   readonly final: FinalDelivery | undefined
+  readonly purged: EntryOf<"purged"> | undefined
 }
 
 export type IntegrationEntry = EntryOf<"integration">
@@ -57,8 +62,11 @@ export interface Trace {
   readonly strays: ReadonlyArray<EntryOf<"request">>
   readonly integrations: ReadonlyMap<IntegrationId, ReadonlyArray<IntegrationEntry>>
   readonly clockJumps: ReadonlyArray<EntryOf<"clock">>
-  readonly told: ReadonlyArray<EntryOf<"told">>
-  /** The calls to publish, by the data of each of their events. */
+  /** What each engine was told of changes. */
+  readonly told: ReadonlyMap<number, ReadonlyArray<EntryOf<"told">>>
+  /** By how many milliseconds the clock of each engine is ahead. */
+  readonly skews: ReadonlyMap<number, number>
+  /** The first call to publish each event, by the event's data. */
   readonly publishes: ReadonlyMap<string, EntryOf<"invoke">>
 }
 
@@ -82,6 +90,15 @@ const push = <K, V>(map: Map<K, Array<V>>, key: K, value: V): void => {
 export const traceOf = (outcome: Outcome): Trace => {
   const { entries } = outcome
   const final = new Map(outcome.deliveries.map((delivery) => [delivery.id, delivery]))
+  const purged = new Map<DeliveryId, EntryOf<"purged">>()
+  for (const entry of entriesOf(entries, "purged")) {
+    for (const delivery of entry.deliveries) {
+      purged.set(delivery.id, entry)
+      final.set(delivery.id, delivery)
+    }
+  }
+  const skews = new Map(entriesOf(entries, "process").map(({ engine, skew }) => [engine, skew]))
+  const told = new Map<number, Array<EntryOf<"told">>>()
   const deliveries = new Map<DeliveryId, TracedDelivery>()
   const byTarget = new Map<string, TracedDelivery>()
   const integrations = new Map<IntegrationId, Array<IntegrationEntry>>()
@@ -94,15 +111,16 @@ export const traceOf = (outcome: Outcome): Trace => {
   const requests: Array<Request> = []
   const strays: Array<EntryOf<"request">> = []
 
-  const grant = (id: DeliveryId, lease: Lease, { at, engine, index, wall }: EntryOf<"claimed" | "enqueued">): void => {
-    deliveries.get(id)?.grants.push({ index, at, wall, engine, lease })
+  const grant = (id: DeliveryId, lease: Lease, entry: EntryOf<"claimed" | "enqueued">): void => {
+    const { at, engine, index, wall } = entry
+    deliveries.get(id)?.grants.push({ index, at, clock: wall + (skews.get(engine) ?? 0), engine, lease })
   }
 
   for (const entry of entries) {
     switch (entry.kind) {
       case "invoke":
         if (entry.operation.type !== "publish") break
-        for (const { data } of entry.operation.events) publishes.set(data, entry)
+        for (const { data } of entry.operation.events) if (!publishes.has(data)) publishes.set(data, entry)
         break
       case "integration":
         push(integrations, entry.integration.id, entry)
@@ -119,9 +137,11 @@ export const traceOf = (outcome: Outcome): Trace => {
               requests: [],
               grants: [],
               resent: [],
+              probed: [],
               released: [],
               settlements: [],
-              final: final.get(id)
+              final: final.get(id),
+              purged: purged.get(id)
             }
             deliveries.set(id, delivery)
             byTarget.set(`${event.id} ${integration_id}`, delivery)
@@ -147,6 +167,15 @@ export const traceOf = (outcome: Outcome): Trace => {
       case "resent":
         for (const id of entry.ids) deliveries.get(id)?.resent.push(entry.index)
         break
+      case "probed":
+        for (const id of entry.ids) {
+          deliveries.get(id)?.resent.push(entry.index)
+          deliveries.get(id)?.probed.push(entry.index)
+        }
+        break
+      case "told":
+        push(told, entry.engine, entry)
+        break
       case "request": {
         const delivery = byTarget.get(`${entry.webhook_id} ${byUrl.get(entry.url)}`)
         if (delivery === undefined) {
@@ -169,9 +198,12 @@ export const traceOf = (outcome: Outcome): Trace => {
   }
   const settings = settingsOf(outcome)
   const clockJumps = entriesOf(entries, "clock")
-  const told = entriesOf(entries, "told")
-  return { outcome, entries, settings, deliveries, requests, strays, integrations, clockJumps, told, publishes }
+  return { outcome, entries, settings, deliveries, requests, strays, integrations, clockJumps, told, skews, publishes }
 }
+
+/** What the clock of an engine said at an entry. */
+export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
+  wall + (skews.get(engine) ?? 0)
 
 /** How far the wall clock was put back, in sum, after an entry. */
 export const putBackSince = ({ clockJumps }: Trace, index: number): number =>

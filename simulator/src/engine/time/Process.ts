@@ -9,18 +9,21 @@ const nanos = (millis: number): bigint => BigInt(millis) * 1_000_000n
 
 export class Process {
   readonly number: number
+  readonly skew: number
   readonly context: Context.Context<never>
   #alive = true
 
-  constructor(number: number, time: VirtualTime, rng: Rng) {
+  /** `skew`: by how many milliseconds its clock is ahead of the world's. */
+  constructor(number: number, time: VirtualTime, rng: Rng, skew: number) {
     this.number = number
+    this.skew = skew
     const alive = () => this.#alive
-    const wall = () => time.wall
+    const wall = () => time.wall + skew
     const clock: Clock.Clock = {
       currentTimeMillisUnsafe: wall,
       currentTimeMillis: Effect.sync(wall),
-      currentTimeNanosUnsafe: () => nanos(time.wall),
-      currentTimeNanos: Effect.sync(() => nanos(time.wall)),
+      currentTimeNanosUnsafe: () => nanos(wall()),
+      currentTimeNanos: Effect.sync(() => nanos(wall())),
       monotonicTimeNanosUnsafe: () => nanos(time.now),
       monotonicTimeNanos: Effect.sync(() => nanos(time.now)),
       sleep: (duration) => this.wait(time, Duration.toMillis(duration))

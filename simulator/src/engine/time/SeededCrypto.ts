@@ -6,7 +6,8 @@ import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import type { Rng } from "../../random/Substream.ts"
 
-const digest = (...inputs: ReadonlyArray<Uint8Array>): Uint8Array => {
+/** Both the hash and, with the key first, the HMAC of simulations. */
+export const digest = (...inputs: ReadonlyArray<Uint8Array>): Uint8Array => {
   const words = new Uint32Array(8)
   for (const input of inputs) {
     for (let i = 0; i <= input.length; i++) {

@@ -54,8 +54,10 @@ export class Receivers {
     this.#calm = true
   }
 
+  /** One refuses all connections for a while. */
   down(receiver: number, millis: number): void {
-    this.#downUntil.set(receiver, this.#time.now + millis)
+    const until = Math.max(this.#downUntil.get(receiver) ?? 0, this.#time.now + millis)
+    this.#downUntil.set(receiver, until)
   }
 
   /** The network as a process has it: when the process dies, its connections break. */
@@ -84,6 +86,8 @@ export class Receivers {
       url,
       webhook_id: headers[Signature.headerNames.id] ?? "",
       attempt: Number(headers[Signature.headerNames.attempt] ?? 0),
+      timestamp: headers[Signature.headerNames.timestamp] ?? "",
+      signature: headers[Signature.headerNames.signature] ?? "",
       body
     })
   }
@@ -94,7 +98,7 @@ export class Receivers {
     const kind = this.#kinds[receiver] ?? "prompt"
     const soon = between(rng, 1, 50)
     if (kind === "dead") return failed("timeout", deadline)
-    if (this.#calm) return answered(200, soon)
+    if (this.#calm) return answered(kind === "accepting" ? 202 : 200, soon)
     if (this.#time.now < (this.#downUntil.get(receiver) ?? 0)) return failed("connection_refused", soon)
     switch (kind) {
       case "prompt":
@@ -118,6 +122,9 @@ export class Receivers {
         const retryAfter = pick(rng, [null, "0", "2", "15", "7200", "soon"])
         return happens(rng, 0.4) ? answered(200, soon) : answered(pick(rng, [429, 503]), soon, retryAfter)
       }
+      // Acknowledges, but not as the document says: only with an override is that understood.
+      case "accepting":
+        return answered(happens(rng, 0.2) ? 503 : 202, soon)
       case "leaving":
         return happens(rng, 0.1) ? answered(410, soon) : answered(200, soon)
     }

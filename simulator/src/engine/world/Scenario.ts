@@ -6,6 +6,7 @@ import { BuildingId, defaultDeliverySettings, settleBudget, TenantId, UserId } f
 import type { Substream } from "../../random/Substream.ts"
 import { child, Rng } from "../../random/Substream.ts"
 import { between, happens, pick } from "./Draw.ts"
+import type { HearingQuality } from "./Hearing.ts"
 
 const second = 1_000
 const minute = 60 * second
@@ -14,7 +15,16 @@ const minute = 60 * second
 const maxIntegrations = 6
 
 /** How a receiver answers while nothing is wrong with it. */
-export const receiverKinds = ["prompt", "slow", "flaky", "late", "throttling", "leaving", "dead"] as const
+export const receiverKinds = [
+  "prompt",
+  "slow",
+  "flaky",
+  "late",
+  "throttling",
+  "accepting",
+  "leaving",
+  "dead"
+] as const
 export type ReceiverKind = (typeof receiverKinds)[number]
 
 export interface Place {
@@ -31,6 +41,12 @@ export interface FaultRates {
   readonly storeError: number
 }
 
+/** How long what actors wait for takes, in milliseconds: from, to. */
+export interface Span {
+  readonly least: number
+  readonly most: number
+}
+
 export interface Scenario {
   readonly buildings: ReadonlyArray<{ readonly id: BuildingId; readonly tenants: ReadonlyArray<TenantId> }>
   readonly places: ReadonlyArray<Place>
@@ -38,6 +54,9 @@ export interface Scenario {
   readonly engines: number
   readonly settings: Partial<DeliverySettingsShape>
   readonly faults: FaultRates
+  readonly hearing: HearingQuality
+  /** How far the clock of an engine is off at most, in milliseconds. */
+  readonly skew: number
   /** The slowest that a store call is, in milliseconds. */
   readonly storeLatency: number
   /** The slowest that the directory answers while nothing is wrong with it, in milliseconds. */
@@ -48,6 +67,14 @@ export interface Scenario {
   readonly chaos: number
   /** How long after that until all is settled, in milliseconds. */
   readonly calm: number
+  /** How long a receiver fails that fails for long. */
+  readonly outage: Span
+  /** After how long a request is repeated whose answer has come. */
+  readonly repeat: Span
+  /** Between two readings of a feed. */
+  readonly reading: Span
+  /** Schedules that the operator gives to single integrations. */
+  readonly overrides: ReadonlyArray<ReadonlyArray<number>>
   /** How many actions there are in the time of chaos, of each kind. */
   readonly actions: Readonly<Record<ActionKind, number>>
 }
@@ -55,11 +82,17 @@ export interface Scenario {
 export const actionKinds = [
   "publish",
   "burst",
+  "keyed",
   "create",
   "change",
   "remove",
+  "rotate",
+  "override",
   "resend",
   "recover",
+  "probe",
+  "follow",
+  "outage",
   "right",
   "directoryDown",
   "storeDown",
@@ -74,6 +107,10 @@ const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray
   [500, 2 * second, 5 * second, 5 * second, 5 * second],
   [5 * second, 30 * second, 2 * minute]
 ]
+
+/** The whole of a schedule, with all its jitter. */
+export const lengthOf = (delays: ReadonlyArray<number>): number =>
+  Math.ceil(1.2 * delays.reduce((sum, delay) => sum + delay, 0))
 
 export const scenarioOf = (seed: Substream): Scenario => {
   const rng = new Rng(child(seed, "scenario"))
@@ -96,11 +133,12 @@ export const scenarioOf = (seed: Substream): Scenario => {
   const leastBuffer = Math.max(concurrency, 2 * concurrencyPerIntegration * maxIntegrations)
   const lively = pick(rng, [0.2, 1, 1])
   const often = (most: number): number => Math.round(lively * rng.below(most + 1))
+  const storeLatency = pick(rng, [0, 5, 50])
   return {
     buildings,
     places,
     receivers: ["prompt", ...Array.from({ length: between(rng, 1, 4) }, () => pick(rng, receiverKinds))],
-    engines: pick(rng, [1, 2, 2]),
+    engines: pick(rng, [1, 2, 2, 3]),
     settings: {
       ackTimeout,
       lease: pick(rng, [20 * second, ackTimeout + settleBudget + 1 * second]),
@@ -109,23 +147,37 @@ export const scenarioOf = (seed: Substream): Scenario => {
       buffer: pick(rng, [leastBuffer, 4 * leastBuffer, 8_192]),
       pollInterval: pick(rng, [500, 1 * second, 5 * second]),
       retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } },
-      allow: []
+      allow: [],
+      disableAfter: pick(rng, [8 * second, 25 * second, 60 * second, defaultDeliverySettings.disableAfter]),
+      retention: pick(rng, [null, 15 * second, 40 * second])
     },
     faults: { crash: pick(rng, [0, 0.002, 0.01]), storeError: pick(rng, [0.3, 0.9]) },
-    storeLatency: pick(rng, [0, 5, 50]),
+    hearing: { delay: pick(rng, [0, 20, 200]), lost: pick(rng, [0, 0, 0.2]), reconnect: 3 * second },
+    skew: pick(rng, [0, 100, 2 * second]),
+    storeLatency,
     directoryLatency: pick(rng, [0, 20]),
     interleaving: pick(rng, [1, 4]),
     chaos: pick(rng, [30 * second, 60 * second]),
-    // The whole schedule once more, with all its jitter, after the last lease has run out.
-    calm: Math.ceil(1.2 * delays.reduce((sum, delay) => sum + delay, 0)) + 2 * minute,
+    // The whole schedule once more after the last lease has run out.
+    calm: lengthOf(delays) + 2 * minute,
+    outage: { least: 10 * second, most: 50 * second },
+    repeat: { least: 0, most: 30 * second },
+    reading: { least: 200, most: 8 * second },
+    overrides: [[], [700], [2 * second, 2 * second, 2 * second]],
     actions: {
       publish: between(rng, 5, 30),
       burst: often(3),
+      keyed: often(6),
       create: between(rng, 2, maxIntegrations),
       change: often(6),
       remove: often(3),
+      rotate: often(3),
+      override: often(4),
       resend: often(5),
       recover: often(2),
+      probe: often(8),
+      follow: often(3),
+      outage: often(2),
       right: happens(rng, 0.5) ? often(4) : 0,
       directoryDown: often(2),
       storeDown: often(4),

@@ -1,80 +1,70 @@
 /**
- * The stores as one process sees them: each call takes time, can fail before or after its effect, and can be the last
- * thing that the process does. What takes effect is written down.
+ * The stores as one process sees them. What takes effect is written down, and told to all processes where it changes
+ * an integration.
  */
 import type {
   ClaimRequest,
   DeliveryStore,
-  Integration,
+  Event,
+  EventId,
+  IdempotencyStore,
   IntegrationId,
   IntegrationStore,
   NewEventRecord,
-  Settlement
+  PurgeRequest,
+  RememberedRequest,
+  Settlement,
+  TokenStore
 } from "@doorhook/core"
-import { StoreError } from "@doorhook/core"
 import { Effect } from "effect"
-import type { EnqueuedEvent, History } from "../History.ts"
-import type { Process } from "../time/Process.ts"
-import type { VirtualTime } from "../time/VirtualTime.ts"
-import type { Faults, Point } from "./Faults.ts"
+import type { EnqueuedEvent, FinalDelivery, History } from "../History.ts"
+import type { StoreCall } from "./StoreCalls.ts"
+import { watchedIntegrations } from "./WatchedIntegrations.ts"
 
-/** Both stores over one state. */
+/** All stores over one state. */
 export interface Stores {
   readonly deliveries: DeliveryStore["Service"]
   readonly integrations: IntegrationStore["Service"]
+  readonly keys: IdempotencyStore["Service"]
+  readonly tokens: TokenStore["Service"]
+}
+
+/** What watches the calls of one process. */
+export interface Watching {
+  /** The number of the process. */
+  readonly engine: number
+  readonly call: StoreCall
+  readonly history: History
+  /** What was stored, until it is purged. All processes share it. */
+  readonly events: Map<EventId, Event>
+  /** Tells everybody that an integration changed. */
+  readonly changed: (integration: IntegrationId) => void
 }
 
 const everything = Number.MAX_SAFE_INTEGER
+const day = 24 * 3_600_000
 
-/** What is recovered, written once more than in core, whose own list is under test. */
-const recoverable: ReadonlySet<string> = new Set(["exhausted", "expired", "cancelled", "skipped"])
+/** All deliveries that a filter selects, with their attempts. */
+export const allDeliveries = Effect.fnUntraced(function* (
+  store: DeliveryStore["Service"],
+  filter: { readonly integration_id?: IntegrationId } = {}
+) {
+  const all = yield* store.list({ ...filter, limit: everything })
+  const withHistory: Array<FinalDelivery> = []
+  for (const delivery of all) withHistory.push({ ...delivery, history: yield* store.attempts(delivery.id) })
+  return withHistory
+})
 
-export const watchedStores = (
-  stores: Stores,
-  process: Process,
-  {
-    faults,
-    history,
-    kill,
-    time
-  }: {
-    readonly faults: Faults
-    readonly history: History
-    readonly kill: (process: Process) => void
-    readonly time: VirtualTime
-  }
-): Stores => {
-  const engine = process.number
+export const watchedStores = (stores: Stores, watching: Watching): Stores => {
+  const { call, changed, engine, events, history } = watching
+  const { deliveries, integrations, keys, tokens } = stores
 
-  const call = <A>(operation: string, effect: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> =>
-    Effect.suspend(() => {
-      if (!process.alive) return Effect.never
-      const { crash, error, latency } = faults.storeCall()
-      const reach = (point: Point): Effect.Effect<void, StoreError> =>
-        Effect.suspend(() => {
-          if (crash === point) {
-            kill(process)
-            return Effect.never
-          }
-          if (error !== point) return Effect.void
-          return Effect.fail(new StoreError({ operation, cause: new Error(`simulated, ${point} the effect`) }))
-        })
-      const wait = (point: Point) => (latency[point] === 0 ? Effect.void : process.wait(time, latency[point]))
-      return wait("before").pipe(
-        Effect.andThen(reach("before")),
-        Effect.andThen(effect),
-        Effect.tap(() => Effect.andThen(wait("after"), reach("after")))
-      )
-    })
-
-  const { deliveries, integrations } = stores
-
-  const saved = (integration: Integration) =>
-    Effect.sync(() => history.add({ kind: "integration", what: "saved", integration }))
-
-  const enqueue = (records: ReadonlyArray<NewEventRecord>) =>
-    Effect.tap(deliveries.enqueue(records), (stored) =>
-      Effect.sync(() => history.add({ kind: "enqueued", engine, events: enqueuedOf(records, stored) }))
+  const enqueue = (records: ReadonlyArray<NewEventRecord>, remembered: ReadonlyArray<RememberedRequest> = []) =>
+    Effect.tap(deliveries.enqueue(records, remembered), (stored) =>
+      Effect.sync(() => {
+        history.add({ kind: "enqueued", engine, events: enqueuedOf(records, stored), keys: remembered })
+        for (const { event } of records) events.set(event.id, event)
+      })
     )
 
   const claim = (request: ClaimRequest) =>
@@ -85,41 +75,80 @@ export const watchedStores = (
       })
     )
 
-  /** Settles, and writes down which integrations are disabled by it. */
-  const settle = Effect.fnUntraced(function* (settlements: ReadonlyArray<Settlement>, now: number) {
-    const applied = yield* deliveries.settle(settlements, now)
-    history.add({ kind: "settled", engine, settlements, applied: [...applied] })
-    const disabled: Array<IntegrationId> = []
-    for (const { delivery_id, disable } of settlements) {
-      if (disable === null || !applied.has(delivery_id)) continue
-      const delivery = yield* deliveries.find(delivery_id)
-      const integration = delivery === null ? null : yield* integrations.find(delivery.integration_id)
-      if (integration === null || integration.status === "enabled") continue
-      yield* saved(integration)
-      disabled.push(integration.id)
+  /** Settles, and writes down which integrations are disabled or enabled by it. */
+  const settle = Effect.fnUntraced(function* (
+    settlements: ReadonlyArray<Settlement>,
+    now: number,
+    disableAfter: number
+  ) {
+    const settled = yield* deliveries.settle(settlements, now, disableAfter)
+    const { applied, notices } = settled
+    history.add({ kind: "settled", engine, now, settlements, applied: [...applied], notices })
+    for (const id of settled.changed) {
+      const integration = yield* integrations.find(id)
+      if (integration === null) continue
+      history.add({ kind: "integration", what: "settled", integration, key: null })
+      changed(id)
     }
-    return { applied, disabled }
+    return settled
   })
 
+  /** The deliveries of an integration that something has put among those to be sent. */
+  const queuedBy = <A>(integration_id: IntegrationId, effect: Effect.Effect<A>) => {
+    const waiting = Effect.map(Effect.orDie(deliveries.list({ integration_id, limit: everything })), (all) =>
+      all.filter(({ state }) => state === "pending").map(({ id }) => id)
+    )
+    return Effect.gen(function* () {
+      const before = new Set(yield* waiting)
+      const answer = yield* effect
+      return { answer, ids: (yield* waiting).filter((id) => !before.has(id)) }
+    })
+  }
+
   const recover: DeliveryStore["Service"]["recover"] = Effect.fnUntraced(function* (integration_id, since, now) {
-    const before = yield* deliveries.list({ integration_id, limit: everything })
-    const count = yield* deliveries.recover(integration_id, since, now)
-    const lost = before.filter(({ created_at, state }) => recoverable.has(state) && created_at >= since)
-    if (count > 0) history.add({ kind: "resent", ids: lost.map(({ id }) => id) })
-    return count
+    const { answer, ids } = yield* queuedBy(
+      integration_id,
+      Effect.orDie(deliveries.recover(integration_id, since, now))
+    )
+    if (ids.length > 0) history.add({ kind: "resent", ids })
+    return answer
+  })
+
+  const probe: DeliveryStore["Service"]["probe"] = Effect.fnUntraced(function* (integration_id, now) {
+    const { answer, ids } = yield* queuedBy(integration_id, Effect.orDie(deliveries.probe(integration_id, now)))
+    if (answer === "probing") history.add({ kind: "probed", integration_id, ids })
+    return answer
+  })
+
+  /** Purges, and writes down what is gone by it: of events near to their end, whatever the store says. */
+  const purge = Effect.fnUntraced(function* (request: PurgeRequest) {
+    const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + day
+    const old = [...events.values()].filter(isOld)
+    const before = old.length === 0 ? [] : yield* allDeliveries(deliveries)
+    const answer = yield* deliveries.purge(request)
+    const gone: Array<Event> = []
+    for (const event of old) if ((yield* deliveries.findEvent(event.id)) === null) gone.push(event)
+    const lost: Array<FinalDelivery> = []
+    for (const row of before) if ((yield* deliveries.find(row.id)) === null) lost.push(row)
+    if (answer.events > 0 || gone.length > 0 || lost.length > 0)
+      history.add({ kind: "purged", engine, request, answer, events: gone, deliveries: lost })
+    for (const { id } of gone) events.delete(id)
+    return answer
   })
 
   return {
     deliveries: {
       ...deliveries,
-      enqueue: (records) => call("enqueue", enqueue(records)),
+      enqueue: (records, remembered) => call("enqueue", enqueue(records, remembered)),
       claim: (request) => call("claim", claim(request)),
-      settle: (settlements, now) =>
-        call("settle", settle(settlements, now)).pipe(
-          Effect.map(({ applied, disabled }) => {
-            for (const integration_id of disabled) history.add({ kind: "told", engine, integration_id })
-            return applied
-          })
+      settle: (settlements, now, disableAfter) =>
+        call("settle", settle(settlements, now, disableAfter)).pipe(
+          Effect.tap(({ changed, notices }) =>
+            Effect.sync(() => {
+              for (const integration_id of changed) history.add({ kind: "told", engine, integration_id })
+              if (notices.length > 0) history.add({ kind: "noted", engine, notices })
+            })
+          )
         ),
       release: (leases, dueAt) =>
         call(
@@ -138,29 +167,19 @@ export const watchedStores = (
             Effect.sync(() => (result === "resent" ? history.add({ kind: "resent", ids: [id] }) : undefined))
           )
         ),
-      recover: (id, since, now) => call("recover", recover(id, since, now))
+      recover: (id, since, now) => call("recover", recover(id, since, now)),
+      probe: (id, now) => call("probe", probe(id, now)),
+      feed: (request) => call("feed", deliveries.feed(request)),
+      purge: (request) => call("purge", purge(request)),
+      beat: (worker, now, until) => call("beat", deliveries.beat(worker, now, until)),
+      leave: (worker) => call("leave", deliveries.leave(worker))
     },
-    integrations: {
-      ...integrations,
-      create: (fields) => call("create", Effect.tap(integrations.create(fields), saved)),
-      find: (id) => call("find", integrations.find(id)),
-      update: (integration, version) =>
-        call(
-          "update",
-          Effect.tap(integrations.update(integration, version), (done) => (done ? saved(integration) : Effect.void))
-        ),
-      remove: (id, now) =>
-        call(
-          "remove",
-          Effect.gen(function* () {
-            const integration = yield* integrations.find(id)
-            const done = yield* integrations.remove(id, now)
-            if (done && integration !== null) history.add({ kind: "integration", what: "deleted", integration })
-            return done
-          })
-        ),
-      ofScopes: (scopes) => call("ofScopes", integrations.ofScopes(scopes))
-    }
+    integrations: watchedIntegrations(integrations, watching),
+    keys: {
+      find: (wanted, now) => call("findKeys", keys.find(wanted, now)),
+      purgeExpired: (now, limit) => call("purgeKeys", keys.purgeExpired(now, limit))
+    },
+    tokens
   }
 }
 

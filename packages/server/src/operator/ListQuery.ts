@@ -1,0 +1,58 @@
+/**
+ * What the lists of the operator API have in common: their query parameters, and how they go on.
+ */
+import { IntegrationId, parsePositiveInt } from "@doorhook/core"
+import { Effect, Option } from "effect"
+import { pathId } from "../http/PathId.ts"
+import type { QueryParameters } from "../http/QueryParameters.ts"
+import { parameterFailure } from "../http/RequestFailure.ts"
+
+export const defaultLimit = 100
+export const maxLimit = 1_000
+
+/** Reads one parameter; null when it is not given. An empty one counts as not given. */
+export const readParameter = <Name extends string, A>(
+  query: QueryParameters<Name>,
+  name: Name,
+  parse: (text: string) => Option.Option<A>,
+  expected: string
+) => {
+  const text: string | undefined = query[name]
+  if (text === undefined || text === "") return Effect.succeed(null)
+  return Option.match(parse(text), {
+    onNone: () => parameterFailure(name, `\`${name}\` must be ${expected}.`),
+    onSome: Effect.succeed
+  })
+}
+
+/** Reads a number of at most `maxLimit`. */
+const parseLimit = (text: string): Option.Option<number> =>
+  Option.filter(Option.some(/^\d{1,4}$/.test(text) ? Number(text) : 0), (limit) => limit >= 1 && limit <= maxLimit)
+
+/** How many are asked for. */
+export const readLimit = (query: QueryParameters<"limit">) =>
+  Effect.map(
+    readParameter(query, "limit", parseLimit, `a whole number from 1 to ${maxLimit}`),
+    (limit) => limit ?? defaultLimit
+  )
+
+/** After which one to go on; null is from the beginning. */
+export const readAfter = <A>(query: QueryParameters<"after">, parse: (text: string) => Option.Option<A>) =>
+  readParameter(query, "after", parse, "the `next` of an earlier answer")
+
+export const parseIntegrationId = (text: string): Option.Option<IntegrationId> => parsePositiveInt(IntegrationId, text)
+
+/** Whose is asked for; null is of all. */
+export const readIntegrationId = (query: QueryParameters<"integration_id">) =>
+  readParameter(query, "integration_id", parseIntegrationId, "the id of an integration, like 12")
+
+/** The integration that the path names. */
+export const integrationId = pathId("id", parseIntegrationId, "an integration")
+
+/** A page, and the one after which the next begins; null when there is no more. */
+export const pageOf = <A, E, R>(limit: number, list: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>) =>
+  // One more than asked for tells whether there are more.
+  Effect.map(list(limit + 1), (found) => {
+    const items = found.slice(0, limit)
+    return { items, next: found.length > limit ? (items.at(-1) ?? null) : null }
+  })

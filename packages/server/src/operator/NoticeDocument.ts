@@ -1,0 +1,60 @@
+/**
+ * Notices as those who run the service get them, in a list and as they come: ids as texts, times as ISO 8601 UTC.
+ */
+import { DisabledReason, isoOf } from "@doorhook/core"
+import type { Notice } from "@doorhook/core"
+import { Schema } from "effect"
+import { OperatorScope } from "./OperatorScope.ts"
+
+const about = {
+  id: Schema.String,
+  integration_id: Schema.String,
+  /** Whose integration it is. */
+  scope: OperatorScope,
+  at: Schema.String
+}
+
+export const NoticeDocument = Schema.Union([
+  /** Nothing was acknowledged since a time; unless something is, the integration is disabled at another. */
+  Schema.Struct({
+    kind: Schema.Literal("failing"),
+    ...about,
+    failing_since: Schema.String,
+    disables_at: Schema.String
+  }),
+  /** doorhook disabled the integration. */
+  Schema.Struct({ kind: Schema.Literal("disabled"), ...about, reason: DisabledReason }),
+  /** It acknowledges again. */
+  Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.String) }),
+  /** So many deliveries were given up, because their schedules are used up. */
+  Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Finite })
+])
+export type NoticeDocument = typeof NoticeDocument.Type
+
+export const noticeDocument = (notice: Notice): NoticeDocument => {
+  const about = {
+    id: String(notice.id),
+    integration_id: String(notice.integration_id),
+    scope: notice.scope,
+    at: isoOf(notice.at)
+  }
+  switch (notice.kind) {
+    case "failing":
+      return {
+        kind: notice.kind,
+        ...about,
+        failing_since: isoOf(notice.failing_since),
+        disables_at: isoOf(notice.disables_at)
+      }
+    case "disabled":
+      return { kind: notice.kind, ...about, reason: notice.reason }
+    case "recovered":
+      return {
+        kind: notice.kind,
+        ...about,
+        failing_since: notice.failing_since === null ? null : isoOf(notice.failing_since)
+      }
+    case "exhausted":
+      return { kind: notice.kind, ...about, deliveries: notice.deliveries }
+  }
+}

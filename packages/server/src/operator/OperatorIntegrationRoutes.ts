@@ -1,0 +1,70 @@
+/**
+ * Which integrations there are, which fail, and what the operator sets of them.
+ */
+import { OperatorIntegrations, readSwitches } from "@doorhook/core"
+import { Effect, Option } from "effect"
+import { HttpRouter } from "effect/http"
+import { readJson } from "../http/JsonBody.ts"
+import { resource } from "../http/Resource.ts"
+import { integrationId, pageOf, parseIntegrationId, readAfter, readLimit, readParameter } from "./ListQuery.ts"
+import { OperatorEndpoint } from "./OperatorEndpoint.ts"
+import { operatorIntegrationDocument } from "./OperatorIntegrationDocument.ts"
+
+/** The largest body of a change, in bytes. */
+const maxChangeBytes = 16 * 1024
+
+const statuses = ["enabled", "disabled"] as const
+
+const parseStatus = (text: string) => Option.fromUndefinedOr(statuses.find((status) => status === text))
+
+const makeRoutes = Effect.gen(function* () {
+  const integrations = yield* OperatorIntegrations
+  const { operation, refuse } = yield* OperatorEndpoint
+
+  const list = operation(["status", "after", "limit"], (query) =>
+    Effect.gen(function* () {
+      const status = yield* readParameter(query, "status", parseStatus, statuses.join(" or "))
+      const after = (yield* readAfter(query, parseIntegrationId)) ?? 0
+      const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
+        integrations.list({ after, limit, ...(status !== null && { status }) })
+      )
+      return {
+        status: 200,
+        body: {
+          integrations: items.map(operatorIntegrationDocument),
+          next: next === null ? null : String(next.integration.id)
+        }
+      }
+    })
+  )
+
+  const show = operation([], () =>
+    Effect.gen(function* () {
+      return { status: 200, body: operatorIntegrationDocument(yield* integrations.show(yield* integrationId)) }
+    })
+  )
+
+  const set = operation([], () =>
+    Effect.gen(function* () {
+      const id = yield* integrationId
+      const switches = yield* Effect.fromResult(readSwitches(yield* readJson(maxChangeBytes)))
+      return { status: 200, body: operatorIntegrationDocument(yield* integrations.set(id, switches)) }
+    })
+  )
+
+  const probe = operation([], () =>
+    Effect.gen(function* () {
+      const id = yield* integrationId
+      yield* integrations.probe(id)
+      return { status: 202, body: { id: String(id) } }
+    })
+  )
+
+  return [
+    resource("/operator/integrations", { GET: list }, refuse),
+    resource("/operator/integrations/:id", { GET: show, PATCH: set }, refuse),
+    resource("/operator/integrations/:id/probe", { POST: probe }, refuse)
+  ]
+})
+
+export const OperatorIntegrationRoutes = HttpRouter.addAll(makeRoutes)

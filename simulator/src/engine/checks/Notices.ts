@@ -1,0 +1,104 @@
+/**
+ * Those who run the service are told what they should know: once, in order, and nothing that is not so.
+ */
+import type { Notice } from "@doorhook/core"
+import type { Check, Violation } from "./Check.ts"
+import type { Step } from "./Steps.ts"
+import { stepsOf } from "./Steps.ts"
+import type { EntryOf, Trace } from "./Trace.ts"
+import { entriesOf } from "./Trace.ts"
+
+/** Of the time until an integration is disabled, in percent: when it is told that it fails. */
+const told = [50, 70, 90]
+
+/** How often it should have been told that an integration fails, that has for so long. */
+const warningsDue = (failedFor: number, disableAfter: number): number =>
+  told.filter((percent) => failedFor * 100 >= percent * disableAfter).length
+
+/** What should be told of a batch; `warned` is how often it was told since the integration fails. */
+const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArray<string> => {
+  const { acknowledged, after, batch, before, entry, failed, since } = step
+  const kinds: Array<string> = []
+  if (after?.integration.status === "enabled") kinds.push("recovered")
+  if (before.integration.status === "disabled") return kinds
+  if (acknowledged && warned > 0) kinds.push("recovered")
+  if (after?.integration.status === "disabled") kinds.push("disabled")
+  else if (!acknowledged && failed && since !== null && batch.length > 0) {
+    if (warningsDue(entry.now - since, settings.disableAfter) > warned) kinds.push("failing")
+  }
+  return kinds
+}
+
+/** What is written of each batch, against what should be. */
+const written = (trace: Trace): ReadonlyArray<Violation> => {
+  const warned = new Map<number, number>()
+  return stepsOf(trace).flatMap((step) => {
+    const { acknowledged, batch, entry, integration_id, notices, since } = step
+    const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
+    const wanted = expected(trace, step, before)
+    const given = notices.filter(({ kind }) => kind !== "exhausted").map(({ kind }) => kind)
+    const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
+    const isEnabled = step.before.integration.status === "enabled"
+    if (isEnabled) warned.set(integration_id, acknowledged ? 0 : step.failed ? Math.max(before, due) : before)
+    const exhausted = batch.filter(({ settlement }) => settlement.state === "exhausted").length
+    const isTrue = (notice: Notice): boolean =>
+      (notice.kind !== "exhausted" || (notice.deliveries > 0 && notice.deliveries <= exhausted)) &&
+      (notice.kind !== "failing" ||
+        (notice.failing_since === since && notice.disables_at === since + trace.settings.disableAfter)) &&
+      (notice.kind !== "disabled" || notice.reason === step.after?.integration.disabled_reason)
+    if (wanted.join() === given.join() && notices.every(isTrue)) return []
+    const what = `of integration ${integration_id} is told ${JSON.stringify(notices)}, and not: ${wanted.join() || "nothing"}`
+    return [{ what, entries: [step.before.index, entry.index] }]
+  })
+}
+
+/** Numbered in the order of writing, and kept as long as anything. */
+const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
+  const all = entriesOf(entries, "settled").flatMap(({ index, notices }) =>
+    notices.map((notice) => ({ index, notice }))
+  )
+  const { notices, scenario, wall } = outcome
+  const { retention = null } = scenario.settings
+  const ids = new Set(notices.map(({ id }) => id))
+  return all.flatMap(({ index, notice }, at) => {
+    const isYoung = retention === null || notice.at >= wall + scenario.skew - retention
+    if (notice.id > (all[at - 1]?.notice.id ?? 0) && (!isYoung || ids.has(notice.id))) return []
+    return [{ what: `notice ${notice.id} is out of order, or not kept`, entries: [index] }]
+  })
+}
+
+/** How long a listener may be behind, in milliseconds. */
+const patience = 1_000
+
+const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
+  const violations: Array<Violation> = []
+  const last = new Map<number, EntryOf<"notice">>()
+  const heardBy = new Set<string>()
+  const ids = new Set<number>()
+  for (const entry of entriesOf(entries, "notice")) {
+    const { engine, index, notice } = entry
+    const before = last.get(engine)
+    if (ids.has(notice.id) || (before !== undefined && before.notice.id > notice.id))
+      violations.push({ what: `notice ${notice.id} was told again, or too late`, entries: [index] })
+    last.set(engine, entry)
+    ids.add(notice.id)
+    heardBy.add(`${engine} ${notice.id}`)
+  }
+  const end = entries.at(-1)?.at ?? 0
+  const deaths = new Map(
+    entriesOf(entries, "process").flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
+  )
+  for (const { at, engine, index, notices } of entriesOf(entries, "noted")) {
+    if ((deaths.get(engine) ?? end) < at + patience) continue
+    for (const { id } of notices) {
+      if (!heardBy.has(`${engine} ${id}`)) violations.push({ what: `nobody was told notice ${id}`, entries: [index] })
+    }
+  }
+  return violations
+}
+
+export const notices: Check = {
+  name: "notices",
+  rule: "Notices are written when their time has come and tell the truth; each is told once, in order; «recovered» follows a warning or a probe.",
+  violations: (trace) => [...written(trace), ...kept(trace), ...heard(trace)]
+}

@@ -1,0 +1,68 @@
+/**
+ * Receivers can tell that it was us, with the secret they have: the current one, or the one before for a day.
+ */
+import type { Integration } from "@doorhook/core"
+import { Signature } from "@doorhook/core"
+import { Redacted } from "effect"
+import { digest } from "../time/SeededCrypto.ts"
+import type { Check, Violation } from "./Check.ts"
+import { versionsAt } from "./Knowledge.ts"
+import type { Request, Trace } from "./Trace.ts"
+import { clockOf } from "./Trace.ts"
+
+const day = 24 * 3_600_000
+const encoder = new TextEncoder()
+
+/** What the clocks of two processes, and a jump of the world's, can make of a day. */
+const leeway = 5 * 60_000
+
+/** The header that a version of an integration asks for, at a time. */
+const headerOf = (
+  { previous_secret, signing_secret }: Integration,
+  { body, timestamp, webhook_id }: Request["entry"],
+  clock: number
+): string => {
+  const secrets = [signing_secret]
+  if (previous_secret !== null && clock < previous_secret.until) secrets.push(previous_secret.secret)
+  const content = encoder.encode(`${webhook_id}.${timestamp}.${body}`)
+  return secrets
+    .map((secret) => {
+      const key = Signature.keyOf(secret) ?? new Uint8Array()
+      return `v1,${Buffer.from(digest(key, content)).toString("base64")}`
+    })
+    .join(" ")
+}
+
+const wrong = (trace: Trace): ReadonlyArray<Violation> =>
+  trace.requests.flatMap((request) => {
+    const { delivery, entry } = request
+    const clock = clockOf(trace, entry.engine, entry)
+    const genuine = versionsAt(trace, request).some((version) => headerOf(version, entry, clock) === entry.signature)
+    if (genuine && entry.timestamp === String(Math.floor(clock / 1_000))) return []
+    const what = `delivery ${delivery.id} is not signed with the secrets of integration ${delivery.integration_id}`
+    return [{ what, entries: [entry.index] }]
+  })
+
+/** Rotations that do not keep the secret before for a day. */
+const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
+  [...integrations.values()].flatMap((history) =>
+    history.flatMap(({ index, integration, wall }, at) => {
+      const before = history[at - 1]?.integration
+      if (before === undefined) return []
+      const secretOf = (secret: Integration["signing_secret"]) => Redacted.value(secret)
+      if (secretOf(before.signing_secret) === secretOf(integration.signing_secret)) return []
+      const { previous_secret } = integration
+      const isKept =
+        previous_secret !== null &&
+        secretOf(previous_secret.secret) === secretOf(before.signing_secret) &&
+        Math.abs(previous_secret.until - wall - day) < leeway
+      if (isKept) return []
+      return [{ what: `integration ${integration.id} lost the secret it had`, entries: [index] }]
+    })
+  )
+
+export const signatures: Check = {
+  name: "signatures",
+  rule: "Every request is signed with the current secret, and with the one before during its day.",
+  violations: (trace) => [...wrong(trace), ...forgotten(trace)]
+}

@@ -1,0 +1,35 @@
+/**
+ * A call to the store from one process: it takes time, can fail before or after its effect, and can be the last thing
+ * that the process does.
+ */
+import { StoreError } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Process } from "../time/Process.ts"
+import type { VirtualTime } from "../time/VirtualTime.ts"
+import type { Faults, Point } from "./Faults.ts"
+
+/** What a process calls the store through. */
+export type StoreCall = <A, E>(operation: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
+
+export const storeCalls =
+  (process: Process, time: VirtualTime, faults: Faults, kill: (process: Process) => void): StoreCall =>
+  (operation, effect) =>
+    Effect.suspend(() => {
+      if (!process.alive) return Effect.never
+      const { crash, error, latency } = faults.storeCall()
+      const reach = (point: Point): Effect.Effect<void, StoreError> =>
+        Effect.suspend(() => {
+          if (crash === point) {
+            kill(process)
+            return Effect.never
+          }
+          if (error !== point) return Effect.void
+          return Effect.fail(new StoreError({ operation, cause: new Error(`simulated, ${point} the effect`) }))
+        })
+      const wait = (point: Point) => (latency[point] === 0 ? Effect.void : process.wait(time, latency[point]))
+      return wait("before").pipe(
+        Effect.andThen(reach("before")),
+        Effect.andThen(effect),
+        Effect.tap(() => Effect.andThen(wait("after"), reach("after")))
+      )
+    })

@@ -1,0 +1,129 @@
+/**
+ * Ways in which what is kept goes wrong: keys of requests, feeds, old events.
+ */
+import type { DeliveryId } from "@doorhook/core"
+import { DeliveryId as Id } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Deliveries, Variant } from "./Breaking.ts"
+import { hour, integrations, store, within } from "./Breaking.ts"
+
+/** Hosts that repeat themselves, and processes that die. */
+const repeating = within({ keyed: 15, create: 10, kill: 3, storeDown: 4 })
+
+const following = within({ follow: 8, create: 6, publish: 30, change: 6 }, { retention: null })
+
+/** Events that grow old, of receivers that make them wait. */
+const aging = within({ publish: 40 }, { retention: 15_000 }, { receivers: ["prompt", "flaky", "dead"] })
+
+/** Ends everything that waits, so that it can be purged. */
+const endAll = (deliveries: Deliveries, now: number) =>
+  Effect.gen(function* () {
+    const lease = { token: "broken", until: now + 24 * hour }
+    const limits = { limit: 1_000, limitPerIntegration: 1_000, limits: new Map() }
+    const claimed = yield* deliveries.claim({ now: now + 12 * hour, lease, ...limits })
+    const settlements = claimed.map(({ id, integration, lane }) => ({
+      delivery_id: id,
+      integration_id: integration.id,
+      token: lease.token,
+      attempt: null,
+      state: "cancelled" as const,
+      reason: "right_lost" as const,
+      next_attempt_at: null,
+      lane,
+      gone: false
+    }))
+    yield* deliveries.settle(settlements, now, hour)
+  })
+
+const before = (id: DeliveryId | 0): DeliveryId | 0 => (id <= 1 ? 0 : Id.make(id - 1))
+
+export const keepingVariants: ReadonlyArray<Variant> = [
+  {
+    name: "publications whose keys are not kept",
+    check: "idempotent",
+    breakage: { ...store((deliveries) => ({ enqueue: (records) => deliveries.enqueue(records) })), scenario: repeating }
+  },
+  {
+    name: "a repeated request that is answered otherwise",
+    check: "idempotent",
+    breakage: {
+      store: (stores) => ({
+        ...stores,
+        keys: {
+          ...stores.keys,
+          find: (keys, now) =>
+            Effect.map(stores.keys.find(keys, now), (found) =>
+              found.map((each) => ({ ...each, answer: each.answer.replaceAll(/"deliveries":\d/g, '"deliveries":9') }))
+            )
+        }
+      }),
+      scenario: repeating
+    }
+  },
+  {
+    name: "integrations that are made again for the same key",
+    check: "idempotent",
+    breakage: {
+      ...integrations(({ integrations: real }) => ({ create: (fields) => real.create(fields) })),
+      scenario: repeating
+    }
+  },
+  {
+    name: "a feed that leaves out what was skipped",
+    check: "feeds",
+    breakage: {
+      ...store((deliveries) => ({
+        feed: (of) =>
+          Effect.map(deliveries.feed(of), (items) => items.filter(({ delivery }) => delivery.state !== "skipped"))
+      })),
+      scenario: following
+    }
+  },
+  {
+    name: "a feed that begins with the last one again",
+    check: "feeds",
+    breakage: {
+      ...store((deliveries) => ({ feed: (of) => deliveries.feed({ ...of, after: before(of.after) }) })),
+      scenario: following
+    }
+  },
+  {
+    name: "a purge of what is too young",
+    check: "purges",
+    breakage: {
+      ...store((deliveries) => ({ purge: (request) => deliveries.purge({ ...request, before: request.before + 20_000 }) })),
+      scenario: aging
+    }
+  },
+  {
+    name: "a purge of what is not settled",
+    check: "purges",
+    breakage: {
+      ...store((deliveries) => ({
+        purge: (request) => Effect.andThen(endAll(deliveries, request.before), deliveries.purge(request))
+      })),
+      scenario: aging
+    }
+  },
+  {
+    name: "a purge that counts wrong",
+    check: "purges",
+    breakage: {
+      ...store((deliveries) => ({
+        purge: (request) => Effect.map(deliveries.purge(request), (purged) => ({ ...purged, deliveries: 0 }))
+      })),
+      scenario: aging
+    }
+  },
+  {
+    name: "a purge that begins and does not go on",
+    check: "purges",
+    breakage: {
+      ...store((deliveries) => ({
+        purge: (request) =>
+          Effect.map(deliveries.purge({ ...request, limit: 1 }), (purged) => ({ ...purged, next: null }))
+      })),
+      scenario: aging
+    }
+  }
+]

@@ -1,0 +1,289 @@
+/**
+ * Ways in which what is sent, when and where goes wrong.
+ */
+import type { DeliveryId, LeasedDelivery } from "@doorhook/core"
+import { DeliveryId as Id } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Deliveries, Variant } from "./Breaking.ts"
+import { engine, hour, integrations, quiet, settling, store, within } from "./Breaking.ts"
+
+/** A store that takes a settlement under any token for the current one. */
+const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
+  const tokens = new Map<DeliveryId, string>()
+  return {
+    claim: (request) =>
+      Effect.tap(deliveries.claim(request), (claimed) =>
+        Effect.sync(() => claimed.forEach(({ id, lease }) => tokens.set(id, lease.token)))
+      ),
+    settle: (settlements, now, disableAfter) =>
+      deliveries.settle(
+        settlements.map((settlement) => ({
+          ...settlement,
+          token: tokens.get(settlement.delivery_id) ?? settlement.token
+        })),
+        now,
+        disableAfter
+      )
+  }
+}
+
+/** A store that says of one event in ten that it has stored it. */
+const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
+  let count = 0
+  return {
+    enqueue: (records, keys) => {
+      const lost = records.map(() => ++count % 10 === 0)
+      const kept = records.filter((_, at) => lost[at] !== true)
+      return Effect.map(deliveries.enqueue(kept, keys), (stored) => {
+        const answers = [...stored]
+        return records.map(({ deliveries: wanted }, at) =>
+          lost[at] === true
+            ? wanted.map(() => ({ id: Id.make(1_000_000 + at), state: "pending" as const }))
+            : (answers.shift() ?? [])
+        )
+      })
+    }
+  }
+}
+
+/** A store that claims what others hold. */
+const greedy = (deliveries: Deliveries): Partial<Deliveries> => ({
+  claim: (request) => deliveries.claim({ ...request, now: request.now + hour })
+})
+
+const inBackground = (delivery: LeasedDelivery): LeasedDelivery => ({ ...delivery, lane: 2 })
+
+export const sendingVariants: ReadonlyArray<Variant> = [
+  {
+    name: "an event that is accepted and not stored",
+    check: "nothing-lost",
+    breakage: store(forgetful)
+  },
+  {
+    name: "a lease that never ends",
+    check: "nothing-lost",
+    breakage: store((deliveries) => ({
+      claim: (request) =>
+        deliveries.claim({ ...request, lease: { ...request.lease, until: request.lease.until + 24 * hour } })
+    }))
+  },
+  {
+    name: "a 204 that counts as an acknowledgement",
+    check: "delivered-is-received",
+    breakage: settling((settlement) =>
+      settlement.attempt?.status === 204
+        ? { ...settlement, state: "delivered", reason: null, next_attempt_at: null }
+        : settlement
+    )
+  },
+  {
+    name: "a retry after a success",
+    check: "nothing-after-success",
+    breakage: settling((settlement) =>
+      settlement.attempt?.outcome === "acknowledged" && settlement.attempt.number === 1
+        ? { ...settlement, state: "retrying", next_attempt_at: settlement.attempt.started_at + 2_000 }
+        : settlement
+    )
+  },
+  {
+    name: "a retry that comes too early",
+    check: "retry-times",
+    breakage: settling((settlement) =>
+      settlement.next_attempt_at === null
+        ? settlement
+        : { ...settlement, next_attempt_at: settlement.next_attempt_at - 600 }
+    )
+  },
+  {
+    name: "a store that hands retries out a second too early",
+    check: "retry-times",
+    breakage: store((deliveries) => ({
+      claim: (request) => deliveries.claim({ ...request, now: request.now + 1_000 })
+    }))
+  },
+  {
+    name: "calls that are sent however old they are",
+    check: "call-lifetime",
+    breakage: {
+      ...engine(({ settings }) => ({
+        settings: {
+          ...settings,
+          retry: {
+            call: { delays: [30_000, 30_000], lifetime: null },
+            access_log: settings.retry?.access_log ?? { delays: [], lifetime: null }
+          }
+        }
+      }))
+    }
+  },
+  {
+    name: "deleting an integration without cancelling what waits for it",
+    check: "nothing-after-end",
+    breakage: integrations(({ integrations: real }) => {
+      const removed = new Set<number>()
+      return {
+        find: (id) => Effect.map(real.find(id), (found) => (removed.has(id) ? null : found)),
+        remove: (id) => Effect.sync(() => !removed.has(id) && removed.add(id).has(id)),
+        ofScopes: (scopes) => Effect.map(real.ofScopes(scopes), (all) => all.filter(({ id }) => !removed.has(id)))
+      }
+    })
+  },
+  {
+    name: "a dispatcher that is not told of changes",
+    check: "nothing-after-end",
+    breakage: engine(() => ({ dispatcher: (dispatcher) => ({ ...dispatcher, forget: () => Effect.void }) }))
+  },
+  {
+    name: "rights that are not asked for",
+    check: "nothing-after-end",
+    breakage: engine(({ directory }) => ({
+      directory: { ...directory, administers: () => Effect.succeed(true), isTenant: () => Effect.succeed(true) }
+    }))
+  },
+  {
+    name: "events of one tenant that go to all",
+    check: "isolation",
+    breakage: engine(({ stores }) => ({
+      stores: {
+        ...stores,
+        integrations: {
+          ...stores.integrations,
+          ofScopes: ({ buildings, tenants }) =>
+            Effect.map(stores.integrations.ofScopes({ buildings: [...buildings], tenants }), (all) => {
+              const [building] = buildings
+              return all.map((integration) =>
+                integration.scope.type === "tenant" && building !== undefined
+                  ? { ...integration, scope: { type: "building" as const, id: building } }
+                  : integration
+              )
+            })
+        }
+      }
+    }))
+  },
+  {
+    name: "a body that is encoded anew for a retry",
+    check: "same-body",
+    breakage: engine(({ transport }) => ({
+      transport: {
+        post: (request) =>
+          transport.post(
+            request.headers["doorhook-attempt"] === "1"
+              ? request
+              : { ...request, body: JSON.stringify(JSON.parse(request.body)) }
+          )
+      }
+    }))
+  },
+  {
+    name: "calls that queue behind access logs",
+    check: "calls-first",
+    breakage: {
+      ...engine(({ stores }) => ({
+        dispatcher: (dispatcher) => ({
+          ...dispatcher,
+          reserve: (wanted) => dispatcher.reserve(wanted.map((handover) => ({ ...handover, lane: 2 as const }))),
+          accept: (deliveries) => dispatcher.accept(deliveries.map(inBackground))
+        }),
+        stores: {
+          ...stores,
+          deliveries: {
+            ...stores.deliveries,
+            claim: (request) => Effect.map(stores.deliveries.claim(request), (claimed) => claimed.map(inBackground)),
+            enqueue: (records, keys) =>
+              stores.deliveries.enqueue(
+                records.map((record) => ({
+                  ...record,
+                  deliveries: record.deliveries.map((delivery) => ({ ...delivery, lane: 2 as const }))
+                })),
+                keys
+              )
+          }
+        }
+      })),
+      // Backlogs of receivers that answer nothing.
+      scenario: (scenario) => ({
+        ...scenario,
+        receivers: ["dead", "dead"],
+        actions: { ...quiet, create: scenario.actions.create, burst: 2, publish: 30 },
+        settings: { ...scenario.settings, disableAfter: 24 * hour },
+        faults: { ...scenario.faults, crash: 0 }
+      })
+    }
+  },
+  {
+    name: "more requests open to one integration than allowed",
+    check: "caps",
+    breakage: engine(({ settings }) => ({
+      settings: { ...settings, concurrencyPerIntegration: 4 * (settings.concurrencyPerIntegration ?? 10) }
+    }))
+  },
+  {
+    name: "a store that hands out what others hold",
+    check: "leases",
+    breakage: store(greedy)
+  },
+  {
+    name: "a store that takes stale settlements",
+    check: "leases",
+    breakage: {
+      ...store(unfenced),
+      // Leases run out under attempts when clocks jump.
+      scenario: (scenario) => ({
+        ...scenario,
+        engines: 2,
+        receivers: ["slow", "late"],
+        actions: { ...scenario.actions, publish: 30, clock: 8 }
+      })
+    }
+  },
+  {
+    name: "an engine that believes its leases last longer than they do",
+    check: "leases",
+    breakage: engine(({ stores }) => ({
+      stores: {
+        ...stores,
+        deliveries: {
+          ...stores.deliveries,
+          claim: (request) => {
+            const lease = { ...request.lease, until: request.now + 500 }
+            const claimed = stores.deliveries.claim({ ...request, lease })
+            return Effect.map(claimed, (all) => all.map((delivery) => ({ ...delivery, lease: request.lease })))
+          }
+        }
+      }
+    }))
+  },
+  {
+    name: "clocks that are farther apart than leases allow for",
+    check: "leases",
+    breakage: {
+      scenario: within({ clock: 0, publish: 30 }, {}, { skew: 20_000, engines: 3, receivers: ["slow", "late"] })
+    }
+  },
+  {
+    name: "a settlement that forgets its attempt",
+    check: "attempt-numbers",
+    breakage: store((deliveries) => ({
+      settle: (settlements, now, disableAfter) =>
+        deliveries.settle(
+          settlements.map((settlement) =>
+            settlement.attempt?.number === 2 ? { ...settlement, attempt: null } : settlement
+          ),
+          now,
+          disableAfter
+        )
+    }))
+  },
+  {
+    name: "a summary that counts wrong",
+    check: "tallies",
+    breakage: store((deliveries) => ({
+      summary: (now) =>
+        Effect.map(deliveries.summary(now), (summary) => ({
+          ...summary,
+          states: { ...summary.states, delivered: summary.states.delivered + 1 }
+        }))
+    }))
+  }
+]
