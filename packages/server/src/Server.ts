@@ -8,7 +8,8 @@ import type {
   DeliveryStore,
   Dispatcher,
   Integrations,
-  Publisher
+  Publisher,
+  SettingStore
 } from "@doorhook/core"
 import { Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
@@ -36,6 +37,7 @@ export type ServerServices =
   | Deliveries
   | DeliveryStore
   | Dispatcher
+  | SettingStore
   | Crypto
   | OperatorKey
   | PublicUrl

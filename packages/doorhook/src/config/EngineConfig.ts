@@ -22,6 +22,10 @@ export const EngineConfig = Schema.Struct({
   retry: Schema.optional(Schema.Record(Schema.String, Texts)),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
+  /** How long a process holds a delivery; when it dies, others take over after that. Default `20s`. */
+  lease: Schema.optional(Text),
+  /** How long a process that hears no wake signal waits before it looks for due deliveries. Default `1s`. */
+  pollInterval: Schema.optional(Text),
   /**
    * Where the service is reached from outside: the issuer of tokens, and the base of links. Default: the address that
    * `doorhook serve` listens on; `http://localhost:4000` when embedded.
@@ -83,6 +87,9 @@ const parseDuration = (name: string, text: string): Result.Result<number, Invali
     onSome: (millis) => Result.succeed(millis)
   })
 
+const parseOptional = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
+  text === undefined ? Result.succeed(undefined) : parseDuration(name, text)
+
 const parseRetry = (
   type: string,
   delays: ReadonlyArray<string>
@@ -137,13 +144,14 @@ export const deliveryOverrides = (
     )
   )
   const retry = Result.all(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays)))
-  const ackTimeout =
-    config.ackTimeout === undefined
-      ? Result.succeed(defaultDeliverySettings.ackTimeout)
-      : parseDuration("ackTimeout (--ack-timeout)", config.ackTimeout)
-  return Result.map(Result.all({ allow, retry, ackTimeout }), (read) => ({
+  const ackTimeout = parseOptional("ackTimeout (--ack-timeout)", config.ackTimeout)
+  const lease = parseOptional("lease", config.lease)
+  const pollInterval = parseOptional("pollInterval", config.pollInterval)
+  return Result.map(Result.all({ allow, retry, ackTimeout, lease, pollInterval }), (read) => ({
     allow: read.allow,
-    ackTimeout: read.ackTimeout,
+    ...(read.ackTimeout !== undefined && { ackTimeout: read.ackTimeout }),
+    ...(read.lease !== undefined && { lease: read.lease }),
+    ...(read.pollInterval !== undefined && { pollInterval: read.pollInterval }),
     retry: { ...defaultDeliverySettings.retry, ...Object.fromEntries(read.retry) }
   }))
 }

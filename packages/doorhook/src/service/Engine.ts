@@ -34,12 +34,17 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
   return Dispatcher.layer.pipe(Layer.provideMerge(ports))
 }
 
+/** A dispatcher that is told to look seldom does not stand still when it does. */
+const health = Layer.unwrap(
+  Effect.map(DeliverySettings, ({ pollInterval }) => HealthSettings.layer({ claimPause: 5_000 + 5 * pollInterval }))
+)
+
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
 export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
   const operatorKey =
     config.operatorKey === undefined ? OperatorKey.layerStored : OperatorKey.layer(Redacted.make(config.operatorKey))
   const services = Layer.mergeAll(Publisher.layer, Deliveries.layer, Integrations.layer, Authorization.layer)
-  return Layer.mergeAll(services, operatorKey, ApiSettings.layer(), HealthSettings.layer()).pipe(
+  return Layer.mergeAll(services, operatorKey, ApiSettings.layer(), health).pipe(
     Layer.provideMerge(deliveryLayer(config, directory)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )
