@@ -1,37 +1,51 @@
 /**
- * `npm run bench` lists the benchmarks; `npm run bench -- NAME` runs one in a process of its own and prints JSON last.
+ * `npm run bench` lists the benchmarks; `npm run bench -- NAME` runs one and prints its results as JSON last.
+ *
+ * `--all` runs all of them; `--write` makes `docs/measurements.md` of the results; `--quick` takes small sizes, to see
+ * whether they run; `--rows N` is how many rows `growth` begins with. `--profile` shows where the engine of `deliver-...`
+ * spends its time, instead of comparing it.
  */
-import { spawnSync } from "node:child_process"
-import { readdirSync, readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
+import type { Benchmark } from "./harness/Benchmark.ts"
+import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"
+import { readOptions } from "./harness/Options.ts"
+import { measure } from "./measure.ts"
 
-const folder = new URL("benches/", import.meta.url)
+const goalsOf = ({ lines }: Benchmark): string =>
+  Object.values(lines)
+    .flatMap(({ goal }) => (goal === null ? [] : `${goal.is} ${goal.ratio}`))
+    .join(", ")
 
-const names = readdirSync(folder)
-  .filter((file) => file.endsWith(".ts"))
-  .map((file) => file.slice(0, -3))
-
-/** The first sentence of a benchmark's opening comment. */
-const summaryOf = (name: string): string => {
-  const text = readFileSync(new URL(`${name}.ts`, folder), "utf8")
-  const comment = /\/\*\*\n([\s\S]*?)\*\//.exec(text)?.[1] ?? ""
-  return (
-    comment
-      .replaceAll(/^ \* ?/gm, "")
-      .replaceAll("\n", " ")
-      .replace(/^`[^`]*`: /, "")
-      .split(". ")[0] ?? ""
+const list = async (): Promise<void> => {
+  for (const name of benchmarkNames) {
+    const benchmark = await loadBenchmark(name)
+    process.stdout.write(`${name.padEnd(18)} ${benchmark.summary}; goal ${goalsOf(benchmark)}\n`)
+  }
+  process.stdout.write(
+    "\nnpm run bench -- NAME [--quick] [--profile] [--rows N] [--write], or --all in place of NAME\n"
   )
 }
 
-const [wanted] = process.argv.slice(2)
-
-if (wanted === undefined) {
-  for (const name of names) process.stdout.write(`${name.padEnd(20)} ${summaryOf(name)}\n`)
-} else if (names.includes(wanted)) {
-  const args = ["--conditions=source", fileURLToPath(new URL(`${wanted}.ts`, folder))]
-  process.exitCode = spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1
-} else {
-  process.stderr.write(`There is no benchmark ${JSON.stringify(wanted)}; there are ${names.join(", ")}.\n`)
-  process.exitCode = 3
+const refuse = (message: string): number => {
+  process.stderr.write(`${message}\n`)
+  return 3
 }
+
+const main = async (given: ReadonlyArray<string>): Promise<number> => {
+  if (given.length === 0) {
+    await list()
+    return 0
+  }
+  const [name = "", ...others] = given
+  if (name !== "--all" && !benchmarkNames.includes(name)) {
+    return refuse(`There is no benchmark ${JSON.stringify(name)}; there are ${benchmarkNames.join(", ")}, and --all.`)
+  }
+  const args = others.filter((arg) => arg !== "--write")
+  try {
+    readOptions(args)
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+  return measure(name === "--all" ? benchmarkNames : [name], { args, write: others.includes("--write") })
+}
+
+process.exit(await main(process.argv.slice(2)))

@@ -2,14 +2,23 @@
  * doorhook: OAuth 2.0 and webhooks for access-control backends.
  */
 export { createDoorhook } from "./embed/createDoorhook.ts"
-export type { Doorhook, DoorhookOptions, PublishInput, PublishResult } from "./embed/createDoorhook.ts"
+export type { Doorhook, DoorhookOptions, PublishInput, PublishOptions, PublishResult } from "./embed/createDoorhook.ts"
 export { DoorhookError } from "./embed/DoorhookError.ts"
 export type {
   DeliveriesClient,
   DeliveryAttempt,
   DeliveryDetail,
   DeliverySummary,
-  ListOptions
-} from "./embed/OperatorCalls.ts"
+  ListOptions,
+  Summary
+} from "./embed/DeliveriesClient.ts"
+export type {
+  IntegrationChange,
+  IntegrationListOptions,
+  IntegrationsClient,
+  IntegrationSummary
+} from "./embed/IntegrationsClient.ts"
+export type { DoorhookNotice, NoticeListOptions, NoticesClient } from "./embed/NoticesClient.ts"
+export type { OnNotice } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
 export type { HostBuilding, HostClient, HostDirectory, HostTenant } from "./directory/FunctionDirectory.ts"

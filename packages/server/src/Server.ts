@@ -11,7 +11,8 @@ import type {
   Integrations,
   Notices,
   OperatorIntegrations,
-  Publisher
+  Publisher,
+  SettingStore
 } from "@doorhook/core"
 import { Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
@@ -46,6 +47,7 @@ export type ServerServices =
   | Deliveries
   | DeliveryStore
   | Dispatcher
+  | SettingStore
   | Crypto
   | OperatorKey
   | PublicUrl

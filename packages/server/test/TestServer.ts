@@ -15,6 +15,7 @@ import {
   DirectoryError,
   Dispatcher,
   GrantId,
+  idleStatus,
   IntegrationFeed,
   Integrations,
   IntegrationStore,
@@ -24,13 +25,14 @@ import {
   OperatorIntegrations,
   Publisher,
   ResourceTypeAliases,
+  SettingStore,
   StoreError,
   UserId,
   Wake
 } from "@doorhook/core"
 import type { DispatcherStatus, IntegrationId, ResourceType } from "@doorhook/core"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, Layer, Predicate, Redacted } from "effect"
+import { Context, Deferred, Effect, Layer, Predicate, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { ApiSettings } from "../src/api/ApiSettings.ts"
@@ -61,7 +63,9 @@ export class Controls extends Context.Service<
     /** Addresses of host names; other names have none. */
     readonly names: Map<string, ReadonlyArray<string>>
     /** What happens instead of looking up an integration, or what is due. */
-    fault: "none" | "store" | "directory" | "defect"
+    fault: "none" | "store" | "read_only" | "silence" | "directory" | "defect"
+    /** Done when a store that is silent is asked. */
+    readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
     /** Integrations that the dispatcher was told to forget. */
     readonly forgotten: Array<IntegrationId>
@@ -71,13 +75,22 @@ export class Controls extends Context.Service<
     Controls.of({
       names: new Map(),
       fault: "none",
-      status: { delivering: 0, buffered: 0, last_claim_at: null },
+      asked: Deferred.makeUnsafe(),
+      status: idleStatus,
       forgotten: []
     })
   )
 }
 
 const secretOfTheStore = "password=hunter2"
+
+const faulty = <A>(controls: Controls["Service"], operation: string, call: Effect.Effect<A, StoreError>) =>
+  Effect.suspend(() => {
+    if (controls.fault === "silence") return Effect.andThen(Deferred.succeed(controls.asked, undefined), Effect.never)
+    return controls.fault === "store"
+      ? new StoreError({ operation: `DeliveryStore.${operation}`, cause: new Error(secretOfTheStore) })
+      : call
+  })
 
 const FaultyDeliveryStore = Layer.effect(
   DeliveryStore,
@@ -86,11 +99,24 @@ const FaultyDeliveryStore = Layer.effect(
     const controls = yield* Controls
     return {
       ...store,
-      nextDue: Effect.suspend(() =>
-        controls.fault === "store"
-          ? new StoreError({ operation: "DeliveryStore.nextDue", cause: new Error(secretOfTheStore) })
-          : store.nextDue
-      )
+      nextDue: faulty(controls, "nextDue", store.nextDue),
+      summary: (now) => faulty(controls, "summary", store.summary(now))
+    }
+  })
+)
+
+const FaultySettingStore = Layer.effect(
+  SettingStore,
+  Effect.gen(function* () {
+    const store = yield* SettingStore
+    const controls = yield* Controls
+    return {
+      getOrCreate: (name, candidate) =>
+        Effect.suspend(() =>
+          controls.fault === "read_only"
+            ? new StoreError({ operation: "SettingStore.getOrCreate", cause: new Error(secretOfTheStore) })
+            : store.getOrCreate(name, candidate)
+        )
     }
   })
 )
@@ -198,6 +224,7 @@ export const services = (
         ApiSettings.layer({ requestsPerMinute: null, ...options.api }),
         HealthSettings.layer(options.health),
         FaultyIntegrationStore,
+        FaultySettingStore,
         FaultyDeliveryStore
       )
     ),

@@ -1,19 +1,37 @@
 /**
  * How events, deliveries and attempts stand in rows, in every dialect.
+ *
+ * A delivery has one row, in one of two tables: in `queue` as long as it is active, in `deliveries` once it has ended.
+ * So what grows is appended to and hardly ever changed, and what changes is as small as the backlog. The attempt that
+ * ended a delivery stands in its row; the ones before it are in `attempts`.
  */
-import type { DeliveryId, IntegrationId, Standing } from "@doorhook/core"
-import { Attempt, Delivery, Event, TenantId } from "@doorhook/core"
+import type { Attempt, DeliveryId, EventId, IntegrationId, Standing } from "@doorhook/core"
+import { Attempt as AttemptSchema, Delivery, Event, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 
-/** A stored delivery with what changes about it: what claims and settlements work on. */
-export interface StandingRow extends Standing.Standing {
-  readonly id: DeliveryId
-  readonly event_seq: number
+/** A delivery before it has an id. */
+export interface NewDeliveryRow extends Standing.Standing {
+  readonly event_id: EventId
   readonly integration_id: IntegrationId
+  readonly created_at: number
+}
+
+/** A stored delivery with what changes about it: what claims and settlements work on. */
+export interface StandingRow extends NewDeliveryRow {
+  readonly id: DeliveryId
+}
+
+export interface AttemptRow extends Attempt {
+  readonly delivery_id: DeliveryId
+}
+
+/** A delivery that has ended, with the attempt that ended it. Its `due_at` is null and its `resend` 0. */
+export interface EndedRow extends StandingRow {
+  readonly attempt: Attempt | null
 }
 
 const EventRow = Schema.Struct({ ...Event.fields, tenant_ids: Schema.fromJsonString(Schema.Array(TenantId)) })
 
 export const decodeEvents = Schema.decodeUnknownEffect(Schema.Array(EventRow))
 export const decodeDeliveries = Schema.decodeUnknownEffect(Schema.Array(Delivery))
-export const decodeAttempts = Schema.decodeUnknownEffect(Schema.Array(Attempt))
+export const decodeAttempts = Schema.decodeUnknownEffect(Schema.Array(AttemptSchema))

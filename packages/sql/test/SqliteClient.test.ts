@@ -3,12 +3,16 @@
  */
 import { SqliteClient } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 const onNewFile = Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteClient.layer({ filename })))
+
+/** One more connection to a file. */
+const connect = (config: SqliteClient.SqliteClientConfig) =>
+  Effect.map(SqliteClient.make(config), (services) => Context.get(services, SqlClient.SqlClient))
 
 const withTable = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -108,11 +112,30 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(onNewFile))
   )
 
+  it.effect("runs a statement for each of many rows, as part of the transaction", () =>
+    Effect.gen(function* () {
+      const sql = yield* withTable
+      const { run } = yield* SqliteClient.SqliteRows
+      const statement = "INSERT INTO t VALUES (?, ?)"
+      const rows = Array.from({ length: 100 }, (_, index) => [`row ${index}`, index % 2 === 0 ? null : index])
+      yield* sql.withTransaction(run(statement, rows))
+      assert.strictEqual((yield* names(sql)).length, 100)
+      const again = [
+        ["one more", 1],
+        ["row 7", 1]
+      ]
+      const twice = yield* Effect.flip(sql.withTransaction(run(statement, again)))
+      assert.strictEqual(twice._tag, "SqlError")
+      assert.strictEqual((yield* names(sql)).length, 100)
+      yield* run(statement, [])
+    }).pipe(Effect.provide(onNewFile))
+  )
+
   it.effect("begins a transaction with the right to write, so that none fails half way for want of it", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
-      const first = yield* SqliteClient.make({ filename })
-      const second = yield* SqliteClient.make({ filename, busyTimeout: 10 })
+      const first = yield* connect({ filename })
+      const second = yield* connect({ filename, busyTimeout: 10 })
       const nothing = (sql: SqlClient.SqlClient) => sql.withTransaction(sql`SELECT 1`)
       const error = yield* first.withTransaction(Effect.flip(nothing(second)))
       assert.strictEqual(error.reason._tag, "LockTimeoutError")
@@ -123,8 +146,8 @@ describe("SqliteClient", () => {
   it.effect("waits for another connection that writes, and says so when it takes too long", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
-      const first = yield* SqliteClient.make({ filename })
-      const second = yield* SqliteClient.make({ filename, busyTimeout: 10 })
+      const first = yield* connect({ filename })
+      const second = yield* connect({ filename, busyTimeout: 10 })
       yield* first`CREATE TABLE t (name TEXT)`
       const error = yield* first.withTransaction(
         Effect.andThen(first`INSERT INTO t VALUES ('a')`, Effect.flip(second`INSERT INTO t VALUES ('b')`))

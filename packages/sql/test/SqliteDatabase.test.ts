@@ -172,8 +172,12 @@ describe("a call that fails", () => {
           yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 3, yield* StoreFixtures.createIntegration()))
           const [first, second] = yield* StoreFixtures.claim(StoreFixtures.start)
           if (first === undefined || second === undefined) return assert.fail("nothing claimed")
-          // The second's attempt is there already: its settlement can't be recorded.
-          yield* tamper(filename, `INSERT INTO attempts VALUES (${second.id}, 1, 0, 0, 'timeout', NULL, NULL, NULL)`)
+          // The second has ended already, though it still stands in the queue: its settlement can't be recorded.
+          yield* tamper(
+            filename,
+            `INSERT INTO deliveries (id, event_id, integration_id, created_at, state, attempts, lane)
+              SELECT id, event_id, integration_id, created_at, 'expired', 0, lane FROM queue WHERE id = ${second.id}`
+          )
           const settlements = [first, second].map((delivery) => StoreFixtures.settlement(delivery))
           const error = yield* Effect.flip(store.settle(settlements, StoreFixtures.start))
           assert.strictEqual(error.operation, "DeliveryStore.settle")

@@ -78,6 +78,11 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   let now = start
   let events = 0
 
+  /** Stores may leave numbers out: a delivery is known by its place among all. */
+  const placeOf = (id: DeliveryId): number => deliveries.indexOf(id)
+  const inPlaces = <A extends { readonly id: DeliveryId }>(items: ReadonlyArray<A>) =>
+    items.map((item) => ({ ...item, id: placeOf(item.id) }))
+
   const integrationAt = (index: number): IntegrationId => at(integrations, index) ?? IntegrationId.make(99)
 
   const make = Effect.fnUntraced(function* (call: Call) {
@@ -134,7 +139,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             if (initial.state === "delivering") leases.push({ id, lease, lane, attempts: 0, event, integration })
           })
         )
-        return ids
+        return ids.map(inPlaces)
       }
       case "claim": {
         const { limit, limitPerIntegration } = call
@@ -146,7 +151,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           limits: new Map(call.limits.map(([index, most]) => [integrationAt(index), most]))
         })
         leases.push(...claimed)
-        return claimed
+        return inPlaces(claimed)
       }
       case "settle": {
         const settlements = call.settlements.flatMap((wanted) => {
@@ -166,7 +171,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             }
           ]
         })
-        return [...(yield* store.settle(settlements, now))].toSorted((a, b) => a - b)
+        return Array.from(yield* store.settle(settlements, now), placeOf).toSorted((a, b) => a - b)
       }
       case "release": {
         const held = call.leased.flatMap((index) => at(leases, index) ?? [])
@@ -192,16 +197,18 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const all = yield* store.list({ limit: 10_000 })
   const lists = yield* Effect.forEach([...deliveryStates, undefined], (state) =>
     Effect.forEach([...integrations, undefined], (integration_id) =>
-      store.list({
-        ...(state !== undefined && { state }),
-        ...(integration_id !== undefined && { integration_id }),
-        limit: 5
-      })
+      store
+        .list({
+          ...(state !== undefined && { state }),
+          ...(integration_id !== undefined && { integration_id }),
+          limit: 5
+        })
+        .pipe(Effect.map(inPlaces))
     )
   )
   const histories = yield* Effect.forEach(all, ({ id }) => store.attempts(id))
   const kept = yield* Effect.forEach(integrations, (id) => integrationStore.find(id))
-  return { answers, all, lists, histories, kept }
+  return { answers, all: inPlaces(all), lists, histories, kept }
 })
 
 /** Carries a sequence out on a new store. */

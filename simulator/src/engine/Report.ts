@@ -15,7 +15,12 @@ const line = ({ at, index, wall, ...fact }: Entry): string =>
 export const replayOf = (seed: number): string => `npm run simulate:seeds -- --seed ${seed}`
 
 /** The first place where each rule was broken, with the entries that show it. */
-export const describeFailures = (seed: number, { entries }: Outcome, failures: ReadonlyArray<Failure>): string =>
+export const describeFailures = (
+  seed: number,
+  { entries }: Outcome,
+  failures: ReadonlyArray<Failure>,
+  options = ""
+): string =>
   failures
     .flatMap(({ check, violations }) => {
       const shown = violations.reduce((best, next) => (next.entries.length < best.entries.length ? next : best))
@@ -30,5 +35,5 @@ export const describeFailures = (seed: number, { entries }: Outcome, failures: R
           })
       ]
     })
-    .concat(`again: ${replayOf(seed)}`)
+    .concat(`again: ${replayOf(seed)}${options}`)
     .join("\n")

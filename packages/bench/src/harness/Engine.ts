@@ -1,11 +1,18 @@
 /**
  * The real engine without HTTP in front: publisher, store, dispatcher, sender.
  */
-import type { DeliverySettingsShape, Transport } from "@doorhook/core"
-import { DeliverySettings, Directory, Dispatcher, Publisher, Wake } from "@doorhook/core"
+import type {
+  DeliverySettingsShape,
+  DeliveryStore,
+  IdempotencyStore,
+  IntegrationStore,
+  Transport
+} from "@doorhook/core"
+import { DeliverySettings, Directory, Dispatcher, Notices, Publisher, Wake } from "@doorhook/core"
 import { NodeCrypto, UndiciTransport } from "@doorhook/node"
 import { SqliteStore } from "@doorhook/sql"
-import { Effect, Layer } from "effect"
+import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
+import { Effect, Layer, Redacted } from "effect"
 import { IpNetwork } from "effect/net"
 
 const everybody = Layer.succeed(Directory, {
@@ -18,22 +25,49 @@ const everybody = Layer.succeed(Directory, {
   tenants: () => Effect.succeed([])
 })
 
-/** An engine on a SQLite file, synced at each commit, that sends by undici or by what it is given. */
+type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | Wake, E>
+
+const engineOn = <E>(
+  storage: Storage<E>,
+  settings: Partial<DeliverySettingsShape>,
+  transport: Layer.Layer<Transport>
+) =>
+  Publisher.layer.pipe(
+    Layer.provideMerge(Dispatcher.layer),
+    Layer.provideMerge(Notices.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        storage,
+        transport,
+        everybody,
+        DeliverySettings.layer({ allow: [IpNetwork.fromStringUnsafe("127.0.0.0/8")], ...settings })
+      )
+    ),
+    Layer.provideMerge(NodeCrypto.layer),
+    // Layers are shared by identity; each engine is to be its own.
+    Layer.fresh
+  )
+
+const onPostgres = (url: string) =>
+  PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
+
+/** A new engine on a SQLite file, synced at each commit, that sends by undici or by what it is given. */
 export const sqliteEngine = (
   filename: string,
   settings: Partial<DeliverySettingsShape> = {},
   transport: Layer.Layer<Transport> = UndiciTransport.layer()
-) =>
+) => engineOn(Layer.merge(SqliteStore.layer({ filename }), Wake.layerLocal), settings, transport)
+
+/** A new engine on a PostgreSQL database. */
+export const postgresEngine = (
+  url: string,
+  settings: Partial<DeliverySettingsShape> = {},
+  transport: Layer.Layer<Transport> = UndiciTransport.layer()
+) => engineOn(onPostgres(url), settings, transport)
+
+/** Takes events in on a PostgreSQL database, and leaves their delivery to workers. */
+export const postgresPublisher = (url: string) =>
   Publisher.layer.pipe(
-    Layer.provideMerge(Dispatcher.layer),
-    Layer.provideMerge(
-      Layer.mergeAll(
-        SqliteStore.layer({ filename }),
-        transport,
-        everybody,
-        Wake.layerLocal,
-        DeliverySettings.layer({ allow: [IpNetwork.fromStringUnsafe("127.0.0.0/8")], ...settings })
-      )
-    ),
-    Layer.provideMerge(NodeCrypto.layer)
+    Layer.provideMerge(Layer.mergeAll(onPostgres(url), Dispatcher.layerNone, NodeCrypto.layer)),
+    Layer.fresh
   )

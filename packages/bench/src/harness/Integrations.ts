@@ -5,11 +5,10 @@ import { BuildingId, ClientId, DeliveryStore, IntegrationStore, resourceTypeName
 import { Effect, Redacted, Schedule } from "effect"
 import { integrationCount, signingSecret } from "./Workload.ts"
 
-/** One integration for each building, all of them to the same receiver. */
-export const createIntegrations = Effect.fnUntraced(function* (port: number) {
-  const store = yield* IntegrationStore
-  for (let building = 1; building <= integrationCount; building++) {
-    yield* store.create({
+/** An integration of a building with a receiver on this machine. */
+export const createIntegration = (building: number, port: number) =>
+  Effect.flatMap(IntegrationStore, (store) =>
+    store.create({
       scope: { type: "building", id: BuildingId.make(building) },
       integrator: "webhook",
       configuration: { url: `http://127.0.0.1:${port}/hook`, method: "post" },
@@ -18,15 +17,24 @@ export const createIntegrations = Effect.fnUntraced(function* (port: number) {
       disabled_reason: null,
       created_by: { user_id: UserId.make("admin"), client_id: ClientId.make("c1") },
       signing_secret: Redacted.make(signingSecret),
+      previous_secret: null,
+      overrides: {},
       version: 1,
       created_at: 0,
       updated_at: 0
     })
-  }
+  )
+
+/** One integration for each building, all of them to the same receiver. */
+export const createIntegrations = Effect.fnUntraced(function* (port: number, count = integrationCount) {
+  for (let building = 1; building <= count; building++) yield* createIntegration(building, port)
 })
+
+/** How many deliveries are delivered. */
+export const countDelivered = Effect.flatMap(DeliveryStore, (store) =>
+  Effect.map(store.summary(0), ({ states }) => states.delivered)
+)
 
 /** Waits until so many deliveries are delivered. */
 export const delivered = (count: number) =>
-  Effect.flatMap(DeliveryStore, (store) => store.summary(0)).pipe(
-    Effect.repeat({ until: ({ states }) => states.delivered >= count, schedule: Schedule.spaced("2 millis") })
-  )
+  Effect.repeat(countDelivered, { until: (found) => found >= count, schedule: Schedule.spaced("2 millis") })

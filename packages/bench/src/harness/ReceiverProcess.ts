@@ -11,11 +11,12 @@ const { createServer } = require("node:http")
 const delay = Number(process.argv[1] ?? 0)
 createServer((request, response) => {
   request.resume()
+  if (delay === Infinity) return
   request.on("end", () => (delay === 0 ? response.end() : setTimeout(() => response.end(), delay)))
 }).listen(0, "127.0.0.1", function () { console.log(this.address().port) })
 `
 
-/** Starts one that takes so many milliseconds to answer; answers its port. */
+/** Starts one that takes so many milliseconds to answer, or for ever (`Infinity`); answers its port. */
 export const startReceiver = (delay = 0): Effect.Effect<number, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {

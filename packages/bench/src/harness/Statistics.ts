@@ -8,5 +8,6 @@ export const quantile = (values: ReadonlyArray<number>, share: number): number =
 
 export const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
 
-/** So many significant decimals and no more. */
-export const rounded = (value: number, decimals = 2): number => Number(value.toFixed(decimals))
+/** So many digits that count, and whole numbers as they are. */
+export const rounded = (value: number, digits = 3): number =>
+  Math.abs(value) >= 10 ** (digits - 1) ? Math.round(value) : Number(value.toPrecision(digits))

@@ -1,5 +1,5 @@
 /**
- * A database file that is gone afterwards.
+ * Folders and database files that are gone afterwards, also when the benchmark is stopped half way.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -7,7 +7,20 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-export const temporaryDatabase: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "doorhook-bench-"))),
-  (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
-).pipe(Effect.map((folder) => join(folder, "bench.db")))
+export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.sync(() => {
+    const folder = mkdtempSync(join(tmpdir(), "doorhook-bench-"))
+    const remove = (): void => rmSync(folder, { recursive: true, force: true })
+    process.once("exit", remove)
+    return { folder, remove }
+  }),
+  ({ remove }) =>
+    Effect.sync(() => {
+      process.off("exit", remove)
+      remove()
+    })
+).pipe(Effect.map(({ folder }) => folder))
+
+export const temporaryDatabase: Effect.Effect<string, never, Scope.Scope> = Effect.map(temporaryFolder, (folder) =>
+  join(folder, "bench.db")
+)

@@ -28,4 +28,19 @@ export const eventOf = (n: number): NewEvent => ({
   )
 })
 
+/** The same for a building of one's choice. */
+export const eventIn = (building: number, n: number): NewEvent => ({
+  ...eventOf(n),
+  building_id: BuildingId.make(building)
+})
+
 export const signingSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+/** The call number `n`: urgent, where access logs are not. */
+export const callOf = (n: number): NewEvent => ({
+  resource_type: "call",
+  action: "create",
+  building_id: BuildingId.make((n % integrationCount) + 1),
+  tenant_ids: [],
+  data: JsonText.JsonText.make(`{"id":${n}}`)
+})

@@ -59,9 +59,12 @@ export class Directory extends Context.Service<
 >()("@doorhook/core/ports/Directory") {}
 
 /** Whether a user may manage the integrations of a scope and receive its events. */
-export const mayAccess = Effect.fnUntraced(function* (directory: Directory["Service"], user: UserId, scope: Scope) {
-  if (!(yield* directory.isActive(user))) return false
-  return scope.type === "building"
-    ? yield* directory.administers(user, scope.id)
-    : yield* directory.isTenant(user, scope.id)
-})
+export const mayAccess = (
+  directory: Directory["Service"],
+  user: UserId,
+  scope: Scope
+): Effect.Effect<boolean, DirectoryError> =>
+  Effect.flatMap(directory.isActive(user), (isActive) => {
+    if (!isActive) return Effect.succeed(false)
+    return scope.type === "building" ? directory.administers(user, scope.id) : directory.isTenant(user, scope.id)
+  })

@@ -22,18 +22,21 @@ export interface AttemptIdentity {
 }
 
 /** The headers of an attempt, signed with each of the secrets; without any, unsigned. */
-export const headersOf = Effect.fnUntraced(function* (
+export const headersOf = (
   { attempt, body, id, signedAt }: AttemptIdentity,
   secrets: ReadonlyArray<Redacted.Redacted<string>>
-): Effect.fn.Return<Readonly<Record<string, string>>, never, Crypto> {
+): Effect.Effect<Readonly<Record<string, string>>, never, Crypto> => {
   const timestamp = Math.floor(signedAt / 1_000)
-  const headers = {
+  const headers: Record<string, string> = {
     "content-type": "application/json",
     "user-agent": userAgent,
     [headerNames.id]: id,
     [headerNames.timestamp]: String(timestamp),
     [headerNames.attempt]: String(attempt)
   }
-  if (secrets.length === 0) return headers
-  return { ...headers, [headerNames.signature]: yield* sign(secrets, { id, timestamp, body }) }
-})
+  if (secrets.length === 0) return Effect.succeed(headers)
+  return Effect.map(sign(secrets, { id, timestamp, body }), (signature) => {
+    headers[headerNames.signature] = signature
+    return headers
+  })
+}

@@ -20,8 +20,27 @@ export const bindingCovers = (binding: Binding, event: Subject): boolean =>
 export const matches = (integration: Pick<Integration, "scope" | "bindings">, event: Subject): boolean =>
   scopeSees(integration.scope, event) && integration.bindings.some((binding) => bindingCovers(binding, event))
 
+type Matchable = Pick<Integration, "scope" | "bindings">
+
 /** The integrations that get an event. */
-export const match = <I extends Pick<Integration, "scope" | "bindings">>(
-  event: Subject,
+export const match = <I extends Matchable>(event: Subject, integrations: ReadonlyArray<I>): ReadonlyArray<I> =>
+  integrations.filter((integration) => matches(integration, event))
+
+/** `match` for many events over the same integrations: of those, it looks only at the ones of the event's own scopes. */
+export const makeMatcher = <I extends Matchable>(
   integrations: ReadonlyArray<I>
-): ReadonlyArray<I> => integrations.filter((integration) => matches(integration, event))
+): ((event: Subject) => ReadonlyArray<I>) => {
+  const ofBuilding = Map.groupBy(
+    integrations.filter(({ scope }) => scope.type === "building"),
+    ({ scope }) => scope.id
+  )
+  const ofTenant = Map.groupBy(
+    integrations.filter(({ scope }) => scope.type === "tenant"),
+    ({ scope }) => scope.id
+  )
+  return (event) => {
+    const near = [...(ofBuilding.get(event.building_id) ?? [])]
+    for (const tenant of new Set(event.tenant_ids)) near.push(...(ofTenant.get(tenant) ?? []))
+    return match(event, near)
+  }
+}

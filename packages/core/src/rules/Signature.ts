@@ -28,12 +28,27 @@ export const generateSecret = Effect.gen(function* () {
   return Redacted.make(secretPrefix + Base64.encode(yield* crypto.randomBytes(24)))
 })
 
-/** The key bytes of a secret, with or without its prefix; null when it is not base64. */
-export const keyOf = (secret: Redacted.Redacted<string>): Uint8Array | null => {
-  const text = Redacted.value(secret)
+const readKey = (text: string): Uint8Array | null => {
   const encoded = text.startsWith(secretPrefix) ? text.slice(secretPrefix.length) : text
   const key = Result.getOrNull(Base64.decode(encoded))
   return key === null || key.length === 0 ? null : key
+}
+
+/** Keys that were read before. Asked for again, a key is the same object, so that `Crypto` can keep it prepared. */
+const keys = new Map<string, Uint8Array | null>()
+
+/** The most keys that are kept. */
+const maxKeys = 10_000
+
+/** The key bytes of a secret, with or without its prefix; null when it is not base64. */
+export const keyOf = (secret: Redacted.Redacted<string>): Uint8Array | null => {
+  const text = Redacted.value(secret)
+  const known = keys.get(text)
+  if (known !== undefined) return known
+  if (keys.size >= maxKeys) keys.clear()
+  const key = readKey(text)
+  keys.set(text, key)
+  return key
 }
 
 /** What is signed. `timestamp` is in whole seconds since the epoch. */
@@ -43,27 +58,26 @@ export interface SignedContent {
   readonly body: string
 }
 
-const contentBytes = (content: SignedContent): Uint8Array =>
-  encoder.encode(`${content.id}.${content.timestamp}.${content.body}`)
-
 /** One signature, `v1,` and base64. */
-export const signWithKey = Effect.fnUntraced(function* (key: Uint8Array, content: SignedContent) {
-  const crypto = yield* Crypto
-  return `v1,${Base64.encode(yield* crypto.hmacSha256(key, contentBytes(content)))}`
-})
+export const signWithKey = (key: Uint8Array, { body, id, timestamp }: SignedContent) =>
+  Crypto.use((crypto) =>
+    Effect.map(crypto.hmacSha256(key, `${id}.${timestamp}.${body}`), (signature) => `v1,${signature}`)
+  )
 
 /** The value of the signature header: one signature for each secret whose key can be read. */
-export const sign = Effect.fnUntraced(function* (
+export const sign = (
   secrets: ReadonlyArray<Redacted.Redacted<string>>,
   content: SignedContent
-) {
-  const signatures: Array<string> = []
-  for (const secret of secrets) {
-    const key = keyOf(secret)
-    if (key !== null) signatures.push(yield* signWithKey(key, content))
-  }
-  return signatures.join(" ")
-})
+): Effect.Effect<string, never, Crypto> => {
+  const [key, ...others] = secrets.map(keyOf).filter((each) => each !== null)
+  if (key === undefined) return Effect.succeed("")
+  // Each attempt is signed, nearly all of them once.
+  if (others.length === 0) return signWithKey(key, content)
+  return Effect.map(
+    Effect.forEach([key, ...others], (each) => signWithKey(each, content)),
+    (signatures) => signatures.join(" ")
+  )
+}
 
 /** Why a message was not accepted. */
 export type VerificationFailure =

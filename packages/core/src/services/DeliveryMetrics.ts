@@ -2,9 +2,10 @@
  * What is counted about deliveries: the names under which Prometheus and OTLP see it.
  */
 import { Effect, Metric } from "effect"
+import type { Context } from "effect"
 import { AttemptOutcome } from "../domain/Delivery.ts"
 import type { Attempt } from "../domain/Delivery.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
+import type { Event } from "../domain/Event.ts"
 import { resourceTypeNames } from "../domain/ResourceType.ts"
 
 /** Events accepted, by resource type. */
@@ -42,20 +43,35 @@ export const acknowledgementLatency = Metric.histogram("doorhook_acknowledgement
 
 // Tagged once, not at each update: the hot path allocates no attributes.
 const attemptCounters = new Map(
-  resourceTypeNames.flatMap((type) =>
-    AttemptOutcome.literals.map(
-      (outcome) =>
-        [`${type} ${outcome}`, Metric.withAttributes(attemptsMade, { resource_type: type, outcome })] as const
+  resourceTypeNames.map((type) => [
+    type,
+    new Map(
+      AttemptOutcome.literals.map((outcome) => [
+        outcome,
+        Metric.withAttributes(attemptsMade, { resource_type: type, outcome })
+      ])
     )
-  )
+  ])
 )
 
-/** Counts an attempt. */
-export const countAttempt = Effect.fnUntraced(function* (type: ResourceType, attempt: Attempt) {
-  const counter = attemptCounters.get(`${type} ${attempt.outcome}`)
-  if (counter !== undefined) yield* Metric.update(counter, 1)
-  if (attempt.outcome === "acknowledged") yield* Metric.update(acknowledgementLatency, attempt.duration_ms)
-})
+/** What an attempt was made of, and the attempt; null when none was made. */
+interface Attempted {
+  readonly delivery: { readonly event: Pick<Event, "resource_type"> }
+  readonly settlement: { readonly attempt: Attempt | null }
+}
+
+/** Counts the attempts among some outcomes: many at once, because each update alone would be a step of its own. */
+export const countAttempts = (outcomes: ReadonlyArray<Attempted>): Effect.Effect<void> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.sync(() => {
+      for (const { delivery, settlement } of outcomes) {
+        const { attempt } = settlement
+        if (attempt === null) continue
+        attemptCounters.get(delivery.event.resource_type)?.get(attempt.outcome)?.updateUnsafe(1, context)
+        if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
+      }
+    })
+  )
 
 /**
  * How long, in milliseconds, the given share of acknowledged attempts took at most: interpolated within the bucket it

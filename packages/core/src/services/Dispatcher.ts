@@ -12,6 +12,7 @@ import type { Wake } from "../ports/Wake.ts"
 import type { DeliverySettings } from "./DeliverySettings.ts"
 import type { Notices } from "./Notices.ts"
 import { makeDispatcher } from "./dispatch/Dispatching.ts"
+import type { FailureStreak } from "./dispatch/FailureStreaks.ts"
 
 /** What a dispatcher is doing. */
 export interface DispatcherStatus {
@@ -19,8 +20,27 @@ export interface DispatcherStatus {
   readonly delivering: number
   /** Deliveries under lease that wait for a place. */
   readonly buffered: number
+  /** Attempts that are over and not recorded in the store yet. */
+  readonly unsettled: number
   /** When it last looked for due deliveries with success, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
+  /** Since when the store has not let it claim, or record outcomes, in milliseconds since the epoch; null while it does. */
+  readonly store_failing_since: number | null
+  /** How many integrations failed at the last attempt that this process made. */
+  readonly failing: number
+  /** Those that failed most often in a row, the worst first: a few. */
+  readonly worst: ReadonlyArray<FailureStreak>
+}
+
+/** What a dispatcher shows that has done nothing. */
+export const idleStatus: DispatcherStatus = {
+  delivering: 0,
+  buffered: 0,
+  unsettled: 0,
+  last_claim_at: null,
+  store_failing_since: null,
+  failing: 0,
+  worst: []
 }
 
 /** A delivery that is about to be stored. */
@@ -62,6 +82,6 @@ export class Dispatcher extends Context.Service<
     accept: () => Effect.void,
     cancel: () => Effect.void,
     forget: () => Effect.void,
-    status: Effect.succeed({ delivering: 0, buffered: 0, last_claim_at: null })
+    status: Effect.succeed(idleStatus)
   })
 }

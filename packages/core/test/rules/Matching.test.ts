@@ -52,6 +52,19 @@ describe("Matching", () => {
     )
   })
 
+  it("matches many events as it matches each", () => {
+    fc.assert(
+      fc.property(fc.array(events, { maxLength: 4 }), integrations, (many, all) => {
+        const matchOne = Matching.makeMatcher(all)
+        for (const event of many) {
+          const matched = matchOne(event)
+          assert.strictEqual(new Set(matched).size, matched.length)
+          assert.sameMembers([...matched], [...Matching.match(event, all)])
+        }
+      })
+    )
+  })
+
   it("gives a building everything in it, a tenant only what involves the tenant", () => {
     const event = {
       resource_type: "access_log",

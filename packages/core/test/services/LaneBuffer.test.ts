@@ -106,6 +106,32 @@ describe("LaneBuffer", () => {
     }
   })
 
+  it("keeps room for a healthy integration beside many dead ones, however small it is", () => {
+    const buffer = new LaneBuffer({ concurrency: 250, concurrencyPerIntegration: 10, buffer: 300 })
+    const healthy = 21
+    let nextId = 1
+    let sent = 0
+    for (let round = 0; round < 50; round++) {
+      // A store in which all have a backlog gives to each in turn, the dead ones first: theirs is older.
+      const { appetites, depth } = buffer
+      const places = Array.from({ length: healthy }, (_, index) => appetites.get(id(index + 1)) ?? depth)
+      for (let room = buffer.room, turn = 0; room > 0 && turn < depth; turn++) {
+        for (const [index, limit] of places.entries()) {
+          if (turn >= limit || room === 0) continue
+          buffer.acceptClaimed(makeLeased(nextId++, { integration: index + 1 }))
+          room--
+        }
+      }
+      for (let integration = 1; integration <= healthy; integration++) buffer.setBehind(id(integration), true)
+      for (const delivery of drain(buffer)) {
+        if (delivery.integration.id !== id(healthy)) continue
+        sent++
+        buffer.answered(delivery)
+      }
+    }
+    assert.isAtLeast(sent, 50)
+  })
+
   it("keeps every cap and every count, whatever happens in whatever order", () => {
     const operation = fc.oneof(
       fc.record({

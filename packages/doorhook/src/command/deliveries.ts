@@ -1,53 +1,14 @@
 /**
  * `doorhook deliveries`: what was not delivered, why, and sending it again, over the operator API.
  */
-import { CommandFailure, deliveryStates } from "@doorhook/core"
-import type { Redacted } from "effect"
-import { Console, Effect, Option } from "effect"
+import { deliveryStates } from "@doorhook/core"
+import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { DoorhookError } from "../embed/DoorhookError.ts"
-import type { DeliveriesClient, DeliveryDetail, DeliverySummary } from "../embed/OperatorCalls.ts"
-import { makeDeliveriesClient } from "../embed/OperatorCalls.ts"
-import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
+import type { DeliveryDetail, DeliverySummary, Summary } from "../embed/DeliveriesClient.ts"
+import { makeDeliveriesClient } from "../embed/DeliveriesClient.ts"
+import { askThrough, connection, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
 
-const connection = {
-  url: Flag.String("url").pipe(
-    Flag.withDescription("The service (default http://127.0.0.1:4000)"),
-    Flag.withDefault("http://127.0.0.1:4000")
-  ),
-  operatorKey: operatorKeyFlag,
-  json: Flag.Boolean("json").pipe(Flag.withDescription("Print the answer of the API as it is"), Flag.withDefault(false))
-}
-
-interface Connection {
-  readonly url: string
-  readonly operatorKey: Option.Option<Redacted.Redacted<string>>
-}
-
-const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
-  return yield* Option.match(yield* operatorKeyOf(operatorKey), {
-    onNone: () => CommandFailure.usage("No operator key. Set DOORHOOK_OPERATOR_KEY, or give --operator-key."),
-    onSome: (key) => Effect.succeed(makeDeliveriesClient(fetch, key, url.replace(/\/+$/, "")))
-  })
-})
-
-/** One call, whose failure is told in a line. */
-const ask = Effect.fnUntraced(function* <A>(given: Connection, call: (client: DeliveriesClient) => Promise<A>) {
-  const client = yield* clientOf(given)
-  return yield* Effect.tryPromise({
-    try: () => call(client),
-    catch: (error) =>
-      new CommandFailure({
-        exitCode: 1,
-        message:
-          error instanceof DoorhookError
-            ? error.message
-            : `No answer from ${given.url}. Is the service running there? Give another address with --url.`
-      })
-  })
-})
-
-const printJson = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value, null, 2))
+const ask = askThrough(makeDeliveriesClient)
 
 const lineOf = (delivery: DeliverySummary): string =>
   [
@@ -74,8 +35,14 @@ const describe = (delivery: DeliveryDetail): ReadonlyArray<string> => [
   })
 ]
 
-const optionalText = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional, Flag.map(Option.getOrUndefined))
+/** How many there are in each state, of those states in which there are any. */
+const countsLine = ({ deliveries }: Summary): string =>
+  `in all: ${
+    deliveryStates
+      .filter((state) => deliveries[state] > 0)
+      .map((state) => `${state} ${deliveries[state]}`)
+      .join(", ") || "none"
+  }`
 
 const list = Command.make(
   "list",
@@ -84,19 +51,14 @@ const list = Command.make(
     state: optionalText("state", `Only deliveries in this state: ${deliveryStates.join(", ")}`),
     integration: optionalText("integration", "Only deliveries to this integration"),
     event: optionalText("event", "Only deliveries of this event"),
-    after: optionalText("after", "Continue after this delivery"),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("At most so many (1 to 1,000; default 100)"),
-      Flag.withDefault(100)
-    )
+    ...paging
   },
   Effect.fnUntraced(function* (given) {
     const { after, event: event_id, integration: integration_id, limit, state } = given
     const page = yield* ask(given, (client) => client.list({ state, integration_id, event_id, after, limit }))
     if (given.json) return yield* printJson(page)
-    for (const delivery of page.deliveries) yield* Console.log(lineOf(delivery))
-    if (page.deliveries.length === 0) yield* Console.log("no such deliveries")
-    if (page.next !== null) yield* Console.log(`more: --after ${page.next}`)
+    yield* printPage(page.deliveries.map(lineOf), "no such deliveries", page.next)
+    yield* Console.log(countsLine(yield* ask(given, (client) => client.summary())))
   })
 ).pipe(Command.withDescription("List deliveries"))
 

@@ -5,13 +5,23 @@ import { conformanceCommand } from "@doorhook/conformance"
 import { simulateCommand } from "@doorhook/simulator"
 import { Command } from "effect/cli"
 import { deliveriesCommand } from "./deliveries.ts"
+import { integrationsCommand } from "./integrations.ts"
+import { noticesCommand } from "./notices.ts"
 import { runMain } from "./runMain.ts"
 import { serveCommand } from "./serve.ts"
 import { workerCommand } from "./worker.ts"
 
 const doorhook = Command.make("doorhook").pipe(
   Command.withDescription("Authorization server and webhooks for access-control backends"),
-  Command.withSubcommands([serveCommand, workerCommand, deliveriesCommand, simulateCommand, conformanceCommand])
+  Command.withSubcommands([
+    serveCommand,
+    workerCommand,
+    deliveriesCommand,
+    integrationsCommand,
+    noticesCommand,
+    simulateCommand,
+    conformanceCommand
+  ])
 )
 
 runMain(doorhook, { stoppable: ["serve", "worker"].includes(process.argv[2] ?? "") })

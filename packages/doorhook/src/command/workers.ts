@@ -3,7 +3,7 @@
  * started again when they end.
  */
 import { CommandFailure } from "@doorhook/core"
-import { Console, Effect, Schedule } from "effect"
+import { Clock, Console, Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { isPostgres } from "../service/Database.ts"
@@ -11,28 +11,58 @@ import { isPostgres } from "../service/Database.ts"
 /** Environment variable that hands the database on, because a URL may carry a password. */
 const databaseVariable = "DOORHOOK_DATABASE"
 
-/** Runs one worker until it ends, or until interrupted: then it drains and ends too. */
+/** How long to wait before a worker is started again, in milliseconds: doubled each time it ends soon after its start. */
+const firstPause = 500
+const longestPause = 30_000
+
+/** A worker that lives so long, in milliseconds, does not end because of how it was started. */
+const longLife = 60_000
+
+/** Runs one worker until it ends, and says how it did; or until interrupted: then it drains and ends too. */
 const runWorker = (args: ReadonlyArray<string>, database: string) =>
   Effect.acquireUseRelease(
     Effect.sync(() =>
       spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", "worker", ...args], {
-        env: { ...process.env, [databaseVariable]: database },
-        stdio: ["ignore", "inherit", "inherit"]
+        // When this process is killed, its workers drain and end: whoever starts it again starts workers too.
+        env: {
+          ...process.env,
+          [databaseVariable]: database,
+          DOORHOOK_LIFELINE: "3",
+          DOORHOOK_LIFELINE_SIGNAL: "SIGTERM"
+        },
+        stdio: ["ignore", "inherit", "inherit", "pipe"]
       })
     ),
     (child) =>
       Effect.andThen(
         Console.log(`worker process ${child.pid}`),
-        Effect.promise(() => once(child, "exit"))
+        Effect.promise(() =>
+          once(child, "exit").then(
+            ([code, signal]: ReadonlyArray<unknown>) =>
+              `worker process ${child.pid} ended (${typeof signal === "string" ? signal : `exit code ${String(code)}`})`,
+            (cause: unknown) => `a worker can't be started (${String(cause)})`
+          )
+        )
       ),
     (child) =>
       Effect.promise(async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return
+        if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
         const ended = once(child, "exit")
         child.kill("SIGTERM")
         await ended
       })
   )
+
+const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, database: string) {
+  for (let pause = firstPause; ;) {
+    const began = yield* Clock.currentTimeMillis
+    const how = yield* runWorker(args, database)
+    if ((yield* Clock.currentTimeMillis) - began >= longLife) pause = firstPause
+    yield* Console.error(`${how}; another is started in ${pause} ms`)
+    yield* Effect.sleep(pause)
+    pause = Math.min(2 * pause, longestPause)
+  }
+})
 
 /** Keeps so many workers running. `args` are the delivery flags that they share with the service. */
 export const keepWorkers = Effect.fnUntraced(function* (
@@ -46,12 +76,8 @@ export const keepWorkers = Effect.fnUntraced(function* (
       "--workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave --workers out"
     )
   }
-  const one = runWorker(args, database).pipe(
-    Effect.andThen(Console.error("a worker ended; another is started")),
-    Effect.repeat(Schedule.spaced("1 second"))
-  )
   return yield* Effect.all(
-    Array.from({ length: count }, () => one),
+    Array.from({ length: count }, () => keepWorker(args, database)),
     { concurrency: "unbounded", discard: true }
   )
 })

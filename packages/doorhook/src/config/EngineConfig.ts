@@ -31,6 +31,10 @@ export const EngineConfig = Schema.Struct({
   disableAfter: Schema.optional(Text),
   /** The networks that deliveries come from, told to receivers that filter by address. Default none. */
   webhookSources: Schema.optional(Texts),
+  /** How long a process holds a delivery; when it dies, others take over after that. Default `20s`. */
+  lease: Schema.optional(Text),
+  /** How long a process that hears no wake signal waits before it looks for due deliveries. Default `1s`. */
+  pollInterval: Schema.optional(Text),
   /**
    * Where the service is reached from outside: the issuer of tokens, and the base of links. Default: the address that
    * `doorhook serve` listens on; `http://localhost:4000` when embedded.
@@ -102,7 +106,12 @@ const parseSpan = (name: string, text: string | undefined): Result.Result<number
   )
 
 const parseRetention = (text: string | undefined): Result.Result<number | null | undefined, InvalidConfig> =>
-  text === "forever" ? Result.succeed(null) : parseSpan('retention (--retention), or "forever"', text)
+  text === "forever"
+    ? Result.succeed(null)
+    : Result.mapError(
+        parseSpan("retention (--retention)", text),
+        ({ message }) => new InvalidConfig({ message: `${message}, or forever` })
+      )
 
 const parseNetworks = (
   name: string,
@@ -113,7 +122,9 @@ const parseNetworks = (
       Result.fromOption(
         AddressPolicy.parseNetwork(text),
         () =>
-          new InvalidConfig({ message: `${name}: ${JSON.stringify(text)} is no network like 10.0.0.0/8, and no address` })
+          new InvalidConfig({
+            message: `${name}: ${JSON.stringify(text)} is no network like 10.0.0.0/8, and no address`
+          })
       )
     )
   )
@@ -171,12 +182,17 @@ export const deliveryOverrides = (
   const ackTimeout = parseOptional("ackTimeout (--ack-timeout)", config.ackTimeout)
   const disableAfter = parseSpan("disableAfter (--disable-after)", config.disableAfter)
   const retention = parseRetention(config.retention)
-  return Result.map(Result.all({ allow, retry, ackTimeout, disableAfter, retention }), (read) => ({
+  const lease = parseOptional("lease", config.lease)
+  const pollInterval = parseOptional("pollInterval", config.pollInterval)
+  const all = Result.all({ allow, retry, ackTimeout, disableAfter, retention, lease, pollInterval })
+  return Result.map(all, (read) => ({
     allow: read.allow,
     ...(config.sign !== undefined && { sign: config.sign }),
     ...(read.ackTimeout !== undefined && { ackTimeout: read.ackTimeout }),
     ...(read.disableAfter !== undefined && { disableAfter: read.disableAfter }),
     ...(read.retention !== undefined && { retention: read.retention }),
+    ...(read.lease !== undefined && { lease: read.lease }),
+    ...(read.pollInterval !== undefined && { pollInterval: read.pollInterval }),
     retry: { ...defaultDeliverySettings.retry, ...Object.fromEntries(read.retry) }
   }))
 }

@@ -18,6 +18,12 @@ export class DoorhookError extends Error {
 export const closedError = (): DoorhookError =>
   new DoorhookError("closed", "This doorhook was closed. Create another to go on.", undefined)
 
+/** Errors that the operator API knows by other names than by those of their classes. */
+const codes = new Map([
+  ["KeyReused", "idempotency_key_reused"],
+  ["KeyInUse", "idempotency_key_in_use"]
+])
+
 const snakeCase = (tag: string): string => tag.replaceAll(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase()
 
 /** The error that says what a failed effect failed with. */
@@ -26,5 +32,5 @@ export const fromCause = (cause: Cause.Cause<unknown>): DoorhookError => {
   const error = Cause.squash(cause)
   const tag = Predicate.hasProperty(error, "_tag") && Predicate.isString(error._tag) ? error._tag : "Unexpected"
   const message = Predicate.isError(error) ? error.message : String(error)
-  return new DoorhookError(snakeCase(tag), message, error)
+  return new DoorhookError(codes.get(tag) ?? snakeCase(tag), message, error)
 }

@@ -2,7 +2,7 @@
  * doorhook inside a backend: promises and plain objects over the same engine that the service runs.
  */
 import type { Action, ResourceType } from "@doorhook/core"
-import { Publisher, PublishRequest } from "@doorhook/core"
+import { Publisher, publishRequest, PublishRequest, readIdempotencyKey } from "@doorhook/core"
 import { makeFetchHandler, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
 import { EngineConfig, readConfig } from "../config/EngineConfig.ts"
@@ -10,14 +10,26 @@ import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import { closedError, DoorhookError, fromCause } from "./DoorhookError.ts"
-import type { DeliveriesClient } from "./OperatorCalls.ts"
+import type { DeliveriesClient } from "./DeliveriesClient.ts"
+import { makeDeliveriesClient } from "./DeliveriesClient.ts"
+import type { OnNotice } from "./HostListener.ts"
+import * as HostListener from "./HostListener.ts"
+import type { IntegrationsClient } from "./IntegrationsClient.ts"
+import { makeIntegrationsClient } from "./IntegrationsClient.ts"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
 import { NodeHandler } from "./NodeHandler.ts"
-import { makeDeliveriesClient } from "./OperatorCalls.ts"
+import type { NoticesClient } from "./NoticesClient.ts"
+import { makeNoticesClient } from "./NoticesClient.ts"
+import { makeOperatorCalls } from "./OperatorCalls.ts"
 
 export interface DoorhookOptions extends EngineConfig {
   /** The host's users, clients and buildings. */
   readonly directory: HostDirectory
+  /**
+   * Is told what doorhook notices about integrations: that one fails, was disabled, recovered, or had deliveries given
+   * up. May return a promise; what it throws is logged.
+   */
+  readonly onNotice?: OnNotice | undefined
 }
 
 /** An event to publish: something that happened at a door. */
@@ -29,6 +41,14 @@ export interface PublishInput {
   readonly tenant_ids?: ReadonlyArray<number>
   /** What receivers get as `event.data`; at most 256 KiB as JSON. */
   readonly data: object
+}
+
+export interface PublishOptions {
+  /**
+   * Names this call, so that it can be made again when its outcome is unknown: the same call under the same key within 24
+   * hours publishes nothing more and answers as before. 1 to 255 visible ASCII characters.
+   */
+  readonly idempotencyKey?: string | undefined
 }
 
 /** An event that was accepted: it and its deliveries are durable. */
@@ -44,10 +64,14 @@ export interface Doorhook {
   /** Handles web requests, as Hono, Next.js, Bun and Deno have them. */
   readonly fetch: (request: Request) => Promise<Response>
   /** Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable. */
-  publish(event: PublishInput): Promise<PublishResult>
-  publish(events: ReadonlyArray<PublishInput>): Promise<ReadonlyArray<PublishResult>>
+  publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
+  publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   /** What was not delivered, why, and sending it again. */
   readonly deliveries: DeliveriesClient
+  /** Which integrations there are, which fail, and settings of their own. */
+  readonly integrations: IntegrationsClient
+  /** What `onNotice` was told. */
+  readonly notices: NoticesClient
   /** The key of the operator API, given or made. */
   readonly operatorKey: string
   /** Finishes what is being sent, gives back the rest, and closes the database. */
@@ -59,12 +83,13 @@ const defaultPublicUrl = "http://localhost:4000"
 
 /** The settings among the options; throws with every problem when there are any. */
 const readOptions = (options: unknown): EngineConfig => {
-  const { directory, ...settings } = Predicate.isObject(options)
-    ? { directory: undefined, ...options }
-    : { directory: options }
+  const { directory, onNotice, ...settings } = Predicate.isObject(options)
+    ? { directory: undefined, onNotice: undefined, ...options }
+    : { directory: options, onNotice: undefined }
   const read = readConfig(EngineConfig, settings)
   const problems = [
     ...FunctionDirectory.problemsOf(directory),
+    ...HostListener.problemsOf(onNotice),
     ...Result.match(read, { onSuccess: () => [], onFailure: ({ message }) => [message] })
   ]
   if (Result.isSuccess(read) && problems.length === 0) return read.success
@@ -78,7 +103,8 @@ const readOptions = (options: unknown): EngineConfig => {
 export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook> => {
   const config = readOptions(options)
   const services = engineLayer(config, FunctionDirectory.layer(options.directory)).pipe(
-    Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl))
+    Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
+    Layer.provide(HostListener.layer(options.onNotice))
   )
   const runtime = ManagedRuntime.make(NodeHandler.layer.pipe(Layer.provideMerge(services)))
 
@@ -94,30 +120,36 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const web = makeFetchHandler(services, runtime.memoMap)
   const node = await run(NodeHandler.use(({ handle }) => Effect.succeed(handle)))
 
-  const publishAll = (input: unknown) =>
+  const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
       Effect.gen(function* () {
         const { events, isList } = yield* Effect.fromResult(PublishRequest.fromValue(input))
-        const published = yield* (yield* Publisher).publish(events)
+        const key = idempotencyKey === undefined ? null : yield* Effect.fromResult(readIdempotencyKey(idempotencyKey))
+        const request = key === null ? null : yield* publishRequest(key, JSON.stringify(input))
+        const published = yield* (yield* Publisher).publish(events, request)
         return { published, isList }
       })
     )
 
-  function publish(event: PublishInput): Promise<PublishResult>
-  function publish(events: ReadonlyArray<PublishInput>): Promise<ReadonlyArray<PublishResult>>
+  function publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
+  function publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   async function publish(
-    input: PublishInput | ReadonlyArray<PublishInput>
+    input: PublishInput | ReadonlyArray<PublishInput>,
+    options: PublishOptions = {}
   ): Promise<PublishResult | ReadonlyArray<PublishResult>> {
-    const { published, isList } = await publishAll(input)
+    const { published, isList } = await publishAll(input, options)
     const [first] = published
     return isList || first === undefined ? published : first
   }
 
+  const calls = makeOperatorCalls(web.handler, key)
   return {
     node,
     fetch: (request) => web.handler(request),
     publish,
-    deliveries: makeDeliveriesClient(web.handler, key),
+    deliveries: makeDeliveriesClient(calls),
+    integrations: makeIntegrationsClient(calls),
+    notices: makeNoticesClient(calls),
     operatorKey: key,
     close: async () => {
       closed = true

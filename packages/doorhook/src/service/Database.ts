@@ -21,14 +21,7 @@ export const defaultDatabase = "doorhook.db"
 /** Whether a database is a server's, which any number of processes share and wake each other over. */
 export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.test(database)
 
-type Services =
-  | DeliveryStore
-  | IntegrationStore
-  | IdempotencyStore
-  | TokenStore
-  | ClientStore
-  | SettingStore
-  | Wake
+type Services = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore | Wake
 
 /** Loaded when it is called for: its client would make every start on a file slower. */
 const postgresLayer = (

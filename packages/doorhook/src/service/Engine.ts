@@ -41,6 +41,11 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
   )
 }
 
+/** A dispatcher that is told to look seldom does not stand still when it does. */
+const health = Layer.unwrap(
+  Effect.map(DeliverySettings, ({ pollInterval }) => HealthSettings.layer({ claimPause: 5_000 + 5 * pollInterval }))
+)
+
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
 export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
   const operatorKey =
@@ -55,7 +60,7 @@ export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer
   const api = Layer.unwrap(
     Effect.map(Effect.fromResult(apiOverrides(config)), (overrides) => ApiSettings.layer(overrides))
   )
-  return Layer.mergeAll(services, operatorKey, api, HealthSettings.layer()).pipe(
+  return Layer.mergeAll(services, operatorKey, api, health).pipe(
     Layer.provideMerge(deliveryLayer(config, directory)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )

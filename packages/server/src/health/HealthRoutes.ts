@@ -2,14 +2,14 @@
  * For load balancers and supervisors: whether the process lives, and whether it does its work.
  */
 import { isoOf } from "@doorhook/core"
-import type { DeliveryStore, Dispatcher } from "@doorhook/core"
+import type { DeliveryStore, Dispatcher, SettingStore } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { json } from "../http/MediaType.ts"
 import { failureResponse } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { HealthSettings } from "./HealthSettings.ts"
-import { standsStill, takePulse } from "./Pulse.ts"
+import { impedimentOf, takePulse } from "./Pulse.ts"
 
 const answer = (status: 200 | 503, body: object) =>
   HttpServerResponse.text(JSON.stringify(body), {
@@ -19,25 +19,23 @@ const answer = (status: 200 | 503, body: object) =>
   })
 
 const makeRoutes = Effect.gen(function* () {
-  const { standstill } = yield* HealthSettings
-  const services = yield* Effect.context<DeliveryStore | Dispatcher>()
+  const settings = yield* HealthSettings
+  const services = yield* Effect.context<DeliveryStore | Dispatcher | SettingStore>()
 
-  const ready = takePulse.pipe(
+  const ready = takePulse(settings).pipe(
     Effect.provideContext(services),
     Effect.map((pulse) => {
-      const { oldest_due_age_ms, delivering, buffered, last_claim_at } = pulse
-      const still = standsStill(pulse, standstill)
-      return answer(still ? 503 : 200, {
-        status: still ? "standing_still" : "ready",
+      const { buffered, delivering, last_claim_at, oldest_due_age_ms, unsettled } = pulse
+      const impediment = impedimentOf(pulse, settings)
+      return answer(impediment === null ? 200 : 503, {
+        ...(impediment ?? { status: "ready" }),
         oldest_due_age_ms,
         delivering,
         buffered,
+        unsettled,
         last_claim_at: last_claim_at === null ? null : isoOf(last_claim_at)
       })
-    }),
-    Effect.catchTag("StoreError", (error) =>
-      Effect.as(Effect.logError("The store can't be reached", error), answer(503, { status: "store_unreachable" }))
-    )
+    })
   )
 
   const refuse = failureResponse(json)

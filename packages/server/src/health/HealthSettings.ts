@@ -6,11 +6,20 @@ import { Context, Layer } from "effect"
 export interface HealthSettingsShape {
   /** How long a due delivery may wait unclaimed before the service is not ready, in milliseconds. */
   readonly standstill: number
+  /** How long ago the last successful look for due deliveries may be, in milliseconds: one is made every second. */
+  readonly claimPause: number
+  /** How long the store may take to answer, or refuse changes, in milliseconds. Load balancers do not wait long either. */
+  readonly patience: number
   /** Who may read `/metrics`: programs on this machine, or anybody who can reach the service. */
   readonly metricsFor: "loopback" | "anyone"
 }
 
-export const healthDefaults: HealthSettingsShape = { standstill: 30_000, metricsFor: "loopback" }
+export const healthDefaults: HealthSettingsShape = {
+  standstill: 30_000,
+  claimPause: 10_000,
+  patience: 2_000,
+  metricsFor: "loopback"
+}
 
 export class HealthSettings extends Context.Service<HealthSettings, HealthSettingsShape>()(
   "@doorhook/server/health/HealthSettings"

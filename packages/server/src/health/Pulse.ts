@@ -1,34 +1,106 @@
 /**
- * Whether deliveries flow: what readiness and the metrics are made from.
+ * Whether deliveries flow: what readiness is made from, and the metrics in part.
  */
-import { DeliveryStore, Dispatcher } from "@doorhook/core"
+import { DeliveryStore, Dispatcher, SettingStore, StoreError } from "@doorhook/core"
 import type { DispatcherStatus } from "@doorhook/core"
 import { Clock, Effect } from "effect"
+import type { HealthSettingsShape } from "./HealthSettings.ts"
 
 export interface Pulse extends DispatcherStatus {
   /** When this was measured, in milliseconds since the epoch. */
   readonly now: number
-  /** How long the delivery that was due first has waited, in milliseconds; 0 when none is due. */
-  readonly oldest_due_age_ms: number
+  /**
+   * How long the delivery that was due first has waited, in milliseconds; 0 when none is due, null when the store does
+   * not say.
+   */
+  readonly oldest_due_age_ms: number | null
+  /** Whether the store takes changes, as far as can be told without making one. */
+  readonly writable: boolean
 }
 
-/** Takes the pulse. Asks the store for one indexed value, and never for counts. */
-export const takePulse = Effect.gen(function* () {
+/** Asks the store, and no longer than `patience` milliseconds; null when it does not answer, and why is in the log. */
+export const askStore = <A, R>(ask: Effect.Effect<A, StoreError, R>, patience: number): Effect.Effect<A | null, never, R> =>
+  ask.pipe(
+    Effect.timeoutOrElse({
+      duration: patience,
+      orElse: () =>
+        Effect.fail(new StoreError({ operation: "health", cause: new Error(`no answer within ${patience} ms`) }))
+    }),
+    Effect.catchTag("StoreError", (error) =>
+      Effect.as(Effect.logWarning("The store does not answer", error.cause), null)
+    )
+  )
+
+/** How long something has been due since a time, in milliseconds; 0 when nothing is. */
+export const ageOf = (due: number | null, now: number): number => (due === null ? 0 : Math.max(0, now - due))
+
+/**
+ * Takes the pulse. Asks the store for one indexed value, and never for counts. Whether it may be written to shows when a
+ * setting is asked for that is there: the statement would store it, so it fails where nothing may be stored.
+ */
+export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettingsShape) {
   const store = yield* DeliveryStore
+  const settings = yield* SettingStore
   const dispatcher = yield* Dispatcher
   const now = yield* Clock.currentTimeMillis
-  const due = yield* store.nextDue
+  const due = yield* askStore(
+    Effect.map(store.nextDue, (at) => ({ at })),
+    patience
+  )
+  const status = yield* dispatcher.status
+  // What refuses changes already need not be asked once more.
+  const asked = due !== null && status.store_failing_since === null
+  const probe = asked ? yield* askStore(settings.getOrCreate("health_probe", "1"), patience) : null
   const pulse: Pulse = {
-    ...(yield* dispatcher.status),
+    ...status,
     now,
-    oldest_due_age_ms: due === null ? 0 : Math.max(0, now - due)
+    oldest_due_age_ms: due === null ? null : ageOf(due.at, now),
+    writable: !asked || probe !== null
   }
   return pulse
 })
 
+/** Why the service is not ready. */
+export interface Impediment {
+  /** A word for programs. */
+  readonly status: "store_unreachable" | "store_refuses_changes" | "standing_still"
+  /** What is wrong and what follows from it, for people. */
+  readonly detail: string
+}
+
 /**
- * Whether the dispatcher stands still: something has been due for longer than `bound`, and for as long nobody has
- * looked for it. A backlog that is being worked on is no standstill, however old.
+ * What keeps deliveries from flowing; null when nothing does. A backlog that is being worked on is no standstill,
+ * however old.
  */
-export const standsStill = ({ now, oldest_due_age_ms, last_claim_at }: Pulse, bound: number): boolean =>
-  oldest_due_age_ms > bound && (last_claim_at === null || now - last_claim_at > bound)
+export const impedimentOf = (
+  { last_claim_at, now, oldest_due_age_ms, store_failing_since, writable }: Pulse,
+  { claimPause, patience, standstill }: HealthSettingsShape
+): Impediment | null => {
+  if (oldest_due_age_ms === null) {
+    return {
+      status: "store_unreachable",
+      detail: "The database does not answer. Publishing is refused and deliveries wait; both go on when it is back."
+    }
+  }
+  const refusedFor = store_failing_since === null ? 0 : now - store_failing_since
+  if (!writable || refusedFor > patience) {
+    return {
+      status: "store_refuses_changes",
+      detail:
+        "The database answers, but refuses changes: it may be read-only, locked or full; the log says what it said. Publishing is refused and deliveries wait; both go on when it takes changes again."
+    }
+  }
+  if (last_claim_at !== null && now - last_claim_at > claimPause) {
+    return {
+      status: "standing_still",
+      detail: `Nobody has looked for due deliveries for ${now - last_claim_at} ms. Restart this process; the log may say why.`
+    }
+  }
+  if (last_claim_at === null && oldest_due_age_ms > standstill) {
+    return {
+      status: "standing_still",
+      detail: `A delivery has been due for ${oldest_due_age_ms} ms, and nobody here has looked for it. Check that something delivers from this database.`
+    }
+  }
+  return null
+}

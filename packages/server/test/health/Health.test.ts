@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { IntegrationId } from "@doorhook/core"
+import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
 
@@ -25,6 +26,7 @@ describe("health", () => {
         oldest_due_age_ms: 0,
         delivering: 0,
         buffered: 0,
+        unsettled: 0,
         last_claim_at: null
       })
 
@@ -40,7 +42,7 @@ describe("health", () => {
       assert.strictEqual(still.at("/oldest_due_age_ms"), 30_001)
 
       // A backlog that is being worked on, however old, is no standstill.
-      controls.status = { delivering: 10, buffered: 3, last_claim_at: 1_030_000 }
+      controls.status = { ...controls.status, delivering: 10, buffered: 3, unsettled: 2, last_claim_at: 1_030_000 }
       const busy = yield* call("GET", "/health/ready")
       assert.strictEqual(busy.status, 200)
       assert.deepStrictEqual(busy.json, {
@@ -48,11 +50,41 @@ describe("health", () => {
         oldest_due_age_ms: 30_001,
         delivering: 10,
         buffered: 3,
+        unsettled: 2,
         last_claim_at: "1970-01-01T00:17:10.000Z"
       })
 
-      yield* TestClock.adjust(30_000)
-      assert.strictEqual((yield* call("GET", "/health/ready")).status, 503)
+      yield* TestClock.adjust(9_999)
+      assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
+      yield* TestClock.adjust(1)
+      const idler = yield* call("GET", "/health/ready")
+      assert.strictEqual(idler.status, 503)
+      assert.match(idler.textAt("/detail"), /^Nobody has looked for due deliveries for 10001 ms/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is not ready while the store answers and refuses all changes", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      yield* TestClock.setTime(1_000_000)
+      controls.status = { ...controls.status, last_claim_at: 1_000_000, store_failing_since: 998_000 }
+      assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
+      yield* TestClock.adjust(1)
+      const reply = yield* call("GET", "/health/ready")
+      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "store_refuses_changes"])
+      assert.match(reply.textAt("/detail"), /it may be read-only, locked or full/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is not ready with a store that may not be written to", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      controls.fault = "read_only"
+      const reply = yield* call("GET", "/health/ready")
+      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "store_refuses_changes"])
+      assert.strictEqual(reply.at("/oldest_due_age_ms"), 0)
+      controls.fault = "none"
+      assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -62,14 +94,70 @@ describe("health", () => {
       controls.fault = "store"
       const reply = yield* call("GET", "/health/ready")
       assert.strictEqual(reply.status, 503)
-      assert.deepStrictEqual(reply.json, { status: "store_unreachable" })
+      assert.strictEqual(reply.at("/status"), "store_unreachable")
+      assert.match(reply.textAt("/detail"), /^The database does not answer\. /)
+      assert.notInclude(reply.text, "hunter2")
+      assert.isNull(reply.at("/oldest_due_age_ms"))
+      assert.strictEqual(reply.at("/delivering"), 0)
       assert.strictEqual((yield* call("GET", "/health/live")).status, 200)
-      assert.strictEqual((yield* call("GET", "/metrics")).status, 200)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("does not wait for a store that says nothing", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      controls.fault = "silence"
+      const asking = yield* Effect.forkChild(call("GET", "/health/ready"))
+      yield* Deferred.await(controls.asked)
+      yield* TestClock.adjust(2_000)
+      const reply = yield* Fiber.join(asking)
+      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "store_unreachable"])
     }).pipe(Effect.provide(testServer()))
   )
 })
 
 describe("GET /metrics", () => {
+  it.effect("shows where deliveries stand, and who fails", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      yield* TestClock.setTime(1_000_000)
+      yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
+      yield* call("POST", "/operator/events", { as: operatorKey, body: [event, event] })
+      const worst = [{ integration_id: IntegrationId.make(3), failures: 12, since: 900_500 }]
+      controls.status = { delivering: 4, buffered: 3, unsettled: 2, last_claim_at: 999_000, store_failing_since: null, failing: 40, worst }
+      yield* TestClock.adjust(250)
+      const { text } = yield* call("GET", "/metrics")
+      for (const line of [
+        "doorhook_store_up 1",
+        'doorhook_deliveries{state="pending"} 2',
+        'doorhook_deliveries{state="exhausted"} 0',
+        "doorhook_oldest_due_age_ms 250",
+        "doorhook_delivering 4",
+        "doorhook_buffered 3",
+        "doorhook_unsettled 2",
+        "doorhook_last_claim_timestamp_seconds 999",
+        "doorhook_failing_integrations 40",
+        'doorhook_integration_consecutive_failures{integration_id="3"} 12',
+        'doorhook_integration_failing_since_seconds{integration_id="3"} 900.5'
+      ]) {
+        assert.include(text.split("\n"), line)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("shows no value that the store does not give now", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      assert.match((yield* call("GET", "/metrics")).text, /^doorhook_oldest_due_age_ms 0$/m)
+      controls.fault = "store"
+      const { status, text } = yield* call("GET", "/metrics")
+      assert.strictEqual(status, 200)
+      assert.match(text, /^doorhook_store_up 0$/m)
+      assert.match(text, /^doorhook_delivering 0$/m)
+      assert.notMatch(text, /doorhook_oldest_due_age_ms|doorhook_deliveries/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("is text for Prometheus", () =>
     Effect.gen(function* () {
       const { status, headers, text } = yield* call("GET", "/metrics")

@@ -25,7 +25,8 @@ const migrationLock = "7237125463862997867"
 
 /**
  * Settings of each connection. The statements were written for certain indexes; a plan that was made for a small table
- * must not scan it when it has grown.
+ * must not scan it when it has grown. Nobody waits for ever: not for a lock, not for a statement, and not for the locks
+ * of a process that stopped in the middle of a transaction.
  */
 export const session: Readonly<Record<string, string>> = {
   search_path: schema,
@@ -33,7 +34,11 @@ export const session: Readonly<Record<string, string>> = {
   enable_seqscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
-  jit: "off"
+  enable_bitmapscan: "off",
+  jit: "off",
+  lock_timeout: "5s",
+  statement_timeout: "30s",
+  idle_in_transaction_session_timeout: "30s"
 }
 
 type Why = DatabaseUnusable["why"]
@@ -95,6 +100,8 @@ const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 /** In one transaction, which whoever else starts waits for. */
 const migrate = Effect.fnUntraced(
   function* (sql: SqlClient.SqlClient) {
+    // Whoever is first may have much to do, and the others wait for it.
+    yield* sql.unsafe("SELECT set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true)")
     yield* sql.unsafe(`SELECT pg_advisory_xact_lock(${migrationLock})`)
     const schemas = yield* sql.unsafe(`SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`)
     if (schemas.length === 0) yield* sql.unsafe(`CREATE SCHEMA ${schema}`)
@@ -105,14 +112,29 @@ const migrate = Effect.fnUntraced(
   (effect, sql) => sql.withTransaction(effect)
 )
 
+/**
+ * With these transactions, one whose connection breaks fails. It can't be rolled back then and need not be; the client
+ * takes that for a defect, which would end whoever tries again after failures.
+ */
+const breakable = (sql: PgClient): PgClient => {
+  const { withTransaction } = sql
+  return Object.assign(sql, {
+    withTransaction: <R, E, A>(body: Effect.Effect<A, E, R>) =>
+      Effect.catchDefect(withTransaction(body), (defect) =>
+        SqlError.isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect)
+      )
+  })
+}
+
 const open = Effect.fnUntraced(function* ({ maxConnections, url }: PostgresDatabaseConfig) {
-  const sql = yield* PgClients.make({
+  const client = yield* PgClients.make({
     url,
     types,
     maxConnections: maxConnections ?? 10,
     applicationName: "doorhook",
     startupParameters: session
   })
+  const sql = breakable(client)
   const version = yield* versionOf(sql)
   if (version > Migrations.newest) {
     const explanation = `a newer doorhook made its tables (version ${version}, this doorhook knows ${Migrations.newest}). Use that doorhook, or another database.`

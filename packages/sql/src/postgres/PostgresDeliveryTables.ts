@@ -1,15 +1,17 @@
 /**
  * The tables of deliveries on PostgreSQL, where many transactions run at once.
  */
-import type { Standing } from "@doorhook/core"
+import type { DeliveryId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { StandingRow } from "../DeliveryRows.ts"
-import type { Head, StateCount, TallyName } from "../DeliveryTables.ts"
+import type { AtOnce, Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import type { IntegrationRow } from "../IntegrationRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
-import { fromStored, toStored } from "./NulText.ts"
+import { lockIntegrationsOf } from "./IntegrationLocks.ts"
+import { fromStored } from "./NulText.ts"
+import { attemptColumns, endedColumns, queuedColumns, standingColumns, withId } from "./DeliveryColumns.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Claims from "./statements/ClaimStatements.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
@@ -26,79 +28,116 @@ interface StoredAttempt {
   readonly detail: string | null
 }
 
-/** Where deliveries stand, column by column: in the order in which statements name them. */
-const standingColumns = (rows: ReadonlyArray<Standing.Standing>) => [
-  texts(rows.map(({ state }) => state)),
-  texts(rows.map(({ reason }) => reason)),
-  int8s(rows.map(({ attempts }) => attempts)),
-  int8s(rows.map(({ lane }) => lane)),
-  int8s(rows.map(({ due_at }) => due_at)),
-  texts(rows.map(({ lease_token }) => lease_token)),
-  int8s(rows.map(({ resend }) => resend))
-]
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   let unfolded = 0
 
+  /** Now and then, beside what was asked for. */
+  const fold = Effect.gen(function* () {
+    if (++unfolded < foldEvery) return
+    unfolded = 0
+    yield* sql.unsafe(Tallies.foldTallies)
+  })
+
+  const insert: AtOnce["insert"] = Effect.fnUntraced(function* (records, integrations, changes) {
+    const rows = records.flatMap(({ deliveries }) => deliveries)
+    let at = 0
+    const events = records.map(({ deliveries: { length }, event }) => {
+      at += length
+      return { event, first: length === 0 ? null : at - length + 1, last: length === 0 ? null : at }
+    })
+    const placed = rows.map((row, index) => ({ id: index + 1, row }))
+    const taken = yield* sql.unsafe<{ readonly id: DeliveryId }>(Statements.insert, [
+      int8s(integrations),
+      rows.length,
+      texts(events.map(({ event }) => event.id)),
+      texts(events.map(({ event }) => event.resource_type)),
+      texts(events.map(({ event }) => event.action)),
+      int8s(events.map(({ event }) => event.building_id)),
+      texts(events.map(({ event }) => JSON.stringify(event.tenant_ids))),
+      texts(events.map(({ event }) => event.data)),
+      int8s(events.map(({ event }) => event.created_at)),
+      int8s(events.map(({ first }) => first)),
+      int8s(events.map(({ last }) => last)),
+      ...queuedColumns(placed.filter(({ row }) => row.due_at !== null)),
+      ...endedColumns(placed.filter(({ row }) => row.due_at === null)),
+      ...Tallies.countsOf(changes)
+    ])
+    yield* fold
+    return taken.length < rows.length ? null : taken.map(({ id }) => id)
+  })
+
+  const settle: AtOnce["settle"] = Effect.fnUntraced(function* (rows, changes) {
+    const moved = yield* sql.unsafe(Statements.settle, [
+      int8s(rows.map(({ id }) => id)),
+      texts(rows.map(({ token }) => token)),
+      texts(rows.map(({ to }) => to.state)),
+      texts(rows.map(({ to }) => to.reason)),
+      int8s(rows.map(({ to }) => to.attempts)),
+      int8s(rows.map(({ to }) => to.lane)),
+      int8s(rows.map(({ to }) => to.due_at)),
+      ...attemptColumns(rows.map(({ attempt }) => attempt)),
+      ...Tallies.countsOf(changes)
+    ])
+    yield* fold
+    return moved.length > 0
+  })
+
   return DeliveryTables.of({
-    insertEvents: Effect.fnUntraced(function* (events) {
-      const rows = yield* sql.unsafe<{ readonly seq: number }>(Statements.insertEvents, [
-        texts(events.map(({ id }) => id)),
-        texts(events.map(({ resource_type }) => resource_type)),
-        texts(events.map(({ action }) => action)),
-        int8s(events.map(({ building_id }) => building_id)),
-        texts(events.map(({ tenant_ids }) => JSON.stringify(tenant_ids))),
-        texts(events.map(({ data }) => data)),
-        int8s(events.map(({ created_at }) => created_at))
-      ])
-      return rows.map(({ seq }) => seq).toSorted((a, b) => a - b)
+    atOnce: { insert, settle },
+
+    insert: (records, changes) => Effect.map(insert(records, [], changes), (ids) => ids ?? []),
+
+    statuses: (ids) =>
+      ids.length === 0 ? Effect.succeed([]) : sql.unsafe(Statements.integrationStatuses, [int8s(ids)]),
+    lockIntegrationsOf: (ids) => lockIntegrationsOf(sql, ids),
+    lockWithActive: (ids, others) => sql.unsafe(Statements.lockWithActive, [int8s(ids), int8s(others)]),
+    // One that moves between the two tables meanwhile is either waited for, or was revived: no lease of it is current.
+    standings: Effect.fnUntraced(function* (ids) {
+      const queued = yield* sql.unsafe<StandingRow>(Statements.queuedStandings, [int8s(ids)])
+      const found = new Set(queued.map(({ id }) => id))
+      const others = ids.filter((id) => !found.has(id))
+      if (others.length === 0) return queued
+      return [...queued, ...(yield* sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(others)]))]
     }),
 
-    insertDeliveries: Effect.fnUntraced(function* (rows) {
-      if (rows.length === 0) return []
-      const inserted = yield* sql.unsafe<{ readonly id: StandingRow["id"] }>(Statements.insertDeliveries, [
-        int8s(rows.map(({ event_seq }) => event_seq)),
-        int8s(rows.map(({ integration_id }) => integration_id)),
-        int8s(rows.map(({ created_at }) => created_at)),
-        ...standingColumns(rows)
-      ])
-      return inserted.map(({ id }) => id).toSorted((a, b) => a - b)
+    requeue: (rows) => sql.unsafe(Statements.requeue, [int8s(rows.map(({ id }) => id)), ...standingColumns(rows)]),
+
+    end: (rows) =>
+      sql.unsafe(Statements.end, [
+        ...endedColumns(rows.map(withId)),
+        ...attemptColumns(rows.map(({ attempt }) => attempt))
+      ]),
+
+    amend: (rows) =>
+      sql.unsafe(Statements.amend, [
+        int8s(rows.map(({ id }) => id)),
+        int8s(rows.map(({ attempts }) => attempts)),
+        texts(rows.map(({ lease_token }) => lease_token)),
+        ...attemptColumns(rows.map(({ attempt }) => attempt))
+      ]),
+
+    revive: Effect.fnUntraced(function* (rows) {
+      yield* sql.unsafe(Statements.takeEnded, [int8s(rows.map(({ id }) => id))])
+      yield* sql.unsafe(Statements.insertQueued, queuedColumns(rows.map(withId)))
     }),
 
     insertAttempts: (rows) =>
       sql.unsafe(Statements.insertAttempts, [
         int8s(rows.map(({ delivery_id }) => delivery_id)),
         int8s(rows.map(({ number }) => number)),
-        int8s(rows.map(({ started_at }) => started_at)),
-        int8s(rows.map(({ duration_ms }) => duration_ms)),
-        texts(rows.map(({ outcome }) => outcome)),
-        int8s(rows.map(({ status }) => status)),
-        texts(rows.map(({ response_excerpt }) => toStored(response_excerpt))),
-        texts(rows.map(({ detail }) => toStored(detail)))
+        ...attemptColumns(rows)
       ]),
-
-    statuses: (ids) =>
-      ids.length === 0 ? Effect.succeed([]) : sql.unsafe(Statements.integrationStatuses, [int8s(ids)]),
-    lockIntegrationsOf: (ids) => sql.unsafe(Statements.lockIntegrationsOf, [int8s(ids)]),
-    lockWithActive: (ids, others) => sql.unsafe(Statements.lockWithActive, [int8s(ids), int8s(others)]),
-    standings: (ids) => sql.unsafe<StandingRow>(Statements.standings, [int8s(ids)]),
-
-    move: (rows) => sql.unsafe(Statements.moveDeliveries, [int8s(rows.map(({ id }) => id)), ...standingColumns(rows)]),
 
     disableIntegration: (id, reason, now) =>
       Effect.map(sql.unsafe(Integrations.disable, [reason, now, id]), (disabled) => disabled.length > 0),
     cancelActive: (integration, reason) => sql.unsafe<StateCount>(Statements.cancelActive, [integration, reason]),
+    finishCancelling: () => Effect.void,
     recover: (integration, since, now) => sql.unsafe<StateCount>(Statements.recover, [integration, since, now]),
 
     addToTallies: Effect.fnUntraced(function* (changes) {
-      yield* sql.unsafe(
-        Tallies.addToTallies,
-        Tallies.tallyNames.map((name) => changes.get(name) ?? 0)
-      )
-      if (++unfolded < foldEvery) return
-      unfolded = 0
-      yield* sql.unsafe(Tallies.foldTallies)
+      yield* sql.unsafe(Tallies.addToTallies, Tallies.countsOf(changes))
+      yield* fold
     }),
 
     tallies: Effect.map(sql.unsafe<Record<TallyName, number>>(Tallies.tallies), ([sums]) =>
@@ -112,7 +151,7 @@ const make = Effect.gen(function* () {
       sql.unsafe<{ readonly due_at: number | null }>(Claims.nextDue),
       (rows) => rows[0]?.due_at ?? null
     ),
-    eventsBySeq: (seqs) => sql.unsafe<{ readonly seq: number }>(Claims.eventsBySeq, [int8s(seqs)]),
+    eventsById: (ids) => sql.unsafe(Lists.eventsById, [texts(ids)]),
     integrationsById: (ids) => sql.unsafe<IntegrationRow>(Integrations.byIds, [int8s(ids)]),
 
     deliveryById: (id) => sql.unsafe(Lists.deliveryById, [id]),
@@ -127,8 +166,7 @@ const make = Effect.gen(function* () {
         response_excerpt: fromStored(row.response_excerpt),
         detail: fromStored(row.detail)
       }))
-    }),
-    eventById: (id) => sql.unsafe(Lists.eventById, [id])
+    })
   })
 })
 

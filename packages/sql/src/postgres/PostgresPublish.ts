@@ -6,9 +6,10 @@
  * (`migrations/PublishFunction`).
  */
 import type { NewEvent } from "@doorhook/core"
-import { EventId, StoreError } from "@doorhook/core"
+import { EventId } from "@doorhook/core"
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { failAs } from "../StoreFailure.ts"
 
 const statement = `SELECT p.id, p.deliveries
   FROM unnest($1::text[]) WITH ORDINALITY AS e (body, place) CROSS JOIN LATERAL doorhook.publish(e.body, $2::bigint) AS p
@@ -27,5 +28,5 @@ export const publish = Effect.fnUntraced(
     const now = yield* Clock.currentTimeMillis
     return yield* decode(yield* sql.unsafe(statement, [events.map(textOf), now]))
   },
-  Effect.mapError((cause) => new StoreError({ operation: "publish", cause }))
+  failAs("publish")
 )

@@ -5,7 +5,7 @@
  * listens. When it breaks, signals may be missed: once there is another, whoever waits is woken to look for itself.
  */
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { Wake } from "@doorhook/core"
+import { rootMessage, Wake } from "@doorhook/core"
 import { Effect, Layer, Queue, Schedule } from "effect"
 
 /** NOTIFY reaches all of one database: the name says whose signal it is. */
@@ -19,17 +19,20 @@ const make = Effect.gen(function* () {
   const signals = yield* Queue.sliding<void>(1)
   const wakeHere = Queue.offer(signals, undefined)
 
+  const deaf = (error: unknown) =>
+    Effect.logWarning(`Not hearing wake signals, polling instead: ${rootMessage(error)}`)
+
   const listen = Effect.scoped(
     Effect.gen(function* () {
-      const notifications = yield* sql.listen(channel)
+      const notifications = yield* sql.listen(channel).pipe(Effect.tapError(deaf), Effect.retry(reconnect))
       yield* wakeHere
       return yield* Effect.forever(Effect.andThen(Queue.take(notifications), wakeHere))
     })
   )
 
   yield* listen.pipe(
-    Effect.tapError((error) => Effect.logWarning(`Not hearing wake signals, polling instead: ${error.message}`)),
-    Effect.retry(reconnect),
+    Effect.catch((error) => Effect.andThen(deaf(error), Effect.sleep("100 millis"))),
+    Effect.forever,
     Effect.forkScoped
   )
 
@@ -39,7 +42,7 @@ const make = Effect.gen(function* () {
       Effect.asVoid,
       Effect.catchTag("SqlError", (error) =>
         // The others find what there is by polling.
-        Effect.andThen(Effect.logWarning(`Can't signal: ${error.message}`), wakeHere)
+        Effect.andThen(Effect.logWarning(`Can't signal: ${rootMessage(error)}`), wakeHere)
       )
     ),
     wait: Queue.take(signals)

@@ -1,9 +1,9 @@
 /**
  * `SqlClient` of `effect/sql` over `node:sqlite`: one connection, and each transaction has it to itself.
  *
- * The official driver does not load with this version of Effect; it can take this file's place.
+ * The official driver does not load with this version of Effect; it can take this file's place, but for `SqliteRows`.
  */
-import { Effect, Layer, Schema, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, Schema, Semaphore, Stream } from "effect"
 import type { Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, Statement } from "effect/sql"
@@ -57,53 +57,104 @@ export const resultCodeOf = ({ reason: { cause } }: SqlError): number =>
 const attempt = <A>(operation: string, run: () => A): Effect.Effect<A, SqlError> =>
   Effect.try({ try: run, catch: (cause) => classify(cause, operation) })
 
-const makeConnection = (db: DatabaseSync): SqlConnection.Connection => {
-  const prepared = new Map<string, StatementSync>()
+/** A statement that answers rows as lists of values, and the names of these. */
+interface Prepared {
+  readonly statement: StatementSync
+  readonly names: ReadonlyArray<string>
+}
 
-  const prepare = (sql: string): StatementSync => {
+type Prepare = (sql: string) => Prepared
+
+const prepareOn = (db: DatabaseSync, sql: string): Prepared => {
+  const statement = db.prepare(sql)
+  statement.setReturnArrays(true)
+  return { statement, names: statement.columns().map(({ name }) => name) }
+}
+
+const makePrepare = (db: DatabaseSync): Prepare => {
+  const prepared = new Map<string, Prepared>()
+  return (sql) => {
     const known = prepared.get(sql)
     if (known !== undefined) return known
     const [oldest] = prepared.keys()
     if (oldest !== undefined && prepared.size === maxPrepared) prepared.delete(oldest)
-    const statement = db.prepare(sql)
-    prepared.set(sql, statement)
-    return statement
+    const made = prepareOn(db, sql)
+    prepared.set(sql, made)
+    return made
   }
+}
 
-  type Rows = ReadonlyArray<Record<string, SQLOutputValue>>
+type Row = Record<string, SQLOutputValue>
+
+/** Measured: making objects here, and copying these later, is twice as fast as with those that the driver makes. */
+const rowsOf = ({ names, statement }: Prepared, params: ReadonlyArray<unknown>): ReadonlyArray<Row> =>
+  statement.all(...params.map(toInput)).map((values) => {
+    const row: Row = {}
+    for (let at = 0; at < names.length; at++) row[names[at] ?? ""] = values[at] ?? null
+    return row
+  })
+
+/** What a column holds. */
+export type Value = string | number | null
+
+/**
+ * Runs a statement once for each of many rows. In a transaction of `SqlClient`, whose connection it is; outside of one,
+ * it would join whichever is open.
+ *
+ * Measured for batches of 100: as fast as a statement over as many rows, and twice as fast as one that takes them as JSON.
+ */
+export class SqliteRows extends Context.Service<
+  SqliteRows,
+  {
+    readonly run: (sql: string, rows: Iterable<ReadonlyArray<Value>>) => Effect.Effect<void, SqlError>
+  }
+>()("@doorhook/sql/SqliteRows") {}
+
+const makeRows = (prepare: Prepare): SqliteRows["Service"] => ({
+  run: (sql, rows) =>
+    attempt("executeRaw", () => {
+      const { statement } = prepare(sql)
+      for (const row of rows) statement.run(...row)
+    })
+})
+
+const makeConnection = (db: DatabaseSync, prepare: Prepare): SqlConnection.Connection => {
   type Transform = Parameters<SqlConnection.Connection["execute"]>[2]
 
-  const rows = (statement: StatementSync, params: ReadonlyArray<unknown>, transform: Transform): Rows => {
-    const found = statement.all(...params.map(toInput))
+  const rows = (prepared: Prepared, params: ReadonlyArray<unknown>, transform: Transform): ReadonlyArray<Row> => {
+    const found = rowsOf(prepared, params)
     return transform === undefined ? found : transform(found)
   }
 
   const values = (sql: string, params: ReadonlyArray<unknown>) =>
-    attempt("executeValues", (): ReadonlyArray<ReadonlyArray<unknown>> => {
-      const statement = db.prepare(sql)
-      statement.setReturnArrays(true)
-      return statement.all(...params.map(toInput)).map((row) => Object.values(row))
-    })
+    attempt("executeValues", (): ReadonlyArray<ReadonlyArray<unknown>> =>
+      prepareOn(db, sql)
+        .statement.all(...params.map(toInput))
+        .map((row) => Object.values(row))
+    )
 
   const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
     attempt("execute", () => rows(prepare(sql), params, transform))
 
   return {
     execute,
-    executeRaw: (sql, params) => attempt("executeRaw", () => prepare(sql).run(...params.map(toInput))),
+    executeRaw: (sql, params) => attempt("executeRaw", () => prepare(sql).statement.run(...params.map(toInput))),
     executeValues: values,
     executeValuesUnprepared: values,
     executeUnprepared: (sql, params, transform) =>
-      attempt("executeUnprepared", () => rows(db.prepare(sql), params, transform)),
+      attempt("executeUnprepared", () => rows(prepareOn(db, sql), params, transform)),
     executeStream: (sql, params, transform) =>
       Stream.unwrap(Effect.map(execute(sql, params, transform), Stream.fromIterable))
   }
 }
 
+/** The client of a file, and what else works on its connection. */
+export type Services = SqlClient.SqlClient | SqliteRows
+
 /** Opens the file, which is made when there is none, and closes it with the scope. */
 export const make: (
   config: SqliteClientConfig
-) => Effect.Effect<SqlClient.SqlClient, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(function* ({
+) => Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(function* ({
   busyTimeout = defaultBusyTimeout,
   filename,
   synchronous = "FULL"
@@ -114,9 +165,10 @@ export const make: (
   )
   yield* attempt("configure", () => db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`))
 
-  return yield* SqlClient.make({
+  const prepare = makePrepare(db)
+  const sql = yield* SqlClient.make({
     ...SqlClient.makeSqliteAcquirers({
-      connection: Effect.succeed(makeConnection(db)),
+      connection: Effect.succeed(makeConnection(db, prepare)),
       semaphore: Semaphore.makeUnsafe(1),
       isTransaction: () => db.isTransaction
     }),
@@ -127,7 +179,8 @@ export const make: (
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "sqlite"]]
   })
+  return Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SqliteRows, makeRows(prepare)))
 })
 
-export const layer = (config: SqliteClientConfig): Layer.Layer<SqlClient.SqlClient, SqlError> =>
-  Layer.effect(SqlClient.SqlClient, make(config)).pipe(Layer.provide(Reactivity.layer))
+export const layer = (config: SqliteClientConfig): Layer.Layer<Services, SqlError> =>
+  Layer.effectContext(make(config)).pipe(Layer.provide(Reactivity.layer))

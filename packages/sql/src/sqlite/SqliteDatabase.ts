@@ -2,7 +2,7 @@
  * Opens a database file: makes sure that it is doorhook's, and of a version that this doorhook knows, and brings it up
  * to date.
  */
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { closeSync, openSync } from "node:fs"
@@ -79,19 +79,19 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, file
 const open = Effect.fnUntraced(function* (config: SqliteClientConfig) {
   const { filename } = config
   yield* create(filename)
-  const sql = yield* SqliteClient.make(config)
+  const services = yield* SqliteClient.make(config)
+  const sql = Context.get(services, SqlClient.SqlClient)
   yield* checkOwner(sql, filename)
   yield* checkVersion(sql, filename)
   yield* Migrator.make({})({ loader: Migrations.loader, table: Migrations.table }).pipe(
     Effect.provideService(SqlClient.SqlClient, sql)
   )
-  return sql
+  return services
 })
 
 /** The client of an opened and migrated file. */
-export const layer = (config: SqliteClientConfig): Layer.Layer<SqlClient.SqlClient, DatabaseUnusable> =>
-  Layer.effect(
-    SqlClient.SqlClient,
+export const layer = (config: SqliteClientConfig): Layer.Layer<SqliteClient.Services, DatabaseUnusable> =>
+  Layer.effectContext(
     open(config).pipe(
       Effect.mapError((error) => {
         if (error._tag === "DatabaseUnusable") return error

@@ -26,9 +26,9 @@ export const integrationStatements = ({ isOneOfIds, text }: Dialect) => ({
   countOfScope: text(`SELECT count(*) AS count FROM integrations WHERE scope_type = ? AND scope_id = ?`),
 
   /** Those of some buildings and some tenants. One search in the index over scopes for each. */
-  ofScopes: text(`SELECT id, ${columns} FROM integrations
-    WHERE (scope_type = 'building' AND ${isOneOfIds("scope_id")})
-      OR (scope_type = 'tenant' AND ${isOneOfIds("scope_id")})
+  ofScopes: text(`SELECT id, ${columns} FROM integrations WHERE scope_type = 'building' AND ${isOneOfIds("scope_id")}
+    UNION ALL
+    SELECT id, ${columns} FROM integrations WHERE scope_type = 'tenant' AND ${isOneOfIds("scope_id")}
     ORDER BY id`),
 
   /** One search by id. Returns the id if the version was the expected one. */

@@ -28,7 +28,7 @@ export const claimDue = Effect.fnUntraced(function* (tables: Tables, secrets: Se
   const integrations = yield* integrationsOf(tables, secrets, chosen)
   return moves.flatMap(({ from, to }): ReadonlyArray<LeasedDelivery> => {
     // Both are there: events are not deleted, and an integration that is leaves nothing active behind.
-    const event = events.get(from.event_seq)
+    const event = events.get(from.event_id)
     const integration = integrations.get(from.integration_id)
     if (event === undefined || integration === undefined) return []
     const { attempts, lane, resend } = to
@@ -37,10 +37,9 @@ export const claimDue = Effect.fnUntraced(function* (tables: Tables, secrets: Se
 })
 
 const eventsOf = Effect.fnUntraced(function* (tables: Tables, deliveries: ReadonlyArray<StandingRow>) {
-  const seqs = new Set(deliveries.map(({ event_seq }) => event_seq))
-  const rows = yield* tables.eventsBySeq([...seqs])
-  const events = yield* decodeEvents(rows)
-  return new Map(events.map((event, index) => [rows[index]?.seq, event]))
+  const ids = new Set(deliveries.map(({ event_id }) => event_id))
+  const events = yield* decodeEvents(yield* tables.eventsById([...ids]))
+  return new Map(events.map((event) => [event.id, event]))
 })
 
 const integrationsOf = Effect.fnUntraced(function* (

@@ -2,9 +2,9 @@
  * What the calls of the delivery store have in common: where deliveries stand, and moving them on. Everything here runs
  * inside the transaction of the call.
  */
-import type { DeliveryId, DeliveryReason, IntegrationId, Standing } from "@doorhook/core"
+import type { Attempt, DeliveryId, DeliveryReason, IntegrationId, Standing } from "@doorhook/core"
 import { Effect } from "effect"
-import type { StandingRow } from "../DeliveryRows.ts"
+import type { AttemptRow, EndedRow, StandingRow } from "../DeliveryRows.ts"
 import type { DeliveryTables } from "../DeliveryTables.ts"
 import type { Tally } from "./Tally.ts"
 
@@ -34,16 +34,40 @@ export const statusesOf = Effect.fnUntraced(function* (tables: Tables, ids: Iter
   return new Map(rows.map(({ id, status }) => [id, status]))
 })
 
-/** One delivery, from where it stood to where it stands. */
+/** One delivery, from where it stood to where it stands, and the attempt that was made, if any. */
 export interface Move {
   readonly from: StandingRow
   readonly to: Standing.Standing
+  readonly attempt?: Attempt | null
 }
 
-export const move = (tables: Tables, tally: Tally, moves: ReadonlyArray<Move>) => {
-  for (const { from, to } of moves) tally.move(from.state, to.state, 1)
-  return moves.length === 0 ? Effect.void : tables.move(moves.map(({ from: { id }, to }) => ({ ...to, id })))
-}
+const isActive = ({ due_at }: Pick<Standing.Standing, "due_at">): boolean => due_at !== null
+
+/** Moves deliveries on: within what is active or within what has ended, or from the one to the other. */
+export const move = Effect.fnUntraced(function* (tables: Tables, tally: Tally, moves: ReadonlyArray<Move>) {
+  const requeued: Array<StandingRow> = []
+  const revived: Array<StandingRow> = []
+  const ended: Array<EndedRow> = []
+  const amended: Array<EndedRow> = []
+  const attempts: Array<AttemptRow> = []
+  for (const { attempt = null, from, to } of moves) {
+    tally.move(from.state, to.state, 1)
+    const row = { ...from, ...to }
+    if (isActive(to)) {
+      const rows = isActive(from) ? requeued : revived
+      rows.push(row)
+      if (attempt !== null) attempts.push({ delivery_id: from.id, ...attempt })
+    } else {
+      const rows = isActive(from) ? ended : amended
+      rows.push({ ...row, attempt })
+    }
+  }
+  if (requeued.length > 0) yield* tables.requeue(requeued)
+  if (ended.length > 0) yield* tables.end(ended)
+  if (amended.length > 0) yield* tables.amend(amended)
+  if (revived.length > 0) yield* tables.revive(revived)
+  if (attempts.length > 0) yield* tables.insertAttempts(attempts)
+})
 
 /** Ends all active deliveries of an integration that takes no more. */
 export const cancelActiveOf = Effect.fnUntraced(function* (

@@ -4,7 +4,7 @@
 import type { Settlement } from "@doorhook/core"
 import { Standing } from "@doorhook/core"
 import { Effect } from "effect"
-import type { DeliveryTables } from "../DeliveryTables.ts"
+import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
 import { cancelActiveOf, currentOf, move } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
@@ -24,14 +24,10 @@ export const settleAll = Effect.fnUntraced(function* (
   }
   const applied = yield* currentOf(tables, settlements)
   const tally = new Tally()
-  const attempts = applied.flatMap(({ from, item: { attempt } }) =>
-    attempt === null ? [] : [{ delivery_id: from.id, ...attempt }]
-  )
-  if (attempts.length > 0) yield* tables.insertAttempts(attempts)
   yield* move(
     tables,
     tally,
-    applied.map(({ from, item }) => ({ from, to: Standing.settled(from, item, now) }))
+    applied.map(({ from, item }) => ({ from, to: Standing.settled(from, item, now), attempt: item.attempt }))
   )
   // Afterwards, so that what was acknowledged in the same batch stays so.
   for (const { from, item } of applied) {
@@ -42,4 +38,35 @@ export const settleAll = Effect.fnUntraced(function* (
   }
   yield* tally.write(tables)
   return new Set(applied.map(({ from }) => from.id))
+})
+
+/** A delivery under lease that nothing happened to since, which is the rule. */
+const underLease = ({ lane, token }: Settlement): Standing.Standing => ({
+  state: "delivering",
+  reason: null,
+  attempts: 0,
+  lane,
+  due_at: 0,
+  lease_token: token,
+  resend: 0
+})
+
+/** The same in one statement, as long as all settlements are of that kind and disable nothing; null otherwise. */
+export const settleAtOnce = Effect.fnUntraced(function* (
+  tables: DeliveryTables["Service"],
+  settlements: ReadonlyArray<Settlement>,
+  now: number
+) {
+  const ids = new Set(settlements.map(({ delivery_id }) => delivery_id))
+  if (tables.atOnce === null || ids.size < settlements.length) return null
+  const tally = new Tally()
+  const rows: Array<SettledRow> = []
+  for (const settlement of settlements) {
+    const { attempt, delivery_id: id, disable, token } = settlement
+    if (attempt === null || disable !== null) return null
+    const to = Standing.settled(underLease(settlement), settlement, now)
+    tally.move("delivering", to.state, 1)
+    rows.push({ id, token, to, attempt })
+  }
+  return (yield* tables.atOnce.settle(rows, tally.all)) ? ids : null
 })

@@ -2,7 +2,7 @@
  * Deliveries in a SQL database. A call that changes anything is one transaction of a few statements, whatever its number
  * of rows; where a delivery stands afterwards is decided by core's `rules/Standing`.
  */
-import type { ResendResult } from "@doorhook/core"
+import type { DeliveryId, ResendResult } from "@doorhook/core"
 import { DeliveryStore, Standing } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,9 +12,9 @@ import { DeliveryTables } from "../DeliveryTables.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import { failAs } from "../StoreFailure.ts"
 import { claimDue } from "./Claiming.ts"
-import { enqueueAll } from "./Enqueueing.ts"
+import { enqueueAll, enqueueAtOnce } from "./Enqueueing.ts"
 import { currentOf, move, statusesOf } from "./Moving.ts"
-import { settleAll } from "./Settling.ts"
+import { settleAll, settleAtOnce } from "./Settling.ts"
 import { readTallies, Tally } from "./Tally.ts"
 
 type Service = DeliveryStore["Service"]
@@ -68,13 +68,19 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
   }, transact("recover"))
 
   return DeliveryStore.of({
-    enqueue: (records) =>
-      records.length === 0 ? Effect.succeed([]) : transact("enqueue")(enqueueAll(tables, records)),
+    enqueue: Effect.fnUntraced(function* (records) {
+      if (records.length === 0) return []
+      const stored = yield* enqueueAtOnce(tables, records)
+      return stored ?? (yield* sql.withTransaction(enqueueAll(tables, records)))
+    }, failAs("DeliveryStore.enqueue")),
 
     claim: (request) => transact("claim")(claimDue(tables, secrets, request)),
 
-    settle: (settlements, now) =>
-      settlements.length === 0 ? Effect.succeed(new Set()) : transact("settle")(settleAll(tables, settlements, now)),
+    settle: Effect.fnUntraced(function* (settlements, now) {
+      if (settlements.length === 0) return new Set<DeliveryId>()
+      const settled = yield* settleAtOnce(tables, settlements, now)
+      return settled ?? (yield* sql.withTransaction(settleAll(tables, settlements, now)))
+    }, failAs("DeliveryStore.settle")),
 
     release,
     nextDue: read("nextDue")(tables.nextDue),
@@ -93,7 +99,7 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     }, read("attempts")),
 
     findEvent: Effect.fnUntraced(function* (id) {
-      const [event] = yield* decodeEvents(yield* tables.eventById(id))
+      const [event] = yield* decodeEvents(yield* tables.eventsById([id]))
       return event ?? null
     }, read("findEvent")),
 

@@ -48,6 +48,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 
     update: Effect.fnUntraced(
       function* (integration: Integration, expectedVersion) {
+        if (integration.status === "enabled") yield* tables.finishCancelling(integration.id)
         const values = [...toValues(integration, secrets), integration.id, expectedVersion]
         const updated = yield* sql.unsafe(statements.update, values)
         if (updated.length > 0 && integration.status === "disabled") {

@@ -20,9 +20,13 @@ export class Tally {
     this.add(to, count)
   }
 
+  get all(): ReadonlyMap<TallyName, number> {
+    return new Map([...this.changes].filter(([, count]) => count !== 0))
+  }
+
   write(tables: DeliveryTables["Service"]): Answer<void> {
-    const changes = new Map([...this.changes].filter(([, count]) => count !== 0))
-    return changes.size === 0 ? Effect.void : tables.addToTallies(changes)
+    const { all } = this
+    return all.size === 0 ? Effect.void : tables.addToTallies(all)
   }
 }
 

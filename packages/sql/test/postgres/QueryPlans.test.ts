@@ -3,7 +3,7 @@
  * nothing is known about it: a plan is kept, and the table grows.
  */
 import type { DeliveryFilter } from "@doorhook/core"
-import { DeliveryId, deliveryStates, IntegrationId } from "@doorhook/core"
+import { activeStates, DeliveryId, deliveryStates, IntegrationId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresDatabase } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
@@ -22,20 +22,27 @@ const Tokens = tokenStatements(postgres)
 
 /** Each statement with the indexes that its plan must name. */
 const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArray<string>]> = {
+  insert: [Deliveries.insert, "integrations_pkey"],
+  settle: [Deliveries.settle, "queue_pkey"],
   integrationStatuses: [Deliveries.integrationStatuses, "integrations_pkey"],
-  lockIntegrationsOf: [Deliveries.lockIntegrationsOf, "integrations_pkey", "deliveries_pkey"],
-  lockWithActive: [Deliveries.lockWithActive, "deliveries_active", "deliveries_pkey"],
-  standings: [Deliveries.standings, "deliveries_pkey"],
-  moveDeliveries: [Deliveries.moveDeliveries, "deliveries_pkey"],
-  cancelActive: [Deliveries.cancelActive, "deliveries_active"],
-  recover: [Deliveries.recover, "deliveries_unacknowledged_by_integration"],
-  dueHeads: [Claims.dueHeads, "deliveries_active"],
-  nextDue: [Claims.nextDue, "deliveries_active"],
-  firstDue: [Claims.firstDue, "deliveries_active"],
-  eventsBySeq: [Claims.eventsBySeq, "events_pkey"],
-  deliveryById: [Lists.deliveryById, "deliveries_pkey", "events_pkey"],
-  attemptsOf: [Lists.attemptsOf, "attempts_pkey"],
-  eventById: [Lists.eventById, "events_id_key"],
+  integrationsOfDeliveries: [Deliveries.integrationsOfDeliveries, "integrations_pkey", "queue_pkey", "deliveries_pkey"],
+  lockIntegration: [Deliveries.lockIntegration, "integrations_pkey"],
+  lockFreeIntegrations: [Deliveries.lockFreeIntegrations, "integrations_pkey"],
+  lockWithActive: [Deliveries.lockWithActive, "queue_by_integration", "queue_pkey", "deliveries_pkey"],
+  queuedStandings: [Deliveries.queuedStandings, "queue_pkey"],
+  endedStandings: [Deliveries.endedStandings, "deliveries_pkey"],
+  requeue: [Deliveries.requeue, "queue_pkey"],
+  end: [Deliveries.end, "queue_pkey"],
+  amend: [Deliveries.amend, "deliveries_pkey"],
+  takeEnded: [Deliveries.takeEnded, "deliveries_pkey"],
+  cancelActive: [Deliveries.cancelActive, "queue_by_integration", "queue_pkey"],
+  recover: [Deliveries.recover, "deliveries_unacknowledged_by_integration", "deliveries_pkey"],
+  dueHeads: [Claims.dueHeads, "queue_due"],
+  nextDue: [Claims.nextDue, "queue_due"],
+  firstDue: [Claims.firstDue, "queue_due"],
+  deliveryById: [Lists.deliveryById, "queue_pkey", "deliveries_pkey"],
+  attemptsOf: [Lists.attemptsOf, "attempts_pkey", "deliveries_pkey"],
+  eventsById: [Lists.eventsById, "events_pkey"],
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],
   ofScopes: [Integrations.ofScopes, "integrations_by_scope"],
@@ -48,13 +55,17 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   deleteGrants: [Tokens.deleteGrants, "grants_pkey"]
 }
 
-const indexOf = ({ event_id, integration_id, state }: DeliveryFilter): string => {
-  if (event_id !== undefined) return "deliveries_by_event"
-  if (state === "pending" || state === "delivering" || state === "retrying") return "deliveries_active"
-  if (state === undefined || state === "delivered") {
-    return integration_id === undefined ? "deliveries_pkey" : "deliveries_by_integration"
-  }
-  return integration_id === undefined ? "deliveries_unacknowledged" : "deliveries_unacknowledged_by_integration"
+const isActive = (state: DeliveryFilter["state"]) => activeStates.some((active) => active === state)
+
+const indexesOf = ({ event_id, integration_id, state }: DeliveryFilter): ReadonlyArray<string> => {
+  if (event_id !== undefined) return ["events_pkey", "queue_pkey", "deliveries_pkey"]
+  const ofIntegration = integration_id !== undefined
+  const queued = ofIntegration ? "queue_by_integration" : "queue_pkey"
+  const ended = ofIntegration ? "deliveries_by_integration" : "deliveries_pkey"
+  if (state === undefined) return [queued, ended]
+  if (isActive(state)) return [queued]
+  if (state === "delivered") return [ended]
+  return [`deliveries_unacknowledged${ofIntegration ? "_by_integration" : ""}`]
 }
 
 for (const state of [undefined, ...deliveryStates]) {
@@ -67,12 +78,12 @@ for (const state of [undefined, ...deliveryStates]) {
     }
     statements[`list of ${integration_id === undefined ? "all" : "one integration"}, ${state ?? "any state"}`] = [
       Lists.list(filter).text,
-      indexOf(filter)
+      ...indexesOf(filter)
     ]
   }
 }
 const ofEvent = { event_id: StoreFixtures.eventId(1), limit: 10 }
-statements["list of an event"] = [Lists.list(ofEvent).text, indexOf(ofEvent)]
+statements["list of an event"] = [Lists.list(ofEvent).text, ...indexesOf(ofEvent)]
 
 await describeOnPostgres("query plans", (server) => {
   it.live("each statement uses its index, and scans nothing", () =>
@@ -98,6 +109,7 @@ await describeOnPostgres("query plans", (server) => {
       for (const [name, [text, ...indexes]] of Object.entries(statements)) {
         const plan = (yield* query(`EXPLAIN (GENERIC_PLAN, COSTS OFF) ${text}`)).join("\n")
         assert.notMatch(plan, /Seq Scan|Disabled/, name)
+        if (name.startsWith("list")) assert.notMatch(plan, /Sort\n/, name)
         for (const index of indexes) assert.match(plan, new RegExp(` (?:using|on) ${index}\\b`), `${name}\n${plan}`)
       }
     })

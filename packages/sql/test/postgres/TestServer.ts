@@ -9,10 +9,11 @@ import { Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import { afterAll, describe, expect, it } from "vitest"
 
@@ -24,6 +25,14 @@ export interface TestServer {
   readonly stop: () => Promise<void>
 }
 
+/** A server that nobody else uses, so that it can be ended in the middle. */
+export interface OwnServer extends TestServer {
+  /** Ends it by a signal (SIGINT is PostgreSQL's fast shutdown) and returns when it has ended. */
+  readonly halt: (signal: NodeJS.Signals) => Promise<void>
+  /** Starts it again on the same data and port. */
+  readonly resume: () => Promise<void>
+}
+
 const freePort = async (): Promise<number> => {
   const probe = createServer().listen(0, "127.0.0.1")
   await once(probe, "listening")
@@ -33,8 +42,23 @@ const freePort = async (): Promise<number> => {
   return address !== null && typeof address === "object" ? address.port : 0
 }
 
-/** The address of a server, and how to stop it. */
-const startEmbedded = async (): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> => {
+/** The address of a server, and how to end it, start it again and remove it. */
+interface Embedded {
+  readonly url: string
+  readonly halt: (signal: NodeJS.Signals) => Promise<void>
+  readonly resume: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+const startEmbedded = async (): Promise<Embedded> => {
   const folder = mkdtempSync(join(tmpdir(), "doorhook-postgres-"))
   const port = await freePort()
   const output: Array<string> = []
@@ -52,7 +76,27 @@ const startEmbedded = async (): Promise<{ readonly url: string; readonly stop: (
     onLog: remember,
     onError: remember
   })
+  let halted = false
+  const halt = async (signal: NodeJS.Signals) => {
+    const pid = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
+    halted = true
+    process.kill(pid, signal)
+    while (isAlive(pid)) await pause(10)
+  }
+  const resume = async () => {
+    for (let tries = 0; halted; tries++) {
+      // What is left of a killed server holds its memory for a moment.
+      if (tries > 0) await pause(50)
+      await server.start().then(
+        () => (halted = false),
+        (cause: unknown) => {
+          if (tries === 200) throw cause
+        }
+      )
+    }
+  }
   const stop = async () => {
+    await resume()
     await server.stop()
     rmSync(folder, { recursive: true, force: true })
   }
@@ -66,13 +110,11 @@ const startEmbedded = async (): Promise<{ readonly url: string; readonly stop: (
       cause
     })
   }
-  return { url: `postgres://postgres:password@127.0.0.1:${port}/postgres`, stop }
+  return { url: `postgres://postgres:password@127.0.0.1:${port}/postgres`, halt, resume, stop }
 }
 
-const start = async (): Promise<TestServer> => {
-  const given = process.env["DATABASE_URL"]
-  const { stop, url } =
-    given === undefined || given === "" ? await startEmbedded() : { url: given, stop: () => Promise.resolve() }
+/** How to reach a server for tests. */
+const reach = async (url: string): Promise<Pick<TestServer, "administer" | "url">> => {
   const urlOf = (database: string): string => {
     const parsed = new URL(url)
     parsed.pathname = `/${database}`
@@ -89,15 +131,29 @@ const start = async (): Promise<TestServer> => {
     }
   }
   await administer("SELECT 1")
-  return { administer, url: urlOf, stop }
+  return { administer, url: urlOf }
 }
 
-/** Describes tests that need a server, which is started for this file and stopped after it. */
-export const describeOnPostgres = async (what: string, tests: (server: TestServer) => void): Promise<void> => {
-  const started = await start().catch((cause: unknown) => {
-    process.stderr.write(
-      `SKIPPED: ${what}: no PostgreSQL server for the tests (${String(cause)}). Set DATABASE_URL to one.\n`
-    )
+const start = async (): Promise<TestServer> => {
+  const given = process.env["DATABASE_URL"]
+  const { stop, url } =
+    given === undefined || given === "" ? await startEmbedded() : { url: given, stop: () => Promise.resolve() }
+  return { ...(await reach(url)), stop }
+}
+
+const startOwn = async (): Promise<OwnServer> => {
+  const { url, ...control } = await startEmbedded()
+  return { ...(await reach(url)), ...control }
+}
+
+const describeOn = async <Server extends TestServer>(
+  starting: Promise<Server>,
+  hint: string,
+  what: string,
+  tests: (server: Server) => void
+): Promise<void> => {
+  const started = await starting.catch((cause: unknown) => {
+    process.stderr.write(`SKIPPED: ${what}: no PostgreSQL server for the tests (${String(cause)}).${hint}\n`)
     return undefined
   })
   describe.skipIf(started === undefined)(`on a server: ${what}`, () => {
@@ -107,6 +163,14 @@ export const describeOnPostgres = async (what: string, tests: (server: TestServe
     tests(started)
   })
 }
+
+/** Describes tests that need a server, which is started for this file and stopped after it. */
+export const describeOnPostgres = (what: string, tests: (server: TestServer) => void): Promise<void> =>
+  describeOn(start(), " Set DATABASE_URL to one.", what, tests)
+
+/** Describes tests that stop and start their server: one of their own, whatever `DATABASE_URL` says. */
+export const describeOnOwnPostgres = (what: string, tests: (server: OwnServer) => void): Promise<void> =>
+  describeOn(startOwn(), "", what, tests)
 
 /** A new, empty database, which is gone with the scope. Answers its name. */
 export const newDatabase = (server: TestServer): Effect.Effect<string, never, Scope.Scope> =>

@@ -4,7 +4,10 @@
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
+import { Base64 } from "effect/encoding"
 import type { Rng } from "../../random/Substream.ts"
+
+const encoder = new TextEncoder()
 
 /** Both the hash and, with the key first, the HMAC of simulations. */
 export const digest = (...inputs: ReadonlyArray<Uint8Array>): Uint8Array => {
@@ -21,6 +24,6 @@ export const digest = (...inputs: ReadonlyArray<Uint8Array>): Uint8Array => {
 export const seededCrypto = (rng: Rng): Layer.Layer<Crypto> =>
   Layer.succeed(Crypto, {
     sha256: (bytes) => Effect.sync(() => digest(bytes)),
-    hmacSha256: (key, message) => Effect.sync(() => digest(key, message)),
+    hmacSha256: (key, text) => Effect.sync(() => Base64.encode(digest(key, encoder.encode(text)))),
     randomBytes: (length) => Effect.sync(() => Uint8Array.from({ length }, () => rng.below(256)))
   })

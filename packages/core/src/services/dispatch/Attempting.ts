@@ -1,13 +1,15 @@
 /**
  * One attempt of one delivery: may it be made, what is sent, and what follows from the answer.
+ *
+ * This runs once for each delivery, so it is written in few and cheap steps: callbacks in place of generators.
  */
-import { Clock, Effect, Random } from "effect"
+import { Clock, Effect, Fiber, Random } from "effect"
 import type { Attempt, LeasedDelivery } from "../../domain/Delivery.ts"
 import { maxExcerptLength } from "../../domain/Delivery.ts"
 import { bodyOf } from "../../domain/Event.ts"
 import type { UserId } from "../../domain/Ids.ts"
 import type { Scope } from "../../domain/Integration.ts"
-import { Crypto } from "../../ports/Crypto.ts"
+import type { Crypto } from "../../ports/Crypto.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
 import { Directory, DirectoryError, mayAccess } from "../../ports/Directory.ts"
 import type { TransportResult, TransportUnavailable } from "../../ports/Transport.ts"
@@ -26,67 +28,79 @@ export interface Attempting {
    */
   readonly ending: (delivery: LeasedDelivery) => Effect.Effect<Settlement | null, DirectoryError>
   /** Makes the attempt and says how to settle the delivery. Fails when there is no way out to any receiver. */
-  readonly make: (delivery: LeasedDelivery) => Effect.Effect<Settlement, TransportUnavailable>
+  readonly make: (delivery: LeasedDelivery) => Effect.Effect<Settlement, TransportUnavailable, Crypto>
 }
 
 /** Builds both, from the services they need. */
-export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings | Directory | Transport | Crypto> =
-  Effect.gen(function* () {
+export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings | Directory | Transport> = Effect.gen(
+  function* () {
     const settings = yield* DeliverySettings
     const directory = yield* Directory
     const transport = yield* Transport
-    const crypto = yield* Crypto
+    const clock = yield* Clock.Clock
+    const random = yield* Random.Random
+    const ask = Effect.runForkWith(yield* Effect.context<never>())
 
-    /** A directory that never answers must not hold a place for ever. */
-    const mayReceive = (user: UserId, scope: Scope) =>
-      mayAccess(directory, user, scope).pipe(
-        Effect.timeoutOrElse({
-          duration: settings.ackTimeout,
-          orElse: () =>
-            Effect.fail(new DirectoryError({ operation: "mayAccess", cause: new Error("no answer in time") }))
-        })
-      )
+    const noAnswer = Effect.suspend(() =>
+      Effect.fail(new DirectoryError({ operation: "mayAccess", cause: new Error("no answer in time") }))
+    )
+
+    /** A directory that never answers must not hold a place for ever. One that answers at once needs no timer. */
+    const mayReceive = (user: UserId, scope: Scope): Effect.Effect<boolean, DirectoryError> =>
+      Effect.suspend(() => {
+        const question = ask(mayAccess(directory, user, scope))
+        return (
+          question.pollUnsafe() ??
+          Fiber.join(question).pipe(
+            Effect.timeoutOrElse({ duration: settings.ackTimeout, orElse: () => noAnswer }),
+            Effect.ensuring(Fiber.interrupt(question))
+          )
+        )
+      })
 
     // Whoever asks for a resend knows the event's age.
-    const isLate = ({ event, resend }: LeasedDelivery) =>
-      Effect.map(
-        Clock.currentTimeMillis,
-        (now) => resend !== true && isExpired(settings.retry[event.resource_type], event.created_at, now)
-      )
+    const isLate = ({ event, resend }: LeasedDelivery): boolean =>
+      resend !== true &&
+      isExpired(settings.retry[event.resource_type], event.created_at, clock.currentTimeMillisUnsafe())
 
     return {
-      ending: Effect.fnUntraced(function* (delivery: LeasedDelivery) {
-        const { created_by, scope } = delivery.integration
-        if (yield* isLate(delivery)) return settleExpired(delivery)
-        if (!(yield* mayReceive(created_by.user_id, scope))) return settleRightLost(delivery)
-        // The directory may have taken its time.
-        return (yield* isLate(delivery)) ? settleExpired(delivery) : null
-      }),
+      ending: (delivery) =>
+        Effect.suspend(() => {
+          if (isLate(delivery)) return Effect.succeed(settleExpired(delivery))
+          const { created_by, scope } = delivery.integration
+          return Effect.map(mayReceive(created_by.user_id, scope), (may) => {
+            if (!may) return settleRightLost(delivery)
+            // The directory may have taken its time.
+            return isLate(delivery) ? settleExpired(delivery) : null
+          })
+        }),
 
-      make: Effect.fnUntraced(function* (delivery: LeasedDelivery) {
-        const { event, integration } = delivery
-        const startedAt = yield* Clock.currentTimeMillis
-        const body = bodyOf(event)
-        const result = yield* transport.post({
-          url: integration.configuration.url,
-          headers: yield* headersOf(
-            { id: event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body },
-            settings.sign ? secretsOf(integration, startedAt) : []
-          ).pipe(Effect.provideService(Crypto, crypto)),
-          body,
-          deadline: settings.ackTimeout,
-          allow: allowOf(settings.allow, integration)
+      make: (delivery) =>
+        Effect.suspend(() => {
+          const { event, integration } = delivery
+          const startedAt = clock.currentTimeMillisUnsafe()
+          const body = bodyOf(event)
+          const identity = { id: event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
+          const secrets = settings.sign ? secretsOf(integration, startedAt) : []
+          const { url } = integration.configuration
+          const { ackTimeout: deadline } = settings
+          const allow = allowOf(settings.allow, integration)
+          const answer = Effect.flatMap(headersOf(identity, secrets), (headers) =>
+            transport.post({ url, headers, body, deadline, allow })
+          )
+          return Effect.map(answer, (result) => {
+            const now = clock.currentTimeMillisUnsafe()
+            const attempt = attemptOf(delivery, startedAt, result, deadline)
+            return settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
+              now,
+              random: random.nextDoubleUnsafe(),
+              retryAfter: result._tag === "Answered" ? parseRetryAfter(result.retry_after, now) : null
+            })
+          })
         })
-        const now = yield* Clock.currentTimeMillis
-        const attempt = attemptOf(delivery, startedAt, result, settings.ackTimeout)
-        return settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
-          now,
-          random: yield* Random.next,
-          retryAfter: result._tag === "Answered" ? parseRetryAfter(result.retry_after, now) : null
-        })
-      })
     }
-  })
+  }
+)
 
 const attemptOf = (
   delivery: LeasedDelivery,

@@ -78,14 +78,14 @@ export class LaneBuffer {
   /** For integrations that we hold something of, how many more to claim; for all others it is `depth`. */
   get appetites(): ReadonlyMap<IntegrationId, number> {
     const appetites = new Map<IntegrationId, number>()
-    for (const [id, entry] of this.entries) appetites.set(id, appetiteOf(entry))
+    for (const [id, entry] of this.entries) appetites.set(id, this.appetiteOf(entry))
     return appetites
   }
 
   /** Whether something that is known to wait in the store should be claimed now. */
   get hasAppetite(): boolean {
     if (this.room === 0) return false
-    for (const entry of this.entries.values()) if (entry.behind && appetiteOf(entry) > 0) return true
+    for (const entry of this.entries.values()) if (entry.behind && this.appetiteOf(entry) > 0) return true
     return false
   }
 
@@ -106,7 +106,7 @@ export class LaneBuffer {
     // What is urgent overtakes the backlog of its own integration too, and has room of its own.
     const fits = isUrgentLane(lane)
       ? this.heldTotal < buffer + concurrency && entry.held < entry.depth + concurrencyPerIntegration
-      : this.heldTotal < buffer && entry.held < entry.depth && !entry.behind
+      : this.heldTotal < buffer && entry.held < this.depthOf(entry) && !entry.behind
     if (fits) this.hold(entry)
     else entry.behind = true
     return fits
@@ -146,9 +146,10 @@ export class LaneBuffer {
     if (entry.held === 0 && !behind) this.entries.delete(integration)
   }
 
-  /** The next delivery to send, its place taken; undefined when nothing may be sent now. */
-  next(): LeasedDelivery | undefined {
+  /** The next delivery to send, of all or of those that are urgent, its place taken; undefined when there is none now. */
+  next(which: "urgent" | "all" = "all"): LeasedDelivery | undefined {
     for (const lane of lanes) {
+      if (which === "urgent" && !isUrgentLane(lane)) return undefined
       if (this.openTotal >= placesFor(lane, this.options.concurrency)) return undefined
       if (isRetryLane(lane) && this.openRetries >= this.retryPlaces) continue
       const id = firstOf(this.turns[lane])
@@ -178,6 +179,22 @@ export class LaneBuffer {
   /** Takes out all that waits. */
   removeAll(): ReadonlyArray<LeasedDelivery> {
     return [...this.entries.keys()].flatMap((id) => this.removeOf(id))
+  }
+
+  /**
+   * How many may be held of an integration now. The second half of the buffer is for those that hold less than an equal
+   * share of it, so that slow integrations, however many, leave room for others.
+   */
+  private depthOf(entry: Entry): number {
+    const { buffer } = this.options
+    if (2 * this.heldTotal < buffer) return entry.depth
+    return Math.min(entry.depth, Math.max(1, Math.floor(buffer / (this.entries.size + 1))))
+  }
+
+  /** How much more of an integration should be claimed: nothing before most of what is held has been sent. */
+  private appetiteOf(entry: Entry): number {
+    const depth = this.depthOf(entry)
+    return entry.queued > depth / 4 ? 0 : Math.max(0, depth - entry.held)
   }
 
   private get retryPlaces(): number {
@@ -259,10 +276,6 @@ export class LaneBuffer {
     }
   }
 }
-
-/** How much more of an integration should be claimed: nothing before most of what is held has been sent. */
-const appetiteOf = (entry: Entry): number =>
-  entry.queued > entry.depth / 4 ? 0 : Math.max(0, entry.depth - entry.held)
 
 /** How many of some places a lane may use: all when it is urgent, four fifths otherwise, one at least. */
 const placesFor = (lane: Lane, places: number): number =>

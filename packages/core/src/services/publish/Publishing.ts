@@ -2,16 +2,17 @@
  * The publisher: matches events and stores them with their deliveries.
  *
  * Calls that arrive while a transaction is under way share the next one, so that one sync to disk serves them all
- * (group commit). A call is answered when its own events are durable.
+ * (group commit). Calls that carry something urgent have transactions of their own, before all others. A call is answered
+ * when its own events are durable.
  */
 import { Clock, Deferred, Effect, Fiber, Metric, Queue } from "effect"
 import type { Scope } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import { laneOf } from "../../domain/Delivery.ts"
 import type { Event, NewEvent } from "../../domain/Event.ts"
-import { makeEventId } from "../../domain/Ids.ts"
+import { makeEventIds } from "../../domain/Ids.ts"
 import type { Integration } from "../../domain/Integration.ts"
-import { resourceTypeNames } from "../../domain/ResourceType.ts"
+import { definitionOf, resourceTypeNames } from "../../domain/ResourceType.ts"
 import { Crypto } from "../../ports/Crypto.ts"
 import type { NewDelivery, NewEventRecord } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
@@ -20,7 +21,7 @@ import { IdempotencyStore } from "../../ports/IdempotencyStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import type { StoreError } from "../../ports/StoreError.ts"
 import { Wake } from "../../ports/Wake.ts"
-import { match } from "../../rules/Matching.ts"
+import { makeMatcher } from "../../rules/Matching.ts"
 import { eventsAccepted } from "../DeliveryMetrics.ts"
 import type { Handover } from "../Dispatcher.ts"
 import { Dispatcher } from "../Dispatcher.ts"
@@ -29,8 +30,8 @@ import { KeyReused } from "../Idempotency.ts"
 import type { Published, Publisher } from "../Publisher.ts"
 import { answerOf, remember, sortCalls } from "./Remembering.ts"
 
-/** The most events stored in one transaction. */
-const maxBatch = 1_000
+/** A transaction takes no further call once it has so many events: more would hold up the calls behind it. */
+const maxBatch = 250
 
 /** How many calls may wait for their transaction; beyond it, callers wait to be let in. */
 const maxWaiting = 4_096
@@ -75,12 +76,12 @@ export const makePublisher: Effect.Effect<
       tenants: [...new Set(events.flatMap((event) => event.tenant_ids))]
     })
     const now = yield* Clock.currentTimeMillis
-    const matched: Array<Matched> = []
-    for (const event of events) {
-      const id = yield* makeEventId(now).pipe(Effect.provideService(Crypto, crypto))
-      matched.push({ event: { ...event, id, created_at: now }, integrations: match(event, candidates) })
-    }
-    return matched
+    const ids = yield* makeEventIds(now, events.length).pipe(Effect.provideService(Crypto, crypto))
+    const match = makeMatcher(candidates)
+    return ids.flatMap((id, index): ReadonlyArray<Matched> => {
+      const event = events[index]
+      return event === undefined ? [] : [{ event: { ...event, id, created_at: now }, integrations: match(event) }]
+    })
   })
 
   /** Stores matched events, and hands over to the dispatcher what it has room for. */
@@ -171,19 +172,25 @@ export const makePublisher: Effect.Effect<
     for (const call of refused) Deferred.doneUnsafe(call.reply, Effect.fail(new KeyReused()))
   })
 
+  /** Calls that are in and have no transaction yet. One with something urgent waits behind no other. */
+  const urgent: Array<Call> = []
+  const ordinary: Array<Call> = []
+
+  const takeIn = (call: Call): void => {
+    const isUrgent = call.events.some((event) => definitionOf(event.resource_type).urgent)
+    ;(isUrgent ? urgent : ordinary).push(call)
+  }
+
+  /** The calls of the next transaction, one at least. */
   const takeBatch = Effect.gen(function* () {
-    const first = yield* Queue.take(calls)
-    // Lets calls of the same turn of the event loop join.
-    yield* Effect.yieldNow
-    const batch = [first]
-    let size = first.events.length
-    while (size < maxBatch) {
-      const next = yield* Queue.poll(calls)
-      if (next._tag === "None") break
-      batch.push(next.value)
-      size += next.value.events.length
-    }
-    return batch
+    const waiting = urgent.length + ordinary.length
+    // The queue wakes us in the next turn of the event loop: calls of one turn come in together.
+    if (waiting === 0) takeIn(yield* Queue.take(calls))
+    if (waiting < maxWaiting) for (const call of yield* Queue.clear(calls)) takeIn(call)
+    const first = urgent.length > 0 ? urgent : ordinary
+    let count = 0
+    for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
+    return first.splice(0, count)
   })
 
   const committer = Effect.forever(
@@ -207,7 +214,7 @@ export const makePublisher: Effect.Effect<
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       const reply = yield* makeReply
-      // Calls are carried out in their order: when this empty one is answered, all before it are.
+      // Calls that are not urgent are carried out last, in their order: when this empty one is answered, all are.
       yield* Queue.offer(calls, { events: [], request: null, reply })
       yield* Effect.exit(Deferred.await(reply))
       yield* Fiber.interrupt(committing)

@@ -9,9 +9,9 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { publishFunction } from "./PublishFunction.ts"
 
-/** Rows here are rewritten a few times soon after they come: dead versions are cleared by number, not by share. */
-const soonVacuumed = `autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
-    autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0`
+/** Rows here come and go: dead versions are cleared by number, not by share, and at full speed. */
+const soonVacuumed = `autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+    autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, autovacuum_vacuum_cost_delay = 0`
 
 const statements: ReadonlyArray<string> = [
   // An id is never used again, also after its row is deleted.
@@ -34,43 +34,68 @@ const statements: ReadonlyArray<string> = [
   )`,
   `CREATE INDEX integrations_by_scope ON integrations (scope_type, scope_id, id)`,
 
+  // The deliveries of an event have ids between those that its row names; null for none.
   `CREATE TABLE events (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id text NOT NULL UNIQUE,
+    id text PRIMARY KEY,
+    building_id bigint NOT NULL,
+    created_at bigint NOT NULL,
+    first_delivery bigint,
+    last_delivery bigint,
     resource_type text NOT NULL,
     action text NOT NULL,
-    building_id bigint NOT NULL,
     tenant_ids text NOT NULL,
-    data text NOT NULL,
-    created_at bigint NOT NULL
+    data text NOT NULL
   )`,
 
-  // integration_id refers to nothing: deliveries outlive their integration. due_at is null unless the delivery is
-  // active; under a lease it is the lease's end. resend is explained in core's rules/Standing.
-  `CREATE TABLE deliveries (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    event_seq bigint NOT NULL,
+  // None is used again, also after its row is deleted.
+  `CREATE SEQUENCE delivery_ids`,
+
+  // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended.
+  // Under a lease, due_at is the lease's end. resend is explained in core's rules/Standing.
+  `CREATE TABLE queue (
+    id bigint PRIMARY KEY,
     integration_id bigint NOT NULL,
     created_at bigint NOT NULL,
-    due_at bigint,
+    due_at bigint NOT NULL,
     attempts integer NOT NULL,
     lane smallint NOT NULL,
     resend smallint NOT NULL,
+    event_id text NOT NULL,
     state text NOT NULL,
     reason text,
     lease_token text
   ) WITH (${soonVacuumed})`,
   // What can be claimed. Lane first: a claim stops at the first lanes that fill it, and never sees the backlogs behind.
-  `CREATE INDEX deliveries_active ON deliveries (lane, integration_id, due_at, id) WHERE due_at IS NOT NULL`,
-  // The id at the end: these list in the order of ids.
-  `CREATE INDEX deliveries_by_integration ON deliveries (integration_id, id)`,
-  `CREATE INDEX deliveries_by_event ON deliveries (event_seq, id)`,
-  // The few that ended without an acknowledgement, among the many that were delivered.
-  `CREATE INDEX deliveries_unacknowledged ON deliveries (state, id)
-    WHERE state IN ('exhausted', 'expired', 'cancelled', 'skipped')`,
-  `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state, id)
-    WHERE state IN ('exhausted', 'expired', 'cancelled', 'skipped')`,
+  `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id)`,
+  // The id at the end of this and the following: they list in the order of ids.
+  `CREATE INDEX queue_by_integration ON queue (integration_id, state, id)`,
 
+  // attempt_...: the attempt that ended it, null when there was none; its number is that of attempts. lease_token: of one
+  // that was cancelled under its lease, until its attempt is recorded.
+  `CREATE TABLE deliveries (
+    id bigint PRIMARY KEY,
+    integration_id bigint NOT NULL,
+    created_at bigint NOT NULL,
+    attempt_started_at bigint,
+    attempt_duration_ms bigint,
+    attempts integer NOT NULL,
+    attempt_status integer,
+    lane smallint NOT NULL,
+    event_id text NOT NULL,
+    state text NOT NULL,
+    reason text,
+    lease_token text,
+    attempt_outcome text,
+    attempt_detail text,
+    attempt_excerpt text
+  )`,
+  `CREATE INDEX deliveries_by_integration ON deliveries (integration_id, id)`,
+  // The few that ended without an acknowledgement, among the many that were delivered.
+  `CREATE INDEX deliveries_unacknowledged ON deliveries (state, id) WHERE state <> 'delivered'`,
+  `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state, id)
+    WHERE state <> 'delivered'`,
+
+  // The attempts that did not end their delivery.
   `CREATE TABLE attempts (
     delivery_id bigint NOT NULL,
     number integer NOT NULL,
@@ -78,8 +103,8 @@ const statements: ReadonlyArray<string> = [
     duration_ms bigint NOT NULL,
     outcome text NOT NULL,
     status integer,
-    response_excerpt text,
     detail text,
+    response_excerpt text,
     PRIMARY KEY (delivery_id, number)
   )`,
 

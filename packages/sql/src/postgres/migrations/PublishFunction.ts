@@ -15,7 +15,11 @@
  * who gets it, `Standing.begun` how its deliveries begin; tests compare them.
  */
 
-const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off`
+const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
+  SET enable_bitmapscan = on`
+
+/** As core's laneOf, of a first attempt. */
+const lane = `CASE WHEN type = 'call' THEN 0 ELSE 2 END`
 
 const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
@@ -61,7 +65,8 @@ export const publishFunction: ReadonlyArray<string> = [
       building bigint;
       tenants bigint[] := '{}';
       data text;
-      seq bigint;
+      first bigint;
+      last bigint;
       waiting integer;
       pair constant text := chr(92) || chr(92);
       escape constant text := chr(92) || 'u';
@@ -114,10 +119,6 @@ export const publishFunction: ReadonlyArray<string> = [
       END IF;
 
       publish.id := make_event_id(publish.now);
-      INSERT INTO events AS e (id, resource_type, action, building_id, tenant_ids, data, created_at)
-        VALUES (publish.id, type, 'create', building, '[' || array_to_string(tenants, ',') || ']', data, publish.now)
-        RETURNING e.seq INTO seq;
-
       WITH matched AS (
         SELECT i.id, i.status FROM integrations AS i
         WHERE ((i.scope_type = 'building' AND i.scope_id = building)
@@ -128,18 +129,25 @@ export const publishFunction: ReadonlyArray<string> = [
           )
         ORDER BY i.id FOR SHARE
       ),
-      stored AS (
-        INSERT INTO deliveries
-          (event_seq, integration_id, created_at, due_at, attempts, lane, resend, state, reason)
-        SELECT seq, m.id, publish.now,
-          CASE WHEN m.status = 'enabled' THEN publish.now END, 0,
-          CASE WHEN type = 'call' THEN 0 ELSE 2 END, 0,
-          CASE WHEN m.status = 'enabled' THEN 'pending' ELSE 'skipped' END,
-          CASE WHEN m.status = 'enabled' THEN NULL ELSE 'integration_disabled' END
-        FROM matched AS m ORDER BY m.id
-        RETURNING state
+      numbered AS MATERIALIZED (
+        SELECT nextval('delivery_ids') AS id, m.id AS integration_id, m.status = 'enabled' AS enabled FROM matched AS m
+      ),
+      queued AS (
+        INSERT INTO queue (id, event_id, integration_id, created_at, state, attempts, lane, due_at, resend)
+        SELECT n.id, publish.id, n.integration_id, publish.now, 'pending', 0, ${lane}, publish.now, 0
+        FROM numbered AS n WHERE n.enabled
+      ),
+      skipped AS (
+        INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane)
+        SELECT n.id, publish.id, n.integration_id, publish.now, 'skipped', 'integration_disabled', 0, ${lane}
+        FROM numbered AS n WHERE NOT n.enabled
       )
-      SELECT count(*), count(*) FILTER (WHERE s.state = 'pending') INTO publish.deliveries, waiting FROM stored AS s;
+      SELECT count(*), count(*) FILTER (WHERE n.enabled), min(n.id), max(n.id)
+        INTO publish.deliveries, waiting, first, last FROM numbered AS n;
+      INSERT INTO events
+          (id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
+        VALUES (publish.id, type, 'create', building, '[' || array_to_string(tenants, ',') || ']', data, publish.now,
+          first, last);
 
       INSERT INTO tallies
           (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)

@@ -1,7 +1,7 @@
 /**
  * Statements that find out what can be claimed.
  *
- * The index `deliveries_active` (lane, integration_id, due_at, id) holds what is active, and nothing else. One statement
+ * The index `queue_due` (lane, integration_id, due_at, id) holds what is active. One statement
  * hops through it from integration to integration, looking at the first entry of each; the other takes the first few due
  * entries of those that were chosen. So the size of a backlog never shows.
  */
@@ -9,22 +9,22 @@
 /** For each lane and integration that has something active: when the first of it is due. */
 const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
     SELECT l.lane, (
-      SELECT d.integration_id FROM deliveries AS d
-      WHERE d.due_at IS NOT NULL AND d.lane = l.lane ORDER BY d.integration_id LIMIT 1
+      SELECT d.integration_id FROM queue AS d
+      WHERE d.lane = l.lane ORDER BY d.integration_id LIMIT 1
     )
     FROM (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS l (lane)
     UNION ALL
     SELECT g.lane, (
-      SELECT d.integration_id FROM deliveries AS d
-      WHERE d.due_at IS NOT NULL AND d.lane = g.lane AND d.integration_id > g.integration_id
+      SELECT d.integration_id FROM queue AS d
+      WHERE d.lane = g.lane AND d.integration_id > g.integration_id
       ORDER BY d.integration_id LIMIT 1
     )
     FROM groups AS g WHERE g.integration_id IS NOT NULL
   ),
   heads AS MATERIALIZED (
     SELECT g.lane, g.integration_id, (
-      SELECT d.due_at FROM deliveries AS d
-      WHERE d.due_at IS NOT NULL AND d.lane = g.lane AND d.integration_id = g.integration_id
+      SELECT d.due_at FROM queue AS d
+      WHERE d.lane = g.lane AND d.integration_id = g.integration_id
       ORDER BY d.due_at LIMIT 1
     ) AS due_at
     FROM groups AS g WHERE g.integration_id IS NOT NULL
@@ -42,14 +42,10 @@ export const nextDue = `${heads} SELECT min(due_at) AS due_at FROM heads`
  */
 export const firstDue = `SELECT d.*
   FROM unnest($1::bigint[]) AS wanted (integration_id) CROSS JOIN LATERAL (
-    SELECT due.id, due.event_seq, due.integration_id, due.state, due.reason, due.attempts, due.lane, due.due_at,
+    SELECT due.id, due.event_id, due.integration_id, due.created_at, due.state, due.reason, due.attempts, due.lane, due.due_at,
       due.lease_token, due.resend
-    FROM deliveries AS due
-    WHERE due.due_at IS NOT NULL AND due.lane = $2 AND due.integration_id = wanted.integration_id AND due.due_at <= $3
+    FROM queue AS due
+    WHERE due.lane = $2 AND due.integration_id = wanted.integration_id AND due.due_at <= $3
     ORDER BY due.due_at, due.id LIMIT $4
     FOR UPDATE SKIP LOCKED
   ) AS d`
-
-/** Some events. One search by seq each. */
-export const eventsBySeq = `SELECT seq, id, resource_type, action, building_id, tenant_ids, data, created_at
-  FROM events WHERE seq = ANY($1)`

@@ -1,32 +1,104 @@
 /**
  * Statements that store deliveries and move them on. Rows come as one array for each column, so that a statement has one
- * text whatever its number of rows. Several rows are always locked in the order of their ids.
+ * text whatever its number of rows. Several rows are always locked in the order of their ids, and those of `queue` before
+ * those of `deliveries`.
  */
-import { Standing } from "@doorhook/core"
+import { addToTalliesIf } from "./TallyStatements.ts"
 
-const quoted = (values: ReadonlyArray<string>): string => values.map((value) => `'${value}'`).join(", ")
+/**
+ * Appends events and their deliveries, the active ones and the others, with numbers in the order given, and counts them.
+ * All of it, or nothing, if one of some integrations (none, if that is known already) is not enabled, or deleted; they
+ * stay as they are until the transaction ends. Returns the numbers.
+ */
+export const insert = `WITH locked AS MATERIALIZED (
+    SELECT status FROM integrations WHERE id = ANY($1::bigint[]) ORDER BY id FOR SHARE
+  ),
+  enabled AS MATERIALIZED (
+    SELECT 1 FROM locked HAVING count(*) FILTER (WHERE status = 'enabled') = cardinality($1::bigint[])
+  ),
+  taken AS MATERIALIZED (
+    SELECT ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, $2::bigint)) AS ids FROM enabled
+  ),
+  stored_events AS (
+    INSERT INTO events (id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
+    SELECT e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at, t.ids[e.first], t.ids[e.last]
+    FROM taken AS t CROSS JOIN unnest($3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
+        $10::bigint[], $11::bigint[])
+      AS e (id, resource_type, action, building_id, tenant_ids, data, created_at, first, last)
+  ),
+  stored_active AS (
+    INSERT INTO queue (id, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
+    SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.lane, d.due_at,
+      d.lease_token, d.resend
+    FROM taken AS t CROSS JOIN unnest($12::bigint[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[],
+        $18::bigint[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[])
+      AS d (place, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
+  ),
+  stored_ended AS (
+    INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token)
+    SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.lane,
+      d.lease_token
+    FROM taken AS t CROSS JOIN unnest($23::bigint[], $24::text[], $25::bigint[], $26::bigint[], $27::text[], $28::text[],
+        $29::bigint[], $30::bigint[], $31::text[])
+      AS d (place, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token)
+  ),
+  counted AS (${addToTalliesIf("FROM taken", 32)})
+  SELECT unnest(ids) AS id FROM taken`
 
-/** Appends, numbering in the order given. Returns `seq`. */
-export const insertEvents = `INSERT INTO events (id, resource_type, action, building_id, tenant_ids, data, created_at)
-  SELECT e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[]) WITH ORDINALITY
-    AS e (id, resource_type, action, building_id, tenant_ids, data, created_at, place)
-  ORDER BY e.place RETURNING seq`
+/** Puts deliveries, which were taken from what has ended, to what is active. */
+export const insertQueued = `INSERT INTO queue
+    (id, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[],
+    $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])`
 
-/** Appends, numbering in the order given. Returns `id`. */
-export const insertDeliveries = `INSERT INTO deliveries
-    (event_seq, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
-  SELECT d.event_seq, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.lane, d.due_at, d.lease_token,
-    d.resend
-  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-      $8::bigint[], $9::text[], $10::bigint[]) WITH ORDINALITY
-    AS d (event_seq, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend, place)
-  ORDER BY d.place RETURNING id`
+const endedColumns = `id, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token,
+    attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt`
 
-export const insertAttempts = `INSERT INTO attempts
-    (delivery_id, number, started_at, duration_ms, outcome, status, response_excerpt, detail)
-  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
-    $8::text[])`
+const toAttempts = `INSERT INTO attempts
+    (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
+
+/**
+ * Moves active deliveries to where they stand after their attempts, and counts them. All of them, or none, if one is not
+ * under the lease that is given, or was cancelled, or is to be sent again. Returns a row if they were moved.
+ */
+export const settle = `WITH held AS MATERIALIZED (
+    SELECT q.id, q.event_id, q.integration_id, q.created_at, s.state, s.reason, s.attempts, s.lane, s.due_at,
+      s.started_at, s.duration_ms, s.outcome, s.status, s.detail, s.excerpt
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+        $9::bigint[], $10::text[], $11::bigint[], $12::text[], $13::text[])
+      AS s (id, token, state, reason, attempts, lane, due_at, started_at, duration_ms, outcome, status, detail, excerpt)
+      JOIN queue AS q ON q.id = s.id
+    WHERE q.lease_token = s.token AND q.state = 'delivering' AND q.resend < 2
+    ORDER BY q.id FOR UPDATE OF q
+  ),
+  complete AS MATERIALIZED (SELECT 1 FROM held HAVING count(*) = cardinality($1::bigint[])),
+  taken AS (
+    DELETE FROM queue AS q USING complete WHERE q.id = ANY (ARRAY(SELECT id FROM held WHERE due_at IS NULL))
+  ),
+  ended AS (
+    INSERT INTO deliveries (${endedColumns})
+    SELECT id, event_id, integration_id, created_at, state, reason, attempts, lane, NULL, started_at, duration_ms, outcome,
+      status, detail, excerpt
+    FROM complete CROSS JOIN held WHERE due_at IS NULL
+  ),
+  requeued AS (
+    UPDATE queue AS q SET state = held.state, reason = held.reason, attempts = held.attempts, lane = held.lane,
+      due_at = held.due_at, lease_token = NULL, resend = 0
+    FROM complete CROSS JOIN held WHERE held.due_at IS NOT NULL AND q.id = held.id
+  ),
+  kept AS (
+    ${toAttempts}
+    SELECT id, attempts, started_at, duration_ms, outcome, status, detail, excerpt
+    FROM complete CROSS JOIN held WHERE due_at IS NOT NULL
+  ),
+  counted AS (${addToTalliesIf("FROM complete", 14)})
+  SELECT 1 FROM complete`
+
+/** Moves active deliveries, which are locked already, to what has ended. */
+export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
+  INSERT INTO deliveries (${endedColumns})
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[],
+    $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[])`
 
 /**
  * Which of some integrations exist, and whether they are enabled. The rows are shared with whoever asks the same; who
@@ -34,57 +106,98 @@ export const insertAttempts = `INSERT INTO attempts
  */
 export const integrationStatuses = `SELECT id, status FROM integrations WHERE id = ANY($1) ORDER BY id FOR SHARE`
 
-/** Locks the integrations of some deliveries. */
-export const lockIntegrationsOf = `SELECT id FROM integrations
-  WHERE id IN (SELECT integration_id FROM deliveries WHERE id = ANY($1)) ORDER BY id FOR NO KEY UPDATE`
+const integrationsOf = (ids: string) => `SELECT integration_id FROM queue WHERE id = ANY(${ids})
+    UNION SELECT integration_id FROM deliveries WHERE id = ANY(${ids})`
+
+/** The integrations of some deliveries. */
+export const integrationsOfDeliveries = `SELECT id FROM integrations WHERE id IN (${integrationsOf("$1")})`
+
+/** Locks an integration. */
+export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO KEY UPDATE`
+
+/** Locks those of some integrations that nobody else keeps, and returns them. */
+export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id
+  FOR NO KEY UPDATE SKIP LOCKED`
 
 /**
- * Locks some deliveries, and what is active of the same integrations as others, in one go: taken one after the other,
- * the locks would be out of order.
+ * Locks some active deliveries, and the others of the same integrations as some, in one go: taken one after the other, the
+ * locks would be out of order.
  */
-export const lockWithActive = `SELECT id FROM deliveries
+export const lockWithActive = `SELECT id FROM queue
   WHERE id IN (
     SELECT unnest($1::bigint[])
     UNION
-    SELECT active.id FROM deliveries AS active
-    WHERE active.due_at IS NOT NULL AND active.lane IN (0, 1, 2, 3)
-      AND active.integration_id IN (SELECT other.integration_id FROM deliveries AS other WHERE other.id = ANY($2))
+    SELECT active.id FROM queue AS active WHERE active.integration_id IN (${integrationsOf("$2")})
   )
   ORDER BY id FOR UPDATE`
 
-/** Where some deliveries stand, locked. */
-export const standings = `SELECT id, event_seq, integration_id, state, reason, attempts, lane, due_at, lease_token, resend
+/** What names a delivery and never changes. */
+const identity = "id, event_id, integration_id, created_at"
+
+/** Where some active deliveries stand, locked. */
+export const queuedStandings = `SELECT ${identity}, state, reason, attempts, lane, due_at, lease_token, resend
+  FROM queue WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+
+/** The same of ended ones. */
+export const endedStandings = `SELECT ${identity}, state, reason, attempts, lane, NULL::bigint AS due_at, lease_token,
+    0 AS resend
   FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
-/** Moves deliveries, which are locked already, to where they stand next. */
-export const moveDeliveries = `UPDATE deliveries AS d SET state = moved.state, reason = moved.reason,
-    attempts = moved.attempts, lane = moved.lane, due_at = moved.due_at, lease_token = moved.lease_token,
-    resend = moved.resend
+/** Moves active deliveries, which are locked already, to where they stand next. */
+export const requeue = `UPDATE queue AS d SET state = moved.state, reason = moved.reason, attempts = moved.attempts,
+    lane = moved.lane, due_at = moved.due_at, lease_token = moved.lease_token, resend = moved.resend
   FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[])
     AS moved (id, state, reason, attempts, lane, due_at, lease_token, resend)
   WHERE d.id = moved.id`
 
+/** Changes ended deliveries, which are locked already. Their state stays. */
+export const amend = `UPDATE deliveries AS d SET attempts = e.attempts, lease_token = e.lease_token,
+    attempt_started_at = e.started_at, attempt_duration_ms = e.duration_ms, attempt_outcome = e.outcome,
+    attempt_status = e.status, attempt_detail = e.detail, attempt_excerpt = e.excerpt
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
+      $9::text[])
+    AS e (id, attempts, lease_token, started_at, duration_ms, outcome, status, detail, excerpt)
+  WHERE d.id = e.id`
+
+export const insertAttempts = `${toAttempts}
+  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
+    $8::text[])`
+
+/** Beside an `ended` whose rows are taken from `deliveries`: the attempts that ended them are kept. */
+const keepAttempts = `${toAttempts}
+  SELECT id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail,
+    attempt_excerpt
+  FROM ended WHERE attempt_outcome IS NOT NULL`
+
+/** Takes deliveries, which are locked already, from what has ended. `insertQueued` comes after it. */
+export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($1) RETURNING *) ${keepAttempts}`
+
 /** Ends all active deliveries of an integration, for a reason. Those under lease keep their token. Counts them. */
-export const cancelActive = `WITH active AS (
-    SELECT id, state FROM deliveries
-    WHERE due_at IS NOT NULL AND lane IN (0, 1, 2, 3) AND integration_id = $1 ORDER BY id FOR UPDATE
+export const cancelActive = `WITH locked AS MATERIALIZED (
+    SELECT id FROM queue WHERE integration_id = $1 ORDER BY id FOR UPDATE
   ),
+  active AS (DELETE FROM queue WHERE id = ANY (ARRAY(SELECT id FROM locked)) RETURNING *),
   cancelled AS (
-    UPDATE deliveries AS d SET state = 'cancelled', reason = $2, due_at = NULL, resend = 0
-    FROM active WHERE d.id = active.id
+    INSERT INTO deliveries (${identity}, state, reason, attempts, lane, lease_token)
+    SELECT ${identity}, 'cancelled', $2, attempts, lane, lease_token FROM active
   )
   SELECT state, count(*) AS count FROM active GROUP BY state`
 
 /** In these words, because only so is it seen that the partial indexes serve. */
-export const isUnacknowledged = `state IN (${quoted(Standing.recoverableStates)})`
+export const isUnacknowledged = `state <> 'delivered'`
 
-/** Makes due at a time what an integration did not acknowledge since another. Counts it. */
-export const recover = `WITH recoverable AS (
-    SELECT id, state FROM deliveries
-    WHERE integration_id = $1 AND ${isUnacknowledged} AND created_at >= $2 ORDER BY id FOR UPDATE
+/**
+ * Makes due at a time what an integration did not acknowledge since another. Counts it. What is found is sorted: in the
+ * order of ids it would be looked for among everything that the integration ever got.
+ */
+export const recover = `WITH locked AS MATERIALIZED (
+    SELECT id FROM deliveries
+    WHERE integration_id = $1 AND ${isUnacknowledged} AND created_at >= $2 ORDER BY id + 0 FOR UPDATE
   ),
-  recovered AS (
-    UPDATE deliveries AS d SET state = 'pending', reason = NULL, due_at = $3, lease_token = NULL, resend = 1
-    FROM recoverable WHERE d.id = recoverable.id
+  ended AS (DELETE FROM deliveries WHERE id = ANY (ARRAY(SELECT id FROM locked)) RETURNING *),
+  kept AS (${keepAttempts}),
+  revived AS (
+    INSERT INTO queue (${identity}, state, reason, attempts, lane, due_at, lease_token, resend)
+    SELECT ${identity}, 'pending', NULL, attempts, lane, $3, NULL, 1 FROM ended
   )
-  SELECT state, count(*) AS count FROM recoverable GROUP BY state`
+  SELECT state, count(*) AS count FROM ended GROUP BY state`

@@ -11,8 +11,16 @@ export const tallyNames: ReadonlyArray<TallyName> = ["events", ...deliveryStates
 const columns = tallyNames.join(", ")
 const sums = tallyNames.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(", ")
 
+/** Appends what one transaction changed, if a query has a row. The changes are the parameters from a number on. */
+export const addToTalliesIf = (from: string, first: number): string =>
+  `INSERT INTO tallies (${columns}) SELECT ${tallyNames.map((_, at) => `$${first + at}::bigint`).join(", ")} ${from}`
+
 /** Appends what one transaction changed. */
-export const addToTallies = `INSERT INTO tallies (${columns}) VALUES (${tallyNames.map((_, at) => `$${at + 1}`).join(", ")})`
+export const addToTallies = addToTalliesIf("", 1)
+
+/** The parameters of a change. */
+export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray<number> =>
+  tallyNames.map((name) => changes.get(name) ?? 0)
 
 /** All counts. Reads a few hundred rows for each process that writes. */
 export const tallies = `SELECT ${sums} FROM tallies`

@@ -28,52 +28,88 @@ const statements: ReadonlyArray<string> = [
   ) STRICT`,
   `CREATE INDEX integrations_by_scope ON integrations (scope_type, scope_id)`,
 
+  // The deliveries of an event are numbered in one go: their ids are the range that its row names, null for none.
   `CREATE TABLE events (
-    seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     resource_type TEXT NOT NULL,
     action TEXT NOT NULL,
     building_id INTEGER NOT NULL,
     tenant_ids TEXT NOT NULL,
-    data TEXT NOT NULL,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    first_delivery INTEGER,
+    last_delivery INTEGER,
+    data TEXT NOT NULL
   ) STRICT`,
 
-  // integration_id refers to nothing: deliveries outlive their integration. due_at is null unless the delivery is
-  // active; under a lease it is the lease's end. resend is explained in core's rules/Standing.
-  `CREATE TABLE deliveries (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    event_seq INTEGER NOT NULL REFERENCES events (seq),
+  // The last id of a delivery that was given out: none is used again, also after its row is deleted.
+  `CREATE TABLE delivery_ids (last INTEGER NOT NULL) STRICT`,
+  `INSERT INTO delivery_ids (last) VALUES (0)`,
+
+  // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended. What
+  // they refer to is not checked: deliveries outlive their integration, and each check would look a row up.
+  // Under a lease, due_at is the lease's end. resend is explained in core's rules/Standing.
+  `CREATE TABLE queue (
+    id INTEGER PRIMARY KEY,
+    event_id TEXT NOT NULL,
     integration_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
     state TEXT NOT NULL,
     reason TEXT,
     attempts INTEGER NOT NULL,
     lane INTEGER NOT NULL,
-    due_at INTEGER,
+    due_at INTEGER NOT NULL,
     lease_token TEXT,
-    resend INTEGER NOT NULL,
-    created_at INTEGER NOT NULL
+    resend INTEGER NOT NULL
   ) STRICT`,
   // What can be claimed. Lane first: a claim stops at the first lanes that fill it, and never sees the backlogs behind.
-  `CREATE INDEX deliveries_active ON deliveries (lane, integration_id, due_at) WHERE due_at IS NOT NULL`,
-  // The id is the end of every index: these two list in the order of ids.
-  `CREATE INDEX deliveries_by_integration ON deliveries (integration_id)`,
-  `CREATE INDEX deliveries_by_event ON deliveries (event_seq)`,
-  // The few that ended without an acknowledgement, among the many that were delivered.
-  `CREATE INDEX deliveries_unacknowledged ON deliveries (state)
-    WHERE state IN ('exhausted', 'expired', 'cancelled', 'skipped')`,
-  `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state)
-    WHERE state IN ('exhausted', 'expired', 'cancelled', 'skipped')`,
+  `CREATE INDEX queue_due ON queue (lane, integration_id, due_at)`,
+  // The id is the end of every index: this and the following list in the order of ids.
+  `CREATE INDEX queue_by_integration ON queue (integration_id, state)`,
 
+  // An integration that takes no more ends what is active of it at once: all up to an id is cancelled. Where that is much,
+  // the rows follow after, a few at a time, until then this says so.
+  `CREATE TABLE endings (
+    integration_id INTEGER PRIMARY KEY,
+    last_id INTEGER NOT NULL,
+    reason TEXT NOT NULL
+  ) STRICT`,
+
+  // attempt_...: the attempt that ended it, null when there was none; its number is that of attempts. lease_token: of one
+  // that was cancelled under its lease, until its attempt is recorded.
+  `CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY,
+    event_id TEXT NOT NULL,
+    integration_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT,
+    attempts INTEGER NOT NULL,
+    lane INTEGER NOT NULL,
+    lease_token TEXT,
+    attempt_started_at INTEGER,
+    attempt_duration_ms INTEGER,
+    attempt_outcome TEXT,
+    attempt_status INTEGER,
+    attempt_detail TEXT,
+    attempt_excerpt TEXT
+  ) STRICT`,
+  `CREATE INDEX deliveries_by_integration ON deliveries (integration_id)`,
+  // The few that ended without an acknowledgement, among the many that were delivered. Said in these words because a list
+  // of states costs a third of all the work on a delivery.
+  `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state <> 'delivered'`,
+  `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration_id, state)
+    WHERE state <> 'delivered'`,
+
+  // The attempts that did not end their delivery.
   `CREATE TABLE attempts (
-    delivery_id INTEGER NOT NULL REFERENCES deliveries (id),
+    delivery_id INTEGER NOT NULL,
     number INTEGER NOT NULL,
     started_at INTEGER NOT NULL,
     duration_ms INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     status INTEGER,
-    response_excerpt TEXT,
     detail TEXT,
+    response_excerpt TEXT,
     PRIMARY KEY (delivery_id, number)
   ) STRICT, WITHOUT ROWID`,
 

@@ -1,78 +1,128 @@
 /**
  * Statements that store deliveries and move them on. Each comment says how SQLite carries the statement out, and what
- * it costs beyond the rows it touches.
+ * it costs beyond the rows it touches. Those without `?` lists run once for each row.
  */
-import type { DeliveryId } from "@doorhook/core"
-import { Standing } from "@doorhook/core"
-import { multiRow } from "./MultiRow.ts"
+import { activeStates } from "@doorhook/core"
 
-/** Appends to the table; one search in the index over ids. Returns `seq`. */
-export const insertEvents = multiRow<{ readonly seq: number }>(
-  `INSERT INTO events (id, resource_type, action, building_id, tenant_ids, data, created_at) VALUES`,
-  7,
-  `RETURNING seq`
-)
+/** Appends. One search in the index over ids. */
+export const insertEvent = `INSERT INTO events
+    (id, resource_type, action, building_id, tenant_ids, created_at, first_delivery, last_delivery, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** Appends to the table and to each of its indexes. Returns `id`. */
-export const insertDeliveries = multiRow<{ readonly id: DeliveryId }>(
-  `INSERT INTO deliveries
-    (event_seq, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend) VALUES`,
-  10,
-  `RETURNING id`
-)
+/** Takes so many ids. Returns the last of them. */
+export const takeIds = `UPDATE delivery_ids SET last = last + ? RETURNING last`
+
+/** Appends to the table; one search in each of its indexes. */
+export const insertQueued = `INSERT INTO queue
+    (id, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** Appends to the table, or nearly so; one search in the index over integrations, and in two more if unacknowledged. */
+export const insertEnded = `INSERT INTO deliveries
+    (id, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token, attempt_started_at,
+    attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** Which of some integrations exist, and whether they are enabled. One search by id each. */
 export const integrationStatuses = `SELECT id, status FROM integrations WHERE id IN (SELECT value FROM json_each(?))`
 
-/** Where some deliveries stand. One search by id each. */
-export const standings = `SELECT id, event_seq, integration_id, state, reason, attempts, lane, due_at, lease_token, resend
+/** What names a delivery and never changes. */
+const identity = "id, event_id, integration_id, created_at"
+const identityIn = (table: string): string => `id, event_id, ${table}.integration_id, created_at`
+
+/** To be joined to `queue`: its `reason` is null for what is active, and not for what an ending has cancelled already. */
+export const ending = `LEFT JOIN endings AS e ON e.integration_id = queue.integration_id AND queue.id <= e.last_id`
+
+/** Where some active deliveries stand; not those of endings. One search by id each. */
+export const queuedStandings = `SELECT id, event_id, queue.integration_id, created_at, state, queue.reason, attempts, lane,
+    due_at, lease_token, resend
+  FROM queue ${ending} WHERE id IN (SELECT value FROM json_each(?)) AND e.reason IS NULL`
+
+/** The same of ended ones. */
+export const endedStandings = `SELECT ${identity}, state, reason, attempts, lane, NULL AS due_at, lease_token, 0 AS resend
   FROM deliveries WHERE id IN (SELECT value FROM json_each(?))`
 
-/** Moves deliveries to where they stand next. One search by id each, and one in the index of what is active. */
-export const moveDeliveries = multiRow(
-  `WITH moved (id, state, reason, attempts, lane, due_at, lease_token, resend) AS (VALUES`,
-  8,
-  `) UPDATE deliveries SET state = moved.state, reason = moved.reason, attempts = moved.attempts, lane = moved.lane,
-      due_at = moved.due_at, lease_token = moved.lease_token, resend = moved.resend
-    FROM moved WHERE deliveries.id = moved.id`
-)
+/** One search by id, and one in the index of what is due. */
+export const requeue = `UPDATE queue SET state = ?, reason = ?, attempts = ?, lane = ?, due_at = ?, lease_token = ?,
+    resend = ?
+  WHERE id = ?`
+
+/** One search by id, and one in each index. */
+export const deleteQueued = `DELETE FROM queue WHERE id = ?`
+
+/** One search by id. The state stays. */
+export const amendEnded = `UPDATE deliveries SET attempts = ?, lease_token = ?, attempt_started_at = ?,
+    attempt_duration_ms = ?, attempt_outcome = ?, attempt_status = ?, attempt_detail = ?, attempt_excerpt = ?
+  WHERE id = ?`
+
+const toAttempts = `INSERT INTO attempts
+    (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
+
+const endingAttempt = `id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status,
+    attempt_detail, attempt_excerpt`
+
+/** Puts the attempt that ended a delivery to the ones before it. One search by id each. */
+export const keepEndingAttempt = `${toAttempts} SELECT ${endingAttempt} FROM deliveries
+  WHERE id = ? AND attempt_outcome IS NOT NULL`
+
+/** One search by id, and one in each index that it is in. */
+export const deleteEnded = `DELETE FROM deliveries WHERE id = ?`
 
 /** One search by delivery and number each; no other index. */
-export const insertAttempts = multiRow(
-  `INSERT INTO attempts
-    (delivery_id, number, started_at, duration_ms, outcome, status, response_excerpt, detail) VALUES`,
-  8
-)
+export const insertAttempt = `${toAttempts} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** The active deliveries of one integration: four searches in the index of what is active. */
-const activeOf = `due_at IS NOT NULL AND lane IN (0, 1, 2, 3) AND integration_id = ?`
+/** How many active deliveries an integration has in each state, but for those of an ending. Ranges of one index. */
+export const countActive = `SELECT state, count(*) AS count FROM queue
+  WHERE integration_id = ?1 AND state IN (${activeStates.map((state) => `'${state}'`).join(", ")})
+    AND id > coalesce((SELECT last_id FROM endings WHERE integration_id = ?1), 0)
+  GROUP BY state`
 
-/** How many active deliveries an integration has in each state. */
-export const countActive = `SELECT state, count(*) AS count FROM deliveries WHERE ${activeOf} GROUP BY state`
+/** Begins to end all active deliveries of an integration, for a reason. */
+export const beginEnding = `INSERT INTO endings (integration_id, last_id, reason) SELECT ?, last, ? FROM delivery_ids`
 
-/** Ends all active deliveries of an integration, for a reason. One under lease keeps its token. */
-export const cancelActive = `UPDATE deliveries SET state = 'cancelled', reason = ?, due_at = NULL, resend = 0
-  WHERE ${activeOf}`
+/** Which integrations have one. */
+export const endings = `SELECT integration_id FROM endings`
 
-const quoted = (texts: ReadonlyArray<string>): string => texts.map((text) => `'${text}'`).join(", ")
+export const finishEnding = `DELETE FROM endings WHERE integration_id = ?`
+
+const endedBy = `SELECT ${identityIn("queue")}, 'cancelled', e.reason, attempts, lane, lease_token FROM queue ${ending}`
+const intoEnded = `INSERT INTO deliveries (${identity}, state, reason, attempts, lane, lease_token)`
+
+/** Some deliveries of an integration's ending. A range of the index over integrations. */
+const someOfEnding = `SELECT id FROM queue
+  WHERE integration_id = ?1 AND id <= (SELECT last_id FROM endings WHERE integration_id = ?1) LIMIT ?2`
+
+/** Moves some deliveries of an integration's ending to what has ended. One under lease keeps its token. */
+export const endSome = `${intoEnded} ${endedBy} WHERE id IN (${someOfEnding})`
+
+/** What comes after it, for the same. Returns them. */
+export const deleteSome = `DELETE FROM queue WHERE id IN (${someOfEnding}) RETURNING id`
+
+/** The same for certain deliveries, if they are of endings. One search by id each. */
+export const endThese = `${intoEnded} ${endedBy} WHERE id IN (SELECT value FROM json_each(?)) AND e.reason IS NOT NULL`
+export const deleteThese = `DELETE FROM queue WHERE id IN (SELECT value FROM json_each(?))
+  AND id <= (SELECT last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)`
 
 /** In these words, because only so does SQLite see that the partial indexes serve. */
-export const isUnacknowledged = `state IN (${quoted(Standing.recoverableStates)})`
+export const isUnacknowledged = `state <> 'delivered'`
 
 const recoverable = `integration_id = ? AND ${isUnacknowledged} AND created_at >= ?`
 
 /** How much there is to recover in each state. Only what the integration did not acknowledge is looked at. */
 export const countRecoverable = `SELECT state, count(*) AS count FROM deliveries WHERE ${recoverable} GROUP BY state`
 
-/** Makes due at a time what an integration did not acknowledge: `rules/Standing.resent`, for all of it. */
-export const recover = `UPDATE deliveries SET state = 'pending', reason = NULL, due_at = ?, lease_token = NULL, resend = 1
-  WHERE ${recoverable}`
+/** Makes due at a time what an integration did not acknowledge: `rules/Standing.resent`, for all of it. As above. */
+export const reviveRecoverable = `INSERT INTO queue
+    (${identity}, state, reason, attempts, lane, due_at, lease_token, resend)
+  SELECT ${identity}, 'pending', NULL, attempts, lane, ?, NULL, 1 FROM deliveries WHERE ${recoverable}`
 
-/** Adds to tallies. One search by name each; the table has a handful of rows. */
-export const addToTallies = multiRow(
-  `INSERT INTO tallies (name, count) VALUES`,
-  2,
-  `ON CONFLICT (name) DO UPDATE SET count = count + excluded.count`
-)
+/** What comes after it: their attempts are kept, and they are no longer ended. */
+export const keepRecoverableAttempts = `${toAttempts} SELECT ${endingAttempt} FROM deliveries
+  WHERE ${recoverable} AND attempt_outcome IS NOT NULL`
+export const deleteRecoverable = `DELETE FROM deliveries WHERE ${recoverable}`
+
+/** Adds to a tally. One search by name; the table has a handful of rows. */
+export const addToTally = `INSERT INTO tallies (name, count) VALUES (?, ?)
+  ON CONFLICT (name) DO UPDATE SET count = count + excluded.count`
 
 export const tallies = `SELECT name, count FROM tallies`

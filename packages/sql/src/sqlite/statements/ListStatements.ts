@@ -1,73 +1,85 @@
 /**
- * Statements that look deliveries up.
+ * Statements that look events and deliveries up.
  */
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
-import { activeStates, Standing } from "@doorhook/core"
-import { isUnacknowledged } from "./DeliveryStatements.ts"
-import type { Value } from "./MultiRow.ts"
+import { activeStates } from "@doorhook/core"
+import type { Value } from "../SqliteClient.ts"
+import { ending, isUnacknowledged } from "./DeliveryStatements.ts"
 
-const delivery = `d.id, e.id AS event_id, d.integration_id, d.state, d.reason, d.attempts, d.due_at AS next_attempt_at,
-    d.created_at`
+const common = "id, event_id, integration_id, state, reason, attempts"
+const ended = `SELECT ${common}, NULL AS next_attempt_at, created_at FROM deliveries`
 
-/** One delivery. Searches by id and by seq. */
-export const deliveryById = `SELECT ${delivery} FROM deliveries AS d JOIN events AS e ON e.seq = d.event_seq
-  WHERE d.id = ?`
+/** What is active, and what an ending has cancelled already. */
+const queued = (index: string): string => `SELECT id, event_id, queue.integration_id,
+    iif(e.reason IS NULL, state, 'cancelled') AS state, coalesce(e.reason, queue.reason) AS reason, attempts,
+    iif(e.reason IS NULL, due_at, NULL) AS next_attempt_at, created_at
+  FROM queue ${index} ${ending}`
 
-/** The attempts of a delivery, the first one first: one range of the table. */
+/** One delivery (its id is given twice). One search by id in each table. */
+export const deliveryById = `${queued("")} WHERE id = ? UNION ALL ${ended} WHERE id = ?`
+
+/** The attempts of a delivery (its id is given twice), the first one first: one range of one table, one row of another. */
 export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, status, response_excerpt, detail
-  FROM attempts WHERE delivery_id = ? ORDER BY number`
+    FROM attempts WHERE delivery_id = ?
+  UNION ALL
+  SELECT attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_excerpt,
+      attempt_detail
+    FROM deliveries WHERE id = ? AND attempt_outcome IS NOT NULL
+  ORDER BY number`
 
-/** One event. Searches by id and by seq. */
-export const eventById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
-  FROM events WHERE id = ?`
+/** Some events. One search in the index over ids each. */
+export const eventsById = `SELECT id, resource_type, action, building_id, tenant_ids, data, created_at
+  FROM events WHERE id IN (SELECT value FROM json_each(?))`
 
-type StateKind = "any" | "active" | "unacknowledged" | "delivered"
-
-const kindOf = (state: DeliveryState | undefined): StateKind => {
-  if (state === undefined) return "any"
-  if (activeStates.some((active) => active === state)) return "active"
-  return Standing.recoverableStates.some((unacknowledged) => unacknowledged === state) ? "unacknowledged" : "delivered"
-}
+const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
 /**
- * The narrowest index for a filter. It is named in the statement, because SQLite would rather walk the whole table in
- * the order of ids than sort the few rows that an index gives.
+ * The narrowest index of ended deliveries for a filter. It is named in the statement, because SQLite would rather walk
+ * the whole table in the order of ids than sort the few rows that an index gives.
  */
-const indexOf = (filter: DeliveryFilter, kind: StateKind): string | null => {
-  if (filter.event_id !== undefined) return "deliveries_by_event"
-  if (kind === "active") return "deliveries_active"
-  if (kind === "unacknowledged") {
-    return filter.integration_id === undefined
-      ? "deliveries_unacknowledged"
-      : "deliveries_unacknowledged_by_integration"
-  }
+const indexOfEnded = ({ event_id, integration_id, state }: DeliveryFilter): string => {
+  if (event_id !== undefined) return "NOT INDEXED"
+  const ofIntegration = integration_id !== undefined
   // Most deliveries are delivered ones: in the order of ids they are found soon.
-  return filter.integration_id === undefined ? null : "deliveries_by_integration"
+  if (state === undefined || state === "delivered") {
+    return ofIntegration ? "INDEXED BY deliveries_by_integration" : "NOT INDEXED"
+  }
+  return `INDEXED BY deliveries_unacknowledged${ofIntegration ? "_by_integration" : ""}`
 }
 
-/** The deliveries that a filter selects, by growing id. */
+/** The deliveries that a filter selects, by growing id. With a state, only once there are no endings. */
 export const list = (filter: DeliveryFilter): { readonly text: string; readonly params: ReadonlyArray<Value> } => {
-  const kind = kindOf(filter.state)
-  const index = indexOf(filter, kind)
-  const conditions: Array<string> = ["d.id > ?"]
-  const params: Array<Value> = [filter.after ?? 0]
-  if (filter.event_id !== undefined) {
-    conditions.push("d.event_seq = (SELECT seq FROM events WHERE id = ?)")
-    params.push(filter.event_id)
+  const { after = 0, event_id, integration_id, limit, state } = filter
+  const conditions: Array<string> = ["id > ?"]
+  const values: Array<Value> = [after]
+  if (event_id !== undefined) {
+    const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ?)`)
+    conditions.push(`id BETWEEN ${range.join(" AND ")}`)
+    values.push(event_id, event_id)
   }
-  if (filter.integration_id !== undefined) {
-    conditions.push("d.integration_id = ?")
-    params.push(filter.integration_id)
+  const ofIntegration = integration_id !== undefined && event_id === undefined
+  const parts: Array<string> = []
+  const params: Array<Value> = []
+  const add = (from: string, integration: string, of: DeliveryState | undefined, again = ""): void => {
+    const all = [...conditions]
+    params.push(...values)
+    if (integration_id !== undefined) {
+      all.push(`${integration} = ?`)
+      params.push(integration_id)
+    }
+    if (of !== undefined) all.push(`state = '${of}'`)
+    parts.push(`${from} WHERE ${all.join(" AND ")}${again}`)
   }
-  if (filter.state !== undefined) {
-    conditions.push("d.state = ?")
-    params.push(filter.state)
+  if (state === undefined || isActive(state)) {
+    const from = queued(ofIntegration ? "INDEXED BY queue_by_integration" : "NOT INDEXED")
+    // The active ones of an integration are in order state by state.
+    const states = state === undefined && ofIntegration ? activeStates : [state]
+    for (const each of states) add(from, "queue.integration_id", each)
   }
-  // Terms that say nothing new, but without which SQLite does not see that the partial index serves.
-  if (kind === "active") conditions.push("d.due_at IS NOT NULL", "d.lane IN (0, 1, 2, 3)")
-  if (kind === "unacknowledged") conditions.push(`d.${isUnacknowledged}`)
-  const text = `SELECT ${delivery}
-    FROM deliveries AS d ${index === null ? "NOT INDEXED" : `INDEXED BY ${index}`} JOIN events AS e ON e.seq = d.event_seq
-    WHERE ${conditions.join(" AND ")} ORDER BY d.id LIMIT ?`
-  return { text, params: [...params, filter.limit] }
+  if (state === undefined || !isActive(state)) {
+    // A term that says nothing new, but without which SQLite does not see that the partial index serves.
+    const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
+    add(`${ended} ${indexOfEnded(filter)}`, "integration_id", state, again)
+  }
+  return { text: `${parts.join(" UNION ALL ")} ORDER BY id LIMIT ?`, params: [...params, limit] }
 }

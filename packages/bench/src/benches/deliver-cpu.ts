@@ -1,0 +1,84 @@
+/**
+ * What a delivery costs, where speed is not the question: processor time at a rate that everybody keeps up with.
+ */
+import { Effect } from "effect"
+import type { Benchmark, Finding } from "../harness/Benchmark.ts"
+import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
+import type { SteadyAnswer } from "../harness/ContenderTask.ts"
+import type { Options } from "../harness/Options.ts"
+import { median, rounded } from "../harness/Statistics.ts"
+import type { ContenderName } from "../peers/Contenders.ts"
+
+const name = "deliver-cpu"
+
+const run = Effect.fnUntraced(function* ({ profile, quick }: Options) {
+  const given = quick ? { rate: 500, seconds: 1, warmUp: 200 } : { rate: 500, seconds: 15, warmUp: 5_000 }
+  const rounds = quick ? 1 : 3
+  const peers = yield* peersHere
+  const { steady } = yield* startRounds
+  if (profile) {
+    yield* steady("doorhook-sqlite", { ...given, profile: name })
+    return []
+  }
+  const answers = new Map<ContenderName, Array<SteadyAnswer>>()
+  for (let round = 0; round < rounds; round++) {
+    for (const contender of ["doorhook-sqlite", "doorhook-postgres", "bare", ...peers] as const) {
+      const answer = yield* steady(contender, given)
+      answers.set(contender, [...(answers.get(contender) ?? []), answer])
+      const { cpu, cpu_of_servers, p50, p99 } = answer
+      process.stderr.write(
+        `round ${round + 1}: ${contender} ${rounded(cpu)} ms each (${rounded(cpu_of_servers)} in servers), p50 ${rounded(p50)} ms, p99 ${rounded(p99)} ms\n`
+      )
+    }
+  }
+  const of = (contender: ContenderName): ReadonlyArray<number> =>
+    (answers.get(contender) ?? []).map((answer) => answer.cpu)
+  const latency = (contender: ContenderName, which: "p50" | "p99"): number =>
+    rounded(median((answers.get(contender) ?? []).map((answer) => answer[which])))
+  const best = peers.filter(isDurable).toSorted((a, b) => median(of(a)) - median(of(b)))[0] ?? "pg-boss"
+  const against = (line: string, peer: ContenderName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
+    line,
+    ours: of(ours),
+    peer: of(peer),
+    more: {
+      against: peer,
+      ours_p50_ms: latency(ours, "p50"),
+      ours_p99_ms: latency(ours, "p99"),
+      peer_p50_ms: latency(peer, "p50"),
+      peer_p99_ms: latency(peer, "p99")
+    }
+  })
+  return [
+    against(name, best),
+    ...peers.map((peer) => against(`${name}/${peer}`, peer)),
+    against(`${name}/postgres`, best, "doorhook-postgres"),
+    against(`${name}/bare`, "bare")
+  ]
+})
+
+const ours = "ms of processor time per delivery, SQLite"
+const cost = { unit: "ms", ratioOf: "peer to ours", goal: null } as const
+
+export const benchmark: Benchmark = {
+  name,
+  summary: "processor time per delivery at a steady 500/s, against the same queues",
+  compares:
+    "Events come one by one, as doors open: 500 calls of publish a second for 15 seconds, each answered when durable. Counted is user and system time of the process that publishes and sends, and of all processes of PostgreSQL or Redis; the receiver is left out. The ratio says how many times less ours takes. The results tell the latency from publish to acknowledgement too.",
+  leavesOut:
+    "Publishers that wait to publish in batches, where every queue is cheaper, and what the kernel does for the disk in its own threads. It needs Linux, whose `/proc` it reads.",
+  lines: {
+    [name]: { ...cost, ours, peer: "the same of the cheapest queue", goal: { is: "at least", ratio: 3 } },
+    [`${name}/bullmq`]: { ...cost, ours, peer: "BullMQ, appendfsync always" },
+    [`${name}/pg-boss`]: { ...cost, ours, peer: "pg-boss" },
+    [`${name}/graphile-worker`]: { ...cost, ours, peer: "graphile-worker" },
+    [`${name}/bullmq-everysec`]: { ...cost, ours, peer: "BullMQ, appendfsync everysec" },
+    [`${name}/postgres`]: {
+      ...cost,
+      ours: "ms of processor time per delivery, PostgreSQL",
+      peer: "the same of the cheapest queue"
+    },
+    [`${name}/bare`]: { ...cost, ours, peer: "no queue: signed and sent, nothing stored" }
+  },
+  canProfile: true,
+  run
+}

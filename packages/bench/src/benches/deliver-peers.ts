@@ -1,0 +1,76 @@
+/**
+ * The engine against the queues that a Node backend would deliver webhooks with otherwise.
+ */
+import { Effect } from "effect"
+import type { Benchmark, Finding } from "../harness/Benchmark.ts"
+import type { PeerName } from "../harness/ContenderRounds.ts"
+import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
+import type { Options } from "../harness/Options.ts"
+import { median } from "../harness/Statistics.ts"
+import type { ContenderName } from "../peers/Contenders.ts"
+
+const name = "deliver-peers"
+
+const run = Effect.fnUntraced(function* ({ quick }: Options) {
+  const given = quick ? { count: 2_000, warmUp: 500 } : { count: 20_000, warmUp: 5_000 }
+  const rounds = quick ? 1 : 5
+  const peers = yield* peersHere
+  const { drain } = yield* startRounds
+  const rates = new Map<ContenderName, Array<number>>()
+  for (let round = 0; round < rounds; round++) {
+    for (const contender of ["doorhook-sqlite", "doorhook-postgres", ...peers] as const) {
+      const { rate } = yield* drain(contender, given)
+      rates.set(contender, [...(rates.get(contender) ?? []), rate])
+      process.stderr.write(`round ${round + 1}: ${contender} ${Math.round(rate)}/s\n`)
+    }
+  }
+  const of = (contender: ContenderName): ReadonlyArray<number> => rates.get(contender) ?? []
+  const durable = peers.filter(isDurable)
+  const best = durable.toSorted((a, b) => median(of(b)) - median(of(a)))[0] ?? "pg-boss"
+  const against = (line: string, peer: PeerName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
+    line,
+    ours: of(ours),
+    peer: of(peer),
+    more: { against: peer }
+  })
+  return [
+    against(name, best),
+    ...peers.map((peer) => against(`${name}/${peer}`, peer)),
+    against(`${name}/postgres`, best, "doorhook-postgres")
+  ]
+})
+
+const ours = "deliveries/s, SQLite with synchronous=FULL"
+
+export const benchmark: Benchmark = {
+  name,
+  summary: "the same durable work by BullMQ, pg-boss and graphile-worker",
+  compares:
+    "20,000 events are published as fast as they are taken in, and each is posted, signed at each attempt, its retries kept. Every queue has the batched settings that were found best for it (see `packages/bench/src/peers`), and sends by undici's `dispatch` with 64 connections, as ours does; the receiver is the same process. Each round is a process of its own with a warm-up; rounds take turns. The headline is ours on SQLite, the default, against the best queue of those whose accepted jobs survive a power cut.",
+  leavesOut:
+    "What the queues do not do and ours does: fair turns between receivers, places kept for urgent events, the guard against private addresses, matching, a history of attempts. Nor failing receivers, several workers, or a server on another machine.",
+  lines: {
+    [name]: { ours, peer: "deliveries/s of the best queue", unit: "1/s", goal: { is: "at least", ratio: 2 } },
+    [`${name}/bullmq`]: {
+      ours,
+      peer: "deliveries/s of BullMQ, appendfsync always",
+      unit: "1/s",
+      goal: { is: "at least", ratio: 3 }
+    },
+    [`${name}/pg-boss`]: { ours, peer: "deliveries/s of pg-boss", unit: "1/s", goal: null },
+    [`${name}/graphile-worker`]: { ours, peer: "deliveries/s of graphile-worker", unit: "1/s", goal: null },
+    [`${name}/bullmq-everysec`]: {
+      ours,
+      peer: "deliveries/s of BullMQ, appendfsync everysec: may lose a second",
+      unit: "1/s",
+      goal: null
+    },
+    [`${name}/postgres`]: {
+      ours: "deliveries/s, PostgreSQL",
+      peer: "deliveries/s of the best queue",
+      unit: "1/s",
+      goal: null
+    }
+  },
+  run
+}

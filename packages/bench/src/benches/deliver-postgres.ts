@@ -1,0 +1,34 @@
+/**
+ * The engine on PostgreSQL against doing nothing but send.
+ */
+import { Effect } from "effect"
+import { againstBareLoop } from "../harness/AgainstBareLoop.ts"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import { settings } from "../harness/Drain.ts"
+import { postgresEngine } from "../harness/Engine.ts"
+import { startPostgres } from "../harness/PostgresServer.ts"
+
+export const benchmark: Benchmark = {
+  name: "deliver-postgres",
+  summary: "publish to settled on PostgreSQL with one worker, against a bare loop of the same requests",
+  compares:
+    "The work of `deliver-sqlite` in the same form, stored by a PostgreSQL server on the same machine that syncs each commit. Publisher and dispatcher are in one process, the server's processes take their share of the same cores.",
+  leavesOut: "A network between the engine and its database, and more than one worker (`scale-workers` has those).",
+  lines: {
+    "deliver-postgres": {
+      ours: "deliveries/s, PostgreSQL",
+      peer: "requests/s of the bare loop",
+      unit: "1/s",
+      goal: { is: "at least", ratio: 0.6 }
+    }
+  },
+  canProfile: true,
+  run: (options) =>
+    Effect.flatMap(startPostgres, (server) =>
+      againstBareLoop(
+        "deliver-postgres",
+        Effect.map(server.newDatabase, (url) => postgresEngine(url, settings)),
+        options
+      )
+    )
+}

@@ -1,0 +1,93 @@
+/**
+ * What dead receivers cost the others.
+ */
+import { Publisher } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import { sqliteEngine } from "../harness/Engine.ts"
+import { createIntegration } from "../harness/Integrations.ts"
+import type { Options } from "../harness/Options.ts"
+import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { quantile, rounded } from "../harness/Statistics.ts"
+import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { watch } from "../harness/Watching.ts"
+import { eventIn } from "../harness/Workload.ts"
+
+const name = "fairness"
+
+const healthyBuilding = 1
+
+/** How many integrations there are whose receiver takes requests and never answers. */
+const deadCount = 20
+
+interface Sizes {
+  readonly backlog: number
+  readonly events: number
+  readonly ackTimeout: number
+}
+
+/** Between one event of the healthy integration and the next, in milliseconds. */
+const pause = 20
+
+/** Latencies of the healthy integration, with so many deliveries waiting for each dead one. */
+const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: number | null, sizes: Sizes) {
+  const { answered, transport } = watch(({ url }) => url.includes(`:${port}/`))
+  const measure = Effect.gen(function* () {
+    yield* createIntegration(healthyBuilding, port)
+    const publisher = yield* Publisher
+    if (deadPort !== null) {
+      for (let building = 2; building <= 1 + deadCount; building++) {
+        yield* createIntegration(building, deadPort)
+        yield* publisher.publish(Array.from({ length: sizes.backlog }, (_, n) => eventIn(building, n)))
+      }
+    }
+    const publishedAt: Array<number> = []
+    for (let n = 0; n < sizes.events; n++) {
+      publishedAt.push(performance.now())
+      yield* publisher.publish([eventIn(healthyBuilding, n)])
+      yield* Effect.sleep(pause)
+    }
+    while (answered.size < sizes.events) yield* Effect.sleep(pause)
+    return publishedAt.map((at, n) => (answered.get(n) ?? Number.NaN) - at)
+  })
+  const settings = { ackTimeout: sizes.ackTimeout }
+  return yield* Effect.provide(measure, sqliteEngine(yield* temporaryDatabase, settings, transport))
+}, Effect.scoped)
+
+const run = Effect.fnUntraced(function* ({ quick }: Options) {
+  const rounds = quick ? 1 : 3
+  const sizes = quick
+    ? { backlog: 50, events: 50, ackTimeout: 500 }
+    : { backlog: 1_000, events: 1_000, ackTimeout: 5_000 }
+  const healthy = yield* startReceiver()
+  const dead = yield* startReceiver(Infinity)
+  const beside: Array<number> = []
+  const alone: Array<number> = []
+  // What comes first pays for the compiler.
+  yield* healthyLatencies(healthy, null, { ...sizes, events: sizes.events / 5 })
+  for (let round = 0; round < rounds; round++) {
+    alone.push(quantile(yield* healthyLatencies(healthy, null, sizes), 0.95))
+    beside.push(quantile(yield* healthyLatencies(healthy, dead, sizes), 0.95))
+    process.stderr.write(
+      `round ${round + 1}: p95 ${rounded(beside.at(-1) ?? 0)} ms beside dead receivers, ${rounded(alone.at(-1) ?? 0)} ms alone\n`
+    )
+  }
+  return [{ line: name, ours: beside, peer: alone }]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  summary: "latency of a healthy integration while 20 others time out, against the same alone",
+  compares:
+    "An integration gets 50 access logs a second for 20 seconds on SQLite, its receiver answers at once; timed is from the call of publish to the acknowledgement. Beside it are 20 integrations with 1,000 deliveries each, whose receiver takes every request and answers none: all of their places are held for five seconds, again and again.",
+  leavesOut: "Receivers that are merely slow, more dead ones than there are places for, and PostgreSQL.",
+  lines: {
+    [name]: {
+      ours: "p95 from publish to acknowledgement beside 20 dead receivers",
+      peer: "the same alone",
+      unit: "ms",
+      goal: { is: "at most", ratio: 1.5 }
+    }
+  },
+  run
+}

@@ -1,0 +1,101 @@
+/**
+ * Whether what was delivered long ago slows down what comes now.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import { drain, settings } from "../harness/Drain.ts"
+import { postgresEngine, sqliteEngine } from "../harness/Engine.ts"
+import { createIntegrations } from "../harness/Integrations.ts"
+import type { Options } from "../harness/Options.ts"
+import type { PostgresServer } from "../harness/PostgresServer.ts"
+import { startPostgres } from "../harness/PostgresServer.ts"
+import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { fillWithSettled } from "../harness/SettledRows.ts"
+import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+
+const name = "growth"
+
+const defaultRows = 10_000_000
+
+/** Real deliveries that the others are copied from. */
+const templates = 1_000
+
+type Storage = "sqlite" | "postgres"
+
+const engines = { sqlite: sqliteEngine, postgres: postgresEngine }
+
+const newStorage = (storage: Storage, server: PostgresServer): Effect.Effect<string, never, Scope.Scope> =>
+  storage === "sqlite" ? temporaryDatabase : server.newDatabase
+
+const compare = Effect.fnUntraced(function* (
+  storage: Storage,
+  server: PostgresServer,
+  port: number,
+  { quick, rows }: Options
+) {
+  const count = quick ? 1_000 : 10_000
+  const rounds = quick ? 1 : 5
+  const settled = rows ?? (quick ? 20_000 : defaultRows)
+  const drained = (address: string, size: number) =>
+    Effect.map(Effect.provide(drain(size), engines[storage](address, settings)), ({ rate }) => rate)
+  const prepared = Effect.gen(function* () {
+    const address = yield* newStorage(storage, server)
+    yield* Effect.provide(createIntegrations(port), engines[storage](address, settings))
+    yield* drained(address, templates)
+    return address
+  })
+  const small = yield* prepared
+  const large = yield* prepared
+  const began = performance.now()
+  yield* fillWithSettled(storage, large, settled)
+  process.stderr.write(
+    `${storage}: ${settled} settled rows made in ${Math.round((performance.now() - began) / 1_000)} s\n`
+  )
+  const ours: Array<number> = []
+  const peer: Array<number> = []
+  yield* drained(small, count)
+  yield* drained(large, count)
+  for (let round = 0; round < rounds; round++) {
+    peer.push(yield* drained(small, count))
+    ours.push(yield* drained(large, count))
+    process.stderr.write(
+      `round ${round + 1}: ${storage} ${Math.round(ours.at(-1) ?? 0)}/s with ${settled} rows, ${Math.round(peer.at(-1) ?? 0)}/s without\n`
+    )
+  }
+  return { ours, peer, more: { rows: settled } }
+}, Effect.scoped)
+
+const run = Effect.fnUntraced(function* (options: Options) {
+  const server = yield* startPostgres
+  const port = yield* startReceiver()
+  return [
+    { line: name, ...(yield* compare("sqlite", server, port, options)) },
+    { line: `${name}/postgres`, ...(yield* compare("postgres", server, port, options)) }
+  ]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  summary:
+    "publish to settled with 10 million settled deliveries in the store (--rows N for less), against an empty one",
+  compares:
+    "10,000 events are published, sent and settled, as in `deliver-sqlite`, on a store that holds 10 million delivered ones with their events and attempts, and in turn on one that holds the few of the rounds before. The rows are copies of real ones, made in SQL.",
+  leavesOut:
+    "Stores larger than memory: here the file cache holds all of it. Nor what reading old deliveries costs, and clearing them away.",
+  lines: {
+    [name]: {
+      ours: "deliveries/s with 10 million settled, SQLite",
+      peer: "the same on an empty store",
+      unit: "1/s",
+      goal: { is: "at least", ratio: 0.9 }
+    },
+    [`${name}/postgres`]: {
+      ours: "deliveries/s with 10 million settled, PostgreSQL",
+      peer: "the same on an empty store",
+      unit: "1/s",
+      goal: { is: "at least", ratio: 0.9 }
+    }
+  },
+  run
+}

@@ -1,0 +1,127 @@
+/**
+ * More workers on one database.
+ */
+import { DeliveryStore, Publisher } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import { postgresPublisher } from "../harness/Engine.ts"
+import { countDelivered, createIntegrations } from "../harness/Integrations.ts"
+import type { Options } from "../harness/Options.ts"
+import type { PostgresServer } from "../harness/PostgresServer.ts"
+import { startPostgres } from "../harness/PostgresServer.ts"
+import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { eventIn } from "../harness/Workload.ts"
+
+const name = "scale-workers"
+
+const program = fileURLToPath(new URL("../work.ts", import.meta.url))
+
+/** What a receiver takes to answer, in milliseconds. */
+const latency = 50
+
+/** Places of each worker, of which access logs use four fifths: 320 deliveries a second at the most. */
+const concurrency = 20
+
+/** Together they have far more places than all workers: never what limits. */
+const integrations = 64
+
+const workerCounts = [1, 2, 4] as const
+
+interface Sizes {
+  /** Deliveries that wait, for each worker: more than it holds in memory and sends meanwhile. */
+  readonly backlog: number
+  /** How long is counted, in seconds. */
+  readonly seconds: number
+}
+
+const startWorker = (url: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const args = ["--conditions=source", program, url, String(concurrency)]
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
+      await once(child.stdout, "data")
+      return child
+    }),
+    (child) =>
+      Effect.promise(async () => {
+        const ended = once(child, "close")
+        child.kill("SIGKILL")
+        await ended
+      })
+  )
+
+/** Deliveries a second of so many workers together, once all of them are at work. */
+const drained = Effect.fnUntraced(function* (server: PostgresServer, port: number, workers: number, sizes: Sizes) {
+  const url = yield* server.newDatabase
+  const measure = Effect.gen(function* () {
+    yield* createIntegrations(port, integrations)
+    const publisher = yield* Publisher
+    const total = workers * sizes.backlog
+    for (let first = 0; first < total; first += 1_000) {
+      const size = Math.min(1_000, total - first)
+      yield* publisher.publish(
+        Array.from({ length: size }, (_, index) => eventIn(((first + index) % integrations) + 1, first + index))
+      )
+    }
+    yield* Effect.all(
+      Array.from({ length: workers }, () => startWorker(url)),
+      { concurrency: "unbounded", discard: true }
+    )
+    yield* Effect.sleep("2 seconds")
+    const began = performance.now()
+    const before = yield* countDelivered
+    yield* Effect.sleep(sizes.seconds * 1_000)
+    const after = yield* countDelivered
+    const elapsed = performance.now() - began
+    const { states } = yield* Effect.flatMap(DeliveryStore, (store) => store.summary(0))
+    return { rate: ((after - before) * 1_000) / elapsed, left: states.pending + states.delivering }
+  })
+  return yield* Effect.provide(measure, postgresPublisher(url))
+}, Effect.scoped)
+
+const run = Effect.fnUntraced(function* ({ quick }: Options) {
+  const rounds = quick ? 1 : 3
+  const sizes = quick ? { backlog: 4_000, seconds: 2 } : { backlog: 14_000, seconds: 10 }
+  const server = yield* startPostgres
+  const port = yield* startReceiver(latency)
+  const rates = new Map<number, Array<number>>(workerCounts.map((workers) => [workers, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const workers of workerCounts) {
+      const { left, rate } = yield* drained(server, port, workers, sizes)
+      rates.get(workers)?.push(rate)
+      process.stderr.write(`round ${round + 1}: ${workers} workers ${Math.round(rate)}/s (${left} left at the end)\n`)
+    }
+  }
+  const linear = (workers: number) => (rates.get(1) ?? []).map((rate) => rate * workers)
+  return [
+    { line: name, ours: rates.get(4) ?? [], peer: linear(4) },
+    { line: `${name}/2`, ours: rates.get(2) ?? [], peer: linear(2) }
+  ]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear",
+  compares:
+    "Worker processes deliver a backlog over 64 integrations from one database; the receiver takes 50 ms. Each worker has 20 places, 16 of them for access logs: 320 deliveries a second is the most that it can do. So the wait for receivers is what limits, as it is in practice, and not the two cores that all processes share here. Counted for 10 seconds once all are at work.",
+  leavesOut: "How far it goes where processors or the database limit, and workers on other machines.",
+  lines: {
+    [name]: {
+      ours: "deliveries/s of 4 workers",
+      peer: "four times those of one",
+      unit: "1/s",
+      goal: { is: "at least", ratio: 0.85 }
+    },
+    [`${name}/2`]: {
+      ours: "deliveries/s of 2 workers",
+      peer: "twice those of one",
+      unit: "1/s",
+      goal: { is: "at least", ratio: 0.85 }
+    }
+  },
+  run
+}

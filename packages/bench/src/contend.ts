@@ -1,0 +1,85 @@
+/**
+ * One round of one contender, in this process: `contend.ts TASK`, the task as JSON. Prints its answer as JSON.
+ *
+ * A process for each round: what one contender leaves in memory, and what the compiler learnt from it, is no other's.
+ */
+import { Effect } from "effect"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./harness/ContenderTask.ts"
+import { cpuOfServer, cpuOfThisProcess } from "./harness/ProcessCpu.ts"
+import { profiled } from "./harness/Profile.ts"
+import { quantile } from "./harness/Statistics.ts"
+import type { Contender, OnAnswer, Session } from "./peers/Contender.ts"
+import { loadContender } from "./peers/Contenders.ts"
+
+const settled = async (session: Session, count: number): Promise<void> => {
+  while ((await session.settled()) < count) await sleep(5)
+}
+
+/** Publishes the numbers from `first` on, in batches of the contender's, by so many callers as it likes. */
+const publish = async (contender: Contender, session: Session, first: number, count: number): Promise<void> => {
+  const batches = Array.from({ length: Math.ceil(count / contender.batch) }, (_, batch) =>
+    Array.from(
+      { length: Math.min(contender.batch, count - batch * contender.batch) },
+      (_, index) => first + batch * contender.batch + index
+    )
+  )
+  const caller = async (): Promise<void> => {
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) await session.publish(batch)
+  }
+  await Promise.all(Array.from({ length: contender.publishers }, caller))
+}
+
+const drain = async (contender: Contender, session: Session, { count, warmUp }: DrainTask): Promise<DrainAnswer> => {
+  const began = performance.now()
+  await publish(contender, session, warmUp, count)
+  await settled(session, warmUp + count)
+  return { rate: (count * 1_000) / (performance.now() - began) }
+}
+
+const steady = async (
+  session: Session,
+  answered: ReadonlyMap<number, number>,
+  { rate, seconds, servers, warmUp }: SteadyTask
+): Promise<SteadyAnswer> => {
+  const count = rate * seconds
+  const cpuOfServers = (): number => servers.reduce((sum, pid) => sum + cpuOfServer(pid), 0)
+  const before = { own: cpuOfThisProcess(), servers: cpuOfServers() }
+  const began = performance.now()
+  const publishedAt = new Map<number, number>()
+  const publications: Array<Promise<void>> = []
+  for (let sent = 0; sent < count; await sleep(1)) {
+    const due = Math.min(count, Math.floor(((performance.now() - began) * rate) / 1_000))
+    for (; sent < due; sent++) {
+      publishedAt.set(warmUp + sent, performance.now())
+      publications.push(session.publish([warmUp + sent]))
+    }
+  }
+  await Promise.all(publications)
+  await settled(session, warmUp + count)
+  const ofServers = cpuOfServers() - before.servers
+  const own = cpuOfThisProcess() - before.own
+  const latencies = Array.from(publishedAt, ([n, at]) => (answered.get(n) ?? Number.NaN) - at)
+  return {
+    cpu: (own + ofServers) / count,
+    cpu_of_servers: ofServers / count,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99)
+  }
+}
+
+const task: DrainTask | SteadyTask = JSON.parse(process.argv[2] ?? "null")
+const contender = await loadContender(task.contender)
+const answered = new Map<number, number>()
+const note: OnAnswer = (n) => void answered.set(n, performance.now())
+const session = await contender.open({ ...task, onAnswer: task.kind === "steady" ? note : null })
+await publish(contender, session, 0, task.warmUp)
+await settled(session, task.warmUp)
+const round = Effect.promise<DrainAnswer | SteadyAnswer>(() =>
+  task.kind === "drain" ? drain(contender, session, task) : steady(session, answered, task)
+)
+const answer = await Effect.runPromise(
+  task.kind === "steady" && task.profile !== undefined ? profiled(task.profile)(round) : round
+)
+process.stdout.write(`${JSON.stringify(answer)}\n`)
+await session.close()

@@ -1,0 +1,54 @@
+/**
+ * Publish to settled, round by round against the bare loop: what `deliver-sqlite` and `deliver-postgres` share.
+ */
+import type { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Layer, Scope } from "effect"
+import { bareLoop } from "./BareLoop.ts"
+import type { Finding } from "./Benchmark.ts"
+import { drain } from "./Drain.ts"
+import { createIntegrations } from "./Integrations.ts"
+import type { Options } from "./Options.ts"
+import { profiled } from "./Profile.ts"
+import { startReceiver } from "./ReceiverProcess.ts"
+
+type Engine<E> = Layer.Layer<Publisher | DeliveryStore | IntegrationStore, E>
+
+const unchanged = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => effect
+
+/** Compares engines, each on storage of its own, with the loop. */
+export const againstBareLoop = Effect.fnUntraced(function* <E>(
+  line: string,
+  newEngine: Effect.Effect<Engine<E>, never, Scope.Scope>,
+  { profile, quick }: Options
+) {
+  const count = quick ? 1_000 : 20_000
+  const rounds = quick ? 1 : 5
+  const port = yield* startReceiver()
+  const ours = (around: typeof unchanged = unchanged) =>
+    newEngine.pipe(
+      Effect.flatMap((engine) =>
+        createIntegrations(port).pipe(Effect.andThen(around(drain(count))), Effect.provide(engine))
+      ),
+      Effect.scoped
+    )
+  const bare = Effect.promise(() => bareLoop(port, count))
+  if (profile) {
+    yield* ours()
+    yield* ours(profiled(line))
+    return []
+  }
+  yield* bare
+  yield* ours()
+  const finding = { line, ours: Array.of<number>(), peer: Array.of<number>() } satisfies Finding
+  for (let round = 0; round < rounds; round++) {
+    const peer = yield* bare
+    const { published, rate } = yield* ours()
+    finding.ours.push(rate)
+    finding.peer.push(peer)
+    process.stderr.write(
+      `round ${round + 1}: ${Math.round(rate)}/s (published at ${Math.round(published)}/s), bare ${Math.round(peer)}/s\n`
+    )
+  }
+  return [finding]
+})

@@ -1,0 +1,97 @@
+/**
+ * What a benchmark is, and the form of its results.
+ */
+import type { Effect, Scope } from "effect"
+import type { Options } from "./Options.ts"
+import { median, rounded } from "./Statistics.ts"
+
+/** What the ratio of ours to the peer's should be. */
+export interface Goal {
+  readonly is: "at least" | "at most"
+  readonly ratio: number
+}
+
+/** One comparison that a benchmark prints. */
+export interface Line {
+  /** What is measured of ours, and of what it is compared with. */
+  readonly ours: string
+  readonly peer: string
+  readonly unit: string
+  /** Which way the ratio is read. Default ours to the peer's. */
+  readonly ratioOf?: "ours to peer" | "peer to ours"
+  /** Null for a line that only tells. */
+  readonly goal: Goal | null
+}
+
+/** What was measured for a line: a value each round. */
+export interface Finding {
+  readonly line: string
+  readonly ours: ReadonlyArray<number>
+  readonly peer: ReadonlyArray<number>
+  /** More to tell, in the result as it is. */
+  readonly more?: Readonly<Record<string, unknown>>
+}
+
+export interface Benchmark {
+  readonly name: string
+  /** One line for the list. */
+  readonly summary: string
+  /** What it compares, and under which conditions. */
+  readonly compares: string
+  /** What it does not show. */
+  readonly leavesOut: string
+  /** By name, the headline first. A result carries the name of its line. */
+  readonly lines: Readonly<Record<string, Line>>
+  /** Whether `--profile` shows something. Default no. */
+  readonly canProfile?: true
+  readonly run: (options: Options) => Effect.Effect<ReadonlyArray<Finding>, unknown, Scope.Scope>
+}
+
+/** The lowest and the highest of all rounds. */
+type Range = readonly [lowest: number, highest: number]
+
+/** A line of JSON: medians, and how far rounds went apart. */
+export interface Result {
+  readonly name: string
+  readonly ours: number
+  readonly peer: number
+  /** The median of the ratios of the rounds. */
+  readonly ratio: number
+  readonly goal: number | null
+  readonly goal_is: Goal["is"] | null
+  readonly met: boolean | null
+  readonly unit: string
+  readonly rounds: number
+  readonly ours_range: Range
+  readonly peer_range: Range
+  readonly ratio_range: Range
+}
+
+const rangeOf = (values: ReadonlyArray<number>): Range => [rounded(Math.min(...values)), rounded(Math.max(...values))]
+
+const isMet = (goal: Goal, ratio: number): boolean =>
+  goal.is === "at least" ? ratio >= goal.ratio : ratio <= goal.ratio
+
+export const resultOf = ({ lines }: Benchmark, { line, more, ours, peer }: Finding): Result => {
+  const { goal = null, ratioOf = "ours to peer", unit = "" } = lines[line] ?? {}
+  const ratios = ours.map((value, round) => {
+    const other = peer[round] ?? Number.NaN
+    return ratioOf === "ours to peer" ? value / other : other / value
+  })
+  const ratio = rounded(median(ratios))
+  return {
+    name: line,
+    ours: rounded(median(ours)),
+    peer: rounded(median(peer)),
+    ratio,
+    goal: goal?.ratio ?? null,
+    goal_is: goal?.is ?? null,
+    met: goal === null ? null : isMet(goal, ratio),
+    unit,
+    rounds: ours.length,
+    ours_range: rangeOf(ours),
+    peer_range: rangeOf(peer),
+    ratio_range: rangeOf(ratios),
+    ...more
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Rounds of contenders: each in a process of its own, on storage of its own, in turn.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { text } from "node:stream/consumers"
+import { fileURLToPath } from "node:url"
+import { redisVersion, startRedis } from "../peers/bullmq/RedisServer.ts"
+import type { ContenderName } from "../peers/Contenders.ts"
+import { loadContender } from "../peers/Contenders.ts"
+import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./ContenderTask.ts"
+import type { PostgresServer } from "./PostgresServer.ts"
+import { startPostgres } from "./PostgresServer.ts"
+import { startReceiver } from "./ReceiverProcess.ts"
+import { temporaryDatabase } from "./TemporaryFile.ts"
+
+const program = fileURLToPath(new URL("../contend.ts", import.meta.url))
+
+/** Queues of others that can be used where power may fail, and the one that is faster where up to a second may be lost. */
+const durablePeers = ["bullmq", "pg-boss", "graphile-worker"] satisfies ReadonlyArray<ContenderName>
+const peers = [...durablePeers, "bullmq-everysec"] as const satisfies ReadonlyArray<ContenderName>
+
+export type PeerName = (typeof peers)[number]
+
+/** The queues that can run here. Says what is missing. */
+export const peersHere: Effect.Effect<ReadonlyArray<PeerName>> = Effect.sync(() => {
+  if (redisVersion() !== null) return peers
+  process.stderr.write(
+    "Without BullMQ: it needs redis-server 7 on the PATH (for example: apt-get install redis-server).\n"
+  )
+  return peers.filter((name) => !name.startsWith("bullmq"))
+})
+
+/** Whether what a queue has accepted survives a power cut, as ours does. */
+export const isDurable = (name: PeerName): boolean => durablePeers.some((durable) => durable === name)
+
+interface Storage {
+  readonly address: string
+  readonly servers: ReadonlyArray<number>
+}
+
+const storageFor = Effect.fnUntraced(function* (
+  name: ContenderName,
+  postgres: PostgresServer
+): Effect.fn.Return<Storage, never, Scope.Scope> {
+  const { storage } = yield* Effect.promise(() => loadContender(name))
+  switch (storage) {
+    case "sqlite":
+      return { address: yield* temporaryDatabase, servers: [] }
+    case "postgres":
+      return { address: yield* postgres.newDatabase, servers: [postgres.pid] }
+    case "redis-always":
+    case "redis-everysec": {
+      const { pid, url } = yield* startRedis(storage === "redis-always" ? "always" : "everysec")
+      return { address: url, servers: [pid] }
+    }
+    case "none":
+      return { address: "", servers: [] }
+  }
+})
+
+const inOwnProcess = async <A>(task: DrainTask | SteadyTask): Promise<A> => {
+  const args = ["--conditions=source", program, JSON.stringify(task)]
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")])
+  if (code !== 0) throw new Error(`${task.contender} failed: its process ended with code ${code}`)
+  const answer: A = JSON.parse(printed)
+  return answer
+}
+
+export interface Rounds {
+  readonly drain: (name: ContenderName, given: Pick<DrainTask, "count" | "warmUp">) => Effect.Effect<DrainAnswer>
+  readonly steady: (
+    name: ContenderName,
+    given: Pick<SteadyTask, "profile" | "rate" | "seconds" | "warmUp">
+  ) => Effect.Effect<SteadyAnswer>
+}
+
+/** Starts what all rounds share: one receiver, and one PostgreSQL server on which each round has a new database. */
+export const startRounds: Effect.Effect<Rounds, never, Scope.Scope> = Effect.gen(function* () {
+  const port = yield* startReceiver()
+  const postgres = yield* startPostgres
+  const run = <A>(name: ContenderName, taskOn: (storage: Storage) => DrainTask | SteadyTask): Effect.Effect<A> =>
+    Effect.scoped(
+      Effect.flatMap(storageFor(name, postgres), (storage) => Effect.promise(() => inOwnProcess<A>(taskOn(storage))))
+    )
+  return {
+    drain: (contender, given) =>
+      run(contender, ({ address }) => ({ kind: "drain", contender, storage: address, port, ...given })),
+    steady: (contender, given) =>
+      run(contender, ({ address, servers }) => ({
+        kind: "steady",
+        contender,
+        storage: address,
+        servers,
+        port,
+        ...given
+      }))
+  }
+})

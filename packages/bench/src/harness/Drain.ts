@@ -1,0 +1,35 @@
+/**
+ * Publish to settled, as fast as the engine takes events in.
+ */
+import { Publisher } from "@doorhook/core"
+import { Effect } from "effect"
+import { countDelivered, delivered } from "./Integrations.ts"
+import { eventOf, openRequests } from "./Workload.ts"
+
+const publishBatch = 100
+const publishers = 4
+
+/** With these, as many requests are open as the peers keep open: access logs use four fifths of all places. */
+export const settings = { concurrency: (openRequests * 5) / 4 }
+
+/** Publishes so many events: does not wait for their deliveries. */
+export const publishAll = Effect.fnUntraced(function* (count: number) {
+  const publisher = yield* Publisher
+  const batches = Array.from({ length: Math.ceil(count / publishBatch) }, (_, batch) =>
+    Array.from({ length: Math.min(publishBatch, count - batch * publishBatch) }, (_, index) =>
+      eventOf(batch * publishBatch + index)
+    )
+  )
+  yield* Effect.forEach(batches, (events) => publisher.publish(events), { concurrency: publishers, discard: true })
+})
+
+/** Publishes so many and waits until each is settled: deliveries and publications a second. */
+export const drain = Effect.fnUntraced(function* (count: number) {
+  const before = yield* countDelivered
+  const began = performance.now()
+  yield* publishAll(count)
+  const published = performance.now()
+  yield* delivered(before + count)
+  const ended = performance.now()
+  return { rate: (count * 1_000) / (ended - began), published: (count * 1_000) / (published - began) }
+})

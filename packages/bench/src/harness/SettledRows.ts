@@ -1,0 +1,134 @@
+/**
+ * Fills a store with settled deliveries, far faster than they could be delivered: by copying a few real ones in SQL.
+ *
+ * Every copy is the row it was made from, with new ids. So it looks as rows of its table look, whatever columns that has.
+ */
+import { Effect } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import pg from "pg"
+
+/** The tables that grow with what was delivered at the first attempt. */
+const tables = ["events", "deliveries"]
+
+/** How many rows one statement makes. */
+const chunk = 100_000
+
+const numberColumns = new Set(["deliveries.id", "first_delivery", "last_delivery"])
+const textColumns = new Set(["events.id", "event_id"])
+
+/** A column of copy number `k` of a row. The time in an event's id becomes the number of the copy. */
+const columnOf = (table: string, column: string, span: number, padded: string): string => {
+  const has = (names: ReadonlySet<string>) => names.has(column) || names.has(`${table}.${column}`)
+  if (has(numberColumns)) return `${column} + k * ${span}`
+  if (has(textColumns)) return `substr(${column}, 1, 4) || ${padded} || substr(${column}, 14)`
+  return column
+}
+
+/** What differs between databases. */
+interface Database {
+  readonly columnsOf: (table: string) => Promise<ReadonlyArray<string>>
+  readonly numberOf: (statement: string) => Promise<number>
+  readonly run: (statement: string) => Promise<void>
+  /** All numbers from one to another as a table `copies (k)`. */
+  readonly copies: (first: number, last: number) => string
+  /** The number of a copy in nine digits. */
+  readonly padded: string
+  /** Ids of deliveries up to this one are used. */
+  readonly skipTo: (id: number) => Promise<void>
+  /** What a server or file does by itself in time. */
+  readonly tidy: () => Promise<void>
+}
+
+/** Copies what is there until there are so many deliveries. */
+const fill = async (db: Database, rows: number): Promise<void> => {
+  const templates = await db.numberOf("SELECT count(*) FROM deliveries")
+  const span = await db.numberOf("SELECT max(id) FROM deliveries")
+  const copies = Math.ceil(rows / templates) - 1
+  const atOnce = Math.max(1, Math.floor(chunk / templates))
+  for (const table of tables) {
+    const columns = await db.columnsOf(table)
+    const names = columns.join(", ")
+    const values = columns.map((column) => columnOf(table, column, span, db.padded)).join(", ")
+    const originals = `original_${table}`
+    await db.run(`CREATE TEMPORARY TABLE ${originals} AS SELECT * FROM ${table}`)
+    for (let first = 1; first <= copies; first += atOnce) {
+      const numbers = db.copies(first, Math.min(copies, first + atOnce - 1))
+      await db.run(
+        `INSERT INTO ${table} (${names}) SELECT ${values} FROM ${numbers} CROSS JOIN ${originals} ORDER BY k, 1`
+      )
+    }
+  }
+  await db.skipTo((copies + 2) * span)
+  await db.tidy()
+}
+
+const inSqlite = (file: string, rows: number) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => new DatabaseSync(file)),
+    (db) =>
+      Effect.promise(async () => {
+        db.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000")
+        await fill(
+          {
+            columnsOf: (table) =>
+              Promise.resolve(
+                db
+                  .prepare(`PRAGMA table_info(${table})`)
+                  .all()
+                  .map(({ name }) => String(name))
+              ),
+            numberOf: (statement) => Promise.resolve(Number(Object.values(db.prepare(statement).get() ?? {})[0])),
+            run: (statement) => Promise.resolve(db.exec(statement)),
+            copies: (first, last) =>
+              `(WITH RECURSIVE numbers (k) AS (SELECT ${first} UNION ALL SELECT k + 1 FROM numbers WHERE k < ${last}) SELECT k FROM numbers) AS copies`,
+            padded: "printf('%09d', k)",
+            skipTo: (id) => Promise.resolve(db.exec(`UPDATE delivery_ids SET last = ${id}`)),
+            tidy: () => Promise.resolve(db.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
+          },
+          rows
+        )
+      }),
+    (db) => Effect.sync(() => db.close())
+  )
+
+const inPostgres = (url: string, rows: number) =>
+  Effect.acquireUseRelease(
+    Effect.promise(async () => {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      return client
+    }),
+    (client) =>
+      Effect.promise(async () => {
+        const query = async (statement: string) => {
+          const { rows } = await client.query<Record<string, unknown>>(statement)
+          return rows
+        }
+        await query("SET search_path = doorhook; SET synchronous_commit = off; SET maintenance_work_mem = '256MB'")
+        await fill(
+          {
+            columnsOf: async (table) =>
+              (
+                await query(
+                  `SELECT column_name AS name FROM information_schema.columns WHERE table_schema = 'doorhook' AND table_name = '${table}' ORDER BY ordinal_position`
+                )
+              ).map(({ name }) => String(name)),
+            numberOf: async (statement) => Number(Object.values((await query(statement))[0] ?? {})[0]),
+            run: async (statement) => void (await query(statement)),
+            copies: (first, last) => `generate_series(${first}, ${last}) AS copies (k)`,
+            padded: "lpad(k::text, 9, '0')",
+            skipTo: async (id) => void (await query(`SELECT setval('delivery_ids', ${id})`)),
+            tidy: async () => {
+              await query("VACUUM (ANALYZE)")
+              await query("CHECKPOINT")
+            }
+          },
+          rows
+        )
+      }),
+    (client) => Effect.promise(() => client.end())
+  )
+
+/** Fills the store, which holds nothing but settled deliveries, until there are so many. */
+export const fillWithSettled = (storage: "sqlite" | "postgres", address: string, rows: number): Effect.Effect<void> =>
+  storage === "sqlite" ? inSqlite(address, rows) : inPostgres(address, rows)

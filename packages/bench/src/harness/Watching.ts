@@ -1,0 +1,45 @@
+/**
+ * Notes when requests leave and when they are answered, by the number of their event. Both in `performance.now()`.
+ */
+import { Transport } from "@doorhook/core"
+import type { TransportRequest } from "@doorhook/core"
+import { UndiciTransport } from "@doorhook/node"
+import { Effect, Layer } from "effect"
+
+export interface Watch {
+  /** The sender that is watched. */
+  readonly transport: Layer.Layer<Transport>
+  /** When the first request of an event left. */
+  readonly left: ReadonlyMap<number, number>
+  /** When it was answered. */
+  readonly answered: ReadonlyMap<number, number>
+}
+
+const numberOf = ({ body }: TransportRequest): number => Number(/"id":(\d+)/.exec(body)?.[1] ?? Number.NaN)
+
+/** Watches requests that pass the test. */
+export const watch = (
+  test: (request: TransportRequest) => boolean,
+  onAnswer: (n: number) => void = () => undefined
+): Watch => {
+  const left = new Map<number, number>()
+  const answered = new Map<number, number>()
+  const transport = Layer.effect(
+    Transport,
+    Effect.map(Transport, ({ post }) => ({
+      post: (request) => {
+        if (!test(request)) return post(request)
+        const n = numberOf(request)
+        if (!left.has(n)) left.set(n, performance.now())
+        return Effect.tap(post(request), (result) =>
+          Effect.sync(() => {
+            if (result._tag !== "Answered") return
+            answered.set(n, performance.now())
+            onAnswer(n)
+          })
+        )
+      }
+    }))
+  ).pipe(Layer.provide(UndiciTransport.layer()))
+  return { transport, left, answered }
+}

@@ -1,0 +1,78 @@
+/**
+ * The request that every queue's job makes: the body signed at each attempt, sent by undici's `dispatch`, the fastest way
+ * that Node has. A job whose request is not answered with 200 fails, and the queue tries it again.
+ */
+import { bodyOf } from "@doorhook/core"
+import { createHmac } from "node:crypto"
+import { Pool } from "undici"
+import { eventOf, openRequests, signingSecret } from "../harness/Workload.ts"
+import type { OnAnswer, Place } from "./Contender.ts"
+
+/** What a queue stores of a delivery. */
+export interface Job {
+  readonly n: number
+  readonly id: string
+  readonly body: string
+}
+
+export const jobOf = (n: number): Job => ({ n, id: `evt_${n}`, body: bodyOf(eventOf(n)) })
+
+/** What a queue's documentation would have one set, of the same meaning everywhere: how often, and how far apart. */
+export const retries = { attempts: 8, firstDelay: 5_000 }
+
+const key = Buffer.from(signingSecret.slice("whsec_".length), "base64")
+
+const headersOf = ({ body, id }: Job): Record<string, string> => {
+  const timestamp = Math.floor(Date.now() / 1_000)
+  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")
+  return {
+    "content-type": "application/json",
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": `v1,${signature}`
+  }
+}
+
+export class SignedPost {
+  readonly #pool: Pool
+  readonly #onAnswer: OnAnswer | null
+  #answered = 0
+
+  constructor({ onAnswer, port }: Pick<Place, "onAnswer" | "port">) {
+    this.#pool = new Pool(`http://127.0.0.1:${port}`, { connections: openRequests, pipelining: 1 })
+    this.#onAnswer = onAnswer
+  }
+
+  /** How many requests were acknowledged. */
+  get answered(): number {
+    return this.#answered
+  }
+
+  /** Resolves when the receiver has acknowledged. */
+  send(job: Job): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let status = 0
+      this.#pool.dispatch(
+        { path: "/hook", method: "POST", headers: headersOf(job), body: job.body },
+        {
+          onRequestStart: () => undefined,
+          onResponseStart(_, statusCode) {
+            status = statusCode
+          },
+          onResponseData: () => undefined,
+          onResponseEnd: () => {
+            if (status !== 200) return reject(new Error(`status ${status}`))
+            this.#answered++
+            this.#onAnswer?.(job.n)
+            resolve()
+          },
+          onResponseError: (_, error) => reject(error)
+        }
+      )
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+}

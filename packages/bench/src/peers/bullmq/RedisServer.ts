@@ -1,0 +1,46 @@
+/**
+ * A Redis server for one round, with nothing in it, that appends each command to a file.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { createInterface } from "node:readline"
+import { freePort } from "../../harness/FreePort.ts"
+import { temporaryFolder } from "../../harness/TemporaryFile.ts"
+
+export interface RedisServer {
+  readonly url: string
+  readonly pid: number
+}
+
+/** The version of the `redis-server` that is installed here; null when there is none. */
+export const redisVersion = (): string | null =>
+  /v=(\S+)/.exec(spawnSync("redis-server", ["--version"], { encoding: "utf8" }).stdout ?? "")?.[1] ?? null
+
+const launch = async (folder: string, fsync: string) => {
+  const port = await freePort()
+  const settings = { port, bind: "127.0.0.1", dir: folder, save: "", appendonly: "yes", appendfsync: fsync }
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] })
+  for await (const line of createInterface(child.stdout)) if (line.includes("Ready to accept connections")) break
+  child.stdout.resume()
+  return { child, port }
+}
+
+/** `fsync` says when what was appended is synced: with each command, or each second. */
+export const startRedis = (fsync: "always" | "everysec"): Effect.Effect<RedisServer, never, Scope.Scope> =>
+  temporaryFolder.pipe(
+    Effect.flatMap((folder) =>
+      Effect.acquireRelease(
+        Effect.promise(() => launch(folder, fsync)),
+        ({ child }) =>
+          Effect.promise(async () => {
+            const ended = once(child, "close")
+            child.kill("SIGKILL")
+            await ended
+          })
+      )
+    ),
+    Effect.map(({ child, port }) => ({ url: `redis://127.0.0.1:${port}`, pid: child.pid ?? 0 }))
+  )

@@ -1,0 +1,63 @@
+/**
+ * From rounds to results, and from results to the page.
+ */
+import { describe, expect, it } from "vitest"
+import { Effect } from "effect"
+import type { Benchmark } from "../src/harness/Benchmark.ts"
+import { resultOf } from "../src/harness/Benchmark.ts"
+import { handWrittenOf, pageOf } from "../src/harness/Page.ts"
+
+const line = { ours: "ours", peer: "theirs", unit: "ms" }
+
+const benchmark: Benchmark = {
+  name: "speed",
+  summary: "how fast",
+  compares: "this with that.",
+  leavesOut: "the rest.",
+  lines: {
+    speed: { ...line, goal: { is: "at most", ratio: 1.5 } },
+    "speed/less": { ...line, ratioOf: "peer to ours", goal: { is: "at least", ratio: 3 } },
+    "speed/told": { ...line, goal: null }
+  },
+  run: () => Effect.succeed([])
+}
+
+describe("a result", () => {
+  it("has the median of the rounds' ratios, not the ratio of the medians", () => {
+    const result = resultOf(benchmark, { line: "speed", ours: [10, 30, 20], peer: [10, 10, 20] })
+    expect(result).toMatchObject({ ours: 20, peer: 10, ratio: 1, met: true, ratio_range: [1, 3], rounds: 3 })
+  })
+
+  it("is not met beyond its goal", () => {
+    expect(resultOf(benchmark, { line: "speed", ours: [16], peer: [10] })).toMatchObject({ ratio: 1.6, met: false })
+  })
+
+  it("can say how many times less ours is", () => {
+    const result = resultOf(benchmark, { line: "speed/less", ours: [2], peer: [6] })
+    expect(result).toMatchObject({ ratio: 3, met: true })
+  })
+
+  it("without a goal is neither met nor missed", () => {
+    expect(resultOf(benchmark, { line: "speed/told", ours: [2], peer: [6] })).toMatchObject({ goal: null, met: null })
+  })
+})
+
+describe("the page", () => {
+  const result = resultOf(benchmark, { line: "speed", ours: [16], peer: [10] })
+  const measurements = { speed: { on: "2026-03-02", machine: "2 cores", results: [result] } }
+
+  it("says what is missed", () => {
+    expect(pageOf([benchmark], measurements, "")).toContain("| `speed` | ≤ 1.5 | 1.6 | **no** |")
+  })
+
+  it("names benchmarks that were not measured", () => {
+    expect(pageOf([benchmark], {}, "")).toContain("Not measured yet.")
+  })
+
+  it("keeps what was written by hand when it is made anew", () => {
+    const written = "## Why\n\nBecause | of `this`."
+    const page = pageOf([benchmark], measurements, written)
+    expect(handWrittenOf(page)).toBe(written)
+    expect(pageOf([benchmark], measurements, handWrittenOf(page))).toBe(page)
+  })
+})

@@ -1,0 +1,160 @@
+/**
+ * `doorhook integrations`: which there are, which fail, and settings of their own, over the operator API.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { parseRetryFlags } from "../config/ServeConfig.ts"
+import type { IntegrationChange, IntegrationSummary } from "../embed/IntegrationsClient.ts"
+import { makeIntegrationsClient } from "../embed/IntegrationsClient.ts"
+import { askThrough, connection, paging, printJson, printPage } from "./operatorApi.ts"
+
+const ask = askThrough(makeIntegrationsClient)
+
+const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
+  disabled_reason === null ? status : `${status} (${disabled_reason})`
+
+const failingText = ({ failing }: IntegrationSummary): string =>
+  failing === null ? "" : `acknowledges nothing since ${failing.since}`
+
+const lineOf = (integration: IntegrationSummary): string =>
+  [
+    integration.id.padEnd(6),
+    statusText(integration).padEnd(18),
+    `${integration.scope.type} ${integration.scope.id}`.padEnd(14),
+    integration.url,
+    failingText(integration)
+  ]
+    .join(" ")
+    .trimEnd()
+
+/** The overrides as the flags that set them. */
+const overridesText = ({ overrides: { acknowledge, allow_targets = [], retry = {} } }: IntegrationSummary): string =>
+  [
+    ...(acknowledge === undefined ? [] : [`--acknowledge ${acknowledge}`]),
+    ...Object.entries(retry).map(([type, delays]) => `--retry ${type}=${delays.join(",")}`),
+    ...allow_targets.map((network) => `--allow-target ${network}`)
+  ].join(" ")
+
+const describe = (integration: IntegrationSummary): ReadonlyArray<string> => [
+  `${integration.id}: ${statusText(integration)}`,
+  `of ${integration.scope.type} ${integration.scope.id}, to ${integration.url}`,
+  `for ${integration.bindings.map(({ actions, resource_type }) => `${resource_type} (${actions.join(", ")})`).join(", ")}`,
+  ...(integration.failing === null ? [] : [failingText(integration)]),
+  `set: ${overridesText(integration) || "nothing of its own"}`,
+  `created ${integration.created_at}, changed ${integration.updated_at}`
+]
+
+const statuses = ["enabled", "disabled"] as const
+
+const list = Command.make(
+  "list",
+  {
+    ...connection,
+    status: Flag.Literals("status", statuses).pipe(
+      Flag.withDescription("Only integrations of this status"),
+      Flag.optional,
+      Flag.map(Option.getOrUndefined)
+    ),
+    ...paging
+  },
+  Effect.fnUntraced(function* (given) {
+    const { after, limit, status } = given
+    const page = yield* ask(given, (client) => client.list({ status, after, limit }))
+    if (given.json) return yield* printJson(page)
+    yield* printPage(page.integrations.map(lineOf), "no such integrations", page.next)
+  })
+).pipe(Command.withDescription("List integrations, and which of them fail"))
+
+const id = Argument.String("integration").pipe(Argument.withDescription("The integration's id, like 12"))
+
+const print = Effect.fnUntraced(function* (integration: IntegrationSummary, json: boolean) {
+  if (json) return yield* printJson(integration)
+  for (const line of describe(integration)) yield* Console.log(line)
+})
+
+const show = Command.make(
+  "show",
+  { ...connection, id },
+  Effect.fnUntraced(function* (given) {
+    yield* print(yield* ask(given, (client) => client.show(given.id)), given.json)
+  })
+).pipe(Command.withDescription("Show one integration"))
+
+const set = Command.make(
+  "set",
+  {
+    ...connection,
+    id,
+    status: Flag.Literals("status", statuses).pipe(Flag.withDescription("Enable or disable it"), Flag.optional),
+    acknowledge: Flag.Literals("acknowledge", ["200", "2xx"]).pipe(
+      Flag.withDescription("Which statuses acknowledge: 200 alone, or any of 2xx"),
+      Flag.optional
+    ),
+    retry: Flag.String("retry").pipe(
+      Flag.withDescription("Delays between attempts, like access_log=5s,30s; nothing after = is no retry; repeatable"),
+      Flag.withMetavar("RESOURCE=d1,d2"),
+      Flag.atLeast(0)
+    ),
+    allowTarget: Flag.String("allow-target").pipe(
+      Flag.withDescription("Private or reserved network that it alone may use; repeatable"),
+      Flag.withMetavar("CIDR"),
+      Flag.atLeast(0)
+    ),
+    clear: Flag.Boolean("clear").pipe(
+      Flag.withDescription("Forget what was set before; without it, what is not named stays"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fnUntraced(function* (given) {
+    const retry = yield* Effect.fromResult(parseRetryFlags(given.retry))
+    const named: NonNullable<IntegrationChange["overrides"]> = {
+      ...Option.match(given.acknowledge, { onNone: () => ({}), onSome: (acknowledge) => ({ acknowledge }) }),
+      ...(given.allowTarget.length > 0 && { allow_targets: given.allowTarget })
+    }
+    const changesOverrides = given.clear || given.retry.length > 0 || Object.keys(named).length > 0
+    if (!changesOverrides && Option.isNone(given.status)) {
+      return yield* CommandFailure.usage(
+        "Nothing to set. Give --status, --acknowledge, --retry, --allow-target or --clear."
+      )
+    }
+    // The API replaces overrides as a whole.
+    const before: IntegrationChange["overrides"] =
+      changesOverrides && !given.clear ? (yield* ask(given, (client) => client.show(given.id))).overrides : {}
+    const change: IntegrationChange = {
+      ...Option.match(given.status, { onNone: () => ({}), onSome: (status) => ({ status }) }),
+      ...(changesOverrides && {
+        overrides: {
+          ...before,
+          ...named,
+          ...(given.retry.length > 0 && { retry: { ...before.retry, ...retry } })
+        }
+      })
+    }
+    yield* print(yield* ask(given, (client) => client.set(given.id, change)), given.json)
+  })
+).pipe(
+  Command.withDescription("Enable or disable an integration, or set where its deliveries differ from the others'"),
+  Command.withExamples([
+    { command: "doorhook integrations set 12 --acknowledge 2xx", description: "For a receiver that answers 204" },
+    {
+      command: "doorhook integrations set 12 --allow-target 10.1.2.0/24 --retry access_log=1s,10s",
+      description: "For a receiver in the building's own network, with a schedule of its own"
+    },
+    { command: "doorhook integrations set 12 --clear", description: "As all others again" }
+  ])
+)
+
+const probe = Command.make(
+  "probe",
+  { ...connection, id },
+  Effect.fnUntraced(function* (given) {
+    yield* ask(given, (client) => client.probe(given.id))
+    yield* Console.log(`a delivery is sent to integration ${given.id}; acknowledged, it enables the integration`)
+  })
+).pipe(Command.withDescription("Try an integration that doorhook disabled; it is enabled when it acknowledges"))
+
+export const integrationsCommand = Command.make("integrations").pipe(
+  Command.withDescription("See integrations and set what is particular to them"),
+  Command.withSubcommands([list, show, set, probe])
+)

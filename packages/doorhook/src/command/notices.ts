@@ -1,0 +1,51 @@
+/**
+ * `doorhook notices`: what doorhook noticed about integrations, over the operator API.
+ */
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import type { DoorhookNotice } from "../embed/NoticesClient.ts"
+import { makeNoticesClient } from "../embed/NoticesClient.ts"
+import { askThrough, connection, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
+
+const ask = askThrough(makeNoticesClient)
+
+const detailOf = (notice: DoorhookNotice): string => {
+  switch (notice.kind) {
+    case "failing":
+      return `since ${notice.failing_since}, disabled at ${notice.disables_at}`
+    case "disabled":
+      return notice.reason
+    case "recovered":
+      return notice.failing_since === null ? "" : `had failed since ${notice.failing_since}`
+    case "exhausted":
+      return `${notice.deliveries} ${notice.deliveries === 1 ? "delivery" : "deliveries"} given up`
+  }
+}
+
+const lineOf = (notice: DoorhookNotice): string =>
+  [
+    notice.id.padEnd(6),
+    notice.at,
+    notice.kind.padEnd(9),
+    `integration ${notice.integration_id}`.padEnd(16),
+    `${notice.scope.type} ${notice.scope.id}`.padEnd(14),
+    detailOf(notice)
+  ]
+    .join(" ")
+    .trimEnd()
+
+const list = Command.make(
+  "list",
+  { ...connection, integration: optionalText("integration", "Only notices about this integration"), ...paging },
+  Effect.fnUntraced(function* (given) {
+    const { after, integration: integration_id, limit } = given
+    const page = yield* ask(given, (client) => client.list({ integration_id, after, limit }))
+    if (given.json) return yield* printJson(page)
+    yield* printPage(page.notices.map(lineOf), "no notices", page.next)
+  })
+).pipe(Command.withDescription("List notices, the oldest first"))
+
+export const noticesCommand = Command.make("notices").pipe(
+  Command.withDescription("See which integrations failed, were disabled, recovered or had deliveries given up"),
+  Command.withSubcommands([list])
+)

@@ -1,0 +1,87 @@
+/**
+ * What was not delivered, why, and sending it again.
+ */
+import { deliveryStates } from "@doorhook/core"
+import { Schema } from "effect"
+import type { OperatorCalls } from "./OperatorCalls.ts"
+import { queryOf } from "./OperatorCalls.ts"
+
+/** A delivery in a list. Times are ISO 8601 UTC. */
+const DeliverySummary = Schema.Struct({
+  id: Schema.String,
+  event_id: Schema.String,
+  integration_id: Schema.String,
+  state: Schema.String,
+  /** Why it ended without being acknowledged, or was never begun. */
+  reason: Schema.NullOr(Schema.String),
+  attempts: Schema.Finite,
+  next_attempt_at: Schema.NullOr(Schema.String),
+  created_at: Schema.String
+})
+export type DeliverySummary = typeof DeliverySummary.Type
+
+/** One request that was made to a receiver. */
+const DeliveryAttempt = Schema.Struct({
+  number: Schema.Finite,
+  started_at: Schema.String,
+  duration_ms: Schema.Finite,
+  outcome: Schema.String,
+  status: Schema.NullOr(Schema.Finite),
+  response_excerpt: Schema.NullOr(Schema.String),
+  detail: Schema.NullOr(Schema.String)
+})
+export type DeliveryAttempt = typeof DeliveryAttempt.Type
+
+/** A delivery with all its attempts. */
+const DeliveryDetail = Schema.Struct({ ...DeliverySummary.fields, attempts: Schema.Array(DeliveryAttempt) })
+export type DeliveryDetail = typeof DeliveryDetail.Type
+
+const DeliveryPage = Schema.Struct({ deliveries: Schema.Array(DeliverySummary), next: Schema.NullOr(Schema.String) })
+export type DeliveryPage = typeof DeliveryPage.Type
+
+const Summary = Schema.Struct({
+  /** How many events there are. */
+  events: Schema.Finite,
+  /** How many deliveries there are in each state. */
+  deliveries: Schema.Record(Schema.Literals(deliveryStates), Schema.Finite),
+  /** When the delivery that has waited longest became due; null when none is due. */
+  oldest_due_at: Schema.NullOr(Schema.String)
+})
+export type Summary = typeof Summary.Type
+
+const Recovered = Schema.Struct({ deliveries: Schema.Finite })
+
+/** Which deliveries to list. */
+export interface ListOptions {
+  readonly state?: string | undefined
+  readonly integration_id?: string | undefined
+  readonly event_id?: string | undefined
+  /** The `next` of an earlier answer. */
+  readonly after?: string | undefined
+  /** 1 to 1,000; default 100. */
+  readonly limit?: number | undefined
+}
+
+export interface DeliveriesClient {
+  readonly list: (options?: ListOptions) => Promise<DeliveryPage>
+  readonly show: (id: string) => Promise<DeliveryDetail>
+  /** Sends a delivery again at once, as its next attempt. */
+  readonly resend: (id: string) => Promise<void>
+  /** Sends all that an integration has not acknowledged since a time; says how many. */
+  readonly recover: (integrationId: string, since: Date | string) => Promise<{ readonly deliveries: number }>
+  /** How many there are in each state. */
+  readonly summary: () => Promise<Summary>
+}
+
+export const makeDeliveriesClient = ({ call, read }: OperatorCalls): DeliveriesClient => ({
+  list: (options = {}) => read(DeliveryPage, "GET", `/operator/deliveries${queryOf(options)}`),
+  show: (id) => read(DeliveryDetail, "GET", `/operator/deliveries/${encodeURIComponent(id)}`),
+  resend: async (id) => {
+    await call("POST", `/operator/deliveries/${encodeURIComponent(id)}/resend`)
+  },
+  recover: (integrationId, since) =>
+    read(Recovered, "POST", `/operator/integrations/${encodeURIComponent(integrationId)}/recover`, {
+      since: typeof since === "string" ? since : since.toISOString()
+    }),
+  summary: () => read(Summary, "GET", "/operator/summary")
+})

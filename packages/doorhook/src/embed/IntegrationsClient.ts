@@ -1,0 +1,58 @@
+/**
+ * Which integrations there are, which fail, and what the operator sets of them.
+ */
+import { OperatorIntegrationDocument } from "@doorhook/server"
+import { Schema } from "effect"
+import type { OperatorCalls } from "./OperatorCalls.ts"
+import { queryOf } from "./OperatorCalls.ts"
+
+/** An integration as the operator sees it. Times are ISO 8601 UTC. */
+export type IntegrationSummary = OperatorIntegrationDocument
+
+const IntegrationPage = Schema.Struct({
+  integrations: Schema.Array(OperatorIntegrationDocument),
+  next: Schema.NullOr(Schema.String)
+})
+export type IntegrationPage = typeof IntegrationPage.Type
+
+/** Which integrations to list. */
+export interface IntegrationListOptions {
+  readonly status?: "enabled" | "disabled" | undefined
+  /** The `next` of an earlier answer. */
+  readonly after?: string | undefined
+  /** 1 to 1,000; default 100. */
+  readonly limit?: number | undefined
+}
+
+/** What to set. What is left out stays. */
+export interface IntegrationChange {
+  readonly status?: "enabled" | "disabled"
+  /** Where its deliveries differ from the others', in place of what was set before: `{}` takes everything back. */
+  readonly overrides?: {
+    /** Which statuses acknowledge: 200 alone, or any of 2xx. */
+    readonly acknowledge?: "200" | "2xx"
+    /** Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`; an empty list is no retry. */
+    readonly retry?: Readonly<Record<string, ReadonlyArray<string>>>
+    /** Special-purpose networks that it may use beside those that all may, like `10.0.0.0/8`. */
+    readonly allow_targets?: ReadonlyArray<string>
+  }
+}
+
+export interface IntegrationsClient {
+  readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
+  readonly show: (id: string) => Promise<IntegrationSummary>
+  readonly set: (id: string, change: IntegrationChange) => Promise<IntegrationSummary>
+  /** Sends the newest unacknowledged delivery of one that doorhook disabled: acknowledged, it enables the integration. */
+  readonly probe: (id: string) => Promise<void>
+}
+
+const pathOf = (id: string): string => `/operator/integrations/${encodeURIComponent(id)}`
+
+export const makeIntegrationsClient = ({ call, read }: OperatorCalls): IntegrationsClient => ({
+  list: (options = {}) => read(IntegrationPage, "GET", `/operator/integrations${queryOf(options)}`),
+  show: (id) => read(OperatorIntegrationDocument, "GET", pathOf(id)),
+  set: (id, change) => read(OperatorIntegrationDocument, "PATCH", pathOf(id), change),
+  probe: async (id) => {
+    await call("POST", `${pathOf(id)}/probe`)
+  }
+})

@@ -1,0 +1,30 @@
+/**
+ * What doorhook noticed about integrations: those that fail, were disabled, recovered, or had deliveries given up.
+ */
+import { NoticeDocument } from "@doorhook/server"
+import { Schema } from "effect"
+import type { OperatorCalls } from "./OperatorCalls.ts"
+import { queryOf } from "./OperatorCalls.ts"
+
+/** A notice. Times are ISO 8601 UTC. */
+export type DoorhookNotice = NoticeDocument
+
+const NoticePage = Schema.Struct({ notices: Schema.Array(NoticeDocument), next: Schema.NullOr(Schema.String) })
+export type NoticePage = typeof NoticePage.Type
+
+/** Which notices to list, the oldest first. */
+export interface NoticeListOptions {
+  readonly integration_id?: string | undefined
+  /** Only notices after this one. */
+  readonly after?: string | undefined
+  /** 1 to 1,000; default 100. */
+  readonly limit?: number | undefined
+}
+
+export interface NoticesClient {
+  readonly list: (options?: NoticeListOptions) => Promise<NoticePage>
+}
+
+export const makeNoticesClient = ({ read }: OperatorCalls): NoticesClient => ({
+  list: (options = {}) => read(NoticePage, "GET", `/operator/notices${queryOf(options)}`)
+})

@@ -1,0 +1,93 @@
+/**
+ * The database file is locked by another process, or has no room to grow, under load: the service lives through it, and
+ * nothing is lost.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { execFileSync } from "node:child_process"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { accountFor, assertClearRefusals, eventually, listDeliveries, readinessOf } from "../harness/Accounting.ts"
+import { configured, startDelivering } from "../harness/Delivering.ts"
+import { startLoad } from "../harness/Load.ts"
+import { temporaryFolder } from "../harness/ServiceProcess.ts"
+
+const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
+
+/** The whole process waits for the lock, up to two seconds at a time: answers of receivers must not be late by that. */
+const patient = { ackTimeout: "5s", lease: "20s" }
+
+/** How many requests are open at once to one integration. */
+const places = 10
+
+/** A service on a file, under load, that has delivered already. */
+const startAll = Effect.fnUntraced(function* (settings: object = {}) {
+  const file = join(yield* temporaryFolder, "doors.db")
+  const { receiver, service } = yield* startDelivering(yield* configured(file, settings))
+  const load = yield* startLoad(() => service.url)
+  yield* Effect.promise(() => load.more(50))
+  return { file, load, receiver, service }
+})
+
+const untilReady = (url: string) => eventually("ready", readinessOf(url), ({ code }) => code === 200)
+
+const untilRefusing = (url: string) =>
+  eventually("not ready", readinessOf(url), ({ code, status }) => code === 503 && status === "store_refuses_changes")
+
+/** Sets how large the files may become that a process writes, as a full disk does; without a limit when it is null. */
+const limitFiles = (pid: number, bytes: number | null): void => {
+  const soft = bytes === null ? "unlimited" : String(bytes)
+  execFileSync("prlimit", ["--pid", String(pid), `--fsize=${soft}:unlimited`])
+}
+
+const canLimitFiles = (): boolean => {
+  try {
+    limitFiles(process.pid, null)
+    return true
+  } catch (cause) {
+    process.stderr.write(`SKIPPED: a full disk: prlimit of util-linux is needed (${String(cause)})\n`)
+    return false
+  }
+}
+
+describe("doorhook when its file fails", () => {
+  live(
+    "another process has it locked for some seconds",
+    Effect.gen(function* () {
+      const { file, load, receiver, service } = yield* startAll(patient)
+      const other = yield* Effect.acquireRelease(
+        Effect.sync(() => new DatabaseSync(file, { timeout: 5_000 })),
+        (database) => Effect.sync(() => database.close())
+      )
+      other.exec("BEGIN EXCLUSIVE")
+      yield* Effect.promise(() => load.moreRefused(1))
+      yield* untilRefusing(service.url)
+      other.exec("COMMIT")
+      yield* untilReady(service.url)
+      yield* Effect.promise(() => load.more(50))
+      assertClearRefusals(load)
+      yield* accountFor({ url: service.url, load, receiver, duplicates: places })
+    })
+  )
+
+  it.live.skipIf(!canLimitFiles())("the disk is full for some time", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { file, load, receiver, service } = yield* startAll()
+        const pid = service.child.pid ?? 0
+        limitFiles(pid, statSync(`${file}-wal`).size + 10_000)
+        yield* Effect.promise(() => load.moreRefused(20))
+        yield* untilRefusing(service.url)
+        // What is there can be read.
+        assert.isAtLeast((yield* listDeliveries(service.url)).length, load.accepted.size)
+        limitFiles(pid, null)
+        yield* untilReady(service.url)
+        yield* Effect.promise(() => load.more(50))
+        assertClearRefusals(load)
+        yield* accountFor({ url: service.url, load, receiver, duplicates: 0 })
+      })
+    )
+  )
+})

@@ -1,0 +1,71 @@
+/**
+ * Told to stop while receivers hang: the process ends in bounded time, with exit code 0, and leaves no delivery behind
+ * that it holds.
+ */
+import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { SqliteStore } from "@doorhook/sql"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { join } from "node:path"
+import { configured } from "../harness/Delivering.ts"
+import { startReceiver } from "../harness/Receiver.ts"
+import { startDoorhook, startService, temporaryFolder } from "../harness/ServiceProcess.ts"
+
+const { createIntegration, enqueue, records } = StoreFixtures
+
+const count = 100
+
+/** Longer than the acknowledgement timeout of these tests and the time to record outcomes together, in milliseconds. */
+const bound = 1_000 + 5_000
+
+/** Fills a file with deliveries to a receiver that answers nothing. */
+const fill = Effect.fnUntraced(function* (file: string, receiver: string) {
+  const created_by = { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") }
+  yield* Effect.gen(function* () {
+    const integration = yield* createIntegration({ configuration: { url: receiver, method: "post" }, created_by })
+    yield* enqueue(...records(1, count, integration))
+  }).pipe(Effect.provide(Layer.fresh(SqliteStore.layer({ filename: file }))))
+})
+
+const statesIn = (file: string) =>
+  Layer.build(Layer.fresh(SqliteStore.layer({ filename: file }))).pipe(
+    Effect.flatMap((services) => Context.get(services, DeliveryStore).summary(0)),
+    Effect.map(({ states }) => states),
+    Effect.scoped
+  )
+
+const starting = {
+  serve: (flags: ReadonlyArray<string>) => startService(flags),
+  worker: (flags: ReadonlyArray<string>) => startDoorhook(["worker", ...flags])
+}
+
+describe("doorhook told to stop while receivers hang", () => {
+  const stops = (command: keyof typeof starting, ...signals: ReadonlyArray<NodeJS.Signals>) =>
+    it.live(`${command}: ${signals.join(", then ")}`, () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const file = join(yield* temporaryFolder, "doors.db")
+          const receiver = yield* startReceiver(() => new Promise(() => undefined))
+          yield* fill(file, receiver.url)
+          // A schedule that makes no second attempt within the test.
+          const flags = yield* configured(file, { retry: { access_log: ["1h"] } })
+          const { child, finished } = yield* starting[command](flags)
+          yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
+          const began = performance.now()
+          for (const signal of signals) child.kill(signal)
+          assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
+          assert.isBelow(performance.now() - began, bound)
+          const attempted = receiver.received.length
+          assert.isBelow(attempted, count)
+          const { delivering, pending, retrying } = yield* statesIn(file)
+          assert.deepStrictEqual({ delivering, pending, retrying }, { delivering: 0, pending: count - attempted, retrying: attempted })
+        })
+      )
+    )
+
+  stops("serve", "SIGTERM")
+  stops("serve", "SIGTERM", "SIGTERM")
+  stops("serve", "SIGINT")
+  stops("worker", "SIGTERM")
+})

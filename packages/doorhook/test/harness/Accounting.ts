@@ -1,0 +1,135 @@
+/**
+ * Whether nothing was lost: what publishers were told, what receivers got and what the store says must agree.
+ */
+import { assert } from "@effect/vitest"
+import { Effect, Schedule, Schema } from "effect"
+import type { Load } from "./Load.ts"
+import type { Receiver } from "./Receiver.ts"
+import { operatorKey } from "./ServiceProcess.ts"
+import { callApi } from "./ThirdParty.ts"
+
+/** How long a condition may take to come true. */
+const patience = "25 seconds"
+
+/** Reads again and again until what is read is so; fails with what was read last when it never is. */
+export const eventually = <A, E, R>(
+  what: string,
+  read: Effect.Effect<A, E, R>,
+  isSo: (value: A) => boolean
+): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    let last: A | undefined
+    return read.pipe(
+      Effect.tap((value) => Effect.sync(() => (last = value))),
+      Effect.repeat({ until: isSo, schedule: Schedule.spaced("25 millis") }),
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () => Effect.die(new Error(`${what}: not within ${patience}; last was ${JSON.stringify(last)}`))
+      })
+    )
+  })
+
+/** What `GET /metrics` shows: each sample by its name with labels, as it is written there. */
+export const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>
+  Effect.promise(async () => {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
+    return Object.fromEntries(
+      samples.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))])
+    )
+  })
+
+/** What `GET /health/ready` answers. */
+export const readinessOf = (url: string) =>
+  Effect.promise(async () => {
+    const answer = await fetch(`${url}/health/ready`)
+    return { code: answer.status, ...Schema.decodeUnknownSync(Readiness)(await answer.json()) }
+  })
+
+const Readiness = Schema.Struct({
+  status: Schema.String,
+  detail: Schema.optionalKey(Schema.String),
+  oldest_due_age_ms: Schema.NullOr(Schema.Finite),
+  delivering: Schema.Finite,
+  buffered: Schema.Finite,
+  unsettled: Schema.Finite,
+  last_claim_at: Schema.NullOr(Schema.String)
+})
+
+const Page = Schema.Struct({
+  deliveries: Schema.Array(Schema.Struct({ event_id: Schema.String, state: Schema.String, attempts: Schema.Finite })),
+  next: Schema.NullOr(Schema.String)
+})
+type Listed = (typeof Page.Type)["deliveries"][number]
+
+/** All deliveries, page by page, as `doorhook deliveries list` gets them. */
+export const listDeliveries = (url: string): Effect.Effect<ReadonlyArray<Listed>> =>
+  Effect.promise(async () => {
+    const all: Array<Listed> = []
+    for (let after: string | null = ""; after !== null;) {
+      const answer = await callApi(url, operatorKey, "GET", `/operator/deliveries?limit=1000&after=${after}`)
+      const page: typeof Page.Type = Schema.decodeUnknownSync(Page)(await answer.json())
+      all.push(...page.deliveries)
+      after = page.next
+    }
+    return all
+  })
+
+export const idsOf = (receiver: Receiver): ReadonlySet<string> =>
+  new Set(receiver.received.map(({ headers }) => String(headers["webhook-id"])))
+
+const active = ["pending", "delivering", "retrying"]
+
+/**
+ * Waits until nothing is on its way any more, and checks that every event whose publication was answered 202 is in the
+ * store and was received, that nothing else is, and that no more came twice than `duplicates`. One integration gets all.
+ */
+export const accountFor = Effect.fnUntraced(function* (options: {
+  readonly url: string
+  readonly load: Load
+  readonly receiver: Receiver
+  /** The most requests that may have been sent in vain. */
+  readonly duplicates: number
+}) {
+  const { load, receiver, url } = options
+  yield* Effect.promise(load.stop)
+  const stateOf = (metrics: Readonly<Record<string, number>>, state: string): number =>
+    metrics[`doorhook_deliveries{state="${state}"}`] ?? Number.NaN
+  const metrics = yield* eventually("every delivery has ended", metricsOf(url), (read) =>
+    active.every((state) => stateOf(read, state) === 0)
+  )
+  const listed = yield* listDeliveries(url)
+  const stored = new Set(listed.map(({ event_id }) => event_id))
+  assert.strictEqual(listed.length, stored.size, "each event has one delivery")
+  assert.strictEqual(stateOf(metrics, "delivered"), listed.length, "the metrics count what the list shows")
+  assert.deepStrictEqual(
+    listed.filter(({ state }) => state !== "delivered"),
+    []
+  )
+  const received = idsOf(receiver)
+  assert.deepStrictEqual(
+    [...load.accepted].filter((id) => !stored.has(id)),
+    [],
+    "accepted, but not in the store"
+  )
+  assert.deepStrictEqual(
+    [...stored].filter((id) => !received.has(id)),
+    [],
+    "in the store, but not received"
+  )
+  assert.deepStrictEqual(
+    [...received].filter((id) => !stored.has(id)),
+    [],
+    "received, but not in the store"
+  )
+  assert.isAtMost(receiver.received.length - received.size, options.duplicates, "sent twice")
+})
+
+/** Checks that whoever was refused was told clearly, by a 503 that says when to come again. */
+export const assertClearRefusals = (load: Load): void => {
+  for (const { body, retryAfter, status } of load.refused) {
+    assert.strictEqual(status, 503, body)
+    assert.match(String(retryAfter), /^[0-9]+$/)
+    assert.match(body, /"code":"unavailable","title":"Temporarily unavailable","detail":"The service can't reach its storage/)
+  }
+}
