@@ -28,6 +28,7 @@ import { LaneBuffer } from "./LaneBuffer.ts"
 import { Leases } from "./Leases.ts"
 import type { Outcome } from "./Sending.ts"
 import { makeSender } from "./Sending.ts"
+import { beatFor, beatInterval } from "./Shares.ts"
 
 /** How long outcomes wait for others to be recorded with, in milliseconds. */
 const settleDelay = 5
@@ -230,14 +231,29 @@ export const makeDispatcher: Effect.Effect<
   const changes = Effect.forever(
     Effect.gen(function* () {
       const changed = yield* wake.changes
-      yield* forget(changed ?? buffer.integrations, yield* Clock.currentTimeMillis)
+      const now = yield* Clock.currentTimeMillis
+      if (changed === null) {
+        leases.forgetAll()
+        yield* giveBack(buffer.removeAll(), now)
+      } else yield* forget(changed, now)
       yield* signal
     })
   )
 
+  /** Says that this worker lives, and hears how many do: they share each integration's places. */
+  const beat = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    buffer.share(yield* store.beat(worker, now, now + beatFor))
+    sender.pump()
+  }).pipe(
+    // Whoever can't be counted can't claim either, and says so there.
+    Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message))
+  )
+  const beating = Effect.forever(Effect.andThen(Effect.sleep(beatInterval), beat))
+
   yield* Effect.forkScoped(settler)
   const claiming = yield* Effect.forkScoped(
-    Effect.all([claimer, waker, changes], { concurrency: "unbounded", discard: true })
+    Effect.andThen(beat, Effect.all([claimer, waker, changes, beating], { concurrency: "unbounded", discard: true }))
   )
 
   // Runs before the loops above are interrupted: finish what is open, record it, give the rest back.
@@ -248,6 +264,7 @@ export const makeDispatcher: Effect.Effect<
       yield* giveBack(buffer.removeAll(), yield* Clock.currentTimeMillis)
       yield* sender.drain(settings.ackTimeout + settleBudget)
       yield* settledAll.await.pipe(Effect.timeoutOption(settleBudget))
+      yield* store.leave(worker).pipe(Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message)))
     })
   )
 

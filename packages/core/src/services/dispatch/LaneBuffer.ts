@@ -11,6 +11,8 @@
 import type { Lane, LeasedDelivery } from "../../domain/Delivery.ts"
 import { isRetryLane, isUrgentLane, lanes } from "../../domain/Delivery.ts"
 import type { IntegrationId } from "../../domain/Ids.ts"
+import type { Roll } from "../../ports/DeliveryStore.ts"
+import { alone, shareOf } from "./Shares.ts"
 
 interface Entry {
   readonly queues: Readonly<Record<Lane, Array<LeasedDelivery>>>
@@ -50,6 +52,7 @@ export class LaneBuffer {
   private openTotal = 0
   private openRetries = 0
   private queuedTotal = 0
+  private roll: Roll = alone
 
   constructor(options: LaneBufferOptions) {
     this.options = options
@@ -94,9 +97,10 @@ export class LaneBuffer {
     return Array.from(this.entries).flatMap(([id, entry]) => (entry.behind ? [id] : []))
   }
 
-  /** Integrations that something is held of. */
-  get integrations(): ReadonlyArray<IntegrationId> {
-    return [...this.entries.keys()]
+  /** Shares the places of each integration with other workers from now on. */
+  share(roll: Roll): void {
+    this.roll = roll
+    for (const [id, entry] of this.entries) this.offerTurns(id, entry)
   }
 
   /** Keeps room for a delivery that is about to be stored; false when it should wait in the store instead. */
@@ -269,8 +273,9 @@ export class LaneBuffer {
   }
 
   private offerTurns(id: IntegrationId, entry: Entry): void {
+    const places = shareOf(this.options.concurrencyPerIntegration, id, this.roll)
     for (const lane of lanes) {
-      const hasPlace = entry.open < placesFor(lane, this.options.concurrencyPerIntegration)
+      const hasPlace = entry.open < placesFor(lane, places)
       if (hasPlace && entry.queues[lane].length > 0) this.turns[lane].add(id)
       else this.turns[lane].delete(id)
     }

@@ -8,6 +8,8 @@ export class Leases {
   private readonly worker: string
   private readonly duration: number
   private count = 0
+  /** All leases up to this one are void, whatever their integration. */
+  private voidUntil = 0
   /** Of integrations that were changed or deleted, the last lease from before, and its end. */
   private readonly changed = new Map<IntegrationId, { readonly lease: number; readonly until: number }>()
 
@@ -28,9 +30,14 @@ export class Leases {
     this.changed.set(integration, { lease: this.count, until: now + this.duration })
   }
 
+  /** All that is leased until now is void. */
+  forgetAll(): void {
+    this.voidUntil = this.count
+  }
+
   /** A claim or a publication can be under way while its integration is forgotten, and come in afterwards. */
   isVoid({ integration, lease }: LeasedDelivery): boolean {
-    const last = this.changed.get(integration.id)?.lease
-    return last !== undefined && Number(lease.token.slice(this.worker.length + 1)) <= last
+    const last = Math.max(this.voidUntil, this.changed.get(integration.id)?.lease ?? 0)
+    return last > 0 && Number(lease.token.slice(this.worker.length + 1)) <= last
   }
 }
