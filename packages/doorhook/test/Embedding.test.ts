@@ -1,79 +1,16 @@
 /**
  * doorhook inside a host's own process, as plain JavaScript uses it.
  */
-import { assert, describe, it } from "@effect/vitest"
-import { createDoorhook, DoorhookError } from "doorhook"
-import type { Doorhook, HostDirectory } from "doorhook"
+import { assert, describe } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
+import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
-import type { Scope } from "effect"
-import { once } from "node:events"
-import { createServer } from "node:http"
 import { join } from "node:path"
 import { startProxy } from "../../node/test/ForwardProxy.ts"
+import { codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
 import { startReceiver } from "./harness/Receiver.ts"
 import { temporaryFolder } from "./harness/ServiceProcess.ts"
-import { callApi, integrationDocument, logIn } from "./harness/ThirdParty.ts"
-
-const directory: HostDirectory = {
-  client: (id) =>
-    id === "c1" ? { id, name: "Acme", secret: "s1", redirect_uris: ["https://client.example/cb"] } : null,
-  authenticate: async (login, password) => (password === "right" ? { id: login } : null),
-  administers: (user, building) => user === "admin" && building === 1,
-  isTenant: () => false
-}
-
-const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
-
-const start = (options: Partial<Parameters<typeof createDoorhook>[0]> = {}) =>
-  Effect.acquireRelease(
-    Effect.promise(() => createDoorhook({ database: "memory", directory, allowTargets: ["127.0.0.0/8"], ...options })),
-    (doorhook) => Effect.promise(() => doorhook.close())
-  )
-
-/** The host's own server, with doorhook mounted on it. */
-const mount = (doorhook: Doorhook) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const server = createServer(doorhook.node).listen(0, "127.0.0.1")
-      await once(server, "listening")
-      const address = server.address()
-      return { server, url: `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}` }
-    }),
-    ({ server }) =>
-      Effect.promise(async () => {
-        server.closeAllConnections()
-        server.close()
-        await once(server, "close")
-      })
-  )
-
-const redirectUri = "https://client.example/cb"
-const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const
-
-/** Logs the administrator in over HTTP and takes an access token. */
-const tokenFrom = (url: string) =>
-  Effect.promise(async () => {
-    const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: redirectUri })
-    const answer = await logIn(new URL(`${url}/oauth/authorize?${query.toString()}`), "admin", "right")
-    const code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? ""
-    const body = new URLSearchParams({
-      grant_type: "authorization_code",
-      code,
-      client_id: "c1",
-      client_secret: "s1",
-      redirect_uri: redirectUri
-    })
-    const token: unknown = await (await fetch(`${url}/oauth/token`, { method: "POST", body })).json()
-    assert.hasAllKeys(token, ["access_token", "token_type", "expires_in", "refresh_token", "scope", "created_at"])
-    return typeof token === "object" && token !== null && "access_token" in token ? String(token.access_token) : ""
-  })
-
-const codeOf = (promise: Promise<unknown>) =>
-  Effect.promise(async () => {
-    const error: unknown = await promise.then(() => null).catch((thrown: unknown) => thrown)
-    assert.instanceOf(error, DoorhookError)
-    return error instanceof DoorhookError ? { code: error.code, message: error.message } : { code: "", message: "" }
-  })
+import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
 describe("createDoorhook", () => {
   live(
@@ -156,6 +93,7 @@ describe("createDoorhook", () => {
         ackTimeout: 5_000,
         retry: { call: "1s" },
         allowTarget: 7,
+        onNotice: "call me",
         color: 1
       }
       const { code, message } = yield* codeOf(Reflect.apply(createDoorhook, undefined, [wrong]))
@@ -166,11 +104,25 @@ describe("createDoorhook", () => {
         "ackTimeout",
         "retry.call",
         "allowTargets",
+        "onNotice",
         "color"
       ]) {
         assert.include(message, name)
       }
       assert.include((yield* codeOf(Reflect.apply(createDoorhook, undefined, []))).message, "directory")
+      for (const [options, message] of [
+        [{ retention: "soon" }, /^retention \(--retention\): "soon" is not a duration.*, or forever$/],
+        [{ retention: "0s" }, /^retention \(--retention\): must be more than 0/],
+        [{ disableAfter: "never" }, /^disableAfter \(--disable-after\): "never" is not a duration/],
+        [
+          { webhookSources: ["203.0.113.7/24"] },
+          /^webhookSources \(--webhook-source\): "203.0.113.7\/24" is no network/
+        ]
+      ] as const) {
+        const refused = yield* codeOf(createDoorhook({ database: "memory", directory, ...options }))
+        assert.strictEqual(refused.code, "invalid_config")
+        assert.match(refused.message, message)
+      }
       const proxy = yield* codeOf(createDoorhook({ database: "memory", directory, proxy: "not a URL" }))
       assert.match(proxy.message, /^proxy: /)
     })

@@ -348,6 +348,26 @@ describe("a call that can't be carried out", () => {
     /10\.0\.0\.0\/8/
   )
   refuses(
+    "a retention that is none",
+    ["serve", "--database", "memory", "--retention", "soon"],
+    /--retention.*"soon" is not a duration.*or forever/
+  )
+  refuses(
+    "a time to disable after that is none",
+    ["serve", "--database", "memory", "--disable-after", "0s"],
+    /--disable-after.*must be more than 0/
+  )
+  refuses(
+    "an address of deliveries that is none",
+    ["serve", "--database", "memory", "--webhook-source", "203.0.113.7/24"],
+    /--webhook-source.*"203\.0\.113\.7\/24" is no network/
+  )
+  refuses(
+    "nothing to set of an integration",
+    ["integrations", "set", "1", "--operator-key", "k"],
+    /Give --status, --acknowledge/
+  )
+  refuses(
     "a directory that is missing",
     ["serve", "--database", "memory", "--directory", "missing.json"],
     /missing\.json can't be read/

@@ -62,6 +62,8 @@ export class Controls extends Context.Service<
   {
     /** Addresses of host names; other names have none. */
     readonly names: Map<string, ReadonlyArray<string>>
+    /** What looking up a name waits for. */
+    lookup: Effect.Effect<void>
     /** What happens instead of looking up an integration, or what is due. */
     fault: "none" | "store" | "read_only" | "silence" | "directory" | "defect"
     /** Done when a store that is silent is asked. */
@@ -74,6 +76,7 @@ export class Controls extends Context.Service<
   static readonly layer: Layer.Layer<Controls> = Layer.sync(Controls, () =>
     Controls.of({
       names: new Map(),
+      lookup: Effect.void,
       fault: "none",
       asked: Deferred.makeUnsafe(),
       status: idleStatus,
@@ -176,7 +179,13 @@ const TestDispatcher = Layer.effect(
 
 const TestNames = Layer.effect(
   NameResolver,
-  Effect.map(Controls, ({ names }) => ({ addresses: (host) => Effect.sync(() => names.get(host) ?? []) }))
+  Effect.map(Controls, (controls) => ({
+    addresses: (host) =>
+      Effect.map(
+        Effect.suspend(() => controls.lookup),
+        () => controls.names.get(host) ?? []
+      )
+  }))
 )
 
 /** Every user has one access token: their name. */

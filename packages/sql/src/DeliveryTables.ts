@@ -13,17 +13,24 @@ import type {
   DeliveryState,
   DisabledReason,
   Event,
+  EventFilter,
   EventId,
+  Failing,
   Integration,
   IntegrationId,
   Lane,
+  NewNotice,
+  NoticeFilter,
+  NoticeId,
+  RememberedRequest,
+  Roll,
   Standing
 } from "@doorhook/core"
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { SqlError } from "effect/sql"
 import type { AttemptRow, EndedRow, NewDeliveryRow, StandingRow } from "./DeliveryRows.ts"
-import type { IntegrationRow } from "./IntegrationRows.ts"
+import type { IntegrationRow, SubjectRow } from "./IntegrationRows.ts"
 
 export type Answer<A> = Effect.Effect<A, SqlError.SqlError>
 
@@ -41,19 +48,36 @@ export interface SettledRow {
   readonly attempt: Attempt
 }
 
+/** An integration as it was when events were matched. */
+export interface Matched {
+  readonly id: IntegrationId
+  readonly version: number
+}
+
 /** The usual case of a call in one statement, for where each costs a round trip. */
 export interface AtOnce {
-  /** Appends events with their deliveries and counts them, if all these integrations are enabled; null if not. */
+  /** Appends events with their deliveries and counts them, if these integrations are enabled and unchanged; else null. */
   readonly insert: (
     rows: ReadonlyArray<NewEventRow>,
-    integrations: ReadonlyArray<IntegrationId>,
+    integrations: ReadonlyArray<Matched>,
     changes: ReadonlyMap<TallyName, number>
   ) => Answer<ReadonlyArray<DeliveryId> | null>
-  /** Moves deliveries, of each one, if all are under these leases and none is to be sent again; false if not. */
+  /**
+   * Moves deliveries, of each one, if all are under these leases, none is to be sent again, and these integrations are
+   * enabled and do not fail; false if not.
+   */
   readonly settle: (
     rows: ReadonlyArray<SettledRow>,
+    integrations: ReadonlyArray<IntegrationId>,
     changes: ReadonlyMap<TallyName, number>
   ) => Answer<boolean>
+}
+
+/** An old event that may be purged. */
+export interface OldEvent {
+  readonly seq: number
+  readonly id: EventId
+  readonly created_at: number
 }
 
 export interface StateCount {
@@ -81,12 +105,24 @@ export class DeliveryTables extends Context.Service<
       changes: ReadonlyMap<TallyName, number>
     ) => Answer<ReadonlyArray<DeliveryId>>
 
-    /** Whether some integrations are enabled, until the transaction ends. The unknown ones are left out. */
-    readonly statuses: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<Pick<Integration, "id" | "status">>>
-    /** Locks the integrations of some deliveries, before these are locked: for who looks at both. */
-    readonly lockIntegrationsOf: (ids: ReadonlyArray<DeliveryId>) => Answer<void>
-    /** Locks some deliveries, and what is active of the same integrations as others: for who may end all of that. */
-    readonly lockWithActive: (ids: ReadonlyArray<DeliveryId>, others: ReadonlyArray<DeliveryId>) => Answer<void>
+    /** Stores idempotency keys that are free; answers which those are. */
+    readonly insertKeys: (keys: ReadonlyArray<RememberedRequest>) => Answer<ReadonlyArray<string>>
+
+    /** What some integrations are, until the transaction ends. The unknown ones are left out. */
+    readonly targets: (
+      ids: ReadonlyArray<IntegrationId>
+    ) => Answer<ReadonlyArray<Pick<Integration, "id" | "status" | "version">>>
+    /** The same and how they fail, as rows for `IntegrationRows` to read, without keeping them so. */
+    readonly subjects: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<SubjectRow>>
+    /** Locks integrations, before their deliveries are locked: for who looks at both. */
+    readonly lockIntegrations: (ids: ReadonlyArray<IntegrationId>) => Answer<void>
+    /** The integrations of some deliveries. */
+    readonly integrationsOf: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<IntegrationId>>
+    /** Locks some deliveries, and what is active of some integrations: for who may end all of that. */
+    readonly lockWithActive: (
+      ids: ReadonlyArray<DeliveryId>,
+      integrations: ReadonlyArray<IntegrationId>
+    ) => Answer<void>
     /** Where some deliveries stand, until the transaction ends. The unknown ones are left out. */
     readonly standings: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StandingRow>>
     /** Active ones, that stay active. */
@@ -100,6 +136,12 @@ export class DeliveryTables extends Context.Service<
     readonly insertAttempts: (rows: ReadonlyArray<AttemptRow>) => Answer<void>
     /** Disables an integration that is enabled; false if it is not. */
     readonly disableIntegration: (id: IntegrationId, reason: DisabledReason, now: number) => Answer<boolean>
+    /** Enables one that is disabled; false if it is not. */
+    readonly enableIntegration: (id: IntegrationId, now: number) => Answer<boolean>
+    readonly setFailing: (id: IntegrationId, failing: Failing.Failing | null) => Answer<void>
+    readonly insertNotices: (notices: ReadonlyArray<NewNotice>) => Answer<ReadonlyArray<NoticeId>>
+    /** Rows for `NoticeRows` to read. */
+    readonly notices: (filter: NoticeFilter) => Answer<ReadonlyArray<object>>
     /**
      * Ends all active deliveries of an integration that takes no more: core's `Standing.cancelled` for each. Counts by
      * former state. Where there are very many, their rows may follow later; no call sees a difference.
@@ -109,6 +151,21 @@ export class DeliveryTables extends Context.Service<
     readonly finishCancelling: (id: IntegrationId) => Answer<void>
     /** Makes due what an integration did not acknowledge since a time: `Standing.resent`. Counts by former state. */
     readonly recover: (id: IntegrationId, since: number, now: number) => Answer<ReadonlyArray<StateCount>>
+
+    /** The newest delivery of an integration that ended without an acknowledgement. */
+    readonly newestUnacknowledged: (id: IntegrationId) => Answer<DeliveryId | null>
+
+    /** The first events after a place, in the order of storing, kept from other purges. */
+    readonly oldEvents: (after: number, limit: number) => Answer<ReadonlyArray<OldEvent>>
+    /** Locks what has ended of some events; answers those of which something is active still. */
+    readonly eventsWithActive: (seqs: ReadonlyArray<number>) => Answer<ReadonlyArray<number>>
+    /** Deletes events with what is kept of their deliveries. Counts these by state. */
+    readonly deleteEvents: (seqs: ReadonlyArray<number>) => Answer<ReadonlyArray<StateCount>>
+    /** Deletes notices from before a time, among the oldest so many. */
+    readonly deleteNotices: (before: number, limit: number) => Answer<void>
+
+    readonly beat: (worker: string, now: number, until: number) => Answer<Roll>
+    readonly leave: (worker: string) => Answer<void>
 
     readonly addToTallies: (changes: ReadonlyMap<TallyName, number>) => Answer<void>
     readonly tallies: Answer<ReadonlyArray<{ readonly name: TallyName; readonly count: number }>>
@@ -127,8 +184,18 @@ export class DeliveryTables extends Context.Service<
     readonly eventsById: (ids: ReadonlyArray<EventId>) => Answer<ReadonlyArray<object>>
     readonly integrationsById: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<IntegrationRow>>
 
+    /** Rows for `DeliveryRows` to decode, as all that follow. */
     readonly deliveryById: (id: DeliveryId) => Answer<ReadonlyArray<object>>
     readonly list: (filter: DeliveryFilter) => Answer<ReadonlyArray<object>>
+    /** The deliveries of an integration after one, all that can still come before the last of them included. */
+    readonly feed: (
+      integration: IntegrationId,
+      after: DeliveryId | 0,
+      limit: number
+    ) => Answer<ReadonlyArray<object>>
+    readonly events: (
+      filter: EventFilter
+    ) => Answer<{ readonly items: ReadonlyArray<object>; readonly total: number }>
     readonly attemptsOf: (id: DeliveryId) => Answer<ReadonlyArray<object>>
   }
 >()("@doorhook/sql/DeliveryTables") {}

@@ -18,6 +18,10 @@ export interface Dialect {
   readonly lock: string
   /** The same, for whatever rows no other transaction keeps. */
   readonly lockFree: string
+  /** A table with the numbers of a JSON list in its column `value`. */
+  readonly numbersIn: (column: string) => string
+  /** At the end of `RETURNING id` of a changed integration: tells other processes, once the transaction commits. */
+  readonly tellChange: string
 }
 
 const jsonList = (values: Iterable<unknown>): Parameter => JSON.stringify([...values])
@@ -30,5 +34,7 @@ export const sqlite: Dialect = {
   isOneOfTexts: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   texts: jsonList,
   lock: "",
-  lockFree: ""
+  lockFree: "",
+  numbersIn: (column) => `json_each(${column})`,
+  tellChange: ""
 }

@@ -1,8 +1,8 @@
 /**
  * How an integration stands in a row, in every dialect: columns for what is asked for by column, JSON text for the rest.
  */
-import type { NewIntegration, Scope } from "@doorhook/core"
-import { Binding, Integration } from "@doorhook/core"
+import type { Consequences, Failing, NewIntegration, Scope } from "@doorhook/core"
+import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
 
@@ -19,13 +19,26 @@ export interface IntegrationRow {
   readonly created_by_user: string
   readonly created_by_client: string
   readonly signing_secret: string
+  readonly previous_secret: string | null
+  readonly previous_secret_until: number | null
+  readonly overrides: string
+  readonly failing_since: number | null
+  readonly failing_noticed: number
   readonly version: number
   readonly created_at: number
   readonly updated_at: number
 }
 
+/** What settlements look at. */
+export type SubjectRow = Pick<
+  IntegrationRow,
+  "id" | "scope_type" | "scope_id" | "status" | "disabled_reason" | "failing_since" | "failing_noticed"
+>
+
 const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
+const overrides = Schema.fromJsonString(DeliveryOverrides)
+const encodeOverrides = Schema.encodeSync(overrides)
 
 /** All columns but the id. */
 export const integrationColumns = [
@@ -40,12 +53,17 @@ export const integrationColumns = [
   "created_by_user",
   "created_by_client",
   "signing_secret",
+  "previous_secret",
+  "previous_secret_until",
+  "overrides",
+  "failing_since",
+  "failing_noticed",
   "version",
   "created_at",
   "updated_at"
 ] as const satisfies ReadonlyArray<keyof IntegrationRow>
 
-/** The values of `integrationColumns`. */
+/** The values of `integrationColumns`, of one that does not fail. */
 export const toValues = (integration: NewIntegration, secrets: SecretBox): ReadonlyArray<string | number | null> => {
   const row: Omit<IntegrationRow, "id"> = {
     scope_type: integration.scope.type,
@@ -59,6 +77,11 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
     created_by_user: integration.created_by.user_id,
     created_by_client: integration.created_by.client_id,
     signing_secret: secrets.seal(integration.signing_secret),
+    previous_secret: integration.previous_secret === null ? null : secrets.seal(integration.previous_secret.secret),
+    previous_secret_until: integration.previous_secret?.until ?? null,
+    overrides: encodeOverrides(integration.overrides),
+    failing_since: null,
+    failing_noticed: 0,
     version: integration.version,
     created_at: integration.created_at,
     updated_at: integration.updated_at
@@ -66,21 +89,50 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
   return integrationColumns.map((column) => row[column])
 }
 
-/** An integration but for its secret, which is opened separately. */
+/** An integration with its secrets, which are opened separately. */
+const secret = Schema.Redacted(Schema.String)
 const decode = Schema.decodeUnknownEffect(
-  Schema.Struct({ ...Integration.fields, bindings, signing_secret: Schema.Redacted(Schema.String) })
+  Schema.Struct({
+    ...Integration.fields,
+    bindings,
+    overrides,
+    signing_secret: secret,
+    previous_secret: Schema.NullOr(Schema.Struct({ secret, until: Schema.Int }))
+  })
 )
 
-export const fromRow = (
+export const fromRow = Effect.fnUntraced(function* (
   row: IntegrationRow,
   secrets: SecretBox
-): Effect.Effect<Integration, Schema.SchemaError | SecretUnreadable> =>
-  Effect.flatMap(secrets.open(row.signing_secret), (signing_secret) =>
-    decode({
-      ...row,
-      scope: { type: row.scope_type, id: row.scope_id },
-      configuration: { url: row.url, method: row.method },
-      created_by: { user_id: row.created_by_user, client_id: row.created_by_client },
-      signing_secret
-    })
-  )
+): Effect.fn.Return<Integration, Schema.SchemaError | SecretUnreadable> {
+  const { previous_secret: previous, previous_secret_until: until } = row
+  return yield* decode({
+    ...row,
+    scope: { type: row.scope_type, id: row.scope_id },
+    configuration: { url: row.url, method: row.method },
+    created_by: { user_id: row.created_by_user, client_id: row.created_by_client },
+    signing_secret: yield* secrets.open(row.signing_secret),
+    previous_secret: previous === null ? null : { secret: yield* secrets.open(previous), until }
+  })
+})
+
+export const failingOf = ({
+  failing_noticed,
+  failing_since
+}: Pick<IntegrationRow, "failing_since" | "failing_noticed">): Failing.Failing | null =>
+  failing_since === null ? null : { since: failing_since, noticed: failing_noticed }
+
+const decodeSubject = Schema.decodeUnknownEffect(
+  Schema.Struct({
+    id: Integration.fields.id,
+    scope: Integration.fields.scope,
+    status: Integration.fields.status,
+    disabled_reason: Integration.fields.disabled_reason
+  })
+)
+
+export const subjectFromRow = (row: SubjectRow): Effect.Effect<Consequences.Subject, Schema.SchemaError> =>
+  Effect.map(decodeSubject({ ...row, scope: { type: row.scope_type, id: row.scope_id } }), (integration) => ({
+    integration,
+    failing: failingOf(row)
+  }))

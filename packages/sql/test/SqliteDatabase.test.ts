@@ -179,7 +179,7 @@ describe("a call that fails", () => {
               SELECT id, event_id, integration_id, created_at, 'expired', 0, lane FROM queue WHERE id = ${second.id}`
           )
           const settlements = [first, second].map((delivery) => StoreFixtures.settlement(delivery))
-          const error = yield* Effect.flip(store.settle(settlements, StoreFixtures.start))
+          const error = yield* Effect.flip(store.settle(settlements, StoreFixtures.start, StoreFixtures.disableAfter))
           assert.strictEqual(error.operation, "DeliveryStore.settle")
           assert.include(error.message, "DeliveryStore.settle")
           assert.strictEqual((yield* store.find(first.id))?.state, "delivering")

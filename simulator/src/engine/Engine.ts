@@ -211,9 +211,9 @@ export class Engine {
   }
 }
 
-/** A store error says that nothing was changed, but the simulated ones can come after the effect: nobody knows. */
+/** After most errors of a store nothing was changed; where its answer was lost, nobody knows. */
 const endingOf = <A, E>(exit: Exit.Exit<A, E>): Ending<A> => {
   if (Exit.isSuccess(exit)) return { kind: "ok", value: exit.value }
   const answer = String(exit.cause)
-  return { kind: answer.includes("StoreError") ? "info" : "fail", answer }
+  return { kind: answer.includes("was lost") ? "info" : "fail", answer }
 }

@@ -42,7 +42,8 @@ export type Fact =
     }
   | { readonly kind: "invoke"; readonly op: number; readonly engine: number; readonly operation: Operation }
   | { readonly kind: "ok"; readonly op: number; readonly engine: number; readonly answer: string }
-  | { readonly kind: "fail" | "info"; readonly op: number; readonly engine: number; readonly answer: string }
+  | { readonly kind: "fail"; readonly op: number; readonly engine: number; readonly answer: string }
+  | { readonly kind: "info"; readonly op: number; readonly engine: number; readonly answer: string }
   /** Took effect in the store. `key` is the idempotency key that came with it. */
   | {
       readonly kind: "integration"

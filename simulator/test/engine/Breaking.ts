@@ -35,8 +35,7 @@ export const settling = (change: (settlement: Settlement) => Settlement): Breaka
       ...stores,
       deliveries: {
         ...stores.deliveries,
-        settle: (settlements, now, disableAfter) =>
-          stores.deliveries.settle(settlements.map(change), now, disableAfter)
+        settle: (settlements, now, disableAfter) => stores.deliveries.settle(settlements.map(change), now, disableAfter)
       }
     }
   }))

@@ -91,7 +91,9 @@ export const keepingVariants: ReadonlyArray<Variant> = [
     name: "a purge of what is too young",
     check: "purges",
     breakage: {
-      ...store((deliveries) => ({ purge: (request) => deliveries.purge({ ...request, before: request.before + 20_000 }) })),
+      ...store((deliveries) => ({
+        purge: (request) => deliveries.purge({ ...request, before: request.before + 20_000 })
+      })),
       scenario: aging
     }
   },

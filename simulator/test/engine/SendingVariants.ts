@@ -1,31 +1,11 @@
 /**
  * Ways in which what is sent, when and where goes wrong.
  */
-import type { DeliveryId, LeasedDelivery } from "@doorhook/core"
-import { DeliveryId as Id } from "@doorhook/core"
+import type { LeasedDelivery } from "@doorhook/core"
+import { DeliveryId as Id, StoreError } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breaking.ts"
-import { engine, hour, integrations, quiet, settling, store, within } from "./Breaking.ts"
-
-/** A store that takes a settlement under any token for the current one. */
-const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
-  const tokens = new Map<DeliveryId, string>()
-  return {
-    claim: (request) =>
-      Effect.tap(deliveries.claim(request), (claimed) =>
-        Effect.sync(() => claimed.forEach(({ id, lease }) => tokens.set(id, lease.token)))
-      ),
-    settle: (settlements, now, disableAfter) =>
-      deliveries.settle(
-        settlements.map((settlement) => ({
-          ...settlement,
-          token: tokens.get(settlement.delivery_id) ?? settlement.token
-        })),
-        now,
-        disableAfter
-      )
-  }
-}
+import { engine, hour, integrations, quiet, settling, store } from "./Breaking.ts"
 
 /** A store that says of one event in ten that it has stored it. */
 const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
@@ -46,11 +26,6 @@ const forgetful = (deliveries: Deliveries): Partial<Deliveries> => {
   }
 }
 
-/** A store that claims what others hold. */
-const greedy = (deliveries: Deliveries): Partial<Deliveries> => ({
-  claim: (request) => deliveries.claim({ ...request, now: request.now + hour })
-})
-
 const inBackground = (delivery: LeasedDelivery): LeasedDelivery => ({ ...delivery, lane: 2 })
 
 export const sendingVariants: ReadonlyArray<Variant> = [
@@ -58,6 +33,21 @@ export const sendingVariants: ReadonlyArray<Variant> = [
     name: "an event that is accepted and not stored",
     check: "nothing-lost",
     breakage: store(forgetful)
+  },
+  {
+    name: "an event that is refused and stored",
+    check: "nothing-lost",
+    breakage: store((deliveries) => {
+      let count = 0
+      return {
+        enqueue: (records, keys) =>
+          Effect.tap(deliveries.enqueue(records, keys), () =>
+            ++count % 10 === 0
+              ? new StoreError({ operation: "DeliveryStore.enqueue", cause: new Error("broken") })
+              : Effect.void
+          )
+      }
+    })
   },
   {
     name: "a lease that never ends",
@@ -210,80 +200,5 @@ export const sendingVariants: ReadonlyArray<Variant> = [
         faults: { ...scenario.faults, crash: 0 }
       })
     }
-  },
-  {
-    name: "more requests open to one integration than allowed",
-    check: "caps",
-    breakage: engine(({ settings }) => ({
-      settings: { ...settings, concurrencyPerIntegration: 4 * (settings.concurrencyPerIntegration ?? 10) }
-    }))
-  },
-  {
-    name: "a store that hands out what others hold",
-    check: "leases",
-    breakage: store(greedy)
-  },
-  {
-    name: "a store that takes stale settlements",
-    check: "leases",
-    breakage: {
-      ...store(unfenced),
-      // Leases run out under attempts when clocks jump.
-      scenario: (scenario) => ({
-        ...scenario,
-        engines: 2,
-        receivers: ["slow", "late"],
-        actions: { ...scenario.actions, publish: 30, clock: 8 }
-      })
-    }
-  },
-  {
-    name: "an engine that believes its leases last longer than they do",
-    check: "leases",
-    breakage: engine(({ stores }) => ({
-      stores: {
-        ...stores,
-        deliveries: {
-          ...stores.deliveries,
-          claim: (request) => {
-            const lease = { ...request.lease, until: request.now + 500 }
-            const claimed = stores.deliveries.claim({ ...request, lease })
-            return Effect.map(claimed, (all) => all.map((delivery) => ({ ...delivery, lease: request.lease })))
-          }
-        }
-      }
-    }))
-  },
-  {
-    name: "clocks that are farther apart than leases allow for",
-    check: "leases",
-    breakage: {
-      scenario: within({ clock: 0, publish: 30 }, {}, { skew: 20_000, engines: 3, receivers: ["slow", "late"] })
-    }
-  },
-  {
-    name: "a settlement that forgets its attempt",
-    check: "attempt-numbers",
-    breakage: store((deliveries) => ({
-      settle: (settlements, now, disableAfter) =>
-        deliveries.settle(
-          settlements.map((settlement) =>
-            settlement.attempt?.number === 2 ? { ...settlement, attempt: null } : settlement
-          ),
-          now,
-          disableAfter
-        )
-    }))
-  },
-  {
-    name: "a summary that counts wrong",
-    check: "tallies",
-    breakage: store((deliveries) => ({
-      summary: (now) =>
-        Effect.map(deliveries.summary(now), (summary) => ({
-          ...summary,
-          states: { ...summary.states, delivered: summary.states.delivered + 1 }
-        }))
-    }))
   }
 ]

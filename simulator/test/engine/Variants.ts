@@ -4,8 +4,14 @@
 import type { Variant } from "./Breaking.ts"
 import { changingVariants } from "./ChangingVariants.ts"
 import { keepingVariants } from "./KeepingVariants.ts"
+import { leasingVariants } from "./LeasingVariants.ts"
 import { sendingVariants } from "./SendingVariants.ts"
 
 export type { Variant } from "./Breaking.ts"
 
-export const variants: ReadonlyArray<Variant> = [...sendingVariants, ...changingVariants, ...keepingVariants]
+export const variants: ReadonlyArray<Variant> = [
+  ...sendingVariants,
+  ...leasingVariants,
+  ...changingVariants,
+  ...keepingVariants
+]

@@ -66,5 +66,8 @@ export const optionalText = (name: string, description: string) =>
 /** The flags of every list. */
 export const paging = {
   after: optionalText("after", "Continue after this one"),
-  limit: Flag.Int("limit").pipe(Flag.withDescription("At most so many (1 to 1,000; default 100)"), Flag.withDefault(100))
+  limit: Flag.Int("limit").pipe(
+    Flag.withDescription("At most so many (1 to 1,000; default 100)"),
+    Flag.withDefault(100)
+  )
 }

@@ -17,6 +17,4 @@ export const problemsOf = (given: unknown): ReadonlyArray<string> =>
 export const layer = (onNotice: OnNotice | undefined): Layer.Layer<never> =>
   onNotice === undefined
     ? Layer.empty
-    : Layer.succeed(NoticeListener, (notice) =>
-        Effect.tryPromise({ try: async () => onNotice(noticeDocument(notice)), catch: (error) => error })
-      )
+    : Layer.succeed(NoticeListener, (notice) => Effect.promise(async () => onNotice(noticeDocument(notice))))

@@ -2,7 +2,8 @@
  * Places in the feed of an integration, as clients keep them. To them a cursor is a text without a meaning, so that the
  * order of the feed stays the service's own matter.
  */
-import { DeliveryId, IntegrationId, parsePositiveInt } from "@doorhook/core"
+import { DeliveryId, parsePositiveInt } from "@doorhook/core"
+import type { IntegrationId } from "@doorhook/core"
 import { Option, Result } from "effect"
 import { Base64Url } from "effect/encoding"
 

@@ -43,7 +43,10 @@ export const shareSchemas = (description: Schemas): Schemas => {
   const same = repeated(schemas)
   if (same.size === 0) return description
   const kept = Record.filter(schemas, (_, name) => !same.has(name))
-  const shared = renameRefs({ ...description, components: { ...components, schemas: kept } }, (name) => same.get(name) ?? name)
+  const shared = renameRefs(
+    { ...description, components: { ...components, schemas: kept } },
+    (name) => same.get(name) ?? name
+  )
   // What differed in nothing but such a name is the same now.
   return Predicate.isReadonlyObject(shared) ? shareSchemas(shared) : description
 }

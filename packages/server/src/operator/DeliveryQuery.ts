@@ -13,7 +13,12 @@ type Parameter = (typeof deliveryParameters)[number]
 
 /** Reads the filter that a query describes. An empty parameter counts as not given. */
 export const readFilter = Effect.fnUntraced(function* (query: QueryParameters<Parameter>) {
-  const state = yield* readParameter(query, "state", Schema.decodeUnknownOption(DeliveryState), deliveryStates.join(", "))
+  const state = yield* readParameter(
+    query,
+    "state",
+    Schema.decodeUnknownOption(DeliveryState),
+    deliveryStates.join(", ")
+  )
   const integration_id = yield* readIntegrationId(query)
   const event_id = yield* readParameter(
     query,

@@ -5,7 +5,8 @@ import { FetchHttpClient, HttpClient, HttpClientRequest, HttpServer } from "effe
 import { HttpApiClient, HttpApiMiddleware, OpenApi } from "effect/http-api"
 import { BearerAuthorization } from "../../src/contract/JsonApi.ts"
 import { PublicApi } from "../../src/contract/PublicApi.ts"
-import { call, document, testServer } from "../TestServer.ts"
+import { IpNetwork } from "effect/net"
+import { call, document, operatorKey, testServer } from "../TestServer.ts"
 
 const methods = new Set(["get", "post", "put", "patch", "delete"])
 
@@ -16,6 +17,8 @@ const operations = Object.entries(OpenApi.fromApi(PublicApi).paths).flatMap(([pa
     .map((name) => [name.toUpperCase(), path.replaceAll(/\{\w+\}/g, "1")] as const)
 )
 
+const webhookSources = [IpNetwork.fromStringUnsafe("203.0.113.7/32")]
+
 const asAdmin = HttpApiMiddleware.layerClient(BearerAuthorization, ({ next, request }) =>
   next(HttpClientRequest.bearerToken(request, "admin"))
 )
@@ -23,7 +26,7 @@ const asAdmin = HttpApiMiddleware.layerClient(BearerAuthorization, ({ next, requ
 describe("the contract", () => {
   it.effect("has no operation that the server does not have", () =>
     Effect.gen(function* () {
-      assert.isAtLeast(operations.length, 17)
+      assert.isAtLeast(operations.length, 22)
       for (const [method, path] of operations) {
         const { status, text } = yield* call(method, path, method === "GET" ? {} : { body: {} })
         assert.notInclude([404, 405, 500, 501], status, `${method} ${path}: ${text}`)
@@ -36,6 +39,8 @@ describe("the contract", () => {
       const { paths } = OpenApi.fromApi(PublicApi)
       const collection = "/v4/buildings/{owner_id}/integrations"
       const item = `${collection}/{id}`
+      const rotation = `${item}/rotate_secret`
+      const feed = `${item}/deliveries`
       const created = yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
       const one = `/v4/buildings/1/integrations/${created.textAt("/data/id")}`
       const plain = { "content-type": "text/plain" }
@@ -56,11 +61,19 @@ describe("the contract", () => {
         [item, "put", { as: "admin", body: document() }],
         [item, "put", { as: "admin", body: document(), headers: stale }],
         [item, "patch", { as: "admin", body: { data: { type: "x" } } }],
+        [rotation, "post", { as: "admin" }],
+        [rotation, "post", { as: "admin", headers: stale }],
+        [rotation, "post", { as: "other" }],
+        [feed, "get", { as: "admin" }],
+        [feed, "get", {}],
+        ["/v4/webhook_sources", "get", {}],
+        ["/v4/webhook_sources", "get", { headers: { accept: "text/html" } }],
+        [collection, "post", { as: "admin", body: document(), headers: { "idempotency-key": "a b" } }],
         [item, "delete", { as: "admin", headers: stale }],
         [item, "delete", { as: "admin" }]
       ] as const
       for (const [path, method, init] of asked) {
-        const target = path === item ? one : "/v4/buildings/1/integrations"
+        const target = path.replace(item, one).replace("{owner_id}", "1")
         const { status } = yield* call(method.toUpperCase(), target, init)
         assert.property(paths[path]?.[method]?.responses, String(status), `${method} ${path}`)
       }
@@ -88,6 +101,20 @@ describe("the contract", () => {
       assert.deepStrictEqual((yield* client["building integrations"].get(one)).data, created.data)
       const list = yield* client["building integrations"].list({ params, query: { "page[size]": 10 } })
       assert.strictEqual(list.meta.page_info.page_size, 10)
+      const rotated = yield* client["building integrations"].rotateSecret({ ...one, headers: {} })
+      assert.notStrictEqual(rotated.meta.signing_secret, created.meta?.signing_secret)
+      yield* call("POST", "/operator/events", {
+        as: operatorKey,
+        body: { resource_type: "call", action: "create", building_id: 1, data: { id: 1 } }
+      })
+      const feed = yield* client["building integrations"].deliveries({ ...one, query: {} })
+      assert.deepStrictEqual(
+        feed.data.map(({ attributes }) => attributes.event),
+        [{ resource_type: "call", action: "create", data: { id: 1 } }]
+      )
+      assert.deepStrictEqual(yield* client["webhook sources"].list(), {
+        data: [{ type: "webhook_sources", id: "203.0.113.7/32", attributes: { cidr: "203.0.113.7/32" } }]
+      })
       const off = { data: { type: "integrations" as const, attributes: { status: "disabled" as const } } }
       const changed = yield* client["building integrations"].patch({ ...one, headers: {}, payload: off })
       assert.strictEqual(changed.data.attributes.status, "disabled")
@@ -95,10 +122,22 @@ describe("the contract", () => {
       const gone = yield* Effect.flip(client["building integrations"].get(one))
       assert.isTrue(Predicate.hasProperty(gone, "errors"))
     }).pipe(
-      Effect.provide(Layer.mergeAll(testServer(), FetchHttpClient.layer, asAdmin)),
+      Effect.provide(Layer.mergeAll(testServer({ api: { webhookSources } }), FetchHttpClient.layer, asAdmin)),
       Effect.provideService(HttpClient.TracerPropagationEnabled, false)
     )
   )
+
+  it("names each schema once", () => {
+    const { components } = OpenApi.fromApi(PublicApi)
+    const names = Object.keys(components.schemas)
+    assert.includeMembers(names, ["Errors", "Integration", "DeliveryFeed", "OAuthError"])
+    assert.deepStrictEqual(
+      names.filter((name) => /_\d+$/.test(name)),
+      []
+    )
+    const text = JSON.stringify(OpenApi.fromApi(PublicApi))
+    for (const [, name] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) assert.include(names, name)
+  })
 
   it.effect("is published as OpenAPI 3.1", () =>
     Effect.gen(function* () {

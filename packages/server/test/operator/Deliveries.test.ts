@@ -1,52 +1,11 @@
-import { DeliveryStore } from "@doorhook/core"
-import type { AttemptOutcome, DeliveryId } from "@doorhook/core"
+import { noDeliveries } from "@doorhook/core"
+import type { DeliveryId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
-import { call, document, operatorKey, testServer } from "../TestServer.ts"
+import { call, operatorKey, testServer } from "../TestServer.ts"
+import { accessLog, attempt, published } from "./Attempts.ts"
 
 const as = operatorKey
-
-/** An integration, and so many events for it. */
-const published = Effect.fnUntraced(function* (count: number) {
-  yield* TestClock.setTime(1_000_000)
-  const created = yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
-  const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
-  const reply = yield* call("POST", "/operator/events", { as, body: Array.from({ length: count }, () => event) })
-  assert.strictEqual(reply.status, 202)
-  return { integration: created.textAt("/data/id"), event: reply.textAt("/events/0/id") }
-})
-
-/** Makes an attempt of every due delivery, with this outcome. */
-const attempt = Effect.fnUntraced(function* (outcome: AttemptOutcome, state: "delivered" | "exhausted" | "retrying") {
-  const store = yield* DeliveryStore
-  const lease = { token: "lease", until: 2_000_000 }
-  const claimed = yield* store.claim({ now: 1_000_000, lease, limit: 100, limitPerIntegration: 100, limits: new Map() })
-  const settled = yield* store.settle(
-    claimed.map((delivery) => ({
-      delivery_id: delivery.id,
-      integration_id: delivery.integration.id,
-      token: lease.token,
-      attempt: {
-        number: delivery.attempts + 1,
-        started_at: 1_000_000,
-        duration_ms: 12,
-        outcome,
-        status: outcome === "bad_status" ? 500 : null,
-        response_excerpt: outcome === "bad_status" ? "oops" : null,
-        detail: null
-      },
-      state,
-      reason: state === "exhausted" ? "schedule_used_up" : null,
-      next_attempt_at: state === "retrying" ? 1_005_000 : null,
-      lane: 3,
-      gone: false
-    })),
-    1_000_000,
-    3_600_000
-  )
-  return [...settled.applied].toSorted((a, b) => a - b)
-})
 
 const wireId = (id: DeliveryId | undefined): string => `dlv_${id}`
 
@@ -131,6 +90,23 @@ describe("GET /operator/deliveries", () => {
         assert.strictEqual(reply.status, 400, query)
         assert.strictEqual(reply.at("/errors/0/source/parameter"), query.split("=")[0], query)
       }
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
+describe("GET /operator/summary", () => {
+  it.effect("says how many there are in each state", () =>
+    Effect.gen(function* () {
+      yield* published(3)
+      yield* attempt("acknowledged", "delivered")
+      yield* call("POST", "/operator/events", { as, body: { ...accessLog, data: { id: 2 } } })
+      const { json, status } = yield* call("GET", "/operator/summary", { as })
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(json, {
+        events: 4,
+        deliveries: { ...noDeliveries, pending: 1, delivered: 3 },
+        oldest_due_at: "1970-01-01T00:16:40.000Z"
+      })
     }).pipe(Effect.provide(testServer()))
   )
 })

@@ -1,6 +1,7 @@
 import { DeliveryStore, EventId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { call, document, operatorKey, testServer } from "../TestServer.ts"
 
 const event = (fields: object = {}) => ({
@@ -95,6 +96,64 @@ describe("POST /operator/events", () => {
   )
 })
 
+describe("publishing again under the same Idempotency-Key", () => {
+  const publishAs = (key: string, body: unknown) =>
+    call("POST", "/operator/events", { as: operatorKey, body, headers: { "idempotency-key": key } })
+
+  it.effect("answers as before and publishes nothing, until a day has passed", () =>
+    Effect.gen(function* () {
+      const first = yield* publishAs("k", [event(), event()])
+      assert.strictEqual(first.status, 202)
+      yield* TestClock.adjust("23 hours")
+      const again = yield* publishAs("k", [event(), event()])
+      assert.strictEqual(again.status, 202)
+      assert.strictEqual(again.text, first.text)
+      assert.strictEqual(yield* storedEvents, 2)
+      yield* TestClock.adjust("1 hour")
+      assert.notStrictEqual((yield* publishAs("k", [event(), event()])).text, first.text)
+      assert.strictEqual(yield* storedEvents, 4)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("publishes once when the requests come together", () =>
+    Effect.gen(function* () {
+      const replies = yield* Effect.all(
+        Array.from({ length: 5 }, () => publishAs("k", event())),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size, 1)
+      assert.strictEqual(yield* storedEvents, 1)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is refused for another body, also for the one event of a list", () =>
+    Effect.gen(function* () {
+      yield* publishAs("k", JSON.stringify(event()))
+      for (const body of [event({ data: { id: 2 } }), [event()], `${JSON.stringify(event())} `]) {
+        const refused = yield* publishAs("k", body)
+        assert.strictEqual(refused.status, 422)
+        assert.strictEqual(refused.at("/errors/0/code"), "idempotency_key_reused")
+        assert.deepStrictEqual(refused.at("/errors/0/source"), { header: "Idempotency-Key" })
+        assert.include(refused.textAt("/errors/0/detail"), "24 hours")
+      }
+      assert.strictEqual(yield* storedEvents, 1)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("remembers nothing of what was refused, and takes no key that is none", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* publishAs("k", event({ building_id: 0 }))).status, 422)
+      assert.strictEqual((yield* publishAs("k", event())).status, 202)
+      for (const key of ["", "a b", "k".repeat(256), "caf\u00e9"]) {
+        const refused = yield* publishAs(key, event())
+        assert.strictEqual(refused.status, 400, key)
+        assert.strictEqual(refused.at("/errors/0/code"), "invalid_idempotency_key")
+      }
+      assert.strictEqual((yield* publishAs("k".repeat(255), event())).status, 202)
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
 describe("the operator key", () => {
   it.effect("is needed for every operation, and access tokens are none", () =>
     Effect.gen(function* () {
@@ -103,7 +162,13 @@ describe("the operator key", () => {
         ["GET", "/operator/deliveries"],
         ["GET", "/operator/deliveries/dlv_1"],
         ["POST", "/operator/deliveries/dlv_1/resend"],
-        ["POST", "/operator/integrations/1/recover"]
+        ["POST", "/operator/integrations/1/recover"],
+        ["GET", "/operator/summary"],
+        ["GET", "/operator/integrations"],
+        ["GET", "/operator/integrations/1"],
+        ["PATCH", "/operator/integrations/1"],
+        ["POST", "/operator/integrations/1/probe"],
+        ["GET", "/operator/notices"]
       ] as const
       for (const [method, path] of operations) {
         for (const as of [undefined, "admin", operatorKey.slice(0, -1), `${operatorKey}x`]) {

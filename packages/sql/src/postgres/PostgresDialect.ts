@@ -48,6 +48,9 @@ export const int8s: (values: Iterable<number | null>) => Parameter = arrayOf(PgT
 /** A `text[]`, nulls allowed. */
 export const texts: (values: Iterable<string | null>) => Parameter = arrayOf(PgTypes.OID.text)
 
+/** Where the ids of changed integrations are told. NOTIFY reaches all of one database: the name says whose they are. */
+export const changesChannel = "doorhook_changed"
+
 const numbered = (statement: string): string => {
   let count = 0
   return statement.replaceAll("?", () => `$${++count}`)
@@ -60,5 +63,8 @@ export const postgres: Dialect = {
   isOneOfTexts: (column) => `${column} = ANY(?)`,
   texts,
   lock: "FOR UPDATE",
-  lockFree: "FOR UPDATE SKIP LOCKED"
+  lockFree: "FOR UPDATE SKIP LOCKED",
+  numbersIn: (column) =>
+    `LATERAL (SELECT t.value::bigint AS value FROM json_array_elements_text(${column}::json) AS t (value))`,
+  tellChange: `, pg_notify('${changesChannel}', id::text)`
 }

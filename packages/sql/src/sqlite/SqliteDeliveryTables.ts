@@ -1,63 +1,21 @@
 /**
  * The tables of deliveries on SQLite. There, transactions that write take turns: nothing needs a lock of its own.
  */
-import type { Attempt } from "@doorhook/core"
 import { DeliveryId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { NewDeliveryRow, StandingRow } from "../DeliveryRows.ts"
+import type { StandingRow } from "../DeliveryRows.ts"
 import type { Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import { sqlite } from "../Dialect.ts"
-import type { IntegrationRow } from "../IntegrationRows.ts"
-import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import * as CommonTables from "../stores/CommonTables.ts"
 import type { Services, Value } from "./SqliteClient.ts"
 import { SqliteRows } from "./SqliteClient.ts"
+import { attemptValues, endedValues, eventValues, noAttempt, queuedValues } from "./RowValues.ts"
 import * as Endings from "./Endings.ts"
 import * as Claims from "./statements/ClaimStatements.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 import * as Lists from "./statements/ListStatements.ts"
-
-const Integrations = integrationStatements(sqlite)
-
-/** The columns that name a delivery, and where an active one stands. */
-const queuedValues = (id: DeliveryId, row: NewDeliveryRow): ReadonlyArray<Value> => [
-  id,
-  row.event_id,
-  row.integration_id,
-  row.created_at,
-  row.state,
-  row.reason,
-  row.attempts,
-  row.lane,
-  row.due_at,
-  row.lease_token,
-  row.resend
-]
-
-const attemptValues = (attempt: Attempt): ReadonlyArray<Value> => [
-  attempt.started_at,
-  attempt.duration_ms,
-  attempt.outcome,
-  attempt.status,
-  attempt.detail,
-  attempt.response_excerpt
-]
-
-const noAttempt: ReadonlyArray<Value> = [null, null, null, null, null, null]
-
-const endedValues = (id: DeliveryId, row: NewDeliveryRow, attempt: Attempt | null): ReadonlyArray<Value> => [
-  id,
-  row.event_id,
-  row.integration_id,
-  row.created_at,
-  row.state,
-  row.reason,
-  row.attempts,
-  row.lane,
-  row.lease_token,
-  ...(attempt === null ? noAttempt : attemptValues(attempt))
-]
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -66,14 +24,20 @@ const make = Effect.gen(function* () {
   const ids = (values: ReadonlyArray<number>) => [JSON.stringify(values)]
 
   return DeliveryTables.of({
+    ...CommonTables.make(sql, sqlite),
     atOnce: null,
 
     insert: Effect.fnUntraced(function* (records, changes) {
       const count = records.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
-      const [taken] = yield* sql.unsafe<{ readonly last: number }>(Statements.takeIds, [count])
-      let next = (taken?.last ?? 0) - count + 1
+      const [taken] = yield* sql.unsafe<{ readonly event: number; readonly delivery: number }>(Statements.takeNumbers, [
+        records.length,
+        count
+      ])
+      let seq = (taken?.event ?? 0) - records.length
+      let next = (taken?.delivery ?? 0) - count + 1
       const given: Array<DeliveryId> = []
       const events: Array<ReadonlyArray<Value>> = []
+      const ofTenants: Array<ReadonlyArray<Value>> = []
       const queued: Array<ReadonlyArray<Value>> = []
       const ended: Array<ReadonlyArray<Value>> = []
       for (const { deliveries, event } of records) {
@@ -84,27 +48,20 @@ const make = Effect.gen(function* () {
           if (row.due_at === null) ended.push(endedValues(id, row, null))
           else queued.push(queuedValues(id, row))
         }
-        events.push([
-          event.id,
-          event.resource_type,
-          event.action,
-          event.building_id,
-          JSON.stringify(event.tenant_ids),
-          event.created_at,
-          next === first ? null : first,
-          next === first ? null : next - 1,
-          event.data
-        ])
+        events.push(eventValues(++seq, event, next === first ? null : first, next === first ? null : next - 1))
+        for (const tenant of new Set(event.tenant_ids)) ofTenants.push([tenant, event.resource_type, seq])
       }
       yield* rows.run(Statements.insertEvent, events)
+      yield* rows.run(Statements.insertOfTenant, ofTenants)
       yield* rows.run(Statements.insertQueued, queued)
       yield* rows.run(Statements.insertEnded, ended)
       yield* rows.run(Statements.addToTally, changes)
       return given
     }),
 
-    statuses: (integrations) => sql.unsafe(Statements.integrationStatuses, ids(integrations)),
-    lockIntegrationsOf: () => Effect.void,
+    targets: (integrations) => sql.unsafe(Statements.targets, ids(integrations)),
+    lockIntegrations: () => Effect.void,
+    integrationsOf: () => Effect.succeed([]),
     lockWithActive: () => Effect.void,
     standings: Effect.fnUntraced(function* (deliveries) {
       const queued = yield* sql.unsafe<StandingRow>(Statements.queuedStandings, ids(deliveries))
@@ -168,9 +125,6 @@ const make = Effect.gen(function* () {
         attempts.map((row) => [row.delivery_id, row.number, ...attemptValues(row)])
       ),
 
-    disableIntegration: (id, reason, now) =>
-      Effect.map(sql.unsafe(Integrations.disable, [reason, now, id]), (disabled) => disabled.length > 0),
-
     cancelActive: endings.begin,
     finishCancelling: endings.finish,
 
@@ -194,7 +148,6 @@ const make = Effect.gen(function* () {
       (rows) => rows[0]?.due_at ?? null
     ),
     eventsById: (events) => sql.unsafe(Lists.eventsById, [sqlite.texts(events)]),
-    integrationsById: (integrations) => sql.unsafe<IntegrationRow>(Integrations.byIds, [sqlite.ids(integrations)]),
 
     deliveryById: (id) => sql.unsafe(Lists.deliveryById, [id, id]),
     list: Effect.fnUntraced(function* (filter) {
@@ -202,6 +155,15 @@ const make = Effect.gen(function* () {
       const { params, text } = Lists.list(filter)
       return yield* sql.unsafe(text, params)
     }),
+    feed: (integration_id, after, limit) => {
+      const { params, text } = Lists.list({ integration_id, limit, ...(after !== 0 && { after }) })
+      return sql.unsafe(text, params)
+    },
+    newestUnacknowledged: (id) =>
+      Effect.map(
+        sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [id, id, id, id]),
+        ([newest]) => newest?.id ?? null
+      ),
     attemptsOf: (id) => sql.unsafe(Lists.attemptsOf, [id, id])
   })
 })

@@ -8,7 +8,7 @@ import { integrationColumns } from "../IntegrationRows.ts"
 const columns = integrationColumns.join(", ")
 const values = integrationColumns.map(() => "?").join(", ")
 
-export const integrationStatements = ({ isOneOfIds, text }: Dialect) => ({
+export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect) => ({
   /** Appends. Returns the id. */
   insert: text(`INSERT INTO integrations (${columns}) VALUES (${values}) RETURNING id`),
 
@@ -32,14 +32,30 @@ export const integrationStatements = ({ isOneOfIds, text }: Dialect) => ({
     ORDER BY id`),
 
   /** One search by id. Returns the id if the version was the expected one. */
-  update: text(`UPDATE integrations SET (${columns}) = (${values}) WHERE id = ? AND version = ? RETURNING id`),
+  update: text(`UPDATE integrations SET (${columns}) = (${values}) WHERE id = ? AND version = ?
+    RETURNING id${tellChange}`),
 
   /** Disables one that is enabled. One search by id. Returns its id if it was. */
   disable: text(`UPDATE integrations SET status = 'disabled', disabled_reason = ?, version = version + 1, updated_at = ?
-    WHERE id = ? AND status = 'enabled' RETURNING id`),
+    WHERE id = ? AND status = 'enabled' RETURNING id${tellChange}`),
+
+  /** Enables one that is disabled. As above. */
+  enable: text(`UPDATE integrations SET status = 'enabled', disabled_reason = NULL, version = version + 1, updated_at = ?
+    WHERE id = ? AND status = 'disabled' RETURNING id${tellChange}`),
+
+  /** Notes how one fails. One search by id. */
+  setFailing: text(`UPDATE integrations SET failing_since = ?, failing_noticed = ? WHERE id = ?`),
+
+  /** What settlements look at of some. One search by id each. */
+  subjects: text(`SELECT id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed
+    FROM integrations WHERE ${isOneOfIds("id")} ORDER BY id`),
 
   /** One search by id. Returns the id if there was one. */
-  remove: text(`DELETE FROM integrations WHERE id = ? RETURNING id`),
+  remove: text(`DELETE FROM integrations WHERE id = ? RETURNING id${tellChange}`),
+
+  /** Walks the table in the order of ids. */
+  survey: text(`SELECT id, ${columns} FROM integrations WHERE id > ? ORDER BY id LIMIT ?`),
+  surveyOfStatus: text(`SELECT id, ${columns} FROM integrations WHERE id > ? AND status = ? ORDER BY id LIMIT ?`),
 
   /** A sealed signing secret, if there is any. The table is small; this runs once, when the database is opened. */
   anySealedSecret: text(`SELECT signing_secret FROM integrations WHERE signing_secret LIKE ? LIMIT 1`)

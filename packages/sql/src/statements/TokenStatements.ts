@@ -44,6 +44,9 @@ export const tokenStatements = ({ isOneOfTexts, lock, lockFree, text }: Dialect)
 
   revokeGrant: text(`UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`),
 
+  /** A range of an index over clients. */
+  revokeGrantsTo: text(`UPDATE grants SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL`),
+
   deleteAccessToken: text(`DELETE FROM access_tokens WHERE hash = ?`),
 
   /** The beginning of an index over the times at which they expire, then one search by key for each. */

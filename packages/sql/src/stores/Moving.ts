@@ -28,10 +28,9 @@ export const currentOf = Effect.fnUntraced(function* <A extends Held>(tables: Ta
   })
 })
 
-/** Whether some integrations are enabled; the unknown ones are left out. */
-export const statusesOf = Effect.fnUntraced(function* (tables: Tables, ids: Iterable<IntegrationId>) {
-  const rows = yield* tables.statuses([...ids])
-  return new Map(rows.map(({ id, status }) => [id, status]))
+/** What some integrations are; the unknown ones are left out. */
+export const targetsOf = Effect.fnUntraced(function* (tables: Tables, ids: ReadonlyArray<IntegrationId>) {
+  return new Map((yield* tables.targets(ids)).map((target) => [target.id, target]))
 })
 
 /** One delivery, from where it stood to where it stands, and the attempt that was made, if any. */

@@ -1,43 +1,110 @@
 /**
- * Records attempts and what follows from them.
+ * Records attempts and what follows from them, for their deliveries and for their integrations.
  */
-import type { Settlement } from "@doorhook/core"
-import { Standing } from "@doorhook/core"
+import type { IntegrationId, Notice, Settled, Settlement } from "@doorhook/core"
+import { BuildingId, Consequences, Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
+import { subjectFromRow } from "../IntegrationRows.ts"
 import { cancelActiveOf, currentOf, move } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
-/** Answers the ids of the settlements that were not stale. Runs in a transaction. */
-export const settleAll = Effect.fnUntraced(function* (
-  tables: DeliveryTables["Service"],
+type Tables = DeliveryTables["Service"]
+type Subjects = ReadonlyMap<IntegrationId, Consequences.Subject>
+
+const byIntegration = <A>(items: Iterable<A>, idOf: (item: A) => IntegrationId): ReadonlyMap<IntegrationId, Array<A>> =>
+  Map.groupBy(items, idOf)
+
+const subjectsOf = Effect.fnUntraced(function* (tables: Tables, ids: ReadonlyArray<IntegrationId>) {
+  const subjects = yield* Effect.forEach(yield* tables.subjects(ids), subjectFromRow)
+  return new Map(subjects.map((subject) => [subject.integration.id, subject]))
+})
+
+/** Whether some settlements disable an integration, if those of them that do not speak for it are not stale. */
+const mayDisable = (
+  subject: Consequences.Subject,
   settlements: ReadonlyArray<Settlement>,
-  now: number
+  now: number,
+  disableAfter: number
+): boolean => {
+  const against = settlements.filter(({ attempt }) => attempt?.outcome !== "acknowledged")
+  const applied = against.map((settlement) => {
+    const from = underLease(settlement)
+    return { settlement, from, to: Standing.settled(from, settlement, now, subject.integration.status) }
+  })
+  return Consequences.consequencesOf(subject, applied, now, disableAfter).disable !== null
+}
+
+/**
+ * The integrations of a batch, and which of them something may follow for: these are locked, and so are the deliveries
+ * of the batch, with all others that end if one is disabled, in the order that locks have.
+ */
+const lock = Effect.fnUntraced(function* (
+  tables: Tables,
+  settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
+  now: number,
+  disableAfter: number
 ) {
-  const disabling = settlements.filter(({ disable }) => disable !== null).map(({ delivery_id }) => delivery_id)
-  if (disabling.length > 0) {
-    yield* tables.lockIntegrationsOf(disabling)
-    yield* tables.lockWithActive(
-      settlements.map(({ delivery_id }) => delivery_id),
-      disabling
-    )
+  const seen = yield* subjectsOf(tables, [...settlements.keys()])
+  const affected = [...seen.values()]
+    .filter((subject) => Consequences.mayHaveConsequences(subject, settlements.get(subject.integration.id) ?? []))
+    .map(({ integration }) => integration.id)
+  if (affected.length === 0) return { subjects: seen, affected: new Map() }
+  yield* tables.lockIntegrations(affected)
+  const locked: Subjects = yield* subjectsOf(tables, affected)
+  const endangered = affected.filter((id) => {
+    const subject = locked.get(id)
+    return subject !== undefined && mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)
+  })
+  if (endangered.length > 0) {
+    const ids = [...settlements.values()].flat().map(({ delivery_id }) => delivery_id)
+    yield* tables.lockWithActive(ids, endangered)
   }
-  const applied = yield* currentOf(tables, settlements)
+  // One that was deleted meanwhile is in neither.
+  const others = [...seen].filter(([id]) => !affected.includes(id))
+  return { subjects: new Map([...others, ...locked]), affected: locked }
+})
+
+/** Runs in a transaction. */
+export const settleAll = Effect.fnUntraced(function* (
+  tables: Tables,
+  settlements: ReadonlyArray<Settlement>,
+  now: number,
+  disableAfter: number
+) {
+  const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
+  const { affected, subjects } = yield* lock(tables, grouped, now, disableAfter)
+  const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
-  yield* move(
-    tables,
-    tally,
-    applied.map(({ from, item }) => ({ from, to: Standing.settled(from, item, now), attempt: item.attempt }))
-  )
+  const moves = current.map(({ from, item }) => {
+    const status = subjects.get(from.integration_id)?.integration.status ?? "disabled"
+    return { from, to: Standing.settled(from, item, now, status), attempt: item.attempt, settlement: item }
+  })
+  yield* move(tables, tally, moves)
+  const changed: Array<IntegrationId> = []
+  const notices: Array<Notice> = []
   // Afterwards, so that what was acknowledged in the same batch stays so.
-  for (const { from, item } of applied) {
-    if (item.disable === null || from.state !== "delivering") continue
-    if (!(yield* tables.disableIntegration(from.integration_id, item.disable, now))) continue
-    const reason = Standing.reasonOfDisabled({ disabled_reason: item.disable })
-    yield* cancelActiveOf(tables, tally, from.integration_id, reason)
+  const applied = byIntegration(moves, ({ from }) => from.integration_id)
+  for (const id of [...affected.keys()].toSorted((a, b) => a - b)) {
+    const [subject, batch] = [affected.get(id), applied.get(id)]
+    if (subject === undefined || batch === undefined) continue
+    const follows = Consequences.consequencesOf(subject, batch, now, disableAfter)
+    if (follows.failing !== subject.failing) yield* tables.setFailing(id, follows.failing)
+    if (follows.disable !== null && (yield* tables.disableIntegration(id, follows.disable, now))) {
+      changed.push(id)
+      const reason = Standing.reasonOfDisabled({ disabled_reason: follows.disable })
+      yield* cancelActiveOf(tables, tally, id, reason)
+    }
+    if (follows.enable && (yield* tables.enableIntegration(id, now))) changed.push(id)
+    if (follows.notices.length === 0) continue
+    const ids = yield* tables.insertNotices(follows.notices)
+    follows.notices.forEach((notice, at) => {
+      const noticeId = ids[at]
+      if (noticeId !== undefined) notices.push({ ...notice, id: noticeId })
+    })
   }
   yield* tally.write(tables)
-  return new Set(applied.map(({ from }) => from.id))
+  return { applied: new Set(current.map(({ from }) => from.id)), changed, notices }
 })
 
 /** A delivery under lease that nothing happened to since, which is the rule. */
@@ -51,22 +118,31 @@ const underLease = ({ lane, token }: Settlement): Standing.Standing => ({
   resend: 0
 })
 
-/** The same in one statement, as long as all settlements are of that kind and disable nothing; null otherwise. */
+/** An integration that is as most are. */
+const sound = (id: IntegrationId): Consequences.Subject => ({
+  integration: { id, scope: { type: "building", id: BuildingId.make(1) }, status: "enabled", disabled_reason: null },
+  failing: null
+})
+
+/** The same in one statement, as long as all is of that kind and nothing follows for any integration; null otherwise. */
 export const settleAtOnce = Effect.fnUntraced(function* (
-  tables: DeliveryTables["Service"],
+  tables: Tables,
   settlements: ReadonlyArray<Settlement>,
   now: number
 ) {
   const ids = new Set(settlements.map(({ delivery_id }) => delivery_id))
   if (tables.atOnce === null || ids.size < settlements.length) return null
+  const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
+  for (const [id, batch] of grouped) if (Consequences.mayHaveConsequences(sound(id), batch)) return null
   const tally = new Tally()
   const rows: Array<SettledRow> = []
   for (const settlement of settlements) {
-    const { attempt, delivery_id: id, disable, token } = settlement
-    if (attempt === null || disable !== null) return null
-    const to = Standing.settled(underLease(settlement), settlement, now)
+    const { attempt, delivery_id: id, token } = settlement
+    if (attempt === null) return null
+    const to = Standing.settled(underLease(settlement), settlement, now, "enabled")
     tally.move("delivering", to.state, 1)
     rows.push({ id, token, to, attempt })
   }
-  return (yield* tables.atOnce.settle(rows, tally.all)) ? ids : null
+  if (!(yield* tables.atOnce.settle(rows, [...grouped.keys()], tally.all))) return null
+  return { applied: ids, changed: [], notices: [] } satisfies Settled
 })

@@ -2,18 +2,20 @@
  * Deliveries in a SQL database. A call that changes anything is one transaction of a few statements, whatever its number
  * of rows; where a delivery stands afterwards is decided by core's `rules/Standing`.
  */
-import type { DeliveryId, ResendResult } from "@doorhook/core"
+import type { DeliveryId, ProbeResult, ResendResult } from "@doorhook/core"
 import { DeliveryStore, Standing } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { decodeAttempts, decodeDeliveries, decodeEvents } from "../DeliveryRows.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
+import { fromRows as noticesFromRows } from "../NoticeRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
-import { failAs } from "../StoreFailure.ts"
+import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
 import { claimDue } from "./Claiming.ts"
 import { enqueueAll, enqueueAtOnce } from "./Enqueueing.ts"
-import { currentOf, move, statusesOf } from "./Moving.ts"
+import { currentOf, move, targetsOf } from "./Moving.ts"
+import { purgeOld } from "./Purging.ts"
 import { settleAll, settleAtOnce } from "./Settling.ts"
 import { readTallies, Tally } from "./Tally.ts"
 
@@ -46,12 +48,12 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     id,
     now
   ): Effect.fn.Return<ResendResult, SqlError.SqlError> {
-    yield* tables.lockIntegrationsOf([id])
+    yield* tables.lockIntegrations(yield* tables.integrationsOf([id]))
     const [from] = yield* tables.standings([id])
     if (from === undefined) return "not_found"
-    const status = (yield* statusesOf(tables, [from.integration_id])).get(from.integration_id)
-    if (status === undefined) return "integration_deleted"
-    if (status === "disabled") return "integration_disabled"
+    const target = (yield* targetsOf(tables, [from.integration_id])).get(from.integration_id)
+    if (target === undefined) return "integration_deleted"
+    if (target.status === "disabled") return "integration_disabled"
     const tally = new Tally()
     yield* move(tables, tally, [{ from, to: Standing.resent(from, now) }])
     yield* tally.write(tables)
@@ -59,7 +61,7 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
   }, transact("resend"))
 
   const recover: Service["recover"] = Effect.fnUntraced(function* (integration, since, now) {
-    if ((yield* statusesOf(tables, [integration])).get(integration) !== "enabled") return 0
+    if ((yield* targetsOf(tables, [integration])).get(integration)?.status !== "enabled") return 0
     const counts = yield* tables.recover(integration, since, now)
     const tally = new Tally()
     for (const { count, state } of counts) tally.move(state, "pending", count)
@@ -67,19 +69,37 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     return counts.reduce((sum, { count }) => sum + count, 0)
   }, transact("recover"))
 
+  const probe: Service["probe"] = Effect.fnUntraced(function* (
+    integration,
+    now
+  ): Effect.fn.Return<ProbeResult, SqlError.SqlError> {
+    yield* tables.lockIntegrations([integration])
+    const [subject] = yield* tables.subjects([integration])
+    if (subject === undefined) return "not_found"
+    if (subject.status === "enabled" || subject.disabled_reason === "manual") return "not_disabled"
+    yield* tables.finishCancelling(integration)
+    const newest = yield* tables.newestUnacknowledged(integration)
+    const [from] = newest === null ? [] : yield* tables.standings([newest])
+    if (from === undefined) return "nothing_to_send"
+    const tally = new Tally()
+    yield* move(tables, tally, [{ from, to: Standing.resent(from, now) }])
+    yield* tally.write(tables)
+    return "probing"
+  }, transact("probe"))
+
   return DeliveryStore.of({
-    enqueue: Effect.fnUntraced(function* (records) {
-      if (records.length === 0) return []
-      const stored = yield* enqueueAtOnce(tables, records)
-      return stored ?? (yield* sql.withTransaction(enqueueAll(tables, records)))
-    }, failAs("DeliveryStore.enqueue")),
+    enqueue: Effect.fnUntraced(function* (records, keys = []) {
+      if (records.length === 0 && keys.length === 0) return []
+      const stored = keys.length > 0 ? null : yield* enqueueAtOnce(tables, records)
+      return stored ?? (yield* sql.withTransaction(enqueueAll(tables, records, keys)))
+    }, failAsUnlessTaken("DeliveryStore.enqueue")),
 
     claim: (request) => transact("claim")(claimDue(tables, secrets, request)),
 
-    settle: Effect.fnUntraced(function* (settlements, now) {
-      if (settlements.length === 0) return new Set<DeliveryId>()
+    settle: Effect.fnUntraced(function* (settlements, now, disableAfter) {
+      if (settlements.length === 0) return { applied: new Set<DeliveryId>(), changed: [], notices: [] }
       const settled = yield* settleAtOnce(tables, settlements, now)
-      return settled ?? (yield* sql.withTransaction(settleAll(tables, settlements, now)))
+      return settled ?? (yield* sql.withTransaction(settleAll(tables, settlements, now, disableAfter)))
     }, failAs("DeliveryStore.settle")),
 
     release,
@@ -105,6 +125,33 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
 
     resend,
     recover,
+    probe,
+
+    feed: Effect.fnUntraced(function* ({ after, integration_id, limit }) {
+      const deliveries = yield* decodeDeliveries(yield* tables.feed(integration_id, after, limit))
+      const ids = new Set(deliveries.map(({ event_id }) => event_id))
+      const events = yield* decodeEvents(yield* tables.eventsById([...ids]))
+      const byId = new Map(events.map((event) => [event.id, event]))
+      return deliveries.flatMap((delivery) => {
+        const event = byId.get(delivery.event_id)
+        // One that is not there any more was purged a moment ago.
+        return event === undefined ? [] : [{ delivery, event }]
+      })
+    }, read("feed")),
+
+    events: Effect.fnUntraced(function* (filter) {
+      const { items, total } = yield* tables.events(filter)
+      return { items: yield* decodeEvents(items), total }
+    }, read("events")),
+
+    notices: Effect.fnUntraced(function* (filter) {
+      return yield* noticesFromRows(yield* tables.notices(filter))
+    }, read("notices")),
+
+    purge: (request) => transact("purge")(purgeOld(tables, request)),
+
+    beat: (worker, now, until) => transact("beat")(tables.beat(worker, now, until)),
+    leave: (worker) => read("leave")(tables.leave(worker)),
 
     summary: Effect.fnUntraced(function* (now) {
       const { events, ...states } = yield* readTallies(tables)

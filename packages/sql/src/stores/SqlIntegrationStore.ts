@@ -8,10 +8,11 @@ import { SqlClient } from "effect/sql"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationRow } from "../IntegrationRows.ts"
-import { fromRow, toValues } from "../IntegrationRows.ts"
+import { failingOf, fromRow, toValues } from "../IntegrationRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
-import { failAs } from "../StoreFailure.ts"
+import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
+import { takeKeys } from "./Keys.ts"
 import { cancelActiveOf } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
@@ -22,12 +23,21 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 
   const fromRows = (rows: ReadonlyArray<IntegrationRow>) => Effect.forEach(rows, (row) => fromRow(row, secrets))
 
+  const surveyed = (row: IntegrationRow) =>
+    Effect.map(fromRow(row, secrets), (integration) => ({ integration, failing: failingOf(row) }))
+
   return IntegrationStore.of({
-    create: Effect.fnUntraced(function* (integration) {
-      const values = toValues(integration, secrets)
-      const [row] = yield* sql.unsafe<{ readonly id: number }>(statements.insert, values)
-      return { id: IntegrationId.make(row?.id ?? 0), ...integration }
-    }, failAs("IntegrationStore.create")),
+    create: Effect.fnUntraced(
+      function* (integration, key) {
+        const values = toValues(integration, secrets)
+        const [row] = yield* sql.unsafe<{ readonly id: number }>(statements.insert, values)
+        const id = IntegrationId.make(row?.id ?? 0)
+        if (key !== undefined) yield* takeKeys(tables, [{ ...key, answer: String(id) }])
+        return { id, ...integration }
+      },
+      sql.withTransaction,
+      failAsUnlessTaken("IntegrationStore.create")
+    ),
 
     find: Effect.fnUntraced(function* (id) {
       const rows = yield* sql.unsafe<IntegrationRow>(statements.byId, [id])
@@ -78,7 +88,20 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
     ofScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
       const lists = [dialect.ids(buildings), dialect.ids(tenants)]
       return yield* fromRows(yield* sql.unsafe<IntegrationRow>(statements.ofScopes, lists))
-    }, failAs("IntegrationStore.ofScopes"))
+    }, failAs("IntegrationStore.ofScopes")),
+
+    survey: Effect.fnUntraced(function* ({ after, limit, status }) {
+      const rows =
+        status === undefined
+          ? sql.unsafe<IntegrationRow>(statements.survey, [after, limit])
+          : sql.unsafe<IntegrationRow>(statements.surveyOfStatus, [after, status, limit])
+      return yield* Effect.forEach(yield* rows, surveyed)
+    }, failAs("IntegrationStore.survey")),
+
+    surveyOne: Effect.fnUntraced(function* (id) {
+      const [row] = yield* sql.unsafe<IntegrationRow>(statements.byId, [id])
+      return row === undefined ? null : yield* surveyed(row)
+    }, failAs("IntegrationStore.surveyOne"))
   })
 })
 

@@ -1,7 +1,14 @@
 /**
  * All storage ports on the tables of one database.
  */
-import type { DeliveryStore, IntegrationStore, SettingStore, TokenStore } from "@doorhook/core"
+import type {
+  ClientStore,
+  DeliveryStore,
+  IdempotencyStore,
+  IntegrationStore,
+  SettingStore,
+  TokenStore
+} from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,13 +18,15 @@ import type { Dialect } from "../Dialect.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import * as SqlClientStore from "./SqlClientStore.ts"
 import * as SqlDeliveryStore from "./SqlDeliveryStore.ts"
+import * as SqlIdempotencyStore from "./SqlIdempotencyStore.ts"
 import * as SqlIntegrationStore from "./SqlIntegrationStore.ts"
 import * as SqlSettingStore from "./SqlSettingStore.ts"
 import * as SqlTokenStore from "./SqlTokenStore.ts"
 
 /** All storage ports. */
-export type Stores = DeliveryStore | IntegrationStore | TokenStore | SettingStore
+export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
 /** Sealed secrets need their key at once, not when the first delivery is signed. */
 const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, database: string) {
@@ -42,7 +51,9 @@ export const layer = (options: {
   return Layer.mergeAll(
     SqlDeliveryStore.layer(secrets),
     SqlIntegrationStore.layer(dialect, secrets),
+    SqlIdempotencyStore.layer(dialect),
     SqlTokenStore.layer(dialect),
+    SqlClientStore.layer(dialect),
     SqlSettingStore.layer(dialect),
     Layer.effectDiscard(checkSecrets(dialect, secrets, database))
   )

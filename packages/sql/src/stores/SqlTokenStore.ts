@@ -90,6 +90,10 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
       yield* sql.unsafe(statements.revokeGrant, [now, id])
     }, failAs("TokenStore.revokeGrant")),
 
+    revokeGrantsTo: Effect.fnUntraced(function* (client, now) {
+      yield* sql.unsafe(statements.revokeGrantsTo, [now, client])
+    }, failAs("TokenStore.revokeGrantsTo")),
+
     revokeAccessToken: Effect.fnUntraced(function* (hash) {
       yield* sql.unsafe(statements.deleteAccessToken, [hash])
     }, failAs("TokenStore.revokeAccessToken")),

@@ -55,7 +55,8 @@ export const create = (world: Simulation): void => {
       key === null ? undefined : whenEnded
     )
   persistently(world, 0, ask)
-  if (key !== null && happens(rng, 0.5)) persistently(world, happens(rng, 0.5) ? 0 : Math.min(scenario.repeat.most, halfDay), ask)
+  if (key !== null && happens(rng, 0.5))
+    persistently(world, happens(rng, 0.5) ? 0 : Math.min(scenario.repeat.most, halfDay), ask)
 }
 
 export const change = (world: Simulation, engine: Engine | undefined): void => {

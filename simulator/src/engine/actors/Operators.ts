@@ -29,11 +29,19 @@ export const recover = (world: Simulation, engine: Engine | undefined): void => 
   )
 }
 
-/** Probes an integration that doorhook disabled, if there is one, or asks in vain. */
-export const probe = (world: Simulation, engine: Engine | undefined): void => {
+/** Between two looks for something to probe, in milliseconds, and how many there are at most. */
+const looking = { pause: 3_000, most: 15 }
+
+/** Probes an integration that doorhook disabled, as soon as there is one; sometimes asks in vain. */
+export const probe = (world: Simulation, engine: Engine | undefined, looks = 1): void => {
+  const { rng, time } = world
   const all = Array.from({ length: 8 }, (_, at) => world.integration(at + 1)).flatMap((found) => found ?? [])
   const disabled = all.filter(({ disabled_reason }) => disabled_reason !== null && disabled_reason !== "manual")
-  const integration = oneOf(world.rng, disabled.length === 0 ? all : disabled)
+  if (disabled.length === 0 && looks < looking.most && happens(rng, 0.9)) {
+    time.after(looking.pause, () => probe(world, oneOf(rng, world.ready), looks + 1))
+    return
+  }
+  const integration = oneOf(rng, disabled.length === 0 ? all : disabled)
   if (engine === undefined || integration === undefined) return
   engine.run(
     world.nextOperation(),

@@ -8,9 +8,9 @@ import { between, oneOf } from "../world/Draw.ts"
 /** Between an unknown end and the next try, in milliseconds. */
 const patience = { least: 50, most: 4_000 }
 
-/** Whether it is worth trying again: nobody knows what became of it, or it is being carried out at this moment. */
+/** Whether it is worth trying again: nobody knows what became of it, or the store was away, or it is being carried out. */
 const isOpen = (ending: Ending<unknown>): boolean =>
-  ending.kind === "info" || (ending.kind === "fail" && ending.answer.includes("KeyInUse"))
+  ending.kind === "info" || (ending.kind === "fail" && /StoreError|KeyInUse/.test(ending.answer))
 
 export const persistently = (
   world: Simulation,

@@ -4,14 +4,16 @@
 import type { Check } from "./Check.ts"
 import { isDisturbed } from "./Disturbances.ts"
 import type { Trace, TracedDelivery } from "./Trace.ts"
+import { leastShare } from "./Trace.ts"
 
 /**
  * Places are kept for calls. Where there is but one place for all, what is open has to be answered or to time out first,
  * and an integration may have to wait for its turn after that. Then a poll and the store calls of a round.
  */
-const bound = ({ outcome: { scenario }, settings }: Trace): number => {
-  const { ackTimeout, concurrency, concurrencyPerIntegration, pollInterval } = settings
-  const wait = Math.min(concurrency, concurrencyPerIntegration) > 1 ? 0 : 2 * ackTimeout
+const bound = (trace: Trace): number => {
+  const { scenario } = trace.outcome
+  const { ackTimeout, concurrency, pollInterval } = trace.settings
+  const wait = Math.min(concurrency, leastShare(trace)) > 1 ? 0 : 2 * ackTimeout
   return wait + pollInterval + 8 * scenario.storeLatency + 4 * scenario.directoryLatency + 2 * scenario.skew + 500
 }
 
@@ -21,14 +23,14 @@ const lastActive = ({ requests, settlements, enqueued }: TracedDelivery): number
 
 /** Whether other calls take the places that are kept for calls. */
 const isContended = (trace: Trace, call: TracedDelivery, from: number, to: number): boolean => {
-  const { concurrency, concurrencyPerIntegration } = trace.settings
+  const { concurrency } = trace.settings
   const keptOf = (places: number) => Math.max(1, places - Math.max(1, Math.floor(0.8 * places)))
   const others = [...trace.deliveries.values()].filter(
     (other) =>
       other !== call && other.event.resource_type === "call" && other.enqueued.at <= to && lastActive(other) >= from
   )
   const ofSame = others.filter(({ integration_id }) => integration_id === call.integration_id)
-  return ofSame.length >= keptOf(concurrencyPerIntegration) || others.length >= keptOf(concurrency)
+  return ofSame.length >= keptOf(leastShare(trace)) || others.length >= keptOf(concurrency)
 }
 
 export const callsFirst: Check = {

@@ -2,7 +2,12 @@
  * No engine has more requests open than it may.
  */
 import type { Check, Violation } from "./Check.ts"
+import { isDisturbed } from "./Disturbances.ts"
 import type { Request, Trace } from "./Trace.ts"
+import { entriesOf } from "./Trace.ts"
+
+/** How often a worker says that it lives, in milliseconds. */
+const beatInterval = 5_000
 
 /** The places at which more than `cap` of some requests were open at once. */
 const above = (requests: ReadonlyArray<Request>, cap: number, name: string): ReadonlyArray<Violation> => {
@@ -29,18 +34,40 @@ const groupBy = (requests: ReadonlyArray<Request>, keyOf: (request: Request) => 
   return groups
 }
 
+/** How long workers need to hear of each other, and what was open before to end, in milliseconds. */
+const acquaintance = ({ outcome: { scenario }, settings }: Trace): number =>
+  2 * beatInterval + settings.ackTimeout + 8 * scenario.storeLatency
+
+/** What all workers together have open to one integration too much, when they had time to hear of each other. */
+const shared = (trace: Trace): ReadonlyArray<Violation> => {
+  const starts = entriesOf(trace.entries, "process").filter(({ what }) => what === "started")
+  const needed = acquaintance(trace)
+  return [...groupBy(trace.requests, ({ delivery }) => `to integration ${delivery.integration_id}`)].flatMap(
+    ([name, group]) =>
+      // Each worker has one place at least.
+      above(group, Math.max(trace.settings.concurrencyPerIntegration, trace.outcome.scenario.engines), name).filter(
+        ({ entries }) => {
+          const at = trace.entries[entries.at(-1) ?? 0]?.at ?? 0
+          return (
+            !starts.some((start) => start.at <= at && start.at > at - needed) && !isDisturbed(trace, at - needed, at)
+          )
+        }
+      )
+  )
+}
+
 export const caps: Check = {
   name: "caps",
-  rule: "An engine never has more requests open to an integration, or in all, than its settings say.",
-  violations: ({ requests, settings }: Trace) => [
-    ...[...groupBy(requests, ({ entry }) => `by engine ${entry.engine}`)].flatMap(([name, group]) =>
-      above(group, settings.concurrency, name)
-    ),
-    ...[
-      ...groupBy(
-        requests,
-        ({ delivery, entry }) => `by engine ${entry.engine} to integration ${delivery.integration_id}`
-      )
-    ].flatMap(([name, group]) => above(group, settings.concurrencyPerIntegration, name))
-  ]
+  rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration.",
+  violations: (trace) => {
+    const { requests, settings } = trace
+    const toOne = groupBy(requests, ({ delivery, entry }) => `by engine ${entry.engine} to ${delivery.integration_id}`)
+    return [
+      ...[...groupBy(requests, ({ entry }) => `by engine ${entry.engine}`)].flatMap(([name, group]) =>
+        above(group, settings.concurrency, name)
+      ),
+      ...[...toOne].flatMap(([name, group]) => above(group, settings.concurrencyPerIntegration, name)),
+      ...shared(trace)
+    ]
+  }
 }

@@ -26,8 +26,6 @@ export const disabling: Check = {
     stepsOf(trace).flatMap((step) => {
       const problem = problemOf(trace, step)
       if (problem === null) return []
-      return [
-        { what: `integration ${step.integration_id} ${problem}`, entries: [step.before.index, step.entry.index] }
-      ]
+      return [{ what: `integration ${step.integration_id} ${problem}`, entries: [step.before.index, step.entry.index] }]
     })
 }

@@ -1,7 +1,7 @@
 /**
  * When things went wrong, or so much was asked for, that nobody can expect anything in time.
  */
-import { entriesOf } from "./Trace.ts"
+import { entriesOf, leastShare } from "./Trace.ts"
 import type { Trace } from "./Trace.ts"
 
 interface Span {
@@ -48,9 +48,9 @@ export const isBusy = (trace: Trace, from: number, to: number): boolean => {
     perIntegration.set(key, (perIntegration.get(key) ?? 0) + 1)
     perEngine.set(entry.engine, (perEngine.get(entry.engine) ?? 0) + 1)
   }
-  const { concurrency, concurrencyPerIntegration } = settings
+  const { concurrency } = settings
   return (
-    Math.max(0, ...perIntegration.values()) >= Math.max(1, Math.floor(0.8 * concurrencyPerIntegration)) ||
+    Math.max(0, ...perIntegration.values()) >= Math.max(1, Math.floor(0.8 * leastShare(trace))) ||
     Math.max(0, ...perEngine.values()) >= Math.max(1, Math.floor(concurrency / 2)) ||
     mostHeld(trace, from, to) >= settings.buffer
   )

@@ -38,7 +38,9 @@ const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
       return operation?.type === "publish" && operation.key !== null ? [[operation.key, ok] as const] : []
     })
   )
-  const keysOf = new Map([...asked].flatMap(([key, calls]) => calls.flatMap(({ events }) => events.map(({ data }) => [data, key] as const))))
+  const keysOf = new Map(
+    [...asked].flatMap(([key, calls]) => calls.flatMap(({ events }) => events.map(({ data }) => [data, key] as const)))
+  )
   const stored = byKey(
     entriesOf(entries, "enqueued").flatMap((entry) => {
       const keys = new Set(entry.events.flatMap(({ event }) => keysOf.get(event.data) ?? []))

@@ -7,7 +7,7 @@
 import type { Integration } from "@doorhook/core"
 import type { IntegrationEntry, Request, Trace } from "./Trace.ts"
 
-/** The longest that a change takes to be heard of, in milliseconds. */
+/** The longest that a change takes to be heard of, in milliseconds; or, by who made it, to be answered. */
 export const longestHearing = ({ outcome: { scenario } }: Trace): number => {
   const { delay, lost, reconnect } = scenario.hearing
   return Math.max(lost > 0 ? reconnect : 0, delay) + 2 * scenario.storeLatency
@@ -16,16 +16,12 @@ export const longestHearing = ({ outcome: { scenario } }: Trace): number => {
 /** The index in the history before which an engine knew all changes of the integration when it sent a request. */
 export const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
   const { integration_id } = delivery
-  const told = trace.told
-    .get(entry.engine)
-    ?.findLast(
-      (other) =>
-        // In the same millisecond the request came first.
-        other.at < entry.at && (other.integration_id === null || other.integration_id === integration_id)
-    )
-  const aged = trace.integrations
-    .get(integration_id)
-    ?.findLast(({ at }) => at + longestHearing(trace) < entry.at)
+  const told = trace.told.get(entry.engine)?.findLast(
+    (other) =>
+      // In the same millisecond the request came first.
+      other.at < entry.at && (other.integration_id === null || other.integration_id === integration_id)
+  )
+  const aged = trace.integrations.get(integration_id)?.findLast(({ at }) => at + longestHearing(trace) < entry.at)
   return Math.max(grant?.index ?? 0, told?.index ?? 0, (aged?.index ?? -1) + 1)
 }
 

@@ -121,7 +121,9 @@ const isTrue = (trace: Trace, { event, integration_id, requests }: TracedDeliver
   const history = trace.integrations.get(integration_id) ?? []
   const { access_log } = trace.settings.retry
   const shortest = Math.min(
-    ...history.map(({ integration }) => (integration.overrides.retry ?? {}).access_log ?? access_log.delays).map(({ length }) => length)
+    ...history
+      .map(({ integration }) => (integration.overrides.retry ?? {}).access_log ?? access_log.delays)
+      .map(({ length }) => length)
   )
   const wasDisabled = history.some(({ integration }) => integration.status === "disabled")
   switch (final.state) {
@@ -158,8 +160,27 @@ const untrue = (trace: Trace): ReadonlyArray<Violation> =>
     return [{ what, entries: entriesAbout(trace, final) }]
   })
 
+/** Events that were refused, by an answer that leaves no doubt, and are stored all the same. */
+const refused = (trace: Trace): ReadonlyArray<Violation> => {
+  const accepted = new Map(
+    entriesOf(trace.entries, "enqueued").flatMap((entry) =>
+      entry.events.map(({ event }) => [event.data, entry] as const)
+    )
+  )
+  const failed = new Map(entriesOf(trace.entries, "fail").map((entry) => [entry.op, entry]))
+  return entriesOf(trace.entries, "invoke").flatMap(({ op, operation }) => {
+    const fail = failed.get(op)
+    if (fail === undefined || operation.type !== "publish" || operation.key !== null) return []
+    return operation.events.flatMap(({ data }) => {
+      const entry = accepted.get(data)
+      if (entry === undefined) return []
+      return [{ what: `an event that was refused is stored: ${data}`, entries: [entry.index, fail.index] }]
+    })
+  })
+}
+
 export const nothingLost: Check = {
   name: "nothing-lost",
-  rule: "Every delivery of an accepted event ends, with a true reason, or waits for a retry that is still to come.",
-  violations: (trace) => [...missing(trace), ...unsettled(trace), ...untrue(trace)]
+  rule: "Every delivery of an accepted event ends, with a true reason, or waits for a retry that is still to come; none is stored that was refused.",
+  violations: (trace) => [...missing(trace), ...refused(trace), ...unsettled(trace), ...untrue(trace)]
 }

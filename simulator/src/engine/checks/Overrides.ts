@@ -25,7 +25,10 @@ export const overrides: Check = {
       settlements.flatMap(({ entry, settlement: { attempt, state } }) => {
         const request = requests.findLast(
           ({ entry: sent, response }) =>
-            sent.engine === entry.engine && sent.attempt === attempt?.number && response !== null && sent.index < entry.index
+            sent.engine === entry.engine &&
+            sent.attempt === attempt?.number &&
+            response !== null &&
+            sent.index < entry.index
         )
         if (attempt === null || request === undefined) return []
         const acknowledged = attempt.outcome === "acknowledged"
@@ -39,7 +42,12 @@ export const overrides: Check = {
               ? "is given up within its schedule"
               : null
         if (problem === null) return []
-        return [{ what: `attempt ${attempt.number} of delivery ${id} ${problem}`, entries: [request.entry.index, entry.index] }]
+        return [
+          {
+            what: `attempt ${attempt.number} of delivery ${id} ${problem}`,
+            entries: [request.entry.index, entry.index]
+          }
+        ]
       })
     )
 }

@@ -20,9 +20,7 @@ export const probes: Check = {
       if (before.integration.status === "enabled") return []
       const succeeded =
         before.integration.disabled_reason !== "manual" &&
-        batch.some(
-          (settled) => settled.settlement.attempt?.outcome === "acknowledged" && isProbe(settled, step)
-        )
+        batch.some((settled) => settled.settlement.attempt?.outcome === "acknowledged" && isProbe(settled, step))
       const enabled = after?.integration.status === "enabled"
       if (enabled === succeeded) return []
       const what = enabled ? "was enabled without a probe" : "was probed with success and stays disabled"

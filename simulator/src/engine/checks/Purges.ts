@@ -9,7 +9,7 @@ import { clockOf, entriesOf, putBackSince } from "./Trace.ts"
 const settled: ReadonlySet<string> = new Set(settledStates)
 
 /** Between two rounds of housekeeping, and how long a round takes at most, in milliseconds. */
-const rounds = 3 * 60_000
+const rounds = 130_000
 
 const byEvent = ({ deliveries }: Trace): ReadonlyMap<string, ReadonlyArray<TracedDelivery>> => {
   const groups = new Map<string, Array<TracedDelivery>>()
@@ -46,10 +46,7 @@ const problemsOf = (
 }
 
 /** What should have gone, and is there at the end. */
-const leftOver = (
-  trace: Trace,
-  of: ReadonlyMap<string, ReadonlyArray<TracedDelivery>>
-): ReadonlyArray<Violation> => {
+const leftOver = (trace: Trace, of: ReadonlyMap<string, ReadonlyArray<TracedDelivery>>): ReadonlyArray<Violation> => {
   const { entries, outcome, settings } = trace
   if (settings.retention === null) return []
   const end = entries.at(-1)?.at ?? 0

@@ -205,6 +205,10 @@ export const traceOf = (outcome: Outcome): Trace => {
 export const clockOf = ({ skews }: Trace, engine: number, { wall }: Pick<Entry, "wall">): number =>
   wall + (skews.get(engine) ?? 0)
 
+/** The least that one engine may have open to one integration: all engines share the places. */
+export const leastShare = ({ outcome: { scenario }, settings }: Trace): number =>
+  Math.max(1, Math.floor(settings.concurrencyPerIntegration / scenario.engines))
+
 /** How far the wall clock was put back, in sum, after an entry. */
 export const putBackSince = ({ clockJumps }: Trace, index: number): number =>
   clockJumps.reduce((sum, clock) => sum + (clock.index > index ? Math.max(0, -clock.by) : 0), 0)

@@ -9,22 +9,12 @@ import { between, happens, pick } from "./Draw.ts"
 import type { HearingQuality } from "./Hearing.ts"
 
 const second = 1_000
-const minute = 60 * second
 
 /** The most integrations that are created. */
 const maxIntegrations = 6
 
 /** How a receiver answers while nothing is wrong with it. */
-export const receiverKinds = [
-  "prompt",
-  "slow",
-  "flaky",
-  "late",
-  "throttling",
-  "accepting",
-  "leaving",
-  "dead"
-] as const
+export const receiverKinds = ["prompt", "slow", "flaky", "late", "throttling", "accepting", "leaving", "dead"] as const
 export type ReceiverKind = (typeof receiverKinds)[number]
 
 export interface Place {
@@ -105,7 +95,7 @@ export type ActionKind = (typeof actionKinds)[number]
 const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray<number>>] = [
   [1 * second, 3 * second, 10 * second, 30 * second],
   [500, 2 * second, 5 * second, 5 * second, 5 * second],
-  [5 * second, 30 * second, 2 * minute]
+  [5 * second, 20 * second, 60 * second]
 ]
 
 /** The whole of a schedule, with all its jitter. */
@@ -145,7 +135,7 @@ export const scenarioOf = (seed: Substream): Scenario => {
       concurrency,
       concurrencyPerIntegration,
       buffer: pick(rng, [leastBuffer, 4 * leastBuffer, 8_192]),
-      pollInterval: pick(rng, [500, 1 * second, 5 * second]),
+      pollInterval: pick(rng, [1 * second, 2 * second, 5 * second]),
       retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } },
       allow: [],
       disableAfter: pick(rng, [8 * second, 25 * second, 60 * second, defaultDeliverySettings.disableAfter]),
@@ -159,10 +149,10 @@ export const scenarioOf = (seed: Substream): Scenario => {
     interleaving: pick(rng, [1, 4]),
     chaos: pick(rng, [30 * second, 60 * second]),
     // The whole schedule once more after the last lease has run out.
-    calm: lengthOf(delays) + 2 * minute,
+    calm: lengthOf(delays) + 80 * second,
     outage: { least: 10 * second, most: 50 * second },
     repeat: { least: 0, most: 30 * second },
-    reading: { least: 200, most: 8 * second },
+    reading: { least: 500, most: 12 * second },
     overrides: [[], [700], [2 * second, 2 * second, 2 * second]],
     actions: {
       publish: between(rng, 5, 30),
@@ -175,7 +165,7 @@ export const scenarioOf = (seed: Substream): Scenario => {
       override: often(4),
       resend: often(5),
       recover: often(2),
-      probe: often(8),
+      probe: often(5),
       follow: often(3),
       outage: often(2),
       right: happens(rng, 0.5) ? often(4) : 0,

@@ -24,7 +24,8 @@ export const storeCalls =
             return Effect.never
           }
           if (error !== point) return Effect.void
-          return Effect.fail(new StoreError({ operation, cause: new Error(`simulated, ${point} the effect`) }))
+          const cause = new Error(`simulated, ${point} the effect`)
+          return new StoreError({ operation, cause, ...(point === "after" && { outcome: "unknown" }) })
         })
       const wait = (point: Point) => (latency[point] === 0 ? Effect.void : process.wait(time, latency[point]))
       return wait("before").pipe(

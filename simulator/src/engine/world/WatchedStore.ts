@@ -14,6 +14,7 @@ import type {
   PurgeRequest,
   RememberedRequest,
   Settlement,
+  StoreError,
   TokenStore
 } from "@doorhook/core"
 import { Effect } from "effect"
@@ -42,7 +43,7 @@ export interface Watching {
 }
 
 const everything = Number.MAX_SAFE_INTEGER
-const day = 24 * 3_600_000
+const hour = 3_600_000
 
 /** All deliveries that a filter selects, with their attempts. */
 export const allDeliveries = Effect.fnUntraced(function* (
@@ -93,36 +94,34 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     return settled
   })
 
-  /** The deliveries of an integration that something has put among those to be sent. */
-  const queuedBy = <A>(integration_id: IntegrationId, effect: Effect.Effect<A>) => {
-    const waiting = Effect.map(Effect.orDie(deliveries.list({ integration_id, limit: everything })), (all) =>
-      all.filter(({ state }) => state === "pending").map(({ id }) => id)
+  /** Does something, and says which deliveries of an integration wait to be sent since then. */
+  const queuedBy = Effect.fnUntraced(function* <A>(
+    integration_id: IntegrationId,
+    effect: Effect.Effect<A, StoreError>
+  ) {
+    const waiting = Effect.map(deliveries.list({ integration_id, state: "pending", limit: everything }), (all) =>
+      all.map(({ id }) => id)
     )
-    return Effect.gen(function* () {
-      const before = new Set(yield* waiting)
-      const answer = yield* effect
-      return { answer, ids: (yield* waiting).filter((id) => !before.has(id)) }
-    })
-  }
+    const before = new Set(yield* waiting)
+    const answer = yield* effect
+    return { answer, ids: (yield* waiting).filter((id) => !before.has(id)) }
+  })
 
   const recover: DeliveryStore["Service"]["recover"] = Effect.fnUntraced(function* (integration_id, since, now) {
-    const { answer, ids } = yield* queuedBy(
-      integration_id,
-      Effect.orDie(deliveries.recover(integration_id, since, now))
-    )
+    const { answer, ids } = yield* queuedBy(integration_id, deliveries.recover(integration_id, since, now))
     if (ids.length > 0) history.add({ kind: "resent", ids })
     return answer
   })
 
   const probe: DeliveryStore["Service"]["probe"] = Effect.fnUntraced(function* (integration_id, now) {
-    const { answer, ids } = yield* queuedBy(integration_id, Effect.orDie(deliveries.probe(integration_id, now)))
+    const { answer, ids } = yield* queuedBy(integration_id, deliveries.probe(integration_id, now))
     if (answer === "probing") history.add({ kind: "probed", integration_id, ids })
     return answer
   })
 
   /** Purges, and writes down what is gone by it: of events near to their end, whatever the store says. */
   const purge = Effect.fnUntraced(function* (request: PurgeRequest) {
-    const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + day
+    const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + hour
     const old = [...events.values()].filter(isOld)
     const before = old.length === 0 ? [] : yield* allDeliveries(deliveries)
     const answer = yield* deliveries.purge(request)

@@ -19,6 +19,7 @@ export const weekOf = (seed: Substream): Scenario => {
   const rng = new Rng(child(seed, "week"))
   return {
     ...scenario,
+    engines: between(rng, 1, 2),
     receivers: ["prompt", "prompt", "prompt", pick(rng, ["dead", "accepting", "flaky", "throttling"])],
     settings: { pollInterval: minute, retention: pick(rng, [defaultDeliverySettings.retention, 2 * day]) },
     faults: { ...scenario.faults, crash: 0 },

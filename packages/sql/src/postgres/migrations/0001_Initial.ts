@@ -28,6 +28,11 @@ const statements: ReadonlyArray<string> = [
     created_by_user text NOT NULL,
     created_by_client text NOT NULL,
     signing_secret text NOT NULL,
+    previous_secret text,
+    previous_secret_until bigint,
+    overrides text NOT NULL,
+    failing_since bigint,
+    failing_noticed integer NOT NULL,
     version integer NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL
@@ -36,7 +41,8 @@ const statements: ReadonlyArray<string> = [
 
   // The deliveries of an event have ids between those that its row names; null for none.
   `CREATE TABLE events (
-    id text PRIMARY KEY,
+    seq bigint PRIMARY KEY,
+    id text NOT NULL UNIQUE,
     building_id bigint NOT NULL,
     created_at bigint NOT NULL,
     first_delivery bigint,
@@ -47,7 +53,17 @@ const statements: ReadonlyArray<string> = [
     data text NOT NULL
   )`,
 
-  // None is used again, also after its row is deleted.
+  // What a building, and each tenant that an event involves, may read.
+  `CREATE INDEX events_by_building ON events (building_id, resource_type, seq)`,
+  `CREATE TABLE events_of_tenants (
+    tenant_id bigint NOT NULL,
+    event_seq bigint NOT NULL,
+    resource_type text NOT NULL,
+    PRIMARY KEY (tenant_id, resource_type, event_seq)
+  )`,
+
+  // No number is used again, also after its row is deleted.
+  `CREATE SEQUENCE event_numbers`,
   `CREATE SEQUENCE delivery_ids`,
 
   // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended.
@@ -108,6 +124,30 @@ const statements: ReadonlyArray<string> = [
     PRIMARY KEY (delivery_id, number)
   )`,
 
+  // What those who run the service are told of integrations. details: the members that only some kinds have, as JSON.
+  `CREATE TABLE notices (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    integration_id bigint NOT NULL,
+    scope_id bigint NOT NULL,
+    at bigint NOT NULL,
+    kind text NOT NULL,
+    scope_type text NOT NULL,
+    details text NOT NULL
+  )`,
+  `CREATE INDEX notices_by_integration ON notices (integration_id, id)`,
+
+  `CREATE TABLE idempotency_keys (
+    key text PRIMARY KEY,
+    fingerprint text NOT NULL,
+    answer text NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint NOT NULL
+  )`,
+  `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
+
+  // Who sends deliveries now, until when without a further sign of life.
+  `CREATE TABLE workers (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL)`,
+
   // How many events there are, and deliveries in each state: the sum of all rows. Each transaction adds a row of what
   // it changed, so that no two ever wait for a counter; now and then some rows are folded into one.
   `CREATE TABLE tallies (
@@ -130,6 +170,8 @@ const statements: ReadonlyArray<string> = [
     created_at bigint NOT NULL,
     revoked_at bigint
   )`,
+
+  `CREATE INDEX grants_by_client ON grants (client_id) WHERE revoked_at IS NULL`,
 
   `CREATE TABLE codes (
     hash text PRIMARY KEY,
@@ -162,6 +204,15 @@ const statements: ReadonlyArray<string> = [
     retired_at bigint
   )`,
   `CREATE INDEX refresh_tokens_by_grant ON refresh_tokens (grant_id)`,
+
+  // redirect_uris and secrets: JSON lists.
+  `CREATE TABLE clients (
+    id text COLLATE "C" PRIMARY KEY,
+    name text NOT NULL,
+    redirect_uris text NOT NULL,
+    secrets text NOT NULL,
+    created_at bigint NOT NULL
+  )`,
 
   `CREATE TABLE settings (name text PRIMARY KEY, value text NOT NULL)`,
 

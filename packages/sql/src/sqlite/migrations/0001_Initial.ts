@@ -22,6 +22,11 @@ const statements: ReadonlyArray<string> = [
     created_by_user TEXT NOT NULL,
     created_by_client TEXT NOT NULL,
     signing_secret TEXT NOT NULL,
+    previous_secret TEXT,
+    previous_secret_until INTEGER,
+    overrides TEXT NOT NULL,
+    failing_since INTEGER,
+    failing_noticed INTEGER NOT NULL,
     version INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
@@ -30,6 +35,7 @@ const statements: ReadonlyArray<string> = [
 
   // The deliveries of an event are numbered in one go: their ids are the range that its row names, null for none.
   `CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     resource_type TEXT NOT NULL,
     action TEXT NOT NULL,
@@ -41,9 +47,18 @@ const statements: ReadonlyArray<string> = [
     data TEXT NOT NULL
   ) STRICT`,
 
-  // The last id of a delivery that was given out: none is used again, also after its row is deleted.
-  `CREATE TABLE delivery_ids (last INTEGER NOT NULL) STRICT`,
-  `INSERT INTO delivery_ids (last) VALUES (0)`,
+  // What a building, and each tenant that an event involves, may read.
+  `CREATE INDEX events_by_building ON events (building_id, resource_type)`,
+  `CREATE TABLE events_of_tenants (
+    tenant_id INTEGER NOT NULL,
+    resource_type TEXT NOT NULL,
+    event_seq INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, resource_type, event_seq)
+  ) STRICT, WITHOUT ROWID`,
+
+  // The last numbers that were given out: none is used again, also after its row is deleted.
+  `CREATE TABLE numbers (event INTEGER NOT NULL, delivery INTEGER NOT NULL) STRICT`,
+  `INSERT INTO numbers (event, delivery) VALUES (0, 0)`,
 
   // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended. What
   // they refer to is not checked: deliveries outlive their integration, and each check would look a row up.
@@ -113,6 +128,30 @@ const statements: ReadonlyArray<string> = [
     PRIMARY KEY (delivery_id, number)
   ) STRICT, WITHOUT ROWID`,
 
+  // What those who run the service are told of integrations. details: the members that only some kinds have, as JSON.
+  `CREATE TABLE notices (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    integration_id INTEGER NOT NULL,
+    scope_type TEXT NOT NULL,
+    scope_id INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    details TEXT NOT NULL
+  ) STRICT`,
+  `CREATE INDEX notices_by_integration ON notices (integration_id)`,
+
+  `CREATE TABLE idempotency_keys (
+    key TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at)`,
+
+  // Who sends deliveries now, until when without a further sign of life.
+  `CREATE TABLE workers (name TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+
   // How many events there are, and deliveries in each state: counting a hundred million rows takes too long.
   `CREATE TABLE tallies (name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 
@@ -124,6 +163,8 @@ const statements: ReadonlyArray<string> = [
     created_at INTEGER NOT NULL,
     revoked_at INTEGER
   ) STRICT, WITHOUT ROWID`,
+
+  `CREATE INDEX grants_by_client ON grants (client_id) WHERE revoked_at IS NULL`,
 
   `CREATE TABLE codes (
     hash TEXT PRIMARY KEY,
@@ -156,6 +197,15 @@ const statements: ReadonlyArray<string> = [
     retired_at INTEGER
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX refresh_tokens_by_grant ON refresh_tokens (grant_id)`,
+
+  // redirect_uris and secrets: JSON lists.
+  `CREATE TABLE clients (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    redirect_uris TEXT NOT NULL,
+    secrets TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`,
 
   `CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID`
 ]

@@ -2,15 +2,18 @@
  * Statements that store deliveries and move them on. Each comment says how SQLite carries the statement out, and what
  * it costs beyond the rows it touches. Those without `?` lists run once for each row.
  */
-import { activeStates } from "@doorhook/core"
+import { activeStates, Standing } from "@doorhook/core"
 
-/** Appends. One search in the index over ids. */
+/** Appends. One search in each of the indexes over ids and buildings. */
 export const insertEvent = `INSERT INTO events
-    (id, resource_type, action, building_id, tenant_ids, created_at, first_delivery, last_delivery, data)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    (seq, id, resource_type, action, building_id, tenant_ids, created_at, first_delivery, last_delivery, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** Takes so many ids. Returns the last of them. */
-export const takeIds = `UPDATE delivery_ids SET last = last + ? RETURNING last`
+/** One search by key. */
+export const insertOfTenant = `INSERT INTO events_of_tenants (tenant_id, resource_type, event_seq) VALUES (?, ?, ?)`
+
+/** Takes so many numbers for events and for deliveries. Returns the last of each. */
+export const takeNumbers = `UPDATE numbers SET event = event + ?, delivery = delivery + ? RETURNING event, delivery`
 
 /** Appends to the table; one search in each of its indexes. */
 export const insertQueued = `INSERT INTO queue
@@ -23,8 +26,16 @@ export const insertEnded = `INSERT INTO deliveries
     attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** Which of some integrations exist, and whether they are enabled. One search by id each. */
-export const integrationStatuses = `SELECT id, status FROM integrations WHERE id IN (SELECT value FROM json_each(?))`
+/** Which of some integrations exist, and what they are. One search by id each. */
+export const targets = `SELECT id, status, version FROM integrations WHERE id IN (SELECT value FROM json_each(?))`
+
+/** The newest delivery of an integration (which is given four times) that ended without an acknowledgement: four searches. */
+export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
+  .map(
+    (state) => `SELECT max(id) AS id FROM deliveries
+      WHERE integration_id = ? AND state = '${state}' AND state <> 'delivered'`
+  )
+  .join(" UNION ALL ")})`
 
 /** What names a delivery and never changes. */
 const identity = "id, event_id, integration_id, created_at"
@@ -78,7 +89,7 @@ export const countActive = `SELECT state, count(*) AS count FROM queue
   GROUP BY state`
 
 /** Begins to end all active deliveries of an integration, for a reason. */
-export const beginEnding = `INSERT INTO endings (integration_id, last_id, reason) SELECT ?, last, ? FROM delivery_ids`
+export const beginEnding = `INSERT INTO endings (integration_id, last_id, reason) SELECT ?, delivery, ? FROM numbers`
 
 /** Which integrations have one. */
 export const endings = `SELECT integration_id FROM endings`

@@ -1,0 +1,160 @@
+/**
+ * The commands for those who run a service, each a process of its own that calls the operator API.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { startReceiver } from "./harness/Receiver.ts"
+import { operatorKey, runDoorhook, startService, temporaryFolder } from "./harness/ServiceProcess.ts"
+import { callApi, discover, integrationDocument, takeTokens } from "./harness/ThirdParty.ts"
+
+const directory = fileURLToPath(new URL("harness/directory.json", import.meta.url))
+const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
+
+/** A service in memory with an integration of building 1 on a receiver. */
+const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: ReadonlyArray<string>) {
+  const { url } = yield* startService([
+    "--database",
+    "memory",
+    "--directory",
+    directory,
+    "--allow-target",
+    "127.0.0.0/8",
+    ...more
+  ])
+  yield* Effect.promise(async () => {
+    const config = await discover(url, "c1", "s1")
+    const { access_token } = await takeTokens(config, "https://client.example/cb", "admin@example.com", "correct horse")
+    const answer = await callApi(
+      url,
+      access_token,
+      "POST",
+      "/v4/buildings/1/integrations",
+      integrationDocument(receiver)
+    )
+    assert.strictEqual(answer.status, 201)
+  })
+  const publish = Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+  /** Runs a command against the service. */
+  const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
+    const { code, stderr, stdout } = yield* runDoorhook([...args, "--url", url], {
+      DOORHOOK_OPERATOR_KEY: operatorKey
+    })
+    return { code, stderr, stdout }
+  })
+  /** Runs a command that must succeed, and answers what it prints. */
+  const print = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
+    const { code, stderr, stdout } = yield* run(...args)
+    assert.strictEqual(code, 0, stderr)
+    return stdout
+  })
+  return { url, publish, run, print }
+})
+
+const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<typeof temporaryFolder>>) =>
+  it.live(name, () => Effect.scoped(body), 60_000)
+
+describe("the operator's commands", () => {
+  live(
+    "show integrations and set what is particular to them",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver()
+      const { print, run } = yield* withIntegration(receiver.url)
+      const line = new RegExp(`^1 +enabled +building 1 +${receiver.url}\n$`)
+      assert.match(yield* print("integrations", "list"), line)
+      assert.strictEqual(yield* print("integrations", "list", "--status", "disabled"), "no such integrations\n")
+      const set = ["integrations", "set", "1"]
+      const shown = yield* print(...set, "--acknowledge", "2xx", "--retry", "access_log=5s,30s", "--retry", "call=")
+      assert.match(
+        shown,
+        /^set: --acknowledge 2xx --retry (access_log=5s,30s|call=) --retry (access_log=5s,30s|call=)$/m
+      )
+      const kept = yield* print(...set, "--allow-target", "10.0.0.0/8", "--retry", "call=1s", "--json")
+      const overrides = Schema.Struct({ overrides: Schema.Unknown })
+      const read = Schema.decodeUnknownSync(overrides)
+      assert.deepStrictEqual(read(JSON.parse(kept)).overrides, {
+        acknowledge: "2xx",
+        retry: { access_log: ["5s", "30s"], call: ["1s"] },
+        allow_targets: ["10.0.0.0/8"]
+      })
+      assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
+      const cleared = yield* print(...set, "--clear", "--acknowledge", "200", "--status", "enabled", "--json")
+      assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
+      assert.match(yield* print("integrations", "show", "1"), /^set: --acknowledge 200$/m)
+      const wrong = yield* run(...set, "--retry", "access_log=soon")
+      assert.notStrictEqual(wrong.code, 0)
+      assert.match(wrong.stderr, /^doorhook: \/overrides\/retry\/access_log\/0 must be a duration.*\n$/)
+      assert.match((yield* run("integrations", "show", "9")).stderr, /There is no integration 9/)
+    })
+  )
+
+  live(
+    "list notices and probe what doorhook disabled",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 410 : 200))
+      const { print, publish, run } = yield* withIntegration(receiver.url)
+      assert.strictEqual(yield* print("notices", "list"), "no notices\n")
+      const early = yield* run("integrations", "probe", "1")
+      assert.deepStrictEqual([early.code, early.stdout], [1, ""])
+      assert.match(early.stderr, /Only an integration that doorhook disabled/)
+      yield* publish
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+      yield* Effect.repeat(print("integrations", "list", "--status", "disabled"), {
+        until: (text) => /disabled \(gone\)/.test(text)
+      })
+      assert.match(yield* print("notices", "list"), /^1 +\S+Z disabled +integration 1 +building 1 +gone\n$/)
+      assert.match(yield* print("integrations", "probe", "1"), /a delivery is sent to integration 1/)
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
+      yield* Effect.repeat(print("notices", "list", "--after", "1"), { until: (text) => /recovered/.test(text) })
+      assert.strictEqual(yield* print("notices", "list", "--integration", "7"), "no notices\n")
+      assert.match(
+        yield* print("deliveries", "list", "--state", "exhausted"),
+        /^no such deliveries\nin all: delivered 1\n$/
+      )
+    })
+  )
+})
+
+describe("settings of a service", () => {
+  const sourcesOf = (url: string) =>
+    Effect.promise(async () =>
+      Schema.decodeUnknownSync(Sources)(await (await fetch(`${url}/v4/webhook_sources`)).json())
+    )
+  const Sources = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) })
+  const idsOf = ({ data }: typeof Sources.Type) => data.map(({ id }) => id)
+
+  live(
+    "come from a file, the environment and flags, of which flags win",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "settings.json")
+      const settings = { webhookSources: ["203.0.113.0/24"], retention: "forever", disableAfter: "1d", sign: false }
+      yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
+      const args = ["--database", "memory", "--config", file]
+      const environment = { DOORHOOK_WEBHOOK_SOURCES: "198.51.100.7, 2001:db8::/48" }
+      const fromFile = yield* startService(args)
+      const fromEnvironment = yield* startService(args, environment)
+      const flags = ["--webhook-source", "192.0.2.1", "--webhook-source", "192.0.2.128/25", "--retention", "30d"]
+      const fromFlags = yield* startService([...args, ...flags, "--disable-after", "2h"], environment)
+      assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFile.url)), ["203.0.113.0/24"])
+      assert.deepStrictEqual(idsOf(yield* sourcesOf(fromEnvironment.url)), ["198.51.100.7/32", "2001:db8::/48"])
+      assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFlags.url)), ["192.0.2.1/32", "192.0.2.128/25"])
+    })
+  )
+
+  live(
+    "leave requests unsigned where the file says so",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "settings.json")
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ sign: false })))
+      const receiver = yield* startReceiver()
+      const { publish } = yield* withIntegration(receiver.url, "--config", file)
+      yield* publish
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+      assert.notProperty(receiver.received[0]?.headers, "webhook-signature")
+    })
+  )
+})

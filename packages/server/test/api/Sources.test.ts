@@ -1,0 +1,33 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { IpNetwork } from "effect/net"
+import { call, testServer } from "../TestServer.ts"
+
+const webhookSources = ["203.0.113.7/32", "2001:db8::/48"].map(IpNetwork.fromStringUnsafe)
+
+describe("GET /v4/webhook_sources", () => {
+  it.effect("tells everybody where deliveries come from", () =>
+    Effect.gen(function* () {
+      const reply = yield* call("GET", "/v4/webhook_sources")
+      assert.strictEqual(reply.status, 200)
+      assert.strictEqual(reply.headers.get("content-type"), "application/vnd.api+json")
+      assert.deepStrictEqual(reply.json, {
+        data: [
+          { type: "webhook_sources", id: "203.0.113.7/32", attributes: { cidr: "203.0.113.7/32" } },
+          { type: "webhook_sources", id: "2001:db8::/48", attributes: { cidr: "2001:db8::/48" } }
+        ]
+      })
+      const plain = yield* call("GET", "/v4/webhook_sources", { headers: { accept: "application/json" } })
+      assert.strictEqual(plain.headers.get("content-type"), "application/json")
+      assert.strictEqual((yield* call("GET", "/v4/webhook_sources", { headers: { accept: "text/html" } })).status, 406)
+      assert.strictEqual((yield* call("GET", "/v4/webhook_sources?page=1")).status, 400)
+      assert.strictEqual((yield* call("POST", "/v4/webhook_sources")).status, 405)
+    }).pipe(Effect.provide(testServer({ api: { webhookSources } })))
+  )
+
+  it.effect("is empty where nobody has said", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* call("GET", "/v4/webhook_sources")).json, { data: [] })
+    }).pipe(Effect.provide(testServer()))
+  )
+})

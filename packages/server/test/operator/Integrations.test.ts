@@ -1,0 +1,218 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
+import type { Reply } from "../TestServer.ts"
+import { attempt, published } from "./Attempts.ts"
+
+const as = operatorKey
+
+const list = (query = "") => call("GET", `/operator/integrations${query}`, { as })
+const show = (id: string) => call("GET", `/operator/integrations/${id}`, { as })
+const set = (id: string, body: unknown) => call("PATCH", `/operator/integrations/${id}`, { as, body })
+const probe = (id: string) => call("POST", `/operator/integrations/${id}/probe`, { as })
+
+const idsOf = (reply: Reply): ReadonlyArray<unknown> =>
+  Object.keys(reply.at("/integrations") ?? {}).map((index) => reply.at(`/integrations/${index}/id`))
+
+describe("the operator's integrations", () => {
+  it.effect("are shown with whose they are and where they go, and never with a secret", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const tenants = yield* call("POST", "/v4/tenants/101/integrations", { as: "tenant", body: document() })
+      const shown = yield* show(integration)
+      assert.strictEqual(shown.status, 200)
+      assert.deepStrictEqual(shown.json, {
+        id: integration,
+        scope: { type: "building", id: 1 },
+        url: "https://receiver.example/hook",
+        bindings: [{ resource_type: "access_log", actions: ["create"] }],
+        status: "enabled",
+        disabled_reason: null,
+        failing: null,
+        overrides: {},
+        created_at: "1970-01-01T00:16:40.000Z",
+        updated_at: "1970-01-01T00:16:40.000Z"
+      })
+      const all = yield* list()
+      assert.deepStrictEqual(all.at("/integrations/0"), shown.json)
+      assert.deepStrictEqual(all.at("/integrations/1/scope"), { type: "tenant", id: 101 })
+      assert.deepStrictEqual(idsOf(all), [integration, tenants.at("/data/id")])
+      assert.notMatch(all.text + shown.text, /whsec_|secret/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("are listed by status and page after page", () =>
+    Effect.gen(function* () {
+      const ids: Array<string> = []
+      for (let n = 0; n < 5; n++) ids.push((yield* published(0)).integration)
+      yield* set(ids[1] ?? "", { status: "disabled" })
+      assert.deepStrictEqual(idsOf(yield* list("?status=disabled")), [ids[1]])
+      const first = yield* list("?status=enabled&limit=3")
+      assert.deepStrictEqual(idsOf(first), [ids[0], ids[2], ids[3]])
+      const second = yield* list(`?status=enabled&limit=3&after=${first.textAt("/next")}`)
+      assert.deepStrictEqual(idsOf(second), [ids[4]])
+      assert.isNull(second.at("/next"))
+      for (const query of ["status=broken", "after=x", "limit=0", "state=enabled"]) {
+        const refused = yield* list(`?${query}`)
+        assert.strictEqual(refused.status, 400, query)
+        assert.strictEqual(refused.at("/errors/0/source/parameter"), query.split("=")[0])
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("show since when they fail", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      yield* attempt("timeout", "retrying")
+      yield* TestClock.adjust("30 minutes")
+      yield* attempt("timeout", "retrying")
+      assert.deepStrictEqual((yield* show(integration)).at("/failing"), {
+        since: "1970-01-01T00:16:40.000Z",
+        notices: 1
+      })
+      yield* TestClock.adjust("30 minutes")
+      yield* attempt("timeout", "retrying")
+      const disabled = yield* show(integration)
+      assert.deepStrictEqual([disabled.at("/status"), disabled.at("/disabled_reason")], ["disabled", "failing"])
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("get settings of their own, as a whole and as they were written", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const overrides = {
+        acknowledge: "2xx",
+        retry: { access_log: ["5s", "2m"], call: [] },
+        allow_targets: ["10.0.0.0/8", "192.168.1.7"]
+      }
+      const changed = yield* set(integration, { overrides })
+      assert.strictEqual(changed.status, 200)
+      assert.deepStrictEqual(changed.at("/overrides"), overrides)
+      const off = yield* set(integration, { status: "disabled" })
+      assert.deepStrictEqual([off.at("/status"), off.at("/disabled_reason")], ["disabled", "manual"])
+      assert.deepStrictEqual(off.at("/overrides"), overrides)
+      const on = yield* set(integration, { status: "enabled", overrides: {} })
+      assert.deepStrictEqual([on.at("/status"), on.at("/disabled_reason"), on.at("/overrides")], ["enabled", null, {}])
+      assert.deepStrictEqual((yield* show(integration)).json, on.json)
+      const { forgotten } = yield* Controls
+      assert.strictEqual(forgotten.length, 3, "the dispatcher heeds each change")
+      assert.deepStrictEqual((yield* set(integration, {})).json, on.json)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("may be in a network that is allowed to them alone", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const other = (yield* published(0)).integration
+      const move = (id: string) =>
+        call("PATCH", `/v4/buildings/1/integrations/${id}`, {
+          as: "admin",
+          body: { data: { type: "integrations", attributes: { configuration: { url: "http://10.1.2.3/hook" } } } }
+        })
+      assert.strictEqual((yield* move(integration)).status, 422)
+      yield* set(integration, { overrides: { allow_targets: ["10.0.0.0/8"] } })
+      assert.strictEqual((yield* move(integration)).status, 200)
+      assert.strictEqual((yield* move(other)).status, 422)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("are not changed by what is wrong, and all of it is named", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const before = (yield* show(integration)).json
+      const wrong = {
+        status: "paused",
+        colour: 1,
+        overrides: { acknowledge: "3xx", retry: { access_log: ["soon"] }, allow_targets: ["10.0.0.0/99"] }
+      }
+      const refused = yield* set(integration, wrong)
+      assert.strictEqual(refused.status, 422)
+      const pointers = [0, 1, 2, 3, 4, 5].map((n) => refused.at(`/errors/${n}/source/pointer`))
+      assert.sameMembers(pointers, [
+        "/colour",
+        "/status",
+        "/overrides/acknowledge",
+        "/overrides/retry/access_log/0",
+        "/overrides/allow_targets/0",
+        undefined
+      ])
+      for (const body of ["null", "[]", '"enabled"']) assert.strictEqual((yield* set(integration, body)).status, 422)
+      assert.strictEqual((yield* set(integration, "{")).status, 400)
+      assert.deepStrictEqual((yield* show(integration)).json, before)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("are not found where there are none", () =>
+    Effect.gen(function* () {
+      for (const id of ["999", "0", "abc"]) {
+        assert.strictEqual((yield* show(id)).status, 404, id)
+        assert.strictEqual((yield* set(id, { status: "enabled" })).status, 404, id)
+        assert.strictEqual((yield* probe(id)).status, 404, id)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("are probed when doorhook disabled them and something is left to send", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const refused = yield* probe(integration)
+      assert.deepStrictEqual([refused.status, refused.at("/errors/0/code")], [409, "not_disabled"])
+      yield* attempt("bad_status", "cancelled", true)
+      const gone = yield* show(integration)
+      assert.deepStrictEqual([gone.at("/status"), gone.at("/disabled_reason")], ["disabled", "gone"])
+      const probing = yield* probe(integration)
+      assert.strictEqual(probing.status, 202)
+      assert.deepStrictEqual(probing.json, { id: integration })
+      yield* attempt("acknowledged", "delivered")
+      assert.strictEqual((yield* show(integration)).at("/status"), "enabled")
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
+describe("GET /operator/notices", () => {
+  it.effect("lists what was noticed, the oldest first", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(2)
+      yield* attempt("timeout", "retrying")
+      yield* TestClock.adjust("31 minutes")
+      yield* attempt("timeout", "retrying")
+      yield* TestClock.adjust("29 minutes")
+      yield* attempt("timeout", "exhausted")
+      const reply = yield* call("GET", "/operator/notices", { as })
+      assert.strictEqual(reply.status, 200)
+      const about = { integration_id: integration, scope: { type: "building", id: 1 } }
+      const ids = [0, 1, 2].map((n) => reply.at(`/notices/${n}/id`))
+      assert.deepStrictEqual(reply.json, {
+        notices: [
+          {
+            id: ids[0],
+            kind: "failing",
+            ...about,
+            at: "1970-01-01T00:47:40.000Z",
+            failing_since: "1970-01-01T00:16:40.000Z",
+            disables_at: "1970-01-01T01:16:40.000Z"
+          },
+          { id: ids[1], kind: "exhausted", ...about, at: "1970-01-01T01:16:40.000Z", deliveries: 2 },
+          { id: ids[2], kind: "disabled", ...about, at: "1970-01-01T01:16:40.000Z", reason: "failing" }
+        ],
+        next: null
+      })
+      const first = yield* call("GET", "/operator/notices?limit=2", { as })
+      assert.deepStrictEqual([first.at("/notices/1/id"), first.at("/next")], [ids[1], ids[1]])
+      const rest = yield* call("GET", `/operator/notices?after=${first.textAt("/next")}`, { as })
+      assert.deepStrictEqual([rest.at("/notices/0/id"), rest.at("/next")], [ids[2], null])
+      const others = yield* call("GET", "/operator/notices?integration_id=999", { as })
+      assert.deepStrictEqual(others.json, { notices: [], next: null })
+      yield* call("POST", `/operator/integrations/${integration}/probe`, { as })
+      yield* attempt("acknowledged", "delivered")
+      const recovered = yield* call("GET", `/operator/notices?integration_id=${integration}&after=${String(ids[2])}`, {
+        as
+      })
+      assert.deepStrictEqual([recovered.at("/notices/0/kind"), recovered.at("/notices/1")], ["recovered", undefined])
+      for (const query of ["after=x", "integration_id=x", "limit=0", "kind=failing"]) {
+        assert.strictEqual((yield* call("GET", `/operator/notices?${query}`, { as })).status, 400, query)
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+})

@@ -1,0 +1,47 @@
+/**
+ * How notices stand in rows, in every dialect: columns for what all kinds have, JSON text for the rest.
+ */
+import type { NewNotice, Notice } from "@doorhook/core"
+import { NewNotice as NoticeSchema, NoticeId } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+
+interface NoticeRow {
+  readonly kind: NewNotice["kind"]
+  readonly integration_id: number
+  readonly scope_type: string
+  readonly scope_id: number
+  readonly at: number
+  readonly details: string
+}
+
+export const toRow = ({ at, integration_id, kind, scope, ...details }: NewNotice): NoticeRow => ({
+  kind,
+  integration_id,
+  scope_type: scope.type,
+  scope_id: scope.id,
+  at,
+  details: JSON.stringify(details)
+})
+
+const StoredRow = Schema.Struct({
+  id: NoticeId,
+  kind: Schema.String,
+  integration_id: Schema.Int,
+  scope_type: Schema.String,
+  scope_id: Schema.Int,
+  at: Schema.Int,
+  details: Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))
+})
+
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(StoredRow))
+const decodeNotice = Schema.decodeUnknownEffect(NoticeSchema)
+
+export const fromRows = Effect.fnUntraced(function* (
+  rows: ReadonlyArray<object>
+): Effect.fn.Return<ReadonlyArray<Notice>, Schema.SchemaError> {
+  const notices: Array<Notice> = []
+  for (const { details, id, scope_id, scope_type, ...row } of yield* decodeRows(rows)) {
+    notices.push({ ...(yield* decodeNotice({ ...row, ...details, scope: { type: scope_type, id: scope_id } })), id })
+  }
+  return notices
+})

@@ -1,0 +1,95 @@
+/**
+ * What of the delivery tables is the same in every dialect: what belongs to integrations, and what is kept as records.
+ */
+import type { DeliveryId, NoticeId, Roll } from "@doorhook/core"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { DeliveryTables, OldEvent, StateCount } from "../DeliveryTables.ts"
+import type { Dialect } from "../Dialect.ts"
+import type { IntegrationRow, SubjectRow } from "../IntegrationRows.ts"
+import { toRow } from "../NoticeRows.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import { keyStatements } from "../statements/KeyStatements.ts"
+import { recordStatements } from "../statements/RecordStatements.ts"
+
+type Tables = DeliveryTables["Service"]
+
+export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
+  const integrations = integrationStatements(dialect)
+  const keys = keyStatements(dialect)
+  const records = recordStatements(dialect)
+
+  return {
+    integrationsById: (ids) => sql.unsafe<IntegrationRow>(integrations.byIds, [dialect.ids(ids)]),
+    subjects: (ids) => (ids.length === 0 ? Effect.succeed([]) : sql.unsafe<SubjectRow>(integrations.subjects, [dialect.ids(ids)])),
+    disableIntegration: (id, reason, now) =>
+      Effect.map(sql.unsafe(integrations.disable, [reason, now, id]), ({ length }) => length > 0),
+    enableIntegration: (id, now) => Effect.map(sql.unsafe(integrations.enable, [now, id]), ({ length }) => length > 0),
+    setFailing: (id, failing) =>
+      Effect.asVoid(sql.unsafe(integrations.setFailing, [failing?.since ?? null, failing?.noticed ?? 0, id])),
+
+    insertKeys: Effect.fnUntraced(function* (wanted) {
+      const stored: Array<string> = []
+      for (const { answer, created_at, expires_at, fingerprint, key } of wanted) {
+        const rows = yield* sql.unsafe(keys.insert, [key, fingerprint, answer, created_at, expires_at])
+        if (rows.length > 0) stored.push(key)
+      }
+      return stored
+    }),
+
+    insertNotices: Effect.fnUntraced(function* (notices) {
+      const ids: Array<NoticeId> = []
+      for (const notice of notices) {
+        const row = toRow(notice)
+        const values = [row.kind, row.integration_id, row.scope_type, row.scope_id, row.at, row.details]
+        for (const { id } of yield* sql.unsafe<{ readonly id: NoticeId }>(records.insertNotice, values)) ids.push(id)
+      }
+      return ids
+    }),
+    notices: ({ after = 0, integration_id, limit }) =>
+      integration_id === undefined
+        ? sql.unsafe(records.notices, [after, limit])
+        : sql.unsafe(records.noticesOfIntegration, [integration_id, after, limit]),
+    deleteNotices: (before, limit) => Effect.asVoid(sql.unsafe(records.deleteNotices, [limit, before])),
+
+    oldEvents: (after, limit) => sql.unsafe<OldEvent>(records.oldEvents, [after, limit]),
+    eventsWithActive: Effect.fnUntraced(function* (seqs) {
+      const list = [dialect.ids(seqs)]
+      if (dialect.lock !== "") yield* sql.unsafe(records.lockEndedOf, list)
+      const rows = yield* sql.unsafe<{ readonly seq: number }>(records.eventsWithActive, list)
+      return rows.map(({ seq }) => seq)
+    }),
+    deleteEvents: Effect.fnUntraced(function* (seqs) {
+      const list = [dialect.ids(seqs)]
+      const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(
+        records.deleteEndedOf,
+        list
+      )
+      yield* sql.unsafe(records.deleteAttempts, [dialect.ids(deleted.map(({ id }) => id))])
+      yield* sql.unsafe(records.deleteOfTenants, list)
+      yield* sql.unsafe(records.deleteEvents, list)
+      return Array.from(
+        Map.groupBy(deleted, ({ state }) => state),
+        ([state, { length }]) => ({ state, count: length })
+      )
+    }),
+
+    events: Effect.fnUntraced(function* ({ limit, offset, resource_type, scope }) {
+      const [page, count] =
+        scope.type === "building"
+          ? [records.eventsOfBuilding, records.countOfBuilding]
+          : [records.eventsOfTenant, records.countOfTenant]
+      const items = yield* sql.unsafe(page, [scope.id, resource_type, limit, offset])
+      const [total] = yield* sql.unsafe<{ readonly count: number }>(count, [scope.id, resource_type])
+      return { items, total: total?.count ?? 0 }
+    }),
+
+    beat: Effect.fnUntraced(function* (worker, now, until) {
+      yield* sql.unsafe(records.beat, [worker, until])
+      yield* sql.unsafe(records.deleteDead, [now])
+      const [roll] = yield* sql.unsafe<Roll>(records.roll, [worker])
+      return roll ?? { workers: 0, rank: 0 }
+    }),
+    leave: (worker) => Effect.asVoid(sql.unsafe(records.leave, [worker]))
+  } satisfies Partial<Tables>
+}

@@ -1,0 +1,31 @@
+/**
+ * Deletes old events whose deliveries have all ended, with these. Everything here runs in one transaction.
+ */
+import type { Purged, PurgeRequest } from "@doorhook/core"
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { DeliveryTables } from "../DeliveryTables.ts"
+import { Tally } from "./Tally.ts"
+
+export const purgeOld = Effect.fnUntraced(function* (
+  tables: DeliveryTables["Service"],
+  { after, before, limit }: PurgeRequest
+): Effect.fn.Return<Purged, SqlError.SqlError> {
+  yield* tables.deleteNotices(before, limit)
+  // One more says whether there is anything to go on with.
+  const first = yield* tables.oldEvents(after, limit + 1)
+  const end = first.findIndex(({ created_at }) => created_at >= before)
+  const old = end === -1 ? first : first.slice(0, end)
+  const seqs = old.slice(0, limit).map(({ seq }) => seq)
+  const next = old.length > limit ? (seqs.at(-1) ?? after) : null
+  if (seqs.length === 0) return { events: 0, deliveries: 0, next }
+  const active = new Set(yield* tables.eventsWithActive(seqs))
+  const done = seqs.filter((seq) => !active.has(seq))
+  if (done.length === 0) return { events: 0, deliveries: 0, next }
+  const counts = yield* tables.deleteEvents(done)
+  const tally = new Tally()
+  tally.add("events", -done.length)
+  for (const { count, state } of counts) tally.add(state, -count)
+  yield* tally.write(tables)
+  return { events: done.length, deliveries: counts.reduce((sum, { count }) => sum + count, 0), next }
+})
