@@ -50,10 +50,7 @@ export interface AtOnce {
     changes: ReadonlyMap<TallyName, number>
   ) => Answer<ReadonlyArray<DeliveryId> | null>
   /** Moves deliveries, of each one, if all are under these leases and none is to be sent again; false if not. */
-  readonly settle: (
-    rows: ReadonlyArray<SettledRow>,
-    changes: ReadonlyMap<TallyName, number>
-  ) => Answer<boolean>
+  readonly settle: (rows: ReadonlyArray<SettledRow>, changes: ReadonlyMap<TallyName, number>) => Answer<boolean>
 }
 
 export interface StateCount {

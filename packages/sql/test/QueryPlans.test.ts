@@ -28,7 +28,8 @@ const planOf = Effect.fnUntraced(function* (text: string) {
 })
 
 /** Steps that walk through all of something: only through what the statement itself brings along, or a tiny table. */
-const harmless = /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|json_each|wanted|groups|heads|tallies|delivery_ids|endings|e)\b/
+const harmless =
+  /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|json_each|wanted|groups|heads|tallies|delivery_ids|endings|e)\b/
 
 const expectNoScan = (plan: ReadonlyArray<string>) =>
   assert.deepEqual(

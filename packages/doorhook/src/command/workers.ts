@@ -24,7 +24,12 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
     Effect.sync(() =>
       spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", "worker", ...args], {
         // When this process is killed, its workers drain and end: whoever starts it again starts workers too.
-        env: { ...process.env, [databaseVariable]: database, DOORHOOK_LIFELINE: "3", DOORHOOK_LIFELINE_SIGNAL: "SIGTERM" },
+        env: {
+          ...process.env,
+          [databaseVariable]: database,
+          DOORHOOK_LIFELINE: "3",
+          DOORHOOK_LIFELINE_SIGNAL: "SIGTERM"
+        },
         stdio: ["ignore", "inherit", "inherit", "pipe"]
       })
     ),

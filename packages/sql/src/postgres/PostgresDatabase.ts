@@ -36,6 +36,8 @@ export const session: Readonly<Record<string, string>> = {
   enable_mergejoin: "off",
   enable_bitmapscan: "off",
   jit: "off",
+  // Rows come as arrays: planning anew for each call takes longer than carrying it out.
+  plan_cache_mode: "force_generic_plan",
   lock_timeout: "5s",
   statement_timeout: "30s",
   idle_in_transaction_session_timeout: "30s"
@@ -132,6 +134,8 @@ const open = Effect.fnUntraced(function* ({ maxConnections, url }: PostgresDatab
     types,
     maxConnections: maxConnections ?? 10,
     applicationName: "doorhook",
+    // Who only listens would else not notice that the other end is gone.
+    keepAlive: "10 seconds",
     startupParameters: session
   })
   const sql = breakable(client)

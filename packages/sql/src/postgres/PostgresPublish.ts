@@ -21,12 +21,9 @@ const textOf = ({ action, building_id, data, resource_type, tenant_ids }: NewEve
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
 
 /** Stores events with their deliveries; answers the id of each, and to how many integrations it goes. */
-export const publish = Effect.fnUntraced(
-  function* (events: ReadonlyArray<NewEvent>) {
-    if (events.length === 0) return []
-    const sql = yield* SqlClient.SqlClient
-    const now = yield* Clock.currentTimeMillis
-    return yield* decode(yield* sql.unsafe(statement, [events.map(textOf), now]))
-  },
-  failAs("publish")
-)
+export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
+  if (events.length === 0) return []
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* Clock.currentTimeMillis
+  return yield* decode(yield* sql.unsafe(statement, [events.map(textOf), now]))
+}, failAs("publish"))

@@ -19,8 +19,7 @@ const make = Effect.gen(function* () {
   const signals = yield* Queue.sliding<void>(1)
   const wakeHere = Queue.offer(signals, undefined)
 
-  const deaf = (error: unknown) =>
-    Effect.logWarning(`Not hearing wake signals, polling instead: ${rootMessage(error)}`)
+  const deaf = (error: unknown) => Effect.logWarning(`Not hearing wake signals, polling instead: ${rootMessage(error)}`)
 
   const listen = Effect.scoped(
     Effect.gen(function* () {

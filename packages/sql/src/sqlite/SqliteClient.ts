@@ -154,33 +154,31 @@ export type Services = SqlClient.SqlClient | SqliteRows
 /** Opens the file, which is made when there is none, and closes it with the scope. */
 export const make: (
   config: SqliteClientConfig
-) => Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(function* ({
-  busyTimeout = defaultBusyTimeout,
-  filename,
-  synchronous = "FULL"
-}) {
-  const db = yield* Effect.acquireRelease(
-    attempt("open", () => new DatabaseSync(filename, { timeout: busyTimeout, enableForeignKeyConstraints: true })),
-    (opened) => Effect.sync(() => opened.close())
-  )
-  yield* attempt("configure", () => db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`))
+) => Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(
+  function* ({ busyTimeout = defaultBusyTimeout, filename, synchronous = "FULL" }) {
+    const db = yield* Effect.acquireRelease(
+      attempt("open", () => new DatabaseSync(filename, { timeout: busyTimeout, enableForeignKeyConstraints: true })),
+      (opened) => Effect.sync(() => opened.close())
+    )
+    yield* attempt("configure", () => db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`))
 
-  const prepare = makePrepare(db)
-  const sql = yield* SqlClient.make({
-    ...SqlClient.makeSqliteAcquirers({
-      connection: Effect.succeed(makeConnection(db, prepare)),
-      semaphore: Semaphore.makeUnsafe(1),
-      isTransaction: () => db.isTransaction
-    }),
-    compiler: Statement.makeCompilerSqlite(),
-    driver: "node-sqlite",
-    beginTransaction: "BEGIN IMMEDIATE",
-    prepareTransactionControls: true,
-    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
-    spanAttributes: [["db.system.name", "sqlite"]]
-  })
-  return Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SqliteRows, makeRows(prepare)))
-})
+    const prepare = makePrepare(db)
+    const sql = yield* SqlClient.make({
+      ...SqlClient.makeSqliteAcquirers({
+        connection: Effect.succeed(makeConnection(db, prepare)),
+        semaphore: Semaphore.makeUnsafe(1),
+        isTransaction: () => db.isTransaction
+      }),
+      compiler: Statement.makeCompilerSqlite(),
+      driver: "node-sqlite",
+      beginTransaction: "BEGIN IMMEDIATE",
+      prepareTransactionControls: true,
+      releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+      spanAttributes: [["db.system.name", "sqlite"]]
+    })
+    return Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SqliteRows, makeRows(prepare)))
+  }
+)
 
 export const layer = (config: SqliteClientConfig): Layer.Layer<Services, SqlError> =>
   Layer.effectContext(make(config)).pipe(Layer.provide(Reactivity.layer))

@@ -164,6 +164,51 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
+  it.live(
+    "a host that publishes to one integration and then another is never in the way of a batch that disables both",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* newDatabase(server)
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const inBuilding = (id: number) => createIntegration({ scope: StoreFixtures.building(id) })
+          const [one, other] = [yield* inBuilding(1), yield* inBuilding(2)]
+          yield* enqueue(...records(1, 1, one, other))
+          const claimed = yield* claim(start)
+          const publish = (building: number) =>
+            sql.unsafe(
+              `SELECT publish('${JSON.stringify({
+                resource_type: "access_log",
+                action: "create",
+                building_id: building,
+                data: {}
+              })}'::text)`
+            )
+          const waits = sql.unsafe(`SELECT 1 FROM pg_locks WHERE NOT granted`)
+          const settling = yield* Effect.scoped(
+            sql.withTransaction(
+              Effect.gen(function* () {
+                yield* publish(2)
+                const gone = { state: "cancelled", reason: "integration_gone", disable: "gone" } as const
+                const settling = yield* settle(start, ...claimed.map((each) => settlement(each, gone))).pipe(
+                  Effect.provide(onStore(server.url(name))),
+                  Effect.forkDetach
+                )
+                while ((yield* waits).length === 0) yield* Effect.yieldNow
+                yield* publish(1)
+                return settling
+              })
+            )
+          )
+          assert.strictEqual((yield* Fiber.join(settling)).size, 2)
+          const { states } = yield* (yield* DeliveryStore).summary(start)
+          assert.deepEqual(states, yield* counted)
+          // Both were disabled; what the host published before that ended with them.
+          assert.deepEqual([states.cancelled, states.pending], [4, 0])
+        }).pipe(Effect.provide(onStore(server.url(name))))
+      })
+  )
+
   it.live("a connection that breaks in the middle of a transaction takes it all back, and the next call works", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)

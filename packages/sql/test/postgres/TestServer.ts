@@ -83,16 +83,16 @@ const startEmbedded = async (): Promise<Embedded> => {
     process.kill(pid, signal)
     while (isAlive(pid)) await pause(10)
   }
-  const resume = async () => {
-    for (let tries = 0; halted; tries++) {
+  const resume = async (tries = 200): Promise<void> => {
+    if (!halted) return
+    try {
+      await server.start()
+      halted = false
+    } catch (cause) {
+      if (tries === 0) throw cause
       // What is left of a killed server holds its memory for a moment.
-      if (tries > 0) await pause(50)
-      await server.start().then(
-        () => (halted = false),
-        (cause: unknown) => {
-          if (tries === 200) throw cause
-        }
-      )
+      await pause(50)
+      await resume(tries - 1)
     }
   }
   const stop = async () => {

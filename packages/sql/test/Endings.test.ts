@@ -1,0 +1,161 @@
+/**
+ * An integration with very many active deliveries is removed or disabled: all of them are cancelled at once, for every
+ * call to see, though their rows are moved afterwards.
+ */
+import { deliveryStates, DeliveryStore, IntegrationStore } from "@doorhook/core"
+import type { Integration } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import { onStore } from "./OpenedStore.ts"
+import { temporaryFile } from "./TemporaryFile.ts"
+
+const { claim, createIntegration, enqueue, findDelivery, records, settle, settlement, start } = StoreFixtures
+
+const many = 6_000
+
+/** How many deliveries stand in the queue of a file, and how many endings are under way. */
+const rowsIn = (filename: string) =>
+  Effect.sync(() => {
+    const db = new DatabaseSync(filename)
+    const count = (table: string) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"])
+    const counts = { queue: count("queue"), endings: count("endings") }
+    db.close()
+    return counts
+  })
+
+const disabled = (integration: Integration): Integration => ({
+  ...integration,
+  status: "disabled",
+  disabled_reason: "manual",
+  version: integration.version + 1
+})
+
+/** Two integrations, one with many deliveries of which the first three are under lease, and one with a single one. */
+const fill = Effect.gen(function* () {
+  const dead = yield* createIntegration()
+  const well = yield* createIntegration()
+  const ids = yield* enqueue(...records(1, many, dead))
+  yield* enqueue(...records(many + 1, many + 1, well))
+  const leased = yield* claim(start, { limit: 3, limits: StoreFixtures.nothingOf(well) })
+  return { dead, well, ids, leased }
+})
+
+/** What all calls say while nothing of it is claimed any more. */
+const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids: ReadonlyArray<number>) {
+  const store = yield* DeliveryStore
+  const { states } = yield* store.summary(start)
+  assert.deepEqual([states.cancelled, states.pending, states.delivering], [many, 1, 0])
+  const list = yield* store.list({ integration_id: ofDead.id, limit: 10 })
+  assert.deepEqual(
+    list.map(({ id }) => id),
+    ids.slice(0, 10)
+  )
+  assert.isTrue(list.every(({ next_attempt_at, state }) => state === "cancelled" && next_attempt_at === null))
+  const byState = yield* Effect.forEach(deliveryStates, (state) =>
+    Effect.map(store.list({ state, integration_id: ofDead.id, limit: many }), ({ length }) => [state, length])
+  )
+  assert.deepEqual(
+    byState.filter(([, length]) => length !== 0),
+    [["cancelled", many]]
+  )
+})
+
+describe("very many deliveries end", () => {
+  it.effect("at once, when their integration is removed", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const use = Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const { dead, ids, leased, well } = yield* fill
+        const [, second] = leased
+        if (second === undefined) return assert.fail("nothing claimed")
+        assert.isTrue(yield* (yield* IntegrationStore).remove(dead.id, start))
+        assert.deepEqual(yield* rowsIn(filename), { queue: many + 1, endings: 1 })
+        const found = yield* findDelivery(second.id)
+        assert.deepEqual([found.state, found.reason, found.next_attempt_at], ["cancelled", "integration_deleted", null])
+        assert.strictEqual((yield* store.list({ limit: 1 }))[0]?.state, "cancelled")
+        assert.deepEqual(
+          (yield* claim(start)).map(({ integration }) => integration.id),
+          [well.id]
+        )
+        assert.strictEqual(yield* store.nextDue, start + 20_000)
+        yield* store.release([{ delivery_id: second.id, token: second.lease.token }], start)
+        const last = yield* claim(start + 20_000)
+        assert.strictEqual(last.length, 1)
+        yield* store.release(
+          last.map(({ id, lease }) => ({ delivery_id: id, token: lease.token })),
+          start
+        )
+        assert.strictEqual(yield* store.resend(second.id, start), "integration_deleted")
+        // The attempt that was under way is recorded, and changes nothing else.
+        assert.deepEqual([...(yield* settle(start, settlement(second)))], [second.id])
+        assert.strictEqual((yield* findDelivery(second.id)).state, "cancelled")
+        assert.strictEqual((yield* store.attempts(second.id)).length, 1)
+        assert.strictEqual((yield* settle(start, settlement(second))).size, 0)
+        yield* expectAllCancelled(dead, ids)
+        assert.deepEqual(yield* rowsIn(filename), { queue: 1, endings: 0 })
+      })
+      yield* onStore({ filename }, use)
+    })
+  )
+
+  it.effect("and stay so when it is disabled, then deleted, while they are being moved", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const use = Effect.gen(function* () {
+        const { dead, ids } = yield* fill
+        const [first] = ids
+        if (first === undefined) return assert.fail("nothing stored")
+        assert.isTrue(yield* (yield* IntegrationStore).update(disabled(dead), dead.version))
+        assert.isTrue(yield* (yield* IntegrationStore).remove(dead.id, start))
+        assert.strictEqual((yield* rowsIn(filename)).endings, 1)
+        assert.strictEqual((yield* findDelivery(first)).reason, "integration_disabled")
+        yield* expectAllCancelled(dead, ids)
+      })
+      yield* onStore({ filename }, use)
+    })
+  )
+
+  it.effect("and can be recovered as soon as it is enabled again", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const use = Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const integrations = yield* IntegrationStore
+        const { dead, well } = yield* fill
+        assert.isTrue(yield* integrations.update(disabled(dead), dead.version))
+        assert.strictEqual(yield* store.recover(dead.id, 0, start), 0)
+        assert.isTrue(yield* integrations.update({ ...dead, version: dead.version + 2 }, dead.version + 1))
+        yield* enqueue(...records(many + 2, many + 2, dead))
+        assert.strictEqual(yield* store.recover(dead.id, 0, start), many)
+        const { states } = yield* store.summary(start)
+        assert.deepEqual([states.cancelled, states.pending], [0, many + 2])
+        const limits = StoreFixtures.nothingOf(well)
+        assert.strictEqual(
+          (yield* claim(start, { limit: 10_000, limitPerIntegration: 10_000, limits })).length,
+          many + 1
+        )
+      })
+      yield* onStore({ filename }, use)
+    })
+  )
+
+  it.effect("and are moved by whoever opens the file next, if nobody could before", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const filled = yield* onStore(
+        { filename },
+        Effect.tap(fill, ({ dead }) => IntegrationStore.use((store) => store.remove(dead.id, start)))
+      )
+      assert.strictEqual((yield* rowsIn(filename)).endings, 1)
+      const moved = Effect.gen(function* () {
+        while ((yield* rowsIn(filename)).endings > 0) yield* Effect.yieldNow
+        assert.strictEqual((yield* rowsIn(filename)).queue, 1)
+        yield* expectAllCancelled(filled.dead, filled.ids)
+      })
+      yield* onStore({ filename }, moved)
+    })
+  )
+})

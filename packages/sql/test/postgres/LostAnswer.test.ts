@@ -1,0 +1,76 @@
+/**
+ * When a connection breaks after the server has carried a call out, and before its answer comes, nobody can know: the
+ * error does not say that nothing was changed.
+ */
+import { DeliveryStore } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { PostgresStore } from "@doorhook/sql/postgres"
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { once } from "node:events"
+import { connect, createServer } from "node:net"
+import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+
+/** Passes everything on between a client and a server, until it is told to lose the next answer to a text. */
+const startProxy = (url: URL) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      let losing: string | null = null
+      const proxy = createServer((client) => {
+        const upstream = connect(Number(url.port), url.hostname)
+        let lose = false
+        client.on("data", (bytes) => {
+          if (losing !== null && bytes.includes(losing)) lose = true
+          upstream.write(bytes)
+        })
+        upstream.on("data", (bytes) => {
+          if (lose) client.resetAndDestroy()
+          else client.write(bytes)
+        })
+        for (const socket of [client, upstream]) socket.on("error", () => undefined)
+        client.on("close", () => upstream.end())
+        upstream.on("close", () => client.end())
+      }).listen(0, "127.0.0.1")
+      await once(proxy, "listening")
+      const address = proxy.address()
+      const through = new URL(url)
+      through.port = String(address !== null && typeof address === "object" ? address.port : 0)
+      return {
+        url: through.href,
+        loseAnswerTo: (text: string | null) => Effect.sync(() => void (losing = text)),
+        close: () => proxy.close()
+      }
+    }),
+    ({ close }) => Effect.sync(close)
+  )
+
+await describeOnPostgres("lost answers", (server) => {
+  it.live("are told as such, for one statement and for a transaction", () =>
+    Effect.gen(function* () {
+      const proxy = yield* startProxy(new URL(server.url(yield* newDatabase(server))))
+      const use = Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const integration = yield* StoreFixtures.createIntegration()
+        yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 1, integration))
+        const marked = StoreFixtures.newEvent(2)
+        yield* proxy.loseAnswerTo(marked.id)
+        const lost = yield* Effect.flip(store.enqueue([StoreFixtures.record(marked, integration)]))
+        assert.strictEqual(lost.outcome, "unknown")
+        assert.notInclude(lost.message, "Nothing was changed")
+        yield* proxy.loseAnswerTo(null)
+        // It was carried out. A refusal by the server, by contrast, says that nothing was.
+        assert.isNotNull(yield* store.findEvent(marked.id))
+        const refused = yield* Effect.flip(store.enqueue([StoreFixtures.record(marked, integration)]))
+        assert.isUndefined(refused.outcome)
+        assert.include(refused.message, "Nothing was changed")
+
+        yield* proxy.loseAnswerTo("COMMIT")
+        const claimed = yield* Effect.flip(StoreFixtures.claim(StoreFixtures.start))
+        assert.strictEqual(claimed.outcome, "unknown")
+        yield* proxy.loseAnswerTo(null)
+        assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 2)
+      })
+      yield* Effect.provide(use, Layer.fresh(PostgresStore.layer({ url: Redacted.make(proxy.url) })))
+    })
+  )
+})
