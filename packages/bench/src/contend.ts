@@ -30,11 +30,19 @@ const publish = async (contender: Contender, session: Session, first: number, co
   await Promise.all(Array.from({ length: contender.publishers }, caller))
 }
 
-const drain = async (contender: Contender, session: Session, { count, warmUp }: DrainTask): Promise<DrainAnswer> => {
+const cpuOfServers = (servers: ReadonlyArray<number>): number => servers.reduce((sum, pid) => sum + cpuOfServer(pid), 0)
+
+const drain = async (
+  contender: Contender,
+  session: Session,
+  { count, servers, warmUp }: DrainTask
+): Promise<DrainAnswer> => {
+  const before = cpuOfThisProcess() + cpuOfServers(servers)
   const began = performance.now()
   await publish(contender, session, warmUp, count)
   await settled(session, warmUp + count)
-  return { rate: (count * 1_000) / (performance.now() - began) }
+  const elapsed = performance.now() - began
+  return { rate: (count * 1_000) / elapsed, cpu: (cpuOfThisProcess() + cpuOfServers(servers) - before) / count }
 }
 
 const steady = async (
@@ -43,8 +51,7 @@ const steady = async (
   { rate, seconds, servers, warmUp }: SteadyTask
 ): Promise<SteadyAnswer> => {
   const count = rate * seconds
-  const cpuOfServers = (): number => servers.reduce((sum, pid) => sum + cpuOfServer(pid), 0)
-  const before = { own: cpuOfThisProcess(), servers: cpuOfServers() }
+  const before = { own: cpuOfThisProcess(), servers: cpuOfServers(servers) }
   const began = performance.now()
   const publishedAt = new Map<number, number>()
   const publications: Array<Promise<void>> = []
@@ -57,7 +64,7 @@ const steady = async (
   }
   await Promise.all(publications)
   await settled(session, warmUp + count)
-  const ofServers = cpuOfServers() - before.servers
+  const ofServers = cpuOfServers(servers) - before.servers
   const own = cpuOfThisProcess() - before.own
   const latencies = Array.from(publishedAt, ([n, at]) => (answered.get(n) ?? Number.NaN) - at)
   return {

@@ -1,14 +1,15 @@
 /**
  * `npm run bench` lists the benchmarks; `npm run bench -- NAME` runs one and prints its results as JSON last.
  *
- * `--all` runs all of them; `--write` makes `docs/measurements.md` of the results; `--quick` takes small sizes, to see
- * whether they run; `--rows N` is how many rows `growth` begins with. `--profile` shows where the engine of `deliver-...`
- * spends its time, instead of comparing it.
+ * `--all` runs all of them. `--write` keeps the results and makes `docs/measurements.md` of them; alone it makes the page
+ * of the results that there are. `--quick` takes small sizes, to see whether they run; `--rounds N`, and `--rows N` that
+ * `growth` begins with, take other numbers than usual. `--profile` shows where the engine of `deliver-...` spends its
+ * time, instead of comparing it.
  */
 import type { Benchmark } from "./harness/Benchmark.ts"
 import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"
 import { readOptions } from "./harness/Options.ts"
-import { measure } from "./measure.ts"
+import { measure, writePage } from "./measure.ts"
 
 const goalsOf = ({ lines }: Benchmark): string =>
   Object.values(lines)
@@ -21,7 +22,7 @@ const list = async (): Promise<void> => {
     process.stdout.write(`${name.padEnd(18)} ${benchmark.summary}; goal ${goalsOf(benchmark)}\n`)
   }
   process.stdout.write(
-    "\nnpm run bench -- NAME [--quick] [--profile] [--rows N] [--write], or --all in place of NAME\n"
+    "\nnpm run bench -- NAME [--quick] [--rounds N] [--rows N] [--write] [--profile], or --all in place of NAME\n"
   )
 }
 
@@ -35,17 +36,24 @@ const main = async (given: ReadonlyArray<string>): Promise<number> => {
     await list()
     return 0
   }
+  if (given.join() === "--write") {
+    await writePage()
+    return 0
+  }
   const [name = "", ...others] = given
   if (name !== "--all" && !benchmarkNames.includes(name)) {
     return refuse(`There is no benchmark ${JSON.stringify(name)}; there are ${benchmarkNames.join(", ")}, and --all.`)
   }
+  const write = others.includes("--write")
   const args = others.filter((arg) => arg !== "--write")
   try {
-    readOptions(args)
+    const { profile, quick } = readOptions(args)
+    if (write && (profile || quick))
+      return refuse("--write keeps real measurements only: not with --quick or --profile.")
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error))
   }
-  return measure(name === "--all" ? benchmarkNames : [name], { args, write: others.includes("--write") })
+  return measure(name === "--all" ? benchmarkNames : [name], { args, write })
 }
 
 process.exit(await main(process.argv.slice(2)))

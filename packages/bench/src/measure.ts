@@ -11,11 +11,11 @@ import { fileURLToPath } from "node:url"
 import type { Result } from "./harness/Benchmark.ts"
 import { benchmarkNames, loadBenchmark } from "./harness/Catalog.ts"
 import { describeMachine } from "./harness/Machine.ts"
-import type { Measurements } from "./harness/Page.ts"
+import type { Measured } from "./harness/Page.ts"
 import { handWrittenOf, pageOf } from "./harness/Page.ts"
 
 const program = fileURLToPath(new URL("run.ts", import.meta.url))
-const resultsFile = new URL("../results.json", import.meta.url)
+const resultsFile = new URL("../results.jsonl", import.meta.url)
 const pageFile = new URL("../../../docs/measurements.md", import.meta.url)
 
 /** Runs one, shows what it prints, and answers its results; null when it failed. */
@@ -36,12 +36,28 @@ const runOne = async (name: string, args: ReadonlyArray<string>): Promise<Readon
   return results
 }
 
-const readResults = (): Measurements => (existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, "utf8")) : {})
+/** One line for each benchmark, in the order of their names. */
+const readResults = (): ReadonlyArray<Measured> =>
+  existsSync(resultsFile)
+    ? readFileSync(resultsFile, "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+    : []
 
-const writePage = async (measurements: Measurements): Promise<void> => {
+const keepResults = (measured: Measured): void => {
+  const others = readResults().filter(({ benchmark }) => benchmark !== measured.benchmark)
+  const lines = [...others, measured]
+    .toSorted((a, b) => a.benchmark.localeCompare(b.benchmark))
+    .map((one) => `${JSON.stringify(one)}\n`)
+  writeFileSync(resultsFile, lines.join(""))
+}
+
+/** Makes the page of the results that are kept; what was written by hand stays. */
+export const writePage = async (): Promise<void> => {
   const before = existsSync(pageFile) ? readFileSync(pageFile, "utf8") : ""
   const benchmarks = await Promise.all(benchmarkNames.map(loadBenchmark))
-  writeFileSync(pageFile, pageOf(benchmarks, measurements, handWrittenOf(before)))
+  writeFileSync(pageFile, pageOf(benchmarks, readResults(), handWrittenOf(before)))
 }
 
 /** Runs some, and writes the page when asked to: results of those that are not run stay. Answers the exit code. */
@@ -57,9 +73,8 @@ export const measure = async (
       failed.push(name)
     } else if (write) {
       const on = await Effect.runPromise(Effect.map(DateTime.now, DateTime.formatIsoDateUtc))
-      const measurements = { ...readResults(), [name]: { on, machine, results } }
-      writeFileSync(resultsFile, `${JSON.stringify(measurements, null, 2)}\n`)
-      await writePage(measurements)
+      keepResults({ benchmark: name, on, machine, results })
+      await writePage()
     }
   }
   return failed.length === 0 ? 0 : 1

@@ -48,7 +48,8 @@ describe("npm run bench", () => {
   it.each([
     [["deliver-nothing"], "deliver-sqlite"],
     [["growth", "--rows", "many"], "whole number"],
-    [["growth", "--slow"], "--slow"]
+    [["growth", "--slow"], "--slow"],
+    [["growth", "--quick", "--write"], "real measurements"]
   ])("refuses %j in a line that says what is accepted", async (args, says) => {
     await expect(bench(...args)).rejects.toMatchObject({ code: 3, stderr: expect.stringContaining(says) })
   })

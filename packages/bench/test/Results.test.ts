@@ -44,20 +44,26 @@ describe("a result", () => {
 
 describe("the page", () => {
   const result = resultOf(benchmark, { line: "speed", ours: [16], peer: [10] })
-  const measurements = { speed: { on: "2026-03-02", machine: "2 cores", results: [result] } }
+  const measured = [{ benchmark: "speed", on: "2026-03-02", machine: "2 cores", results: [result] }]
 
   it("says what is missed", () => {
-    expect(pageOf([benchmark], measurements, "")).toContain("| `speed` | ≤ 1.5 | 1.6 | **no** |")
+    expect(pageOf([benchmark], measured, "")).toContain("| `speed` | ≤ 1.5 | 1.6 | **no** |")
+  })
+
+  it("tells what else was found", () => {
+    const told = resultOf(benchmark, { line: "speed", ours: [1], peer: [1], more: { ours_p99_ms: 7 } })
+    const page = pageOf([benchmark], [{ benchmark: "speed", on: "", machine: "", results: [told] }], "")
+    expect(page).toContain("- `speed`: ours p99 ms 7")
   })
 
   it("names benchmarks that were not measured", () => {
-    expect(pageOf([benchmark], {}, "")).toContain("Not measured yet.")
+    expect(pageOf([benchmark], [], "")).toContain("Not measured yet.")
   })
 
   it("keeps what was written by hand when it is made anew", () => {
     const written = "## Why\n\nBecause | of `this`."
-    const page = pageOf([benchmark], measurements, written)
+    const page = pageOf([benchmark], measured, written)
     expect(handWrittenOf(page)).toBe(written)
-    expect(pageOf([benchmark], measurements, handWrittenOf(page))).toBe(page)
+    expect(pageOf([benchmark], measured, handWrittenOf(page))).toBe(page)
   })
 })

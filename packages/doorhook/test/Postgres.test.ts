@@ -7,14 +7,13 @@ import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
-import { fileURLToPath } from "node:url"
 import { describeOnPostgres, newDatabase } from "../../sql/test/postgres/TestServer.ts"
+import { configured, directory, startWorker } from "./harness/Delivering.ts"
 import { startReceiver } from "./harness/Receiver.ts"
 import type { Received } from "./harness/Receiver.ts"
-import { operatorKey, runDoorhook, startDoorhook, startService } from "./harness/ServiceProcess.ts"
+import { operatorKey, runDoorhook, startService } from "./harness/ServiceProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
-const directory = fileURLToPath(new URL("harness/directory.json", import.meta.url))
 const { createIntegration, enqueue, records } = StoreFixtures
 
 const idsOf = (received: ReadonlyArray<Received>) => new Set(received.map(({ headers }) => headers["webhook-id"]))
@@ -25,11 +24,7 @@ const openStore = (url: string) =>
     Layer.fresh(PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) }))))
   )
 
-const startWorker = Effect.fnUntraced(function* (url: string, ...more: ReadonlyArray<string>) {
-  const worker = yield* startDoorhook(["worker", "--database", url, "--allow-target", "127.0.0.0/8", ...more])
-  yield* Effect.promise(() => worker.printed(/doorhook worker ready/))
-  return worker
-})
+const flagsFor = (database: string) => ["--database", database, "--allow-target", "127.0.0.0/8"]
 
 /** Resolves once the states are so. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
@@ -50,7 +45,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
         configuration: { url: receiver.url, method: "post" },
         created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") }
       }).pipe(Effect.provideContext(stored))
-      const serve = startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8"])
+      const serve = startService([...flagsFor(database), "--directory", directory])
       const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
       yield* Effect.scoped(
         Effect.gen(function* () {
@@ -110,7 +105,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
         ),
         (running) => Effect.promise(() => running.close())
       )
-      yield* startWorker(database)
+      yield* startWorker(flagsFor(database))
       const event = { resource_type: "access_log", action: "create", building_id: 1 } as const
       const published = yield* Effect.promise(() =>
         doorhook.publish(Array.from({ length: 1_000 }, (_, id) => ({ ...event, data: { id } })))
@@ -132,9 +127,10 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
         createIntegration({ configuration: { url: receiver.url, method: "post" } }),
         5
       ).pipe(Effect.provideContext(stored))
-      const schedule = ["--retry", "access_log=1s,1s,1s"]
-      const killed = yield* startWorker(database, ...schedule)
-      const survivor = yield* startWorker(database, ...schedule)
+      // Without a directory nobody is asked whose integrations these are.
+      const flags = yield* configured(database, { directory: undefined })
+      const killed = yield* startWorker(flags)
+      const survivor = yield* startWorker(flags)
       yield* publish(1, 400)
       yield* Effect.promise(() => receiver.until(({ length }) => length >= 300))
       killed.child.kill("SIGKILL")
@@ -164,7 +160,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
         Effect.provideContext(stored)
       )
       yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-      const worker = yield* startWorker(database)
+      const worker = yield* startWorker(flagsFor(database))
       yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
       worker.child.kill("SIGTERM")
       // It gives back what it has not begun; what it has begun it waits for.

@@ -8,14 +8,13 @@ import * as client from "openid-client"
 import { writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { Webhook } from "standardwebhooks"
+import { configured, directory } from "./harness/Delivering.ts"
 import type { Receiver } from "./harness/Receiver.ts"
 import { startReceiver } from "./harness/Receiver.ts"
 import { operatorKey, runDoorhook, startService, temporaryFolder } from "./harness/ServiceProcess.ts"
 import { callApi, discover, integrationDocument, logIn, takeTokens } from "./harness/ThirdParty.ts"
 
-const directory = fileURLToPath(new URL("harness/directory.json", import.meta.url))
 const redirectUri = "https://client.example/cb"
 
 const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
@@ -270,14 +269,14 @@ describe("doorhook serve", () => {
     "loses none of 2,000 deliveries in flight to kill -9",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const database = join(folder, "kill.db")
+      const flags = yield* configured(join(folder, "kill.db"))
       const killed = Promise.withResolvers<void>()
       // Nothing is answered before the kill: all that was sent by then is unacknowledged.
       const receiver = yield* startReceiver(async () => {
         await killed.promise
         return 200
       })
-      const first = yield* serviceOn(database)
+      const first = yield* startService(flags)
       const { access_token } = yield* tokensFor(first.url, "admin@example.com", "correct horse")
       yield* api(first.url, access_token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
       const ids = new Set<string>()
@@ -295,7 +294,7 @@ describe("doorhook serve", () => {
       first.child.kill("SIGKILL")
       yield* Effect.promise(() => first.finished)
       killed.resolve()
-      const second = yield* serviceOn(database)
+      const second = yield* startService(flags)
       yield* Effect.promise(() =>
         receiver.until((received) => new Set(received.map(({ headers }) => headers["webhook-id"])).size === 2_000)
       )

@@ -6,14 +6,18 @@ import type { Benchmark, Finding } from "../harness/Benchmark.ts"
 import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
 import type { SteadyAnswer } from "../harness/ContenderTask.ts"
 import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
+import { canMeasureServers } from "../harness/ProcessCpu.ts"
 import { median, rounded } from "../harness/Statistics.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
 
 const name = "deliver-cpu"
 
-const run = Effect.fnUntraced(function* ({ profile, quick }: Options) {
+const run = Effect.fnUntraced(function* (options: Options) {
+  const { profile, quick } = options
   const given = quick ? { rate: 500, seconds: 1, warmUp: 200 } : { rate: 500, seconds: 15, warmUp: 5_000 }
-  const rounds = quick ? 1 : 3
+  const rounds = roundsOf(options, 3)
+  if (!canMeasureServers) return yield* Effect.die("deliver-cpu reads the times of servers from /proc: it needs Linux")
   const peers = yield* peersHere
   const { steady } = yield* startRounds
   if (profile) {

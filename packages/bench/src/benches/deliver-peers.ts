@@ -5,33 +5,40 @@ import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
 import type { PeerName } from "../harness/ContenderRounds.ts"
 import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
+import type { DrainAnswer } from "../harness/ContenderTask.ts"
 import type { Options } from "../harness/Options.ts"
-import { median } from "../harness/Statistics.ts"
+import { roundsOf } from "../harness/Options.ts"
+import { median, rounded } from "../harness/Statistics.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
 
 const name = "deliver-peers"
 
-const run = Effect.fnUntraced(function* ({ quick }: Options) {
+const run = Effect.fnUntraced(function* (options: Options) {
+  const { quick } = options
   const given = quick ? { count: 2_000, warmUp: 500 } : { count: 20_000, warmUp: 5_000 }
-  const rounds = quick ? 1 : 5
+  const rounds = roundsOf(options, 5)
   const peers = yield* peersHere
   const { drain } = yield* startRounds
-  const rates = new Map<ContenderName, Array<number>>()
+  const answers = new Map<ContenderName, Array<DrainAnswer>>()
   for (let round = 0; round < rounds; round++) {
     for (const contender of ["doorhook-sqlite", "doorhook-postgres", ...peers] as const) {
-      const { rate } = yield* drain(contender, given)
-      rates.set(contender, [...(rates.get(contender) ?? []), rate])
-      process.stderr.write(`round ${round + 1}: ${contender} ${Math.round(rate)}/s\n`)
+      const answer = yield* drain(contender, given)
+      answers.set(contender, [...(answers.get(contender) ?? []), answer])
+      process.stderr.write(
+        `round ${round + 1}: ${contender} ${Math.round(answer.rate)}/s, ${rounded(answer.cpu)} ms of processor time each\n`
+      )
     }
   }
-  const of = (contender: ContenderName): ReadonlyArray<number> => rates.get(contender) ?? []
+  const of = (contender: ContenderName): ReadonlyArray<number> => (answers.get(contender) ?? []).map(({ rate }) => rate)
+  const cpuOf = (contender: ContenderName): number =>
+    rounded(median((answers.get(contender) ?? []).map(({ cpu }) => cpu)))
   const durable = peers.filter(isDurable)
   const best = durable.toSorted((a, b) => median(of(b)) - median(of(a)))[0] ?? "pg-boss"
   const against = (line: string, peer: PeerName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
     line,
     ours: of(ours),
     peer: of(peer),
-    more: { against: peer }
+    more: { against: peer, ours_cpu_ms: cpuOf(ours), peer_cpu_ms: cpuOf(peer) }
   })
   return [
     against(name, best),

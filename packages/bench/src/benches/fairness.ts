@@ -7,6 +7,7 @@ import type { Benchmark } from "../harness/Benchmark.ts"
 import { sqliteEngine } from "../harness/Engine.ts"
 import { createIntegration } from "../harness/Integrations.ts"
 import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
 import { quantile, rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
@@ -54,8 +55,9 @@ const healthyLatencies = Effect.fnUntraced(function* (port: number, deadPort: nu
   return yield* Effect.provide(measure, sqliteEngine(yield* temporaryDatabase, settings, transport))
 }, Effect.scoped)
 
-const run = Effect.fnUntraced(function* ({ quick }: Options) {
-  const rounds = quick ? 1 : 3
+const run = Effect.fnUntraced(function* (options: Options) {
+  const { quick } = options
+  const rounds = roundsOf(options, 3)
   const sizes = quick
     ? { backlog: 50, events: 50, ackTimeout: 500 }
     : { backlog: 1_000, events: 1_000, ackTimeout: 5_000 }
@@ -66,11 +68,13 @@ const run = Effect.fnUntraced(function* ({ quick }: Options) {
   // What comes first pays for the compiler.
   yield* healthyLatencies(healthy, null, { ...sizes, events: sizes.events / 5 })
   for (let round = 0; round < rounds; round++) {
-    alone.push(quantile(yield* healthyLatencies(healthy, null, sizes), 0.95))
-    beside.push(quantile(yield* healthyLatencies(healthy, dead, sizes), 0.95))
-    process.stderr.write(
-      `round ${round + 1}: p95 ${rounded(beside.at(-1) ?? 0)} ms beside dead receivers, ${rounded(alone.at(-1) ?? 0)} ms alone\n`
-    )
+    const without = yield* healthyLatencies(healthy, null, sizes)
+    const latencies = yield* healthyLatencies(healthy, dead, sizes)
+    alone.push(quantile(without, 0.95))
+    beside.push(quantile(latencies, 0.95))
+    const of = (values: ReadonlyArray<number>): string =>
+      `p50 ${rounded(quantile(values, 0.5))} ms, p95 ${rounded(quantile(values, 0.95))} ms, at most ${rounded(Math.max(...values))} ms`
+    process.stderr.write(`round ${round + 1}: beside dead receivers ${of(latencies)}; alone ${of(without)}\n`)
   }
   return [{ line: name, ours: beside, peer: alone }]
 })

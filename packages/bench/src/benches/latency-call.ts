@@ -9,6 +9,7 @@ import { durableWrites } from "../harness/DurableReference.ts"
 import { sqliteEngine } from "../harness/Engine.ts"
 import { createIntegrations } from "../harness/Integrations.ts"
 import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
 import { quantile, rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
@@ -52,8 +53,9 @@ const publishCalls = Effect.fnUntraced(function* (port: number, calls: number, w
   return yield* Effect.provide(measure, sqliteEngine(yield* temporaryDatabase, {}, transport))
 }, Effect.scoped)
 
-const run = Effect.fnUntraced(function* ({ quick }: Options) {
-  const rounds = quick ? 1 : 3
+const run = Effect.fnUntraced(function* (options: Options) {
+  const { quick } = options
+  const rounds = roundsOf(options, 3)
   const calls = quick ? 30 : 500
   const waiting = quick ? 2_000 : 100_000
   const slow = yield* startReceiver(latency)

@@ -11,6 +11,7 @@ import type { Benchmark } from "../harness/Benchmark.ts"
 import { postgresPublisher } from "../harness/Engine.ts"
 import { countDelivered, createIntegrations } from "../harness/Integrations.ts"
 import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
 import type { PostgresServer } from "../harness/PostgresServer.ts"
 import { startPostgres } from "../harness/PostgresServer.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
@@ -83,8 +84,9 @@ const drained = Effect.fnUntraced(function* (server: PostgresServer, port: numbe
   return yield* Effect.provide(measure, postgresPublisher(url))
 }, Effect.scoped)
 
-const run = Effect.fnUntraced(function* ({ quick }: Options) {
-  const rounds = quick ? 1 : 3
+const run = Effect.fnUntraced(function* (options: Options) {
+  const { quick } = options
+  const rounds = roundsOf(options, 3)
   const sizes = quick ? { backlog: 4_000, seconds: 2 } : { backlog: 14_000, seconds: 10 }
   const server = yield* startPostgres
   const port = yield* startReceiver(latency)

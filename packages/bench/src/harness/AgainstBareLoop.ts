@@ -9,6 +9,7 @@ import type { Finding } from "./Benchmark.ts"
 import { drain } from "./Drain.ts"
 import { createIntegrations } from "./Integrations.ts"
 import type { Options } from "./Options.ts"
+import { roundsOf } from "./Options.ts"
 import { profiled } from "./Profile.ts"
 import { startReceiver } from "./ReceiverProcess.ts"
 
@@ -20,10 +21,11 @@ const unchanged = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E,
 export const againstBareLoop = Effect.fnUntraced(function* <E>(
   line: string,
   newEngine: Effect.Effect<Engine<E>, never, Scope.Scope>,
-  { profile, quick }: Options
+  options: Options
 ) {
+  const { profile, quick } = options
   const count = quick ? 1_000 : 20_000
-  const rounds = quick ? 1 : 5
+  const rounds = roundsOf(options, 5)
   const port = yield* startReceiver()
   const ours = (around: typeof unchanged = unchanged) =>
     newEngine.pipe(

@@ -28,8 +28,8 @@ export interface Finding {
   readonly line: string
   readonly ours: ReadonlyArray<number>
   readonly peer: ReadonlyArray<number>
-  /** More to tell, in the result as it is. */
-  readonly more?: Readonly<Record<string, unknown>>
+  /** More to tell, by names that say their unit. */
+  readonly more?: Readonly<Record<string, number | string>>
 }
 
 export interface Benchmark {
@@ -65,6 +65,7 @@ export interface Result {
   readonly ours_range: Range
   readonly peer_range: Range
   readonly ratio_range: Range
+  readonly more?: Readonly<Record<string, number | string>>
 }
 
 const rangeOf = (values: ReadonlyArray<number>): Range => [rounded(Math.min(...values)), rounded(Math.max(...values))]
@@ -92,6 +93,6 @@ export const resultOf = ({ lines }: Benchmark, { line, more, ours, peer }: Findi
     ours_range: rangeOf(ours),
     peer_range: rangeOf(peer),
     ratio_range: rangeOf(ratios),
-    ...more
+    ...(more !== undefined && { more })
   }
 }

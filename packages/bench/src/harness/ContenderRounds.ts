@@ -13,6 +13,7 @@ import { loadContender } from "../peers/Contenders.ts"
 import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./ContenderTask.ts"
 import type { PostgresServer } from "./PostgresServer.ts"
 import { startPostgres } from "./PostgresServer.ts"
+import { canMeasureServers } from "./ProcessCpu.ts"
 import { startReceiver } from "./ReceiverProcess.ts"
 import { temporaryDatabase } from "./TemporaryFile.ts"
 
@@ -84,11 +85,20 @@ export const startRounds: Effect.Effect<Rounds, never, Scope.Scope> = Effect.gen
   const postgres = yield* startPostgres
   const run = <A>(name: ContenderName, taskOn: (storage: Storage) => DrainTask | SteadyTask): Effect.Effect<A> =>
     Effect.scoped(
-      Effect.flatMap(storageFor(name, postgres), (storage) => Effect.promise(() => inOwnProcess<A>(taskOn(storage))))
+      Effect.flatMap(storageFor(name, postgres), (storage) =>
+        Effect.promise(() => inOwnProcess<A>(taskOn(canMeasureServers ? storage : { ...storage, servers: [] })))
+      )
     )
   return {
     drain: (contender, given) =>
-      run(contender, ({ address }) => ({ kind: "drain", contender, storage: address, port, ...given })),
+      run(contender, ({ address, servers }) => ({
+        kind: "drain",
+        contender,
+        storage: address,
+        servers,
+        port,
+        ...given
+      })),
     steady: (contender, given) =>
       run(contender, ({ address, servers }) => ({
         kind: "steady",

@@ -10,6 +10,8 @@ interface Common {
   readonly port: number
   /** Deliveries that come before, and do not count. */
   readonly warmUp: number
+  /** Processes of the storage, whose time counts too. */
+  readonly servers: ReadonlyArray<number>
 }
 
 /** Publish so many, as fast as they are taken in. */
@@ -21,6 +23,8 @@ export interface DrainTask extends Common {
 export interface DrainAnswer {
   /** From the first publication to the last settled, a second. */
   readonly rate: number
+  /** Processor time of all processes but the receiver, in milliseconds per delivery. */
+  readonly cpu: number
 }
 
 /** Publish one by one, so many a second. */
@@ -28,8 +32,6 @@ export interface SteadyTask extends Common {
   readonly kind: "steady"
   readonly rate: number
   readonly seconds: number
-  /** Processes of the storage, whose time counts too. */
-  readonly servers: ReadonlyArray<number>
   /** The name of a profile to make of it. */
   readonly profile?: string
 }

@@ -8,19 +8,39 @@ export interface Options {
   readonly quick: boolean
   /** Shows where the engine spends its time, instead of comparing it. */
   readonly profile: boolean
-  /** How many settled rows `growth` begins with. */
+  /** How many rounds; null for as many as the benchmark thinks right. */
+  readonly rounds: number | null
+  /** How many settled rows `growth` begins with; null for its own number. */
   readonly rows: number | null
+}
+
+const countOf = (name: string, text: string | undefined): number | null => {
+  if (text === undefined) return null
+  const count = Number(text)
+  if (!(Number.isInteger(count) && count > 0)) {
+    throw new TypeError(`--${name}: ${JSON.stringify(text)} is no whole number above 0`)
+  }
+  return count
 }
 
 /** Reads them. Throws an error that says what is accepted. */
 export const readOptions = (args: ReadonlyArray<string>): Options => {
   const { values } = parseArgs({
     args: [...args],
-    options: { quick: { type: "boolean" }, profile: { type: "boolean" }, rows: { type: "string" } }
+    options: {
+      quick: { type: "boolean" },
+      profile: { type: "boolean" },
+      rounds: { type: "string" },
+      rows: { type: "string" }
+    }
   })
-  const rows = values.rows === undefined ? null : Number(values.rows)
-  if (rows !== null && !(Number.isInteger(rows) && rows > 0)) {
-    throw new TypeError(`--rows: ${JSON.stringify(values.rows)} is no whole number above 0`)
+  return {
+    quick: values.quick ?? false,
+    profile: values.profile ?? false,
+    rounds: countOf("rounds", values.rounds),
+    rows: countOf("rows", values.rows)
   }
-  return { quick: values.quick ?? false, profile: values.profile ?? false, rows }
 }
+
+/** How many rounds to run: what was asked for, one when it must be quick, otherwise so many. */
+export const roundsOf = ({ quick, rounds }: Options, usual: number): number => rounds ?? (quick ? 1 : usual)

@@ -5,14 +5,12 @@ import type { Benchmark, Result } from "./Benchmark.ts"
 
 /** The results of one benchmark. */
 export interface Measured {
+  readonly benchmark: string
   /** The day, like `2026-03-02`. */
   readonly on: string
   readonly machine: string
   readonly results: ReadonlyArray<Result>
 }
-
-/** Results by the name of their benchmark. */
-export type Measurements = Readonly<Record<string, Measured>>
 
 const begin = "<!-- written by hand from here: kept when the page is made anew -->"
 const end = "<!-- written by hand up to here -->"
@@ -35,46 +33,76 @@ const goalOf = ({ goal, goal_is }: Result): string =>
 
 const metOf = ({ met }: Result): string => (met === null ? "" : met ? "yes" : "**no**")
 
-const rangeOf = ([lowest, highest]: Result["ours_range"]): string => `${lowest} to ${highest}`
+/** The median, and how far rounds went apart where there were several. */
+const figureOf = (median: number, [lowest, highest]: Result["ours_range"], { rounds, unit }: Result): string =>
+  `${median}${unit === "" ? "" : ` ${unit}`}${rounds === 1 ? "" : ` (${lowest} to ${highest})`}`
 
-const overview = (benchmarks: ReadonlyArray<Benchmark>, measurements: Measurements): string => {
-  const rows = benchmarks.flatMap(({ name }) =>
-    (measurements[name]?.results ?? [])
+const moreOf = ({ more = {}, name }: Result): ReadonlyArray<string> =>
+  Object.keys(more).length === 0
+    ? []
+    : [
+        `- \`${name}\`: ${Object.entries(more)
+          .map(([what, value]) => `${what.replaceAll("_", " ")} ${value}`)
+          .join(", ")}`
+      ]
+
+const overview = (measured: ReadonlyArray<Measured>): string => {
+  const rows = measured.flatMap(({ results }) =>
+    results
       .filter(({ goal }) => goal !== null)
       .map((result) => `| \`${result.name}\` | ${goalOf(result)} | ${result.ratio} | ${metOf(result)} |`)
   )
   return ["| benchmark | goal | measured | met |", "|---|---|---|---|", ...rows].join("\n")
 }
 
-const section = (benchmark: Benchmark, measured: Measured | undefined): string => {
-  const rows = (measured?.results ?? []).map((result) => {
-    const line = benchmark.lines[result.name]
-    return `| ${line?.ours ?? ""} | ${line?.peer ?? ""} | ${result.ours} (${rangeOf(result.ours_range)}) | ${result.peer} (${rangeOf(result.peer_range)}) | ${result.ratio} (${rangeOf(result.ratio_range)}) | ${goalOf(result)} | ${metOf(result)} |`
+const tableOf = ({ lines }: Benchmark, { machine, on, results }: Measured): string => {
+  const rows = results.map((result) => {
+    const { ours_range, peer_range, ratio_range } = result
+    const cells = [
+      lines[result.name]?.ours ?? "",
+      lines[result.name]?.peer ?? "",
+      figureOf(result.ours, ours_range, result),
+      figureOf(result.peer, peer_range, result),
+      figureOf(result.ratio, ratio_range, { ...result, unit: "" }),
+      goalOf(result),
+      metOf(result)
+    ]
+    return `| ${cells.join(" | ")} |`
   })
-  const table =
-    measured === undefined
-      ? "Not measured yet."
-      : [
-          "| ours | against | ours, median (range) | against, median (range) | ratio | goal | met |",
-          "|---|---|---|---|---|---|---|",
-          ...rows,
-          "",
-          `Measured on ${measured.on}: ${measured.machine}.`
-        ].join("\n")
   return [
-    `## \`${benchmark.name}\`: ${benchmark.summary}`,
-    `What it compares: ${benchmark.compares}`,
-    `What it leaves out: ${benchmark.leavesOut}`,
-    table
-  ].join("\n\n")
+    "| ours | against | ours, median (range) | against, median (range) | ratio | goal | met |",
+    "|---|---|---|---|---|---|---|",
+    ...rows,
+    "",
+    ...results.flatMap(moreOf),
+    "",
+    `Measured on ${on}: ${machine}.`
+  ].join("\n")
 }
 
+const section = (benchmark: Benchmark, measured: Measured | undefined): string =>
+  [
+    `## \`${benchmark.name}\`: ${benchmark.summary}`,
+    `**Compares.** ${benchmark.compares}`,
+    `**Leaves out.** ${benchmark.leavesOut}`,
+    measured === undefined ? "Not measured yet." : tableOf(benchmark, measured)
+  ].join("\n\n")
+
 /** The page. */
-export const pageOf = (benchmarks: ReadonlyArray<Benchmark>, measurements: Measurements, handWritten: string): string =>
+export const pageOf = (
+  benchmarks: ReadonlyArray<Benchmark>,
+  measured: ReadonlyArray<Measured>,
+  handWritten: string
+): string =>
   [
     "# Measurements",
     "Made by `npm run bench -- --all --write`, but for the part that says so. Each number is a ratio in one run on one machine: rounds of ours and of what it is compared with take turns, the median counts, and how far rounds went apart stands beside it. Single rounds swing, most of all on machines that others use too: take differences within 15 % as none. `npm run bench` lists the benchmarks, `npm run bench -- NAME` runs one.",
-    overview(benchmarks, measurements),
+    overview(measured),
     `${begin}\n\n${handWritten}\n\n${end}`,
-    ...benchmarks.map((benchmark) => section(benchmark, measurements[benchmark.name]))
+    ...benchmarks.map((benchmark) =>
+      section(
+        benchmark,
+        measured.find((one) => one.benchmark === benchmark.name)
+      )
+    )
   ].join("\n\n") + "\n"

@@ -28,12 +28,13 @@ const timesOf = (pid: string): ProcessTimes | undefined => {
   return { parent: field(4), own: field(14) + field(15), ended: field(16) + field(17) }
 }
 
+/** Whether it can be measured here. */
+export const canMeasureServers = process.platform === "linux"
+
 /** Milliseconds that a process and its children, ended ones included, have spent computing. */
 export const cpuOfServer = (pid: number): number => {
   const server = timesOf(String(pid))
-  if (server === undefined) {
-    throw new Error(`No times of process ${pid} in /proc: processor time is measured on Linux only`)
-  }
+  if (server === undefined) throw new Error(`There are no times of process ${pid} in /proc`)
   const children = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(timesOf)

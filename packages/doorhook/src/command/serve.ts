@@ -9,6 +9,7 @@ import { ListenPort } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import * as Serving from "../service/Serving.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
+import { endInTime } from "./endInTime.ts"
 import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
 import { keepWorkers } from "./workers.ts"
 
@@ -83,6 +84,7 @@ export const serveCommand = Command.make(
   flags,
   Effect.fnUntraced(function* (given) {
     const config = yield* configOf(given)
+    yield* endInTime(config)
     const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
     const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
     const workers = keepWorkers(given.workers, config.database, deliveryArguments(given))

@@ -8,6 +8,7 @@ import * as AbsentDirectory from "../directory/AbsentDirectory.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { deliveryLayer } from "../service/Engine.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
+import { endInTime } from "./endInTime.ts"
 
 export const workerCommand = Command.make(
   "worker",
@@ -20,6 +21,7 @@ export const workerCommand = Command.make(
         exitCode: CommandFailure.usageExitCode
       })
     }
+    yield* endInTime(config)
     const announce = Effect.gen(function* () {
       if (config.directory === undefined) {
         yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")

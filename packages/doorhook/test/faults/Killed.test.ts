@@ -83,7 +83,10 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
         process.kill(pid, "SIGKILL")
         duplicates += yield* leased(service.url)
         yield* untilReady(2 + round)
-        assert.match(service.stderr(), new RegExp(`worker process ${pid} ended \\(SIGKILL\\); another is started in \\d+ ms`))
+        assert.match(
+          service.stderr(),
+          new RegExp(`worker process ${pid} ended \\(SIGKILL\\); another is started in \\d+ ms`)
+        )
       }
       assert.deepStrictEqual(load.refused, [])
       yield* accountFor({ url: service.url, load, receiver, duplicates })
@@ -91,7 +94,11 @@ await describeOnPostgres("doorhook when processes are killed", (server) => {
       const alive = pids().filter(isRunning)
       assert.strictEqual(alive.length, 2)
       yield* end(service, "SIGKILL")
-      yield* eventually("the workers are gone", Effect.sync(() => alive.filter(isRunning)), (left) => left.length === 0)
+      yield* eventually(
+        "the workers are gone",
+        Effect.sync(() => alive.filter(isRunning)),
+        (left) => left.length === 0
+      )
     })
   )
 })

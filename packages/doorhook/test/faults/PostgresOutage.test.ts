@@ -40,7 +40,7 @@ const listeners = (server: TestServer, database: string) =>
 const cut = (database: string): string =>
   `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}' AND application_name = 'doorhook'`
 
-/** Takes all of doorhook's tables for itself, until they are released. */
+/** Takes all of doorhook's tables for itself, until they are unlocked. */
 const lockTables = Effect.fnUntraced(function* (server: TestServer, database: string) {
   const client = yield* Effect.acquireRelease(
     Effect.promise(async () => {
@@ -57,7 +57,7 @@ const lockTables = Effect.fnUntraced(function* (server: TestServer, database: st
     )
     await client.query(`LOCK TABLE ${rows.map(({ name }) => name).join(", ")} IN ACCESS EXCLUSIVE MODE`)
   })
-  return Effect.promise(() => client.query("COMMIT"))
+  return { unlock: Effect.promise(() => client.query("COMMIT")) }
 })
 
 await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
@@ -135,10 +135,10 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
     "a lock stops every statement for some seconds: nothing hangs with it",
     Effect.gen(function* () {
       const { database, load, receiver, service } = yield* startAll(server)
-      const release = yield* lockTables(server, database)
+      const { unlock } = yield* lockTables(server, database)
       yield* untilNotReady(service.url, "store_unreachable")
       yield* Effect.promise(() => load.moreRefused(1))
-      yield* release
+      yield* unlock
       yield* untilReady(service.url)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)

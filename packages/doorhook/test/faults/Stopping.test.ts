@@ -59,7 +59,10 @@ describe("doorhook told to stop while receivers hang", () => {
           const attempted = receiver.received.length
           assert.isBelow(attempted, count)
           const { delivering, pending, retrying } = yield* statesIn(file)
-          assert.deepStrictEqual({ delivering, pending, retrying }, { delivering: 0, pending: count - attempted, retrying: attempted })
+          assert.deepStrictEqual(
+            { delivering, pending, retrying },
+            { delivering: 0, pending: count - attempted, retrying: attempted }
+          )
         })
       )
     )

@@ -39,13 +39,6 @@ export const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, nu
     )
   })
 
-/** What `GET /health/ready` answers. */
-export const readinessOf = (url: string) =>
-  Effect.promise(async () => {
-    const answer = await fetch(`${url}/health/ready`)
-    return { code: answer.status, ...Schema.decodeUnknownSync(Readiness)(await answer.json()) }
-  })
-
 const Readiness = Schema.Struct({
   status: Schema.String,
   detail: Schema.optionalKey(Schema.String),
@@ -56,6 +49,13 @@ const Readiness = Schema.Struct({
   last_claim_at: Schema.NullOr(Schema.String)
 })
 
+/** What `GET /health/ready` answers. */
+export const readinessOf = Effect.fnUntraced(function* (url: string) {
+  const answer = yield* Effect.promise(() => fetch(`${url}/health/ready`))
+  const body = yield* Schema.decodeUnknownEffect(Readiness)(yield* Effect.promise(() => answer.json()))
+  return { code: answer.status, ...body }
+}, Effect.orDie)
+
 const Page = Schema.Struct({
   deliveries: Schema.Array(Schema.Struct({ event_id: Schema.String, state: Schema.String, attempts: Schema.Finite })),
   next: Schema.NullOr(Schema.String)
@@ -63,17 +63,17 @@ const Page = Schema.Struct({
 type Listed = (typeof Page.Type)["deliveries"][number]
 
 /** All deliveries, page by page, as `doorhook deliveries list` gets them. */
-export const listDeliveries = (url: string): Effect.Effect<ReadonlyArray<Listed>> =>
-  Effect.promise(async () => {
-    const all: Array<Listed> = []
-    for (let after: string | null = ""; after !== null;) {
-      const answer = await callApi(url, operatorKey, "GET", `/operator/deliveries?limit=1000&after=${after}`)
-      const page: typeof Page.Type = Schema.decodeUnknownSync(Page)(await answer.json())
-      all.push(...page.deliveries)
-      after = page.next
-    }
-    return all
-  })
+export const listDeliveries = Effect.fnUntraced(function* (url: string) {
+  const all: Array<Listed> = []
+  for (let after: string | null = ""; after !== null;) {
+    const path = `/operator/deliveries?limit=1000&after=${after}`
+    const body: unknown = yield* Effect.promise(async () => (await callApi(url, operatorKey, "GET", path)).json())
+    const page: typeof Page.Type = yield* Schema.decodeUnknownEffect(Page)(body)
+    all.push(...page.deliveries)
+    after = page.next
+  }
+  return all
+}, Effect.orDie)
 
 export const idsOf = (receiver: Receiver): ReadonlySet<string> =>
   new Set(receiver.received.map(({ headers }) => String(headers["webhook-id"])))
@@ -130,6 +130,9 @@ export const assertClearRefusals = (load: Load): void => {
   for (const { body, retryAfter, status } of load.refused) {
     assert.strictEqual(status, 503, body)
     assert.match(String(retryAfter), /^[0-9]+$/)
-    assert.match(body, /"code":"unavailable","title":"Temporarily unavailable","detail":"The service can't reach its storage/)
+    assert.match(
+      body,
+      /"code":"unavailable","title":"Temporarily unavailable","detail":"The service can't reach its storage/
+    )
   }
 }

@@ -14,7 +14,11 @@ import { callApi, discover, integrationDocument, takeTokens } from "./ThirdParty
 export const directory = fileURLToPath(new URL("directory.json", import.meta.url))
 
 /** Short, so that what a dead process held is sent again soon. The lease is the shortest that these times allow. */
-export const impatience = { ackTimeout: "1s", lease: "6100ms", retry: { access_log: ["200ms", "200ms", "200ms", "1s"] } }
+export const impatience = {
+  ackTimeout: "1s",
+  lease: "6100ms",
+  retry: { access_log: ["200ms", "200ms", "200ms", "1s"] }
+}
 
 /** Writes a configuration file and answers the flags of a process that uses it. */
 export const configured = Effect.fnUntraced(function* (database: string, settings: object = {}) {

@@ -53,7 +53,7 @@ export const startLoad = (url: () => string): Effect.Effect<Load, never, Scope.S
       let unanswered = 0
       let slowest = 0
       let next = 0
-      let stopped = false
+      const stopping = new AbortController()
 
       const call = async (): Promise<void> => {
         const events = Array.from({ length: eventsPerCall }, () => event(++next))
@@ -79,7 +79,7 @@ export const startLoad = (url: () => string): Effect.Effect<Load, never, Scope.S
 
       const running = Promise.all(
         Array.from({ length: callers }, async () => {
-          while (!stopped) {
+          while (!stopping.signal.aborted) {
             await call()
             await pause(rest)
           }
@@ -111,7 +111,7 @@ export const startLoad = (url: () => string): Effect.Effect<Load, never, Scope.S
           return until(() => refused.length >= goal)
         },
         stop: async () => {
-          stopped = true
+          stopping.abort()
           await running
         }
       }

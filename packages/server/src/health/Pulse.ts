@@ -19,7 +19,10 @@ export interface Pulse extends DispatcherStatus {
 }
 
 /** Asks the store, and no longer than `patience` milliseconds; null when it does not answer, and why is in the log. */
-export const askStore = <A, R>(ask: Effect.Effect<A, StoreError, R>, patience: number): Effect.Effect<A | null, never, R> =>
+export const askStore = <A, R>(
+  ask: Effect.Effect<A, StoreError, R>,
+  patience: number
+): Effect.Effect<A | null, never, R> =>
   ask.pipe(
     Effect.timeoutOrElse({
       duration: patience,

@@ -124,7 +124,15 @@ describe("GET /metrics", () => {
       yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
       yield* call("POST", "/operator/events", { as: operatorKey, body: [event, event] })
       const worst = [{ integration_id: IntegrationId.make(3), failures: 12, since: 900_500 }]
-      controls.status = { delivering: 4, buffered: 3, unsettled: 2, last_claim_at: 999_000, store_failing_since: null, failing: 40, worst }
+      controls.status = {
+        delivering: 4,
+        buffered: 3,
+        unsettled: 2,
+        last_claim_at: 999_000,
+        store_failing_since: null,
+        failing: 40,
+        worst
+      }
       yield* TestClock.adjust(250)
       const { text } = yield* call("GET", "/metrics")
       for (const line of [

@@ -16,7 +16,13 @@ export const contender: Contender = {
   open: async (place) => {
     let published = 0
     const post = new SignedPost(place)
-    const boss = new PgBoss({ connectionString: place.storage, useListenNotify: true })
+    const boss = new PgBoss({
+      connectionString: place.storage,
+      useListenNotify: true,
+      max: 20,
+      // Single publications wait for a connection when the machine is busy: they should be late, not lost.
+      connectionTimeoutMillis: 60_000
+    })
     boss.on("error", (error) => process.stderr.write(`${String(error)}\n`))
     await boss.start()
     await boss.createQueue(queue, {

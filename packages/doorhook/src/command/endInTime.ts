@@ -1,0 +1,26 @@
+/**
+ * Ends this process by force when it was told to stop and can't: a database that neither answers nor breaks off can hold
+ * up what must not be interrupted. What it held under lease is sent by others when the leases end.
+ */
+import { defaultDeliverySettings } from "@doorhook/core"
+import { Effect, Result } from "effect"
+import type { EngineConfig } from "../config/EngineConfig.ts"
+import { deliveryOverrides } from "../config/EngineConfig.ts"
+
+/** Time to finish requests, record outcomes and give back the rest, beyond the longest attempt, in milliseconds. */
+const farewell = 20_000
+
+export const endInTime = (config: EngineConfig): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const { ackTimeout = defaultDeliverySettings.ackTimeout } = Result.getOrElse(deliveryOverrides(config), () => ({
+      ackTimeout: defaultDeliverySettings.ackTimeout
+    }))
+    const bound = ackTimeout + farewell
+    const force = (): void => {
+      process.stderr.write(
+        `doorhook: could not stop within ${bound} ms, because the database does not answer; ended by force\n`
+      )
+      process.exit(1)
+    }
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => setTimeout(force, bound).unref())
+  })
