@@ -14,7 +14,12 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 const reword = (message: string): string =>
-  message.replace(/^Expected (.*)$/, (_, expected: string) => `must be ${kinds[expected] ?? expected}`)
+  message === "Expected no excess property"
+    ? "is not known here"
+    : message.replace(
+        /^Expected (.*)$/,
+        (_, expected: string) => `must be ${kinds[expected] ?? expected.replaceAll(" | ", " or ")}`
+      )
 
 const pointerOf = (path: ReadonlyArray<unknown> | undefined): string =>
   (path ?? []).map((key) => `/${JsonPointer.escapeToken(String(key))}`).join("")

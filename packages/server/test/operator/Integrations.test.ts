@@ -137,6 +137,8 @@ describe("the operator's integrations", () => {
         "/overrides/allow_targets/0",
         undefined
       ])
+      const details = [0, 1, 2, 3, 4].map((n) => refused.textAt(`/errors/${n}/detail`))
+      assert.includeMembers(details, ["/colour is not known here.", '/status must be "enabled" or "disabled".'])
       for (const body of ["null", "[]", '"enabled"']) assert.strictEqual((yield* set(integration, body)).status, 422)
       assert.strictEqual((yield* set(integration, "{")).status, 400)
       assert.deepStrictEqual((yield* show(integration)).json, before)

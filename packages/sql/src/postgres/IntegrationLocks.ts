@@ -4,7 +4,6 @@
  * A host that publishes events one after the other in a transaction of its own keeps the integrations that they go to, in
  * whatever order that is. So nobody else may wait for one integration while keeping another: all are taken, or none.
  */
-import type { DeliveryId } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { int8s } from "./PostgresDialect.ts"
@@ -44,10 +43,9 @@ const comesFree = (sql: Sql, id: number): Locking<boolean> =>
     Effect.catchTag("TakenBack", ({ integration }) => Effect.succeed(integration !== null))
   )
 
-/** Locks the integrations of some deliveries, those that are there. In a transaction. */
-export const lockIntegrationsOf = Effect.fnUntraced(function* (sql: Sql, deliveries: ReadonlyArray<DeliveryId>) {
-  const rows = yield* sql.unsafe<Row>(Statements.integrationsOfDeliveries, [int8s(deliveries)])
-  let ids = rows.map(({ id }) => id)
+/** Locks some integrations, those that are there. In a transaction. */
+export const lockIntegrations = Effect.fnUntraced(function* (sql: Sql, wanted: ReadonlyArray<number>) {
+  let ids = wanted
   while (ids.length > 1) {
     const kept = yield* lockAll(sql, ids)
     if (kept === null) return

@@ -1,15 +1,15 @@
 /**
  * The tables of deliveries on PostgreSQL, where many transactions run at once.
  */
-import type { DeliveryId } from "@doorhook/core"
+import type { DeliveryId, IntegrationId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { StandingRow } from "../DeliveryRows.ts"
 import type { AtOnce, Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
-import type { IntegrationRow } from "../IntegrationRows.ts"
-import { integrationStatements } from "../statements/IntegrationStatements.ts"
-import { lockIntegrationsOf } from "./IntegrationLocks.ts"
+import * as CommonTables from "../stores/CommonTables.ts"
+import { horizon } from "./Horizon.ts"
+import { lockIntegrations } from "./IntegrationLocks.ts"
 import { fromStored } from "./NulText.ts"
 import { attemptColumns, endedColumns, queuedColumns, standingColumns, withId } from "./DeliveryColumns.ts"
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
@@ -17,8 +17,6 @@ import * as Claims from "./statements/ClaimStatements.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 import * as Lists from "./statements/ListStatements.ts"
 import * as Tallies from "./statements/TallyStatements.ts"
-
-const Integrations = integrationStatements(postgres)
 
 /** After so many of its own transactions a process folds the rows of tallies. */
 const foldEvery = 200
@@ -47,9 +45,14 @@ const make = Effect.gen(function* () {
       return { event, first: length === 0 ? null : at - length + 1, last: length === 0 ? null : at }
     })
     const placed = rows.map((row, index) => ({ id: index + 1, row }))
+    const tenants = records.flatMap(({ event }, index) =>
+      Array.from(new Set(event.tenant_ids), (id) => ({ place: index + 1, id, type: event.resource_type }))
+    )
     const taken = yield* sql.unsafe<{ readonly id: DeliveryId }>(Statements.insert, [
-      int8s(integrations),
+      int8s(integrations.map(({ id }) => id)),
+      int8s(integrations.map(({ version }) => version)),
       rows.length,
+      events.length,
       texts(events.map(({ event }) => event.id)),
       texts(events.map(({ event }) => event.resource_type)),
       texts(events.map(({ event }) => event.action)),
@@ -59,6 +62,9 @@ const make = Effect.gen(function* () {
       int8s(events.map(({ event }) => event.created_at)),
       int8s(events.map(({ first }) => first)),
       int8s(events.map(({ last }) => last)),
+      int8s(tenants.map(({ place }) => place)),
+      int8s(tenants.map(({ id }) => id)),
+      texts(tenants.map(({ type }) => type)),
       ...queuedColumns(placed.filter(({ row }) => row.due_at !== null)),
       ...endedColumns(placed.filter(({ row }) => row.due_at === null)),
       ...Tallies.countsOf(changes)
@@ -67,7 +73,7 @@ const make = Effect.gen(function* () {
     return taken.length < rows.length ? null : taken.map(({ id }) => id)
   })
 
-  const settle: AtOnce["settle"] = Effect.fnUntraced(function* (rows, changes) {
+  const settle: AtOnce["settle"] = Effect.fnUntraced(function* (rows, integrations, changes) {
     const moved = yield* sql.unsafe(Statements.settle, [
       int8s(rows.map(({ id }) => id)),
       texts(rows.map(({ token }) => token)),
@@ -77,6 +83,7 @@ const make = Effect.gen(function* () {
       int8s(rows.map(({ to }) => to.lane)),
       int8s(rows.map(({ to }) => to.due_at)),
       ...attemptColumns(rows.map(({ attempt }) => attempt)),
+      int8s(integrations),
       ...Tallies.countsOf(changes)
     ])
     yield* fold
@@ -84,14 +91,19 @@ const make = Effect.gen(function* () {
   })
 
   return DeliveryTables.of({
+    ...CommonTables.make(sql, postgres),
     atOnce: { insert, settle },
 
     insert: (records, changes) => Effect.map(insert(records, [], changes), (ids) => ids ?? []),
 
-    statuses: (ids) =>
-      ids.length === 0 ? Effect.succeed([]) : sql.unsafe(Statements.integrationStatuses, [int8s(ids)]),
-    lockIntegrationsOf: (ids) => lockIntegrationsOf(sql, ids),
-    lockWithActive: (ids, others) => sql.unsafe(Statements.lockWithActive, [int8s(ids), int8s(others)]),
+    targets: (ids) => (ids.length === 0 ? Effect.succeed([]) : sql.unsafe(Statements.targets, [int8s(ids)])),
+    lockIntegrations: (ids) => lockIntegrations(sql, ids),
+    integrationsOf: Effect.fnUntraced(function* (ids) {
+      const rows = yield* sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s(ids)])
+      return rows.map(({ id }) => id)
+    }),
+    lockWithActive: (ids, integrations) =>
+      sql.unsafe(Statements.lockWithActive, [int8s(ids), int8s(integrations)]),
     // One that moves between the two tables meanwhile is either waited for, or was revived: no lease of it is current.
     standings: Effect.fnUntraced(function* (ids) {
       const queued = yield* sql.unsafe<StandingRow>(Statements.queuedStandings, [int8s(ids)])
@@ -129,8 +141,6 @@ const make = Effect.gen(function* () {
         ...attemptColumns(rows)
       ]),
 
-    disableIntegration: (id, reason, now) =>
-      Effect.map(sql.unsafe(Integrations.disable, [reason, now, id]), (disabled) => disabled.length > 0),
     cancelActive: (integration, reason) => sql.unsafe<StateCount>(Statements.cancelActive, [integration, reason]),
     finishCancelling: () => Effect.void,
     recover: (integration, since, now) => sql.unsafe<StateCount>(Statements.recover, [integration, since, now]),
@@ -152,13 +162,23 @@ const make = Effect.gen(function* () {
       (rows) => rows[0]?.due_at ?? null
     ),
     eventsById: (ids) => sql.unsafe(Lists.eventsById, [texts(ids)]),
-    integrationsById: (ids) => sql.unsafe<IntegrationRow>(Integrations.byIds, [int8s(ids)]),
 
     deliveryById: (id) => sql.unsafe(Lists.deliveryById, [id]),
     list: (filter) => {
       const { params, text } = Lists.list(filter)
       return sql.unsafe(text, params)
     },
+    feed: Effect.fnUntraced(function* (integration_id, after, limit) {
+      const end = yield* horizon(sql)
+      const { params, text } = Lists.list({ integration_id, limit, ...(after !== 0 && { after }) })
+      const rows = yield* sql.unsafe<{ readonly id: number }>(text, params)
+      return rows.filter(({ id }) => id <= end)
+    }),
+    newestUnacknowledged: (id) =>
+      Effect.map(
+        sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [id]),
+        ([newest]) => newest?.id ?? null
+      ),
     attemptsOf: Effect.fnUntraced(function* (id) {
       const rows = yield* sql.unsafe<StoredAttempt>(Lists.attemptsOf, [id])
       return rows.map((row) => ({

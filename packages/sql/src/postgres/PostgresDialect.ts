@@ -48,8 +48,11 @@ export const int8s: (values: Iterable<number | null>) => Parameter = arrayOf(PgT
 /** A `text[]`, nulls allowed. */
 export const texts: (values: Iterable<string | null>) => Parameter = arrayOf(PgTypes.OID.text)
 
-/** Where the ids of changed integrations are told. NOTIFY reaches all of one database: the name says whose they are. */
-export const changesChannel = "doorhook_changed"
+/**
+ * Where processes tell each other that there is something to claim (an empty text), or which integration has changed (its
+ * id). NOTIFY reaches all of one database: the name says whose they are.
+ */
+export const channel = "doorhook_wake"
 
 const numbered = (statement: string): string => {
   let count = 0
@@ -66,5 +69,5 @@ export const postgres: Dialect = {
   lockFree: "FOR UPDATE SKIP LOCKED",
   numbersIn: (column) =>
     `LATERAL (SELECT t.value::bigint AS value FROM json_array_elements_text(${column}::json) AS t (value))`,
-  tellChange: `, pg_notify('${changesChannel}', id::text)`
+  tellChange: `, pg_notify('${channel}', id::text)`
 }

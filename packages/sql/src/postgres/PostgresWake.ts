@@ -2,14 +2,13 @@
  * Wake signals between processes: PostgreSQL's LISTEN and NOTIFY.
  *
  * A signal given inside a transaction is heard when it commits, and never when it does not. One connection of the pool
- * listens. When it breaks, signals may be missed: once there is another, whoever waits is woken to look for itself.
+ * listens. When it breaks, signals may be missed: once there is another, whoever waits is woken to look for itself, and
+ * any integration may have changed.
  */
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { rootMessage, Wake } from "@doorhook/core"
-import { Effect, Layer, Queue, Schedule } from "effect"
-
-/** NOTIFY reaches all of one database: the name says whose signal it is. */
-const channel = "doorhook_wake"
+import { IntegrationId, parsePositiveInt, rootMessage, Wake } from "@doorhook/core"
+import { Effect, Layer, Option, Queue, Schedule } from "effect"
+import { channel } from "./PostgresDialect.ts"
 
 /** How a broken connection is tried again: for as long as it takes. */
 const reconnect = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
@@ -18,14 +17,31 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient
   const signals = yield* Queue.sliding<void>(1)
   const wakeHere = Queue.offer(signals, undefined)
+  const told = yield* Queue.sliding<void>(1)
+  /** What was told of while nobody asked; null: it can't be known. */
+  let changed: Set<IntegrationId> | null = new Set()
+  let heardBefore = false
 
   const deaf = (error: unknown) => Effect.logWarning(`Not hearing wake signals, polling instead: ${rootMessage(error)}`)
+
+  const hear = (payload: string) =>
+    Effect.suspend(() => {
+      const id = parsePositiveInt(IntegrationId, payload)
+      if (Option.isNone(id)) return wakeHere
+      changed?.add(id.value)
+      return Queue.offer(told, undefined)
+    })
 
   const listen = Effect.scoped(
     Effect.gen(function* () {
       const notifications = yield* sql.listen(channel).pipe(Effect.tapError(deaf), Effect.retry(reconnect))
       yield* wakeHere
-      return yield* Effect.forever(Effect.andThen(Queue.take(notifications), wakeHere))
+      if (heardBefore) {
+        changed = null
+        yield* Queue.offer(told, undefined)
+      }
+      heardBefore = true
+      return yield* Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => hear(payload)))
     })
   )
 
@@ -44,7 +60,12 @@ const make = Effect.gen(function* () {
         Effect.andThen(Effect.logWarning(`Can't signal: ${rootMessage(error)}`), wakeHere)
       )
     ),
-    wait: Queue.take(signals)
+    wait: Queue.take(signals),
+    changes: Effect.map(Queue.take(told), () => {
+      const heard = changed
+      changed = new Set()
+      return heard === null ? null : [...heard]
+    })
   })
 })
 

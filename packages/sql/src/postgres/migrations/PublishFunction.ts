@@ -14,6 +14,7 @@
  * the function, and never sees signing secrets. What it does is core's: `PublishRequest` says what is an event, `Matching`
  * who gets it, `Standing.begun` how its deliveries begin; tests compare them.
  */
+import { announce } from "../Horizon.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
@@ -65,6 +66,7 @@ export const publishFunction: ReadonlyArray<string> = [
       building bigint;
       tenants bigint[] := '{}';
       data text;
+      seq bigint;
       first bigint;
       last bigint;
       waiting integer;
@@ -118,6 +120,12 @@ export const publishFunction: ReadonlyArray<string> = [
         RAISE invalid_parameter_value USING MESSAGE = 'data must be at most 256 KiB';
       END IF;
 
+      -- Once in a transaction, by its first event.
+      IF coalesce(current_setting('doorhook.announced', true), '') = '' THEN
+        PERFORM ${announce};
+        PERFORM set_config('doorhook.announced', 'yes', true);
+      END IF;
+
       publish.id := make_event_id(publish.now);
       WITH matched AS (
         SELECT i.id, i.status FROM integrations AS i
@@ -144,10 +152,13 @@ export const publishFunction: ReadonlyArray<string> = [
       )
       SELECT count(*), count(*) FILTER (WHERE n.enabled), min(n.id), max(n.id)
         INTO publish.deliveries, waiting, first, last FROM numbered AS n;
-      INSERT INTO events
-          (id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
-        VALUES (publish.id, type, 'create', building, '[' || array_to_string(tenants, ',') || ']', data, publish.now,
-          first, last);
+      INSERT INTO events AS e
+          (seq, id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
+        VALUES (nextval('event_numbers'), publish.id, type, 'create', building,
+          '[' || array_to_string(tenants, ',') || ']', data, publish.now, first, last)
+        RETURNING e.seq INTO seq;
+      INSERT INTO events_of_tenants (tenant_id, resource_type, event_seq)
+        SELECT DISTINCT t.id, type, seq FROM unnest(tenants) AS t (id);
 
       INSERT INTO tallies
           (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)

@@ -3,46 +3,59 @@
  * text whatever its number of rows. Several rows are always locked in the order of their ids, and those of `queue` before
  * those of `deliveries`.
  */
+import { Standing } from "@doorhook/core"
+import { announce } from "../Horizon.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
 
 /**
  * Appends events and their deliveries, the active ones and the others, with numbers in the order given, and counts them.
- * All of it, or nothing, if one of some integrations (none, if that is known already) is not enabled, or deleted; they
- * stay as they are until the transaction ends. Returns the numbers.
+ * All of it, or nothing, if one of some integrations (none, if that is known already) is not enabled, changed or deleted;
+ * they stay as they are until the transaction ends. Returns the numbers.
  */
 export const insert = `WITH locked AS MATERIALIZED (
-    SELECT status FROM integrations WHERE id = ANY($1::bigint[]) ORDER BY id FOR SHARE
+    SELECT i.status = 'enabled' AND i.version = m.version AS sound
+    FROM unnest($1::bigint[], $2::bigint[]) AS m (id, version) JOIN integrations AS i ON i.id = m.id
+    ORDER BY i.id FOR SHARE OF i
   ),
-  enabled AS MATERIALIZED (
-    SELECT 1 FROM locked HAVING count(*) FILTER (WHERE status = 'enabled') = cardinality($1::bigint[])
+  announced AS MATERIALIZED (
+    SELECT ${announce} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
   ),
   taken AS MATERIALIZED (
-    SELECT ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, $2::bigint)) AS ids FROM enabled
+    SELECT ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, $3::bigint)) AS ids,
+      ARRAY(SELECT nextval('event_numbers') FROM generate_series(1, $4::bigint)) AS seqs
+    FROM announced
   ),
   stored_events AS (
-    INSERT INTO events (id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
-    SELECT e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at, t.ids[e.first], t.ids[e.last]
-    FROM taken AS t CROSS JOIN unnest($3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
-        $10::bigint[], $11::bigint[])
-      AS e (id, resource_type, action, building_id, tenant_ids, data, created_at, first, last)
+    INSERT INTO events
+      (seq, id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
+    SELECT t.seqs[e.place], e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at,
+      t.ids[e.first], t.ids[e.last]
+    FROM taken AS t CROSS JOIN unnest($5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[],
+        $11::bigint[], $12::bigint[], $13::bigint[]) WITH ORDINALITY
+      AS e (id, resource_type, action, building_id, tenant_ids, data, created_at, first, last, place)
+  ),
+  stored_for_tenants AS (
+    INSERT INTO events_of_tenants (event_seq, tenant_id, resource_type)
+    SELECT t.seqs[e.place], e.tenant_id, e.resource_type
+    FROM taken AS t CROSS JOIN unnest($14::bigint[], $15::bigint[], $16::text[]) AS e (place, tenant_id, resource_type)
   ),
   stored_active AS (
     INSERT INTO queue (id, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
     SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.lane, d.due_at,
       d.lease_token, d.resend
-    FROM taken AS t CROSS JOIN unnest($12::bigint[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::text[],
-        $18::bigint[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[])
+    FROM taken AS t CROSS JOIN unnest($17::bigint[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::text[],
+        $23::bigint[], $24::bigint[], $25::bigint[], $26::text[], $27::bigint[])
       AS d (place, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
   ),
   stored_ended AS (
     INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token)
     SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.lane,
       d.lease_token
-    FROM taken AS t CROSS JOIN unnest($23::bigint[], $24::text[], $25::bigint[], $26::bigint[], $27::text[], $28::text[],
-        $29::bigint[], $30::bigint[], $31::text[])
+    FROM taken AS t CROSS JOIN unnest($28::bigint[], $29::text[], $30::bigint[], $31::bigint[], $32::text[], $33::text[],
+        $34::bigint[], $35::bigint[], $36::text[])
       AS d (place, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token)
   ),
-  counted AS (${addToTalliesIf("FROM taken", 32)})
+  counted AS (${addToTalliesIf("FROM taken", 37)})
   SELECT unnest(ids) AS id FROM taken`
 
 /** Puts deliveries, which were taken from what has ended, to what is active. */
@@ -59,7 +72,8 @@ const toAttempts = `INSERT INTO attempts
 
 /**
  * Moves active deliveries to where they stand after their attempts, and counts them. All of them, or none, if one is not
- * under the lease that is given, or was cancelled, or is to be sent again. Returns a row if they were moved.
+ * under the lease that is given, or was cancelled, or is to be sent again, or if one of some integrations is disabled,
+ * failing or deleted. Returns a row if they were moved.
  */
 export const settle = `WITH held AS MATERIALIZED (
     SELECT q.id, q.event_id, q.integration_id, q.created_at, s.state, s.reason, s.attempts, s.lane, s.due_at,
@@ -71,7 +85,11 @@ export const settle = `WITH held AS MATERIALIZED (
     WHERE q.lease_token = s.token AND q.state = 'delivering' AND q.resend < 2
     ORDER BY q.id FOR UPDATE OF q
   ),
-  complete AS MATERIALIZED (SELECT 1 FROM held HAVING count(*) = cardinality($1::bigint[])),
+  sound AS MATERIALIZED (
+    SELECT 1 FROM integrations WHERE id = ANY($14::bigint[]) AND status = 'enabled' AND failing_since IS NULL
+    HAVING count(*) = cardinality($14::bigint[])
+  ),
+  complete AS MATERIALIZED (SELECT 1 FROM held CROSS JOIN sound HAVING count(*) = cardinality($1::bigint[])),
   taken AS (
     DELETE FROM queue AS q USING complete WHERE q.id = ANY (ARRAY(SELECT id FROM held WHERE due_at IS NULL))
   ),
@@ -91,7 +109,7 @@ export const settle = `WITH held AS MATERIALIZED (
     SELECT id, attempts, started_at, duration_ms, outcome, status, detail, excerpt
     FROM complete CROSS JOIN held WHERE due_at IS NOT NULL
   ),
-  counted AS (${addToTalliesIf("FROM complete", 14)})
+  counted AS (${addToTalliesIf("FROM complete", 15)})
   SELECT 1 FROM complete`
 
 /** Moves active deliveries, which are locked already, to what has ended. */
@@ -101,16 +119,16 @@ export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
     $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[])`
 
 /**
- * Which of some integrations exist, and whether they are enabled. The rows are shared with whoever asks the same; who
- * would change them waits until what was decided by them is stored, and then sees it.
+ * Which of some integrations exist, and what they are. The rows are shared with whoever asks the same; who would change
+ * them waits until what was decided by them is stored, and then sees it.
  */
-export const integrationStatuses = `SELECT id, status FROM integrations WHERE id = ANY($1) ORDER BY id FOR SHARE`
+export const targets = `SELECT id, status, version FROM integrations WHERE id = ANY($1) ORDER BY id FOR SHARE`
 
-const integrationsOf = (ids: string) => `SELECT integration_id FROM queue WHERE id = ANY(${ids})
-    UNION SELECT integration_id FROM deliveries WHERE id = ANY(${ids})`
+const integrationsOf = (ids: string): string => `SELECT integration_id AS id FROM queue WHERE id = ANY(${ids})
+    UNION SELECT integration_id AS id FROM deliveries WHERE id = ANY(${ids})`
 
 /** The integrations of some deliveries. */
-export const integrationsOfDeliveries = `SELECT id FROM integrations WHERE id IN (${integrationsOf("$1")})`
+export const integrationsOfDeliveries = integrationsOf("$1")
 
 /** Locks an integration. */
 export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO KEY UPDATE`
@@ -120,16 +138,24 @@ export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY(
   FOR NO KEY UPDATE SKIP LOCKED`
 
 /**
- * Locks some active deliveries, and the others of the same integrations as some, in one go: taken one after the other, the
- * locks would be out of order.
+ * Locks some active deliveries, and all of some integrations, in one go: taken one after the other, the locks would be
+ * out of order.
  */
 export const lockWithActive = `SELECT id FROM queue
   WHERE id IN (
     SELECT unnest($1::bigint[])
     UNION
-    SELECT active.id FROM queue AS active WHERE active.integration_id IN (${integrationsOf("$2")})
+    SELECT active.id FROM queue AS active WHERE active.integration_id = ANY($2)
   )
   ORDER BY id FOR UPDATE`
+
+/** The newest delivery of an integration that ended without an acknowledgement: a search for each state. */
+export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
+  .map(
+    (state) => `(SELECT id FROM deliveries WHERE integration_id = $1 AND state = '${state}' AND state <> 'delivered'
+      ORDER BY id DESC LIMIT 1)`
+  )
+  .join(" UNION ALL ")}) AS newest`
 
 /** What names a delivery and never changes. */
 const identity = "id, event_id, integration_id, created_at"
