@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Delivery, NewEvent, NewIntegration, TransportRequest, TransportResult } from "@doorhook/core"
+import type { Delivery, NewDelivery, NewEvent, NewIntegration, TransportRequest, TransportResult } from "@doorhook/core"
 import {
   BuildingId,
   Deliveries,
@@ -389,6 +389,61 @@ describe("publishing and dispatching", () => {
         world.sent.map(({ headers }) => headers["webhook-id"]),
         [event.id]
       )
+    })
+  )
+
+  test(
+    "takes in all that it has room for, also while no receiver answers",
+    Effect.gen(function* () {
+      const { store } = yield* setup(() => timeout)
+      const integrations = yield* IntegrationStore
+      const ids = yield* Effect.forEach(Array(10), () =>
+        Effect.map(integrations.create(newIntegration()), ({ id }) => id)
+      )
+      const deliveries = ids.map((integration_id): NewDelivery => ({
+        integration_id,
+        lane: 2,
+        initial: { state: "pending" }
+      }))
+      yield* store.enqueue(
+        Array.from({ length: 100 }, (_, index) => ({
+          event: { ...newEvent(), id: EventId.make(`evt_${String(index).padStart(20, "0")}`), created_at: 0 },
+          deliveries
+        }))
+      )
+      yield* (yield* Wake).signal
+      yield* pass(200)
+      const { delivering, buffered } = yield* (yield* Dispatcher).status
+      assert.strictEqual(delivering + buffered, 1_000)
+    })
+  )
+
+  test(
+    "stores a call before access logs that came in earlier and have no transaction yet",
+    Effect.gen(function* () {
+      yield* setup()
+      const stored: Array<ReadonlyArray<string>> = []
+      const watched = Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({
+          ...store,
+          enqueue: (records) => {
+            stored.push(records.map(({ event }) => event.resource_type))
+            return store.enqueue(records)
+          }
+        }))
+      )
+      const logs = Array.from({ length: 200 }, () => newEvent())
+      const call = newEvent({ resource_type: "call" })
+      yield* Publisher.use(({ publish }) =>
+        Effect.all([publish(logs), publish(logs), publish(logs), publish([call])], { concurrency: "unbounded" })
+      ).pipe(Effect.provide(Publisher.layer.pipe(Layer.provide(watched), Layer.fresh)))
+      assert.deepStrictEqual(stored[0], ["call"])
+      assert.deepStrictEqual(
+        stored.slice(1).map((types) => types.length),
+        [400, 200, 0]
+      )
+      yield* pass(2_000)
     })
   )
 

@@ -10,7 +10,7 @@
  */
 
 /** The shortest time between two looks that bring little, in milliseconds. */
-export const moment = 10
+export const moment = 20
 
 /** How far ahead the due times of retries are remembered. In milliseconds; what is due later is found by asking. */
 export const horizon = 60_000

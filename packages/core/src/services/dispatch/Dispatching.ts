@@ -31,16 +31,16 @@ import { makeSender } from "./Sending.ts"
 import { beatFor, beatInterval } from "./Shares.ts"
 
 /** How long outcomes wait for others to be recorded with, in milliseconds. */
-const settleDelay = 5
+const settleDelay = 10
 
 /** The most outcomes that wait to be recorded, as a multiple of the requests open at once. */
 const maxUnsettled = 16
 
 /** The most deliveries claimed in one transaction: more would hold up the calls behind it. */
-const claimBatch = 50
+const claimBatch = 150
 
 /** The most outcomes recorded in one transaction, for the same reason. */
-const settleBatch = 50
+const settleBatch = 150
 
 /** How the store is tried again when it does not answer: for as long as it takes. */
 const storeRetry = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
