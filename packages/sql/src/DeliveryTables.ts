@@ -73,6 +73,12 @@ export interface AtOnce {
   ) => Answer<boolean>
 }
 
+/** Deliveries to claim, and whether others were looked at to choose them. */
+export interface Choice {
+  readonly chosen: ReadonlyArray<StandingRow>
+  readonly others: boolean
+}
+
 /** An old event that may be purged. */
 export interface OldEvent {
   readonly seq: number
@@ -179,6 +185,8 @@ export class DeliveryTables extends Context.Service<
       readonly now: number
       readonly depth: number
     }) => Answer<ReadonlyArray<StandingRow>>
+    /** Looks around with `firstDue`, and keeps of the rows that are answered only those that `look` chooses. */
+    readonly choose: (look: Answer<Choice>) => Answer<ReadonlyArray<StandingRow>>
     readonly nextDue: Answer<number | null>
     /** Rows for `DeliveryRows` to decode. */
     readonly eventsById: (ids: ReadonlyArray<EventId>) => Answer<ReadonlyArray<object>>
@@ -188,14 +196,8 @@ export class DeliveryTables extends Context.Service<
     readonly deliveryById: (id: DeliveryId) => Answer<ReadonlyArray<object>>
     readonly list: (filter: DeliveryFilter) => Answer<ReadonlyArray<object>>
     /** The deliveries of an integration after one, all that can still come before the last of them included. */
-    readonly feed: (
-      integration: IntegrationId,
-      after: DeliveryId | 0,
-      limit: number
-    ) => Answer<ReadonlyArray<object>>
-    readonly events: (
-      filter: EventFilter
-    ) => Answer<{ readonly items: ReadonlyArray<object>; readonly total: number }>
+    readonly feed: (integration: IntegrationId, after: DeliveryId | 0, limit: number) => Answer<ReadonlyArray<object>>
+    readonly events: (filter: EventFilter) => Answer<{ readonly items: ReadonlyArray<object>; readonly total: number }>
     readonly attemptsOf: (id: DeliveryId) => Answer<ReadonlyArray<object>>
   }
 >()("@doorhook/sql/DeliveryTables") {}

@@ -3,8 +3,25 @@
  *
  * Calls are generated as data that name integrations, deliveries and leases by number, among those that there are.
  */
-import type { DeliveryId, Integration, LeasedDelivery, ResendResult } from "@doorhook/core"
-import { deliveryStates, DeliveryStore, IntegrationId, IntegrationStore, laneOf } from "@doorhook/core"
+import type {
+  DeliveryId,
+  DeliveryOverrides,
+  Integration,
+  KeyTaken,
+  LeasedDelivery,
+  ResendResult,
+  StoreError
+} from "@doorhook/core"
+import {
+  BuildingId,
+  deliveryStates,
+  DeliveryStore,
+  IdempotencyStore,
+  IntegrationId,
+  IntegrationStore,
+  laneOf,
+  TenantId
+} from "@doorhook/core"
 import type { StoreSuite } from "@doorhook/core/testing"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { Effect, Layer } from "effect"
@@ -21,11 +38,20 @@ const ending = fc.constantFrom("delivered", "exhausted", "expired", "cancelled",
 
 const call = fc.oneof(
   fc.record({ op: fc.constant("create"), scope: fc.nat(3), enabled: fc.boolean() }),
-  fc.record({ op: fc.constant("update"), integration: place, enabled: fc.boolean(), outdated: fc.boolean() }),
+  fc.record({
+    op: fc.constant("update"),
+    integration: place,
+    enabled: fc.boolean(),
+    outdated: fc.boolean(),
+    rotate: fc.boolean(),
+    overrides: fc.constantFrom<DeliveryOverrides>({}, { acknowledge: "2xx", retry: { call: [1_000] } })
+  }),
   fc.record({ op: fc.constant("remove"), integration: place }),
   fc.record({
     op: fc.constant("enqueue"),
     repeat: fc.integer({ min: 0, max: 9 }),
+    keys: fc.array(fc.record({ name: fc.constantFrom("a", "b", "c"), lifetime: fc.nat(60) }), { maxLength: 2 }),
+    outdated: fc.boolean(),
     events: fc.array(
       fc.record({
         urgent: fc.boolean(),
@@ -50,14 +76,28 @@ const call = fc.oneof(
         ending,
         attempted: fc.boolean(),
         delay: fc.integer({ min: 0, max: 30 }),
-        disable: fc.constantFrom(null, null, null, "gone", "failing")
+        // What is acknowledged, fails, or is gone.
+        shows: fc.constantFrom("acknowledged", "acknowledged", "bad_status", "timeout", "gone")
       }),
       { maxLength: 6 }
     )
   }),
   fc.record({ op: fc.constant("release"), leased: fc.array(place, { maxLength: 4 }), delay: fc.nat(20) }),
   fc.record({ op: fc.constant("resend"), delivery: place }),
-  fc.record({ op: fc.constant("recover"), integration: place, since: fc.integer({ min: -50, max: 50 }) })
+  fc.record({ op: fc.constant("recover"), integration: place, since: fc.integer({ min: -50, max: 50 }) }),
+  fc.record({ op: fc.constant("probe"), integration: place }),
+  fc.record({ op: fc.constant("feed"), integration: place, after: place, limit: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({
+    op: fc.constant("events"),
+    scope: fc.nat(3),
+    urgent: fc.boolean(),
+    offset: fc.nat(3),
+    limit: fc.integer({ min: 1, max: 4 })
+  }),
+  fc.record({ op: fc.constant("purge"), age: fc.integer({ min: -5, max: 30 }), limit: fc.integer({ min: 1, max: 6 }) }),
+  fc.record({ op: fc.constant("purge keys"), limit: fc.constant(10) }),
+  fc.record({ op: fc.constant("beat"), worker: fc.constantFrom("a", "B", "c"), lifetime: fc.nat(20) }),
+  fc.record({ op: fc.constant("leave"), worker: fc.constantFrom("a", "B", "c") })
 )
 type Call = typeof call extends fc.Arbitrary<infer A> ? A : never
 
@@ -71,6 +111,7 @@ type Sequence = typeof callSequence extends fc.Arbitrary<infer A> ? A : never
 const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const store = yield* DeliveryStore
   const integrationStore = yield* IntegrationStore
+  const keyStore = yield* IdempotencyStore
   const integrations: Array<IntegrationId> = [IntegrationId.make(99)]
   const deliveries: Array<DeliveryId> = []
   const leases: Array<LeasedDelivery> = []
@@ -101,6 +142,8 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           ...found,
           status: call.enabled ? "enabled" : "disabled",
           disabled_reason: call.enabled ? null : "manual",
+          previous_secret: call.rotate ? { secret: found.signing_secret, until: now + 100 } : found.previous_secret,
+          overrides: call.overrides,
           version: found.version + 1,
           updated_at: now
         }
@@ -110,14 +153,23 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return yield* integrationStore.remove(integrationAt(call.integration), now)
       case "enqueue": {
         const lease = { token: `handed-over-${now}-${events}`, until: now + 20 }
+        const versions = new Map<IntegrationId, number>()
+        for (const id of integrations) {
+          const version = (yield* integrationStore.find(id))?.version ?? 1
+          versions.set(id, call.outdated ? version - 1 : version)
+        }
         const records = call.events.map((wanted) => {
           const urgent = wanted.urgent ? "call" : "access_log"
-          const event = newEvent(++events, { resource_type: urgent, created_at: now + wanted.delay })
+          const tenant_ids = wanted.deliveries.map(({ integration }) => TenantId.make((integration % 2) + 1))
+          const building_id = BuildingId.make((events % 2) + 1)
+          const fields = { resource_type: urgent, created_at: now + wanted.delay, building_id, tenant_ids } as const
+          const event = newEvent(++events, fields)
           return {
             event,
             deliveries: wanted.deliveries.map((each) => ({
               integration_id: integrationAt(each.integration),
               lane: laneOf(urgent, 0),
+              matched_version: versions.get(integrationAt(each.integration)) ?? 1,
               initial:
                 each.initial === "pending"
                   ? ({ state: "pending" } as const)
@@ -129,7 +181,14 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         })
         // Now and then an event comes a second time, which refuses the call.
         if (call.repeat === 0 && records[0] !== undefined) records.push(records[0])
-        const ids = yield* store.enqueue(records)
+        const keys = call.keys.map(({ lifetime, name }) => ({
+          key: name,
+          fingerprint: `at ${now}`,
+          answer: String(events),
+          created_at: now,
+          expires_at: now + lifetime
+        }))
+        const ids = yield* store.enqueue(records, keys)
         records.forEach(({ event, deliveries: stored }, index) =>
           stored.forEach(({ initial, integration_id, lane }, position) => {
             const id = ids[index]?.[position]?.id
@@ -158,20 +217,24 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           const leased = at(leases, wanted.leased)
           if (leased === undefined) return []
           const retrying = wanted.ending === "retrying"
+          const shown =
+            wanted.shows === "gone" ? ({ outcome: "bad_status", status: 410 } as const) : { outcome: wanted.shows }
           return [
             {
               delivery_id: leased.id,
+              integration_id: leased.integration.id,
               token: leased.lease.token,
-              attempt: wanted.attempted ? attempt(leased.attempts + 1, { started_at: now }) : null,
+              attempt: wanted.attempted ? attempt(leased.attempts + 1, { started_at: now, ...shown }) : null,
               state: wanted.ending,
               reason: null,
               next_attempt_at: retrying ? now + wanted.delay : null,
               lane: laneOf(leased.event.resource_type, leased.attempts + 1),
-              disable: wanted.disable
+              gone: wanted.shows === "gone"
             }
           ]
         })
-        return Array.from(yield* store.settle(settlements, now), placeOf).toSorted((a, b) => a - b)
+        const { applied, changed, notices } = yield* store.settle(settlements, now, 30)
+        return { changed, notices, applied: Array.from(applied, placeOf).toSorted((a, b) => a - b) }
       }
       case "release": {
         const held = call.leased.flatMap((index) => at(leases, index) ?? [])
@@ -185,13 +248,45 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
       }
       case "recover":
         return yield* store.recover(integrationAt(call.integration), start + call.since, now)
+      case "probe":
+        return yield* store.probe(integrationAt(call.integration), now)
+      case "feed": {
+        const after = at(deliveries, call.after) ?? 0
+        const items = yield* store.feed({ integration_id: integrationAt(call.integration), after, limit: call.limit })
+        return items.map(({ delivery, event }) => ({ event, delivery: { ...delivery, id: placeOf(delivery.id) } }))
+      }
+      case "events": {
+        const scope = [building(1), building(2), tenant(1), tenant(2)][call.scope] ?? building(1)
+        const { limit, offset } = call
+        return yield* store.events({ scope, resource_type: call.urgent ? "call" : "access_log", limit, offset })
+      }
+      case "purge": {
+        // How events are numbered is the store's own affair.
+        const {
+          deliveries: count,
+          events: purged,
+          next
+        } = yield* store.purge({
+          before: now - call.age,
+          after: 0,
+          limit: call.limit
+        })
+        return { count, purged, more: next !== null }
+      }
+      case "purge keys":
+        return yield* keyStore.purgeExpired(now, call.limit)
+      case "beat":
+        return yield* store.beat(call.worker, now, now + call.lifetime)
+      case "leave":
+        return yield* store.leave(call.worker)
     }
   })
 
+  const onFailure = (error: StoreError | KeyTaken) => (error._tag === "KeyTaken" ? error.key : error.operation)
   for (const { after, call } of steps) {
     now += after
-    answers.push(yield* Effect.match(make(call), { onFailure: ({ operation }) => operation, onSuccess: (a) => a }))
-    answers.push(yield* store.nextDue, yield* store.summary(now))
+    answers.push(yield* Effect.match(make(call), { onFailure, onSuccess: (a) => a }))
+    answers.push(yield* store.nextDue, yield* store.summary(now), yield* keyStore.find(["a", "b", "c"], now))
   }
 
   const all = yield* store.list({ limit: 10_000 })
@@ -208,7 +303,11 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   )
   const histories = yield* Effect.forEach(all, ({ id }) => store.attempts(id))
   const kept = yield* Effect.forEach(integrations, (id) => integrationStore.find(id))
-  return { answers, all: inPlaces(all), lists, histories, kept }
+  const surveyed = yield* Effect.forEach(["enabled", "disabled", undefined] as const, (status) =>
+    integrationStore.survey({ ...(status && { status }), after: 0, limit: 100 })
+  )
+  const notices = yield* store.notices({ limit: 1_000 })
+  return { answers, all: inPlaces(all), lists, histories, kept, surveyed, notices }
 })
 
 /** Carries a sequence out on a new store. */

@@ -105,8 +105,8 @@ const make = Effect.gen(function* () {
         const integration = integrations.get(id)
         if (integration === undefined) return "not_found"
         if (integration.status === "enabled" || integration.disabled_reason === "manual") return "not_disabled"
-        const newest = (deliveries.byIntegration.get(id) ?? []).findLast(({ standing }) =>
-          recoverable.has(standing.state)
+        const newest = (deliveries.byIntegration.get(id) ?? []).findLast(
+          ({ standing }) => standing.lease_token === null && recoverable.has(standing.state)
         )
         if (newest === undefined) return "nothing_to_send"
         deliveries.move(newest, resent(newest.standing, now))

@@ -12,6 +12,7 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import { UnknownIntegration } from "./Deliveries.ts"
 import { Dispatcher } from "./Dispatcher.ts"
+import { heeded } from "./integrations/Heeding.ts"
 
 /** A probe was not sent. */
 export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
@@ -71,9 +72,7 @@ export class OperatorIntegrations extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const updated_at = Math.max(now, current.updated_at + 1)
         const next = { ...changed, version: current.version + 1, updated_at }
-        const stored = yield* Effect.uninterruptible(
-          Effect.tap(store.update(next, current.version), (done) => (done ? dispatcher.forget(id) : Effect.void))
-        )
+        const stored = yield* heeded(dispatcher, id, store.update(next, current.version))
         // Somebody else's change came first: this one is made to what is there by now.
         return stored ? yield* show(id) : yield* set(id, switches)
       })

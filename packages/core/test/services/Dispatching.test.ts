@@ -403,6 +403,7 @@ describe("publishing and dispatching", () => {
       const deliveries = ids.map((integration_id): NewDelivery => ({
         integration_id,
         lane: 2,
+        matched_version: 1,
         initial: { state: "pending" }
       }))
       yield* store.enqueue(

@@ -101,7 +101,7 @@ describe("LaneBuffer", () => {
     for (const [index, depth] of [8, 16, 32, 64, 100, 100].entries()) {
       buffer.acceptClaimed(makeLeased(200 + index))
       const [sent] = drain(buffer)
-      if (sent !== undefined) buffer.answered(sent)
+      if (sent !== undefined) buffer.answered(sent, "acknowledged")
       assert.strictEqual(buffer.appetites.get(id(1)), depth)
     }
   })
@@ -126,10 +126,52 @@ describe("LaneBuffer", () => {
       for (const delivery of drain(buffer)) {
         if (delivery.integration.id !== id(healthy)) continue
         sent++
-        buffer.answered(delivery)
+        buffer.answered(delivery, null)
       }
     }
     assert.isAtLeast(sent, 50)
+  })
+
+  it("takes over what a healthy integration needs though the buffer is full", () => {
+    const buffer = new LaneBuffer({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 200 })
+    for (let i = 1; i <= 200; i++) buffer.acceptClaimed(makeLeased(i, { integration: 1 + (i % 10) }))
+    assert.strictEqual(buffer.room, 0)
+    const taken = Array.from({ length: 30 }, () => buffer.reserve(id(11), 2)).filter(Boolean).length
+    assert.strictEqual(taken, buffer.minimum)
+  })
+
+  it("gives back what it holds of an integration that becomes slow, but for what its places need", () => {
+    const buffer = new LaneBuffer({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 8_000 })
+    for (let i = 1; i <= 500; i++) {
+      assert.isTrue(buffer.reserve(id(1), 2))
+      buffer.acceptReserved(makeLeased(i))
+    }
+    const open = drain(buffer)
+    assert.lengthOf(open, 8)
+    const [first, second, ...rest] = open
+    if (first === undefined || second === undefined) return assert.fail("nothing was sent")
+    const surplus = buffer.answered(first, "slow")
+    assert.strictEqual(500 - 1 - surplus.length, buffer.minimum, "held: open and queued")
+    assert.isFalse(buffer.reserve(id(1), 2), "more waits in the store")
+    assert.lengthOf(buffer.answered(second, "slow"), 0, "once")
+    for (const delivery of rest) buffer.answered(delivery, "acknowledged")
+    assert.lengthOf(drain(buffer), 8)
+  })
+
+  it("leaves half of all places to others than slow integrations, but for what is urgent", () => {
+    const buffer = new LaneBuffer({ concurrency: 10, concurrencyPerIntegration: 4, buffer: 1_000 })
+    let nextId = 1
+    for (let integration = 1; integration <= 4; integration++) {
+      for (let n = 0; n < 5; n++) buffer.acceptClaimed(makeLeased(nextId++, { integration }))
+    }
+    const first = drain(buffer)
+    assert.lengthOf(first, 8)
+    for (const delivery of first) buffer.answered(delivery, "slow")
+    assert.lengthOf(drain(buffer), 5)
+    buffer.acceptClaimed(makeLeased(nextId++, { integration: 1, event: call }))
+    assert.lengthOf(drain(buffer), 1, "a call")
+    for (let n = 0; n < 5; n++) buffer.acceptClaimed(makeLeased(nextId++, { integration: 9 }))
+    assert.lengthOf(drain(buffer), 2, "the ordinary places that are left")
   })
 
   it("keeps every cap and every count, whatever happens in whatever order", () => {
@@ -141,7 +183,11 @@ describe("LaneBuffer", () => {
         attempts: fc.integer({ min: 0, max: 2 })
       }),
       fc.record({ op: fc.constant("next" as const) }),
-      fc.record({ op: fc.constant("answer" as const), pick: fc.nat() }),
+      fc.record({
+        op: fc.constant("answer" as const),
+        pick: fc.nat(),
+        pace: fc.constantFrom("acknowledged" as const, "slow" as const, null)
+      }),
       fc.record({ op: fc.constant("remove" as const), integration: fc.integer({ min: 1, max: 4 }) })
     )
     fc.assert(
@@ -167,7 +213,7 @@ describe("LaneBuffer", () => {
               }
             } else if (step.op === "answer") {
               const [delivery] = open.splice(step.pick % (open.length || 1), 1)
-              if (delivery !== undefined) buffer.answered(delivery)
+              if (delivery !== undefined) queued -= buffer.answered(delivery, step.pace).length
             } else {
               queued -= buffer.removeOf(id(step.integration)).length
             }
@@ -186,9 +232,9 @@ describe("LaneBuffer", () => {
           }
           // Nothing is stuck: with places freed as they are taken, all that waits is sent.
           let sent = 0
-          for (const delivery of open) buffer.answered(delivery)
+          for (const delivery of open) buffer.answered(delivery, null)
           for (let delivery = buffer.next(); delivery !== undefined; delivery = buffer.next()) {
-            buffer.answered(delivery)
+            buffer.answered(delivery, null)
             sent++
           }
           assert.strictEqual(sent, queued)

@@ -8,6 +8,7 @@ import type { StandingRow } from "../DeliveryRows.ts"
 import type { AtOnce, Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import * as CommonTables from "../stores/CommonTables.ts"
+import { chooseFree } from "./FreeRows.ts"
 import { horizon } from "./Horizon.ts"
 import { lockIntegrations } from "./IntegrationLocks.ts"
 import { fromStored } from "./NulText.ts"
@@ -102,8 +103,7 @@ const make = Effect.gen(function* () {
       const rows = yield* sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s(ids)])
       return rows.map(({ id }) => id)
     }),
-    lockWithActive: (ids, integrations) =>
-      sql.unsafe(Statements.lockWithActive, [int8s(ids), int8s(integrations)]),
+    lockWithActive: (ids, integrations) => sql.unsafe(Statements.lockWithActive, [int8s(ids), int8s(integrations)]),
     // One that moves between the two tables meanwhile is either waited for, or was revived: no lease of it is current.
     standings: Effect.fnUntraced(function* (ids) {
       const queued = yield* sql.unsafe<StandingRow>(Statements.queuedStandings, [int8s(ids)])
@@ -157,6 +157,7 @@ const make = Effect.gen(function* () {
     dueHeads: (now) => sql.unsafe<Head>(Claims.dueHeads, [now]),
     firstDue: ({ depth, integrations, lane, now }) =>
       sql.unsafe<StandingRow>(Claims.firstDue, [int8s(integrations), lane, now, depth]),
+    choose: (look) => chooseFree(sql, look),
     nextDue: Effect.map(
       sql.unsafe<{ readonly due_at: number | null }>(Claims.nextDue),
       (rows) => rows[0]?.due_at ?? null

@@ -20,7 +20,12 @@ export const queuedValues = (id: DeliveryId, row: NewDeliveryRow): ReadonlyArray
   row.resend
 ]
 
-export const eventValues = (seq: number, event: Event, first: number | null, last: number | null): ReadonlyArray<Value> => [
+export const eventValues = (
+  seq: number,
+  event: Event,
+  first: number | null,
+  last: number | null
+): ReadonlyArray<Value> => [
   seq,
   event.id,
   event.resource_type,

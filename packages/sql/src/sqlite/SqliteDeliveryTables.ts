@@ -143,6 +143,7 @@ const make = Effect.gen(function* () {
     dueHeads: (now) => sql.unsafe<Head>(Claims.dueHeads, [now]),
     firstDue: ({ depth, integrations, lane, now }) =>
       sql.unsafe<StandingRow>(Claims.firstDue, [...ids(integrations), lane, now, depth]),
+    choose: (look) => Effect.map(look, ({ chosen }) => chosen),
     nextDue: Effect.map(
       sql.unsafe<{ readonly due_at: number | null }>(Claims.nextDue),
       (rows) => rows[0]?.due_at ?? null

@@ -40,7 +40,8 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
     WHERE id = ? AND status = 'enabled' RETURNING id${tellChange}`),
 
   /** Enables one that is disabled. As above. */
-  enable: text(`UPDATE integrations SET status = 'enabled', disabled_reason = NULL, version = version + 1, updated_at = ?
+  enable:
+    text(`UPDATE integrations SET status = 'enabled', disabled_reason = NULL, version = version + 1, updated_at = ?
     WHERE id = ? AND status = 'disabled' RETURNING id${tellChange}`),
 
   /** Notes how one fails. One search by id. */

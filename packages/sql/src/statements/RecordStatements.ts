@@ -47,7 +47,9 @@ export const recordStatements = ({ isOneOfIds, lock, lockFree, numbersIn, text }
       WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`),
 
     /** The table has a handful of rows. */
-    beat: text(`INSERT INTO workers (name, until) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until`),
+    beat: text(
+      `INSERT INTO workers (name, until) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until`
+    ),
     deleteDead: text(`DELETE FROM workers
       WHERE name IN (SELECT name FROM workers WHERE until <= ? ORDER BY name ${lockFree})`),
     roll: text(`SELECT count(*) AS workers, count(CASE WHEN name < ? THEN 1 END) AS rank FROM workers`),

@@ -18,7 +18,7 @@ type Tables = DeliveryTables["Service"]
 /** Leases what is due, and answers it with everything an attempt needs. */
 export const claimDue = Effect.fnUntraced(function* (tables: Tables, secrets: SecretBox, request: ClaimRequest) {
   const { lease } = request
-  const chosen = yield* chooseDue(tables, request)
+  const chosen = yield* tables.choose(chooseDue(tables, request))
   if (chosen.length === 0) return []
   const tally = new Tally()
   const moves = chosen.map((from) => ({ from, to: Standing.claimed(from, lease) }))
@@ -64,15 +64,18 @@ const chooseDue = Effect.fnUntraced(function* (tables: Tables, request: ClaimReq
   const chosen: Array<StandingRow> = []
   const places = new Map(limits)
   const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
+  let looked = 0
   const heads = yield* tables.dueHeads(now)
   for (const lane of lanes) {
     const open = heads.filter((head) => head.lane === lane && placesOf(head.integration_id) > 0)
-    for (const delivery of yield* chooseInLane(tables, { lane, now, open, placesOf, room: limit - chosen.length })) {
+    const inLane = yield* chooseInLane(tables, { lane, now, open, placesOf, room: limit - chosen.length })
+    looked += inLane.looked
+    for (const delivery of inLane.chosen) {
       places.set(delivery.integration_id, placesOf(delivery.integration_id) - 1)
       chosen.push(delivery)
     }
   }
-  return chosen
+  return { chosen, others: looked > chosen.length }
 })
 
 interface LaneRequest {
@@ -87,7 +90,7 @@ interface LaneRequest {
 
 /** Looks as deep into the queues as it takes to fill the room: mostly, one equal share of it into each. */
 const chooseInLane = Effect.fnUntraced(function* (tables: Tables, { lane, now, open, placesOf, room }: LaneRequest) {
-  if (room <= 0 || open.length === 0) return []
+  if (room <= 0 || open.length === 0) return { chosen: [], looked: 0 }
   // With more integrations than room there is one round, and it is known already who is in it.
   const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
   const integrations = wanted.map(({ integration_id }) => integration_id)
@@ -95,7 +98,7 @@ const chooseInLane = Effect.fnUntraced(function* (tables: Tables, { lane, now, o
   for (let depth = Math.ceil(room / wanted.length); ; depth *= 4) {
     const due = yield* tables.firstDue({ integrations, lane, now, depth: Math.min(depth, deepest) })
     const chosen = inRounds(due, placesOf).slice(0, room)
-    if (chosen.length === room || depth >= deepest) return chosen
+    if (chosen.length === room || depth >= deepest) return { chosen, looked: due.length }
   }
 })
 

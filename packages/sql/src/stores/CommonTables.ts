@@ -21,7 +21,8 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
 
   return {
     integrationsById: (ids) => sql.unsafe<IntegrationRow>(integrations.byIds, [dialect.ids(ids)]),
-    subjects: (ids) => (ids.length === 0 ? Effect.succeed([]) : sql.unsafe<SubjectRow>(integrations.subjects, [dialect.ids(ids)])),
+    subjects: (ids) =>
+      ids.length === 0 ? Effect.succeed([]) : sql.unsafe<SubjectRow>(integrations.subjects, [dialect.ids(ids)]),
     disableIntegration: (id, reason, now) =>
       Effect.map(sql.unsafe(integrations.disable, [reason, now, id]), ({ length }) => length > 0),
     enableIntegration: (id, now) => Effect.map(sql.unsafe(integrations.enable, [now, id]), ({ length }) => length > 0),

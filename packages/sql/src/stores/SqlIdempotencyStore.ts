@@ -17,9 +17,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     find: (keys, now) =>
       keys.length === 0
         ? Effect.succeed([])
-        : failAs("IdempotencyStore.find")(
-            sql.unsafe<RememberedRequest>(statements.find, [dialect.texts(keys), now])
-          ),
+        : failAs("IdempotencyStore.find")(sql.unsafe<RememberedRequest>(statements.find, [dialect.texts(keys), now])),
     purgeExpired: (now, limit) =>
       sql.unsafe(statements.purge, [now, limit]).pipe(
         Effect.map(({ length }) => length),

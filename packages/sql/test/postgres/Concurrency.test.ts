@@ -76,7 +76,7 @@ await describeOnPostgres("concurrency", (server) => {
               const claimed = yield* claim(start + round, { limit: 30, lease })
               const settlements = claimed.map((each, at) =>
                 (at + round) % 29 === 0
-                  ? settlement(each, { state: "cancelled", reason: "integration_gone", disable: "gone" })
+                  ? settlement(each, { state: "cancelled", reason: "integration_gone", gone: true })
                   : at % 3 === 0
                     ? settlement(each, { state: "retrying", next_attempt_at: start + round + 1 })
                     : settlement(each, { state: at % 3 === 1 ? "delivered" : "exhausted" })
@@ -189,7 +189,7 @@ await describeOnPostgres("concurrency", (server) => {
             sql.withTransaction(
               Effect.gen(function* () {
                 yield* publish(2)
-                const gone = { state: "cancelled", reason: "integration_gone", disable: "gone" } as const
+                const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
                 const settling = yield* settle(start, ...claimed.map((each) => settlement(each, gone))).pipe(
                   Effect.provide(onStore(server.url(name))),
                   Effect.forkDetach
@@ -229,7 +229,8 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.tap((claimed) =>
             store.settle(
               claimed.map((each) => settlement(each)),
-              start
+              start,
+              StoreFixtures.disableAfter
             )
           ),
           Effect.tap(() => enqueue(...records(11, 20, integration))),

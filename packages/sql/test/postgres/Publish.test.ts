@@ -120,11 +120,15 @@ await describeOnPostgres("publishing in SQL", (server) => {
                   const stored = yield* store.findEvent(id)
                   const created_at = stored?.created_at ?? 0
                   assert.deepEqual(stored, { ...event, id, created_at })
-                  const expected = Matching.match(event, all).map(({ id, status }) => {
+                  const expected = Matching.match(event, all).map(({ id, status, version }) => {
                     const lane = laneOf(event.resource_type, 0)
                     const initial = { state: "pending" } as const
                     const complete = { ...event, id: EventId.make("evt_0000000000000000"), created_at }
-                    const begun = Standing.begun({ integration_id: id, lane, initial }, complete, status)
+                    const begun = Standing.begun(
+                      { integration_id: id, lane, initial, matched_version: version },
+                      complete,
+                      { status, version }
+                    )
                     return [id, begun.state, begun.reason, begun.due_at]
                   })
                   const found = yield* store.list({ event_id: id, limit: 100 })

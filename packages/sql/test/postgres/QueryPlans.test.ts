@@ -14,21 +14,25 @@ import * as Claims from "../../src/postgres/statements/ClaimStatements.ts"
 import * as Deliveries from "../../src/postgres/statements/DeliveryStatements.ts"
 import * as Lists from "../../src/postgres/statements/ListStatements.ts"
 import { integrationStatements } from "../../src/statements/IntegrationStatements.ts"
+import { keyStatements } from "../../src/statements/KeyStatements.ts"
+import { recordStatements } from "../../src/statements/RecordStatements.ts"
 import { tokenStatements } from "../../src/statements/TokenStatements.ts"
 import { describeOnPostgres, newDatabase } from "./TestServer.ts"
 
 const Integrations = integrationStatements(postgres)
 const Tokens = tokenStatements(postgres)
+const Records = recordStatements(postgres)
+const Keys = keyStatements(postgres)
 
 /** Each statement with the indexes that its plan must name. */
 const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArray<string>]> = {
   insert: [Deliveries.insert, "integrations_pkey"],
   settle: [Deliveries.settle, "queue_pkey"],
-  integrationStatuses: [Deliveries.integrationStatuses, "integrations_pkey"],
-  integrationsOfDeliveries: [Deliveries.integrationsOfDeliveries, "integrations_pkey", "queue_pkey", "deliveries_pkey"],
+  targets: [Deliveries.targets, "integrations_pkey"],
+  integrationsOfDeliveries: [Deliveries.integrationsOfDeliveries, "queue_pkey", "deliveries_pkey"],
   lockIntegration: [Deliveries.lockIntegration, "integrations_pkey"],
   lockFreeIntegrations: [Deliveries.lockFreeIntegrations, "integrations_pkey"],
-  lockWithActive: [Deliveries.lockWithActive, "queue_by_integration", "queue_pkey", "deliveries_pkey"],
+  lockWithActive: [Deliveries.lockWithActive, "queue_by_integration", "queue_pkey"],
   queuedStandings: [Deliveries.queuedStandings, "queue_pkey"],
   endedStandings: [Deliveries.endedStandings, "deliveries_pkey"],
   requeue: [Deliveries.requeue, "queue_pkey"],
@@ -42,7 +46,27 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   firstDue: [Claims.firstDue, "queue_due"],
   deliveryById: [Lists.deliveryById, "queue_pkey", "deliveries_pkey"],
   attemptsOf: [Lists.attemptsOf, "attempts_pkey", "deliveries_pkey"],
-  eventsById: [Lists.eventsById, "events_pkey"],
+  eventsById: [Lists.eventsById, "events_id_key"],
+  newestUnacknowledged: [Deliveries.newestUnacknowledged, "deliveries_unacknowledged_by_integration"],
+  eventsOfBuilding: [Records.eventsOfBuilding, "events_by_building"],
+  countOfBuilding: [Records.countOfBuilding, "events_by_building"],
+  eventsOfTenant: [Records.eventsOfTenant, "events_of_tenants_pkey", "events_pkey"],
+  countOfTenant: [Records.countOfTenant, "events_of_tenants_pkey"],
+  oldEvents: [Records.oldEvents, "events_pkey"],
+  lockEndedOf: [Records.lockEndedOf, "events_pkey", "deliveries_pkey"],
+  eventsWithActive: [Records.eventsWithActive, "events_pkey", "queue_pkey"],
+  deleteEndedOf: [Records.deleteEndedOf, "events_pkey", "deliveries_pkey"],
+  deleteAttempts: [Records.deleteAttempts, "attempts_pkey"],
+  deleteOfTenants: [Records.deleteOfTenants, "events_pkey", "events_of_tenants_pkey"],
+  deleteEvents: [Records.deleteEvents, "events_pkey"],
+  notices: [Records.notices, "notices_pkey"],
+  noticesOfIntegration: [Records.noticesOfIntegration, "notices_by_integration"],
+  deleteNotices: [Records.deleteNotices, "notices_pkey"],
+  findKeys: [Keys.find, "idempotency_keys_pkey"],
+  purgeKeys: [Keys.purge, "idempotency_keys_by_expiry", "idempotency_keys_pkey"],
+  subjects: [Integrations.subjects, "integrations_pkey"],
+  survey: [Integrations.survey, "integrations_pkey"],
+  revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client"],
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],
   ofScopes: [Integrations.ofScopes, "integrations_by_scope"],
@@ -58,7 +82,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
 const isActive = (state: DeliveryFilter["state"]) => activeStates.some((active) => active === state)
 
 const indexesOf = ({ event_id, integration_id, state }: DeliveryFilter): ReadonlyArray<string> => {
-  if (event_id !== undefined) return ["events_pkey", "queue_pkey", "deliveries_pkey"]
+  if (event_id !== undefined) return ["events_id_key", "queue_pkey", "deliveries_pkey"]
   const ofIntegration = integration_id !== undefined
   const queued = ofIntegration ? "queue_by_integration" : "queue_pkey"
   const ended = ofIntegration ? "deliveries_by_integration" : "deliveries_pkey"

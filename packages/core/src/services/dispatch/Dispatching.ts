@@ -155,6 +155,12 @@ export const makeDispatcher: Effect.Effect<
       .pipe(
         oneAtATime,
         Effect.tapError(noteRefusal("settle")),
+        // It may have disabled integrations all the same, and the retry will find nothing left to do.
+        Effect.tapError(({ outcome }) =>
+          outcome === "unknown"
+            ? forget(new Set(batch.map(({ settlement }) => settlement.integration_id)), now)
+            : Effect.void
+        ),
         Effect.retry(storeRetry),
         // The schedule has no end; a store that never answers again is ended with the scope.
         Effect.orDie
@@ -189,13 +195,13 @@ export const makeDispatcher: Effect.Effect<
   const claim = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     timing.begin(now)
-    const limit = Math.min(buffer.room, claimBatch)
+    // With the buffer full, there is still room for what others need at least.
+    const isFull = buffer.room === 0
+    const limit = isFull ? claimBatch : Math.min(buffer.room, claimBatch)
+    const limitPerIntegration = isFull ? buffer.minimum : buffer.depth
     const limits = buffer.appetites
     const counts = new Map<IntegrationId, number>(buffer.behind.map((id) => [id, 0]))
-    const claimed =
-      limit === 0
-        ? []
-        : yield* store.claim({ now, lease: leases.next(now), limit, limits, limitPerIntegration: buffer.depth })
+    const claimed = yield* store.claim({ now, lease: leases.next(now), limit, limits, limitPerIntegration })
     lastClaimAt = now
     refused.delete("claim")
     for (const delivery of claimed) {
@@ -204,7 +210,7 @@ export const makeDispatcher: Effect.Effect<
     }
     const cutShort = claimed.length === limit
     for (const [integration, count] of counts) {
-      buffer.setBehind(integration, cutShort || count >= (limits.get(integration) ?? buffer.depth))
+      buffer.setBehind(integration, cutShort || count >= (limits.get(integration) ?? limitPerIntegration))
     }
     sender.pump()
     timing.end({ cutShort, nextDue: cutShort ? null : yield* store.nextDue })
@@ -235,7 +241,9 @@ export const makeDispatcher: Effect.Effect<
       if (changed === null) {
         leases.forgetAll()
         yield* giveBack(buffer.removeAll(), now)
-      } else yield* forget(changed, now)
+      }
+      // Not waited for: the next change must be heeded at once.
+      else yield* Effect.forkScoped(forget(changed, now), { startImmediately: true })
       yield* signal
     })
   )

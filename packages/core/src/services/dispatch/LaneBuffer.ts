@@ -3,8 +3,8 @@
  *
  * Lanes go before each other by urgency; within a lane the integrations take turns; each integration has so many places
  * and no more. Some of its places, and of all places, are kept for what is urgent; retries together never take more than
- * half of all. So neither a backlog, nor a receiver that answers nothing, nor a hundred of them, hold up what is urgent
- * or healthy.
+ * half of all, nor do integrations whose attempts time out. So neither a backlog, nor a receiver that answers nothing, nor
+ * a hundred of them, hold up what is urgent or healthy.
  *
  * Plain data in one process: nothing here waits or fails.
  */
@@ -25,7 +25,12 @@ interface Entry {
   depth: number
   /** The store has more of it than was handed over: new deliveries must queue behind those. */
   behind: boolean
+  /** Its last attempt failed, and took its time to. */
+  slow: boolean
 }
+
+/** How an attempt went, for the places of its integration. Null: there was none, or it failed quickly. */
+export type Pace = "acknowledged" | "slow" | null
 
 /** How much is held, and how much of it is sent at once. */
 export interface LaneBufferOptions {
@@ -41,16 +46,15 @@ const deepest = 1 / 8
 export class LaneBuffer {
   private readonly entries = new Map<IntegrationId, Entry>()
   /** For each lane, the integrations that have something in it and a free place, in turn. */
-  private readonly turns: Readonly<Record<Lane, Set<IntegrationId>>> = {
-    0: new Set(),
-    1: new Set(),
-    2: new Set(),
-    3: new Set()
-  }
+  private readonly turns = noTurns()
+  /** The same for those that are slow: they have their turns after the others. */
+  private readonly slowTurns = noTurns()
   private readonly options: LaneBufferOptions
   private heldTotal = 0
   private openTotal = 0
   private openRetries = 0
+  /** Requests open to integrations that are slow. */
+  private openSlow = 0
   private queuedTotal = 0
   private roll: Roll = alone
 
@@ -75,7 +79,12 @@ export class LaneBuffer {
 
   /** How many deliveries of an integration are taken over at most while nothing speaks against it. */
   get depth(): number {
-    return Math.max(2 * this.options.concurrencyPerIntegration, Math.floor(this.options.buffer * deepest))
+    return Math.max(this.minimum, Math.floor(this.options.buffer * deepest))
+  }
+
+  /** How many deliveries of an integration are taken over however full the buffer is: what its places need. */
+  get minimum(): number {
+    return 2 * this.options.concurrencyPerIntegration
   }
 
   /** For integrations that we hold something of, how many more to claim; for all others it is `depth`. */
@@ -87,7 +96,6 @@ export class LaneBuffer {
 
   /** Whether something that is known to wait in the store should be claimed now. */
   get hasAppetite(): boolean {
-    if (this.room === 0) return false
     for (const entry of this.entries.values()) if (entry.behind && this.appetiteOf(entry) > 0) return true
     return false
   }
@@ -110,7 +118,7 @@ export class LaneBuffer {
     // What is urgent overtakes the backlog of its own integration too, and has room of its own.
     const fits = isUrgentLane(lane)
       ? this.heldTotal < buffer + concurrency && entry.held < entry.depth + concurrencyPerIntegration
-      : this.heldTotal < buffer && entry.held < this.depthOf(entry) && !entry.behind
+      : entry.held < this.depthOf(entry) && !entry.behind
     if (fits) this.hold(entry)
     else entry.behind = true
     return fits
@@ -138,7 +146,7 @@ export class LaneBuffer {
    */
   removeLate(integration: IntegrationId, leaseEndsBefore: number): ReadonlyArray<LeasedDelivery> {
     const entry = this.entryOf(integration)
-    entry.depth = 2 * this.options.concurrencyPerIntegration
+    entry.depth = this.minimum
     return this.remove(integration, ({ lease }) => lease.until < leaseEndsBefore)
   }
 
@@ -155,8 +163,8 @@ export class LaneBuffer {
     for (const lane of lanes) {
       if (which === "urgent" && !isUrgentLane(lane)) return undefined
       if (this.openTotal >= placesFor(lane, this.options.concurrency)) return undefined
-      if (isRetryLane(lane) && this.openRetries >= this.retryPlaces) continue
-      const id = firstOf(this.turns[lane])
+      if (isRetryLane(lane) && this.openRetries >= this.halfOfPlaces) continue
+      const id = firstOf(this.turns[lane]) ?? this.firstSlow(lane)
       if (id === undefined) continue
       const delivery = this.take(id, lane)
       if (delivery !== undefined) return delivery
@@ -164,15 +172,27 @@ export class LaneBuffer {
     return undefined
   }
 
-  /** The attempt is over, or was not made: its place is free. */
-  answered(delivery: LeasedDelivery): void {
+  /**
+   * The attempt is over, or was not made: its place is free. Of an integration that has become slow, what is held beyond
+   * its minimum is taken out: the caller gives it back to the store.
+   */
+  answered(delivery: LeasedDelivery, pace: Pace): ReadonlyArray<LeasedDelivery> {
     const id = delivery.integration.id
     const entry = this.entryOf(id)
+    const hasSlowed = pace === "slow" && !entry.slow
+    if (pace !== null) this.setSlow(entry, pace === "slow")
     entry.open--
     this.openTotal--
+    if (entry.slow) this.openSlow--
     if (isRetryLane(delivery.lane)) this.openRetries--
     this.offerTurns(id, entry)
     this.drop(id)
+    if (!hasSlowed) return []
+    entry.depth = this.minimum
+    let staying = Math.max(0, this.minimum - entry.open)
+    const surplus = this.remove(id, () => staying-- <= 0)
+    if (surplus.length > 0) entry.behind = true
+    return surplus
   }
 
   /** Takes out what waits for an integration. The caller gives it back to the store. */
@@ -187,12 +207,14 @@ export class LaneBuffer {
 
   /**
    * How many may be held of an integration now. The second half of the buffer is for those that hold less than an equal
-   * share of it, so that slow integrations, however many, leave room for others.
+   * share of it, and each has its minimum even when the buffer is full: so slow integrations, however many, leave room
+   * for others.
    */
   private depthOf(entry: Entry): number {
     const { buffer } = this.options
     if (2 * this.heldTotal < buffer) return entry.depth
-    return Math.min(entry.depth, Math.max(1, Math.floor(buffer / (this.entries.size + 1))))
+    const share = this.heldTotal < buffer ? Math.floor(buffer / (this.entries.size + 1)) : 0
+    return Math.min(entry.depth, Math.max(this.minimum, share))
   }
 
   /** How much more of an integration should be claimed: nothing before most of what is held has been sent. */
@@ -201,8 +223,20 @@ export class LaneBuffer {
     return entry.queued > depth / 4 ? 0 : Math.max(0, depth - entry.held)
   }
 
-  private get retryPlaces(): number {
+  /** The places that retries may use, and those that slow integrations may. */
+  private get halfOfPlaces(): number {
     return Math.max(1, Math.floor(this.options.concurrency / 2))
+  }
+
+  /** Slow integrations leave half of all places to others; what is urgent uses any. */
+  private firstSlow(lane: Lane): IntegrationId | undefined {
+    return isUrgentLane(lane) || this.openSlow < this.halfOfPlaces ? firstOf(this.slowTurns[lane]) : undefined
+  }
+
+  private setSlow(entry: Entry, slow: boolean): void {
+    if (entry.slow === slow) return
+    entry.slow = slow
+    this.openSlow += slow ? entry.open : -entry.open
   }
 
   private remove(
@@ -214,8 +248,8 @@ export class LaneBuffer {
     const removed: Array<LeasedDelivery> = []
     for (const lane of lanes) {
       const queue = entry.queues[lane]
-      const staying = queue.filter((delivery) => !test(delivery))
-      removed.push(...queue.filter(test))
+      const staying: Array<LeasedDelivery> = []
+      for (const delivery of queue) (test(delivery) ? removed : staying).push(delivery)
       queue.splice(0, queue.length, ...staying)
     }
     entry.queued -= removed.length
@@ -229,7 +263,7 @@ export class LaneBuffer {
     const known = this.entries.get(integration)
     if (known !== undefined) return known
     const queues = { 0: [], 1: [], 2: [], 3: [] }
-    const entry: Entry = { queues, queued: 0, open: 0, held: 0, depth: this.depth, behind: false }
+    const entry: Entry = { queues, queued: 0, open: 0, held: 0, depth: this.depth, behind: false, slow: false }
     this.entries.set(integration, entry)
     return entry
   }
@@ -257,8 +291,8 @@ export class LaneBuffer {
   }
 
   private take(id: IntegrationId, lane: Lane): LeasedDelivery | undefined {
-    this.turns[lane].delete(id)
     const entry = this.entryOf(id)
+    ;(entry.slow ? this.slowTurns : this.turns)[lane].delete(id)
     const delivery = entry.queues[lane].shift()
     if (delivery === undefined) return undefined
     entry.queued--
@@ -267,6 +301,7 @@ export class LaneBuffer {
     if (entry.queued === 0 && entry.behind) entry.depth = Math.min(this.depth, 2 * entry.depth)
     entry.open++
     this.openTotal++
+    if (entry.slow) this.openSlow++
     if (isRetryLane(lane)) this.openRetries++
     this.offerTurns(id, entry)
     return delivery
@@ -274,10 +309,12 @@ export class LaneBuffer {
 
   private offerTurns(id: IntegrationId, entry: Entry): void {
     const places = shareOf(this.options.concurrencyPerIntegration, id, this.roll)
+    const [own, other] = entry.slow ? [this.slowTurns, this.turns] : [this.turns, this.slowTurns]
     for (const lane of lanes) {
       const hasPlace = entry.open < placesFor(lane, places)
-      if (hasPlace && entry.queues[lane].length > 0) this.turns[lane].add(id)
-      else this.turns[lane].delete(id)
+      other[lane].delete(id)
+      if (hasPlace && entry.queues[lane].length > 0) own[lane].add(id)
+      else own[lane].delete(id)
     }
   }
 }
@@ -285,6 +322,13 @@ export class LaneBuffer {
 /** How many of some places a lane may use: all when it is urgent, four fifths otherwise, one at least. */
 const placesFor = (lane: Lane, places: number): number =>
   isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
+
+const noTurns = (): Readonly<Record<Lane, Set<IntegrationId>>> => ({
+  0: new Set(),
+  1: new Set(),
+  2: new Set(),
+  3: new Set()
+})
 
 const firstOf = <A>(set: ReadonlySet<A>): A | undefined => {
   for (const item of set) return item

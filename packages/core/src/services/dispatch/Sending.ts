@@ -4,7 +4,7 @@
  * Each attempt is a fiber of its own. What happens once for each delivery is plain code here: no timer, no generator and
  * no bookkeeping that is not needed.
  */
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Exit, Fiber } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import { formatDeliveryId } from "../../domain/Ids.ts"
 import type { Crypto } from "../../ports/Crypto.ts"
@@ -13,7 +13,7 @@ import type { Settlement } from "../../ports/DeliveryStore.ts"
 import type { Transport } from "../../ports/Transport.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
 import { makeAttempting } from "./Attempting.ts"
-import type { LaneBuffer } from "./LaneBuffer.ts"
+import type { LaneBuffer, Pace } from "./LaneBuffer.ts"
 
 /** How long a delivery waits that could not be attempted through no fault of its receiver, in milliseconds. */
 const retryLater = 5_000
@@ -23,6 +23,15 @@ const retryLater = 5_000
  * them.
  */
 const slice = 16
+
+/** A failure that took longer than this was a wait for the receiver, in milliseconds. */
+const slowFailure = 1_000
+
+const paceOf = ({ attempt }: Settlement): Pace => {
+  if (attempt === null) return null
+  if (attempt.outcome === "acknowledged") return "acknowledged"
+  return attempt.duration_ms > slowFailure ? "slow" : null
+}
 
 /** How a delivery ended for now. */
 export interface Outcome {
@@ -62,7 +71,7 @@ export const makeSender = Effect.fnUntraced(function* ({
   const attempting = yield* makeAttempting
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<Crypto>())
-  const underWay = new Set<Fiber.Fiber<void>>()
+  const underWay = new Set<Fiber.Fiber<Pace>>()
 
   /** When the lease of a delivery must not end before, if it is attempted now. */
   const neededUntil = (): number => clock.currentTimeMillisUnsafe() + settings.ackTimeout + settleBudget
@@ -70,24 +79,28 @@ export const makeSender = Effect.fnUntraced(function* ({
   const mustTurnAway = (delivery: LeasedDelivery): boolean => isVoid(delivery) || delivery.lease.until < neededUntil()
 
   /** Gives back what must not be attempted under its lease. */
-  const turnAway = (delivery: LeasedDelivery): Effect.Effect<void> =>
+  const turnAway = (delivery: LeasedDelivery): Effect.Effect<Pace> =>
     Effect.suspend(() => {
       // Its receiver, or the directory, answers too slowly for what we hold of it.
       const others = isVoid(delivery) ? [] : buffer.removeLate(delivery.integration.id, neededUntil())
-      return giveBack([delivery, ...others], clock.currentTimeMillisUnsafe())
+      return Effect.as(giveBack([delivery, ...others], clock.currentTimeMillisUnsafe()), null)
     })
 
   /** What could not be attempted, through no fault of its receiver, waits a while. */
-  const putOff = (delivery: LeasedDelivery, why: Effect.Effect<void>): Effect.Effect<void> =>
+  const putOff = (delivery: LeasedDelivery, why: Effect.Effect<void>): Effect.Effect<Pace> =>
     Effect.andThen(
       why,
-      Effect.suspend(() => giveBack([delivery], clock.currentTimeMillisUnsafe() + retryLater))
+      Effect.suspend(() => Effect.as(giveBack([delivery], clock.currentTimeMillisUnsafe() + retryLater), null))
     )
 
-  const attempt = (delivery: LeasedDelivery): Effect.Effect<void, never, Crypto> =>
+  const attempt = (delivery: LeasedDelivery): Effect.Effect<Pace, never, Crypto> =>
     Effect.suspend(() => {
       if (mustTurnAway(delivery)) return turnAway(delivery)
-      const conclude = (settlement: Settlement) => Effect.sync(() => record({ delivery, settlement }))
+      const conclude = (settlement: Settlement) =>
+        Effect.sync(() => {
+          record({ delivery, settlement })
+          return paceOf(settlement)
+        })
       return Effect.flatMap(attempting.ending(delivery), (ending) => {
         if (ending !== null) return conclude(ending)
         // Much can have happened while the directory was asked.
@@ -107,9 +120,10 @@ export const makeSender = Effect.fnUntraced(function* ({
   const start = (delivery: LeasedDelivery): void => {
     const fiber = run(attempt(delivery))
     underWay.add(fiber)
-    fiber.addObserver(() => {
+    fiber.addObserver((exit) => {
       underWay.delete(fiber)
-      buffer.answered(delivery)
+      const surplus = buffer.answered(delivery, Exit.isSuccess(exit) ? exit.value : null)
+      if (surplus.length > 0) run(giveBack(surplus, clock.currentTimeMillisUnsafe()))
       pump()
     })
   }

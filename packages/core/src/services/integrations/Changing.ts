@@ -6,13 +6,13 @@ import type { IntegrationId } from "../../domain/Ids.ts"
 import type { Integration, Scope } from "../../domain/Integration.ts"
 import { Crypto } from "../../ports/Crypto.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
-import type { StoreError } from "../../ports/StoreError.ts"
 import { previousSecretFor } from "../../rules/DeliveryPolicy.ts"
 import * as Signature from "../../rules/Signature.ts"
 import { Dispatcher } from "../Dispatcher.ts"
 import { IntegrationNotFound, VersionConflict } from "../IntegrationErrors.ts"
 import type { Access, Actor, ExpectedVersions } from "./Access.ts"
 import { requireVersion } from "./Access.ts"
+import { heeded } from "./Heeding.ts"
 import type { Reader, Reading } from "./Reading.ts"
 
 /** How often a change is tried again because somebody else's came first. */
@@ -23,10 +23,6 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
   const dispatcher = yield* Dispatcher
   const crypto = yield* Crypto
   const newSecret = Effect.provideService(Signature.generateSecret, Crypto, crypto)
-
-  /** Stores a change and has the dispatcher heed it, also when nobody waits for the answer any more. */
-  const thenForget = (id: IntegrationId, store: Effect.Effect<boolean, StoreError>) =>
-    Effect.uninterruptible(Effect.tap(store, (stored) => (stored ? dispatcher.forget(id) : Effect.void)))
 
   /** Makes a change to whatever is stored by then: a race with another change is run again, not lost. */
   const changeStored = Effect.fnUntraced(function* (
@@ -43,7 +39,7 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
       if (Equal.equals(current, changed)) return current
       const updated_at = Math.max(now, current.updated_at + 1)
       const next = { ...changed, version: current.version + 1, updated_at }
-      if (yield* thenForget(id, store.update(next, current.version))) return next
+      if (yield* heeded(dispatcher, id, store.update(next, current.version))) return next
     }
     return yield* new VersionConflict({ id })
   })
@@ -89,7 +85,7 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
     yield* authorize(actor, scope)
     yield* requireVersion(yield* find(scope, id), expected)
     const now = yield* Clock.currentTimeMillis
-    if (!(yield* thenForget(id, store.remove(id, now)))) return yield* new IntegrationNotFound({ id })
+    if (!(yield* heeded(dispatcher, id, store.remove(id, now)))) return yield* new IntegrationNotFound({ id })
   })
 
   return { changeBy, rotateSecret, remove }

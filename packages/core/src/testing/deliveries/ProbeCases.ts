@@ -83,6 +83,26 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
     })
   },
   {
+    name: "a probe leaves alone what may still be under way",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const [older] = yield* enqueue(...records(1, 2, integration))
+      const [first, open] = yield* claim(start)
+      if (first === undefined || open === undefined) return yield* expectEqual("claimed", 0, 2)
+      yield* settle(start, settlement(first, { state: "cancelled", reason: "integration_gone", gone: true }))
+      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), "probing")
+      const claimed = yield* claim(start + 10)
+      yield* expectEqual(
+        "claimed",
+        claimed.map(({ id }) => id),
+        [older]
+      )
+      yield* settle(start + 20, settlement(open))
+      yield* expectEqual("attempts of the other", (yield* store.attempts(open.id)).length, 1)
+    })
+  },
+  {
     name: "what was under way when its integration was disabled does not enable it",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
