@@ -41,7 +41,8 @@ export const mayHaveConsequences = (
   subject.integration.status === "disabled" ||
   subject.failing !== null ||
   settlements.some(
-    ({ attempt, state }) => (attempt !== null && attempt.outcome !== "acknowledged") || state === "exhausted"
+    ({ attempt, gone, state }) =>
+      gone || state === "exhausted" || (attempt !== null && attempt.outcome !== "acknowledged")
   )
 
 /** Judges a batch at a time. */

@@ -1,0 +1,116 @@
+/**
+ * The settler: records how attempts ended, as many in one transaction as have come in.
+ */
+import { Clock, Effect, Latch, Metric, Queue } from "effect"
+import type { IntegrationId } from "../../domain/Ids.ts"
+import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import { countAttempts, staleSettlements } from "../DeliveryMetrics.ts"
+import { DeliverySettings } from "../DeliverySettings.ts"
+import { Notices } from "../Notices.ts"
+import type { Refusals } from "./Refusals.ts"
+import { lasting, storeRetry } from "./Refusals.ts"
+import type { Outcome } from "./Sending.ts"
+
+/** How long outcomes wait for others to be recorded with, in milliseconds. */
+const settleDelay = 10
+
+/** The most outcomes recorded in one transaction: more would hold up the calls behind it. */
+const settleBatch = 150
+
+/** The most outcomes that wait to be recorded, as a multiple of the requests open at once. */
+const maxUnsettled = 16
+
+/** What the settler asks of the dispatcher around it. */
+export interface RecordingOptions {
+  readonly refusals: Refusals
+  /** Runs a transaction in its turn. */
+  readonly inTurn: <A, E, R>(transaction: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Integrations were enabled or disabled by what was recorded, or may have been. */
+  readonly forget: (changed: Iterable<IntegrationId>, now: number) => Effect.Effect<void>
+  /** A delivery will be due again. */
+  readonly noteDue: (at: number) => void
+  /** There is room for more. */
+  readonly goOn: Effect.Effect<void>
+}
+
+export interface Recorder {
+  readonly record: (outcome: Outcome) => void
+  /** Outcomes that are not recorded yet. */
+  readonly unsettled: () => number
+  /** Whether recording keeps up with sending: nothing more should be sent than can be recorded. */
+  readonly keepsUp: () => boolean
+  /** Waits until everything is recorded. */
+  readonly settledAll: Effect.Effect<void>
+  readonly run: Effect.Effect<never>
+}
+
+export const makeRecorder = Effect.fnUntraced(function* ({
+  forget,
+  goOn,
+  inTurn,
+  noteDue,
+  refusals
+}: RecordingOptions) {
+  const store = yield* DeliveryStore
+  const settings = yield* DeliverySettings
+  const told = yield* Notices
+  const outcomes = yield* Queue.unbounded<Outcome>()
+  const settledAll = yield* Latch.make(true)
+  let unsettled = 0
+
+  const settle = Effect.fnUntraced(function* (batch: ReadonlyArray<Outcome>) {
+    const now = yield* Clock.currentTimeMillis
+    const settlements = batch.map(({ settlement }) => settlement)
+    yield* countAttempts(batch)
+    const { applied, changed, notices } = yield* store.settle(settlements, now, settings.disableAfter).pipe(
+      inTurn,
+      Effect.tapError(refusals.note("settle")),
+      // It may have disabled integrations all the same, and the retry will find nothing left to do.
+      Effect.tapError(({ outcome }) =>
+        outcome === "unknown"
+          ? forget(new Set(settlements.map(({ integration_id }) => integration_id)), now)
+          : Effect.void
+      ),
+      Effect.retry(storeRetry),
+      // The schedule has no end; a store that never answers again is ended with the scope.
+      Effect.orDie
+    )
+    refusals.clear("settle")
+    for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
+    yield* forget(changed, now)
+    yield* told.tell(notices)
+    const stale = batch.filter(({ delivery }) => !applied.has(delivery.id)).length
+    if (stale > 0) yield* Metric.update(staleSettlements, stale)
+  })
+
+  const recordBatch = (batch: ReadonlyArray<Outcome>): Effect.Effect<void> =>
+    settle(batch).pipe(
+      // What could not be recorded because of a defect is sent again when its lease ends.
+      Effect.ensuring(
+        Effect.suspend(() => {
+          unsettled -= batch.length
+          if (unsettled === 0) settledAll.openUnsafe()
+          return goOn
+        })
+      )
+    )
+
+  const recordWaiting = Effect.gen(function* () {
+    const first = yield* Queue.take(outcomes)
+    yield* Effect.sleep(settleDelay)
+    const all = [first, ...(yield* Queue.clear(outcomes))]
+    for (let at = 0; at < all.length; at += settleBatch) yield* recordBatch(all.slice(at, at + settleBatch))
+  })
+
+  return {
+    record: (outcome) => {
+      unsettled++
+      settledAll.closeUnsafe()
+      Queue.offerUnsafe(outcomes, outcome)
+    },
+    unsettled: () => unsettled,
+    keepsUp: () => !refusals.has("settle") && unsettled < maxUnsettled * settings.concurrency,
+    settledAll: settledAll.await,
+    run: lasting("Recording attempts", recordWaiting)
+  } satisfies Recorder
+})
