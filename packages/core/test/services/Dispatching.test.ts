@@ -487,4 +487,76 @@ describe("publishing and dispatching", () => {
       assert.strictEqual(world.sent.length, 1, "what the failed call had reserved is free again")
     })
   )
+
+  /** A dispatcher over a store of which some calls are replaced, beside the one of the engine, which is not used. */
+  const over = (change: (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>) =>
+    Dispatcher.layer.pipe(
+      Layer.provide(
+        Layer.effect(
+          DeliveryStore,
+          Effect.map(DeliveryStore, (store) => ({ ...store, ...change(store) }))
+        )
+      ),
+      Layer.provideMerge(
+        Layer.mergeAll(transport, directory, DeliverySettings.layer(), Wake.layerLocal, Notices.layer)
+      ),
+      Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
+      Layer.fresh
+    )
+
+  const enqueueOne = Effect.gen(function* () {
+    const { id } = yield* (yield* IntegrationStore).create(newIntegration())
+    const event = { ...newEvent(), id: EventId.make("evt_00000000000000000001"), created_at: 0 }
+    const delivery: NewDelivery = { integration_id: id, lane: 2, matched_version: 1, initial: { state: "pending" } }
+    yield* (yield* DeliveryStore).enqueue([{ event, deliveries: [delivery] }])
+  })
+
+  it.effect("goes on after a defect in a claim, and after one in a settlement", () => {
+    const broken = new Set(["claim", "settle"])
+    return Effect.gen(function* () {
+      yield* enqueueOne
+      yield* pass(60_000)
+      const { sent } = yield* World
+      assert.strictEqual((yield* only).state, "delivered")
+      assert.strictEqual(sent.length, 2, "what could not be recorded is sent again when its lease ends")
+      assert.strictEqual((yield* (yield* Dispatcher).status).unsettled, 0)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request)),
+          settle: (...settling) =>
+            broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)
+        }))
+      )
+    )
+  })
+
+  it.effect("sends and claims nothing more while nothing can be recorded", () => {
+    let refusing = true
+    let claims = 0
+    const refusal = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("read-only") }))
+    return Effect.gen(function* () {
+      const { sent } = yield* World
+      yield* enqueueOne
+      yield* pass(1_500)
+      assert.strictEqual(sent.length, 1)
+      const before = claims
+      yield* pass(8_000)
+      assert.strictEqual(claims, before)
+      refusing = false
+      yield* pass(3_000)
+      assert.strictEqual((yield* only).state, "delivered")
+      assert.isAbove(claims, before)
+      assert.strictEqual(sent.length, 1)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          claim: (request) => Effect.tap(store.claim(request), () => Effect.sync(() => claims++)),
+          settle: (...settling) => Effect.suspend(() => (refusing ? refusal : store.settle(...settling)))
+        }))
+      )
+    )
+  })
 })
