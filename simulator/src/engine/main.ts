@@ -50,7 +50,8 @@ for (let seed = from; seed < from + count && failing < enough; seed++) {
     for (const { check } of failures) broken.set(check.name, [...(broken.get(check.name) ?? []), seed])
     process.stdout.write(`\n${describeFailures(seed, outcome, failures, values.week ? " --week" : "")}\n`)
   }
-  if (process.stderr.isTTY || ran % 100 === 0) process.stderr.write(`\r${progress()}`)
+  if (process.stderr.isTTY) process.stderr.write(`\r${progress()}`)
+  else if (ran % 100 === 0) process.stderr.write(`${progress()}\n`)
 }
 
 process.stdout.write(`\n${progress()}\n`)
