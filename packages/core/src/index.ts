@@ -17,6 +17,7 @@ export * as JsonText from "./domain/JsonText.ts"
 export * as PublishRequest from "./domain/PublishRequest.ts"
 export * from "./domain/Notice.ts"
 export * from "./domain/ResourceType.ts"
+export { schemaProblems } from "./domain/SchemaProblems.ts"
 export * from "./domain/Token.ts"
 
 // rules
@@ -78,6 +79,7 @@ export type { Created } from "./services/integrations/Creating.ts"
 export { resolveDeadline, ResourceTypeAliases } from "./services/integrations/Reading.ts"
 export * from "./services/Notices.ts"
 export * from "./services/OperatorIntegrations.ts"
+export * from "./services/Premises.ts"
 export * from "./services/Publisher.ts"
 
 // memory: every storage port without a database

@@ -18,7 +18,15 @@ export type {
   IntegrationsClient,
   IntegrationSummary
 } from "./embed/IntegrationsClient.ts"
+export type { ClientAdded, ClientSummary, ClientsClient, ClientToAdd } from "./embed/ClientsClient.ts"
 export type { DoorhookNotice, NoticeListOptions, NoticesClient } from "./embed/NoticesClient.ts"
 export type { OnNotice } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
-export type { HostBuilding, HostClient, HostDirectory, HostTenant } from "./directory/FunctionDirectory.ts"
+export type {
+  HostBuilding,
+  HostClient,
+  HostDirectory,
+  HostSession,
+  HostSessionRequest,
+  HostTenant
+} from "./directory/FunctionDirectory.ts"

@@ -4,6 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { writeFile } from "node:fs/promises"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { startReceiver } from "./harness/Receiver.ts"
@@ -117,6 +118,94 @@ describe("the operator's commands", () => {
   )
 })
 
+describe("doorhook clients", () => {
+  live(
+    "registers clients whose secrets are printed once, gives them new ones, and ends them",
+    Effect.gen(function* () {
+      const { print, run, url } = yield* withIntegration("http://127.0.0.1:9/hook")
+      const redirect = "https://beta.example/cb"
+      assert.match(yield* print("clients", "list"), /^no clients are registered/)
+      const add = ["clients", "add", "--name", "Beta", "--redirect-uri", redirect]
+      const added = yield* print(...add, "--id", "beta", "--redirect-uri", "urn:ietf:wg:oauth:2.0:oob")
+      assert.match(added, /^client_id: +beta\nclient_secret: dh_cs_\S{43}\nThe secret is shown only now\..*\n$/)
+      const first = /client_secret: (\S+)/.exec(added)?.[1] ?? ""
+      const listed = yield* print("clients", "list")
+      assert.match(listed, /^beta +Beta: https:\/\/beta\.example\/cb, urn:ietf:wg:oauth:2\.0:oob \(confidential\)\n$/)
+      assert.notInclude(listed, first)
+
+      const takes = (secret: string) =>
+        Effect.promise(async () => {
+          const config = await discover(url, "beta", secret)
+          return takeTokens(config, redirect, "admin@example.com", "correct horse").then(
+            ({ token_type }) => token_type,
+            (error: unknown) => (error instanceof Error && "status" in error ? error.status : error)
+          )
+        })
+      const Rotated = Schema.Struct({ client_secret: Schema.String })
+      const rotated = yield* print("clients", "rotate", "beta", "--overlap", "1h", "--json")
+      const second = Schema.decodeUnknownSync(Rotated)(JSON.parse(rotated)).client_secret
+      assert.match(yield* print("clients", "list"), /an older secret ends \d{4}-/)
+      assert.deepStrictEqual([yield* takes(first), yield* takes(second)], ["bearer", "bearer"])
+      const third = /client_secret: (\S+)/.exec(yield* print("clients", "rotate", "beta", "--overlap", "0s"))?.[1]
+      assert.deepStrictEqual([yield* takes(second), yield* takes(third ?? "")], [401, "bearer"])
+
+      const open = yield* print(...add, "--public")
+      assert.match(open, /^client_id: +client_\S+\nno secret: it must use PKCE\n$/)
+      assert.match(yield* print("clients", "remove", "beta"), /^beta and all that was granted to it have ended\n$/)
+      assert.deepStrictEqual(yield* run("clients", "remove", "beta"), {
+        code: 1,
+        stdout: "",
+        stderr: "doorhook: No client beta was registered with the service. Those of the directory are managed there.\n"
+      })
+      const wrong = yield* run("clients", "add", "--name", "x", "--redirect-uri", "http://evil.example/")
+      assert.deepStrictEqual([wrong.code, wrong.stdout], [1, ""])
+      assert.match(wrong.stderr, /^doorhook: \/redirect_uris\/0 must be .*\n$/)
+      assert.notStrictEqual((yield* run("clients", "add", "--name", "x")).code, 0)
+      assert.match((yield* run("clients", "rotate", "c1")).stderr, /Those of the directory are managed there/)
+    })
+  )
+})
+
+/** Sends pieces over a connection, one every 50 ms, until the server closes it; answers what it says. */
+const trickle = (url: string, pieces: ReadonlyArray<string>) =>
+  Effect.callback<string>((resume) => {
+    let said = ""
+    const socket = connect(Number(new URL(url).port), "127.0.0.1")
+    const rest = [...pieces]
+    const timer = setInterval(() => void socket.write(rest.shift() ?? ""), 50)
+    socket.on("data", (chunk: Buffer) => (said += chunk.toString()))
+    socket.on("error", () => undefined)
+    socket.on("close", () => {
+      clearInterval(timer)
+      resume(Effect.succeed(said))
+    })
+  })
+
+describe("a service whose clients are slow on purpose", () => {
+  live(
+    "waits neither for heads nor for bodies longer than it is told",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "settings.json")
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ headersTimeout: "300ms", bodyTimeout: "400ms" })))
+      const { url } = yield* startService(["--database", "memory", "--config", file])
+      const endless = Array.from({ length: 1_000 }, (_, n) => `x-${n}: y\r\n`)
+      const head = yield* trickle(url, ["GET /health/live HTTP/1.1\r\nhost: x\r\n", ...endless])
+      assert.match(head, /^HTTP\/1\.1 408 /)
+      const post = "POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+      const drops = Array.from({ length: 1_000 }, () => "x")
+      const body = yield* trickle(url, [`${post}content-length: 5000\r\n\r\n`, ...drops])
+      assert.match(body, /^HTTP\/1\.1 408 /)
+      assert.include(body, '"error":"invalid_request"')
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/health/live`))).status, 200)
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ headersTimeout: "never" })))
+      const wrong = yield* runDoorhook(["serve", "--database", "memory", "--config", file])
+      assert.strictEqual(wrong.code, 3)
+      assert.match(wrong.stderr, /^doorhook: headersTimeout: "never" is not a duration/)
+    })
+  )
+})
+
 describe("settings of a service", () => {
   const sourcesOf = (url: string) =>
     Effect.promise(async () =>
@@ -141,6 +230,40 @@ describe("settings of a service", () => {
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFile.url)), ["203.0.113.0/24"])
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromEnvironment.url)), ["198.51.100.7/32", "2001:db8::/48"])
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFlags.url)), ["192.0.2.1/32", "192.0.2.128/25"])
+    })
+  )
+
+  live(
+    "say which proxies are trusted, by flags or by the environment, and how clients that differ are served",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "settings.json")
+      const settings = { plainJson: true, createdStatus: 200, appearance: { name: "North Tower" } }
+      yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
+      const args = ["--database", "memory", "--directory", directory, "--config", file]
+      const page = "/oauth/authorize?response_type=code&client_id=c1&redirect_uri=https%3A%2F%2Fclient.example%2Fcb"
+      /** Guesses a client's secret from one address until it is refused, then asks from another. */
+      const guess = (url: string) =>
+        Effect.promise(async () => {
+          const ask = async (address: string) => {
+            const body = new URLSearchParams({ client_id: "c1", client_secret: "guess", token: "x" })
+            const headers = { "x-forwarded-for": address }
+            return (await fetch(`${url}/oauth/introspect`, { method: "POST", headers, body })).status
+          }
+          while ((await ask("203.0.113.1")) === 401) continue
+          return ask("203.0.113.2")
+        })
+      const trusting = yield* startService([...args, "--trusted-proxy", "127.0.0.0/8"])
+      const byEnvironment = yield* startService(args, { DOORHOOK_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1" })
+      const careful = yield* startService(args)
+      assert.deepStrictEqual(
+        [yield* guess(trusting.url), yield* guess(byEnvironment.url), yield* guess(careful.url)],
+        [401, 401, 429]
+      )
+      const html = yield* Effect.promise(async () => (await fetch(careful.url + page)).text())
+      assert.include(html, "North Tower")
+      const refused = yield* Effect.promise(() => fetch(`${careful.url}/v4/buildings`))
+      assert.strictEqual(refused.headers.get("content-type"), "application/json")
     })
   )
 

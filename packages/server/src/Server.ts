@@ -3,6 +3,7 @@
  */
 import type {
   Authorization,
+  Clients,
   Crypto,
   Deliveries,
   DeliveryStore,
@@ -11,24 +12,28 @@ import type {
   Integrations,
   Notices,
   OperatorIntegrations,
+  Premises,
   Publisher,
   SettingStore
 } from "@doorhook/core"
-import { Layer } from "effect"
+import { Context, Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import type { HttpServer } from "effect/http"
 import { ApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
 import { FeedRoutes } from "./api/FeedRoutes.ts"
 import { IntegrationRoutes } from "./api/IntegrationRoutes.ts"
+import { PremisesRoutes } from "./api/PremisesRoutes.ts"
 import { SourceRoutes } from "./api/SourceRoutes.ts"
 import { OpenApiRoute } from "./contract/OpenApiRoute.ts"
 import { HealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
 import { MetricsRoute } from "./health/MetricsRoute.ts"
+import { ClientAddress, PeerAddress } from "./http/ClientAddress.ts"
 import { LastResort } from "./http/LastResort.ts"
 import type { PublicUrl } from "./http/PublicUrl.ts"
 import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
+import { ClientRoutes } from "./operator/ClientRoutes.ts"
 import { DeliveryRoutes } from "./operator/DeliveryRoutes.ts"
 import { EventRoutes } from "./operator/EventRoutes.ts"
 import { NoticeRoutes } from "./operator/NoticeRoutes.ts"
@@ -39,10 +44,12 @@ import type { OperatorKey } from "./operator/OperatorKey.ts"
 /** What the routes need. */
 export type ServerServices =
   | Authorization
+  | Clients
   | Integrations
   | IntegrationFeed
   | OperatorIntegrations
   | Notices
+  | Premises
   | Publisher
   | Deliveries
   | DeliveryStore
@@ -54,11 +61,17 @@ export type ServerServices =
   | ApiSettings
   | HealthSettings
 
-const ApiRoutes = Layer.mergeAll(IntegrationRoutes, FeedRoutes, SourceRoutes).pipe(Layer.provide(ApiEndpoint.layer))
-
-const OperatorRoutes = Layer.mergeAll(EventRoutes, DeliveryRoutes, OperatorIntegrationRoutes, NoticeRoutes).pipe(
-  Layer.provide(OperatorEndpoint.layer)
+const ApiRoutes = Layer.mergeAll(PremisesRoutes, IntegrationRoutes, FeedRoutes, SourceRoutes).pipe(
+  Layer.provide(ApiEndpoint.layer)
 )
+
+const OperatorRoutes = Layer.mergeAll(
+  EventRoutes,
+  DeliveryRoutes,
+  OperatorIntegrationRoutes,
+  NoticeRoutes,
+  ClientRoutes
+).pipe(Layer.provide(OperatorEndpoint.layer))
 
 /** Every route, for a router of the caller's. */
 export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerServices> = Layer.mergeAll(
@@ -68,8 +81,15 @@ export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerSer
   HealthRoutes,
   MetricsRoute,
   OpenApiRoute,
+  ClientAddress,
   LastResort
 )
+
+/**
+ * A path has one spelling, as a rule of a proxy in front (`deny /operator/`) knows it. An id in it may be as long as a
+ * client's, each of its characters escaped.
+ */
+export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false, maxParamLength: 3 * 255 } as const
 
 /** No spans of requests: they would carry query strings, and those a client's secret (RFC 6749 section 2.3.1). */
 const untraced = Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)
@@ -77,12 +97,14 @@ const untraced = Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)
 /** Serves the routes on the server of the context. */
 export const serve: Layer.Layer<never, never, HttpServer.HttpServer | ServerServices> = HttpRouter.serve(Routes, {
   disableLogger: true,
-  disableListenLog: true
+  disableListenLog: true,
+  routerConfig
 }).pipe(Layer.provide(untraced))
 
 /** Answers web requests with services of their own, until `dispose` is called. */
 export interface FetchHandler {
-  readonly handler: (request: Request) => Promise<Response>
+  /** The peer's address is that of the connection that the request came over: a web request does not know it. */
+  readonly handler: (request: Request, peer?: { readonly remoteAddress?: string | undefined }) => Promise<Response>
   readonly dispose: () => Promise<void>
 }
 
@@ -91,8 +113,16 @@ export interface FetchHandler {
  * Loggers and tracers
  * among them serve the requests too. With a `memoMap`, what the host has built with it is shared.
  */
-export const makeFetchHandler = <E>(services: Layer.Layer<ServerServices, E>, memoMap?: Layer.MemoMap): FetchHandler =>
-  HttpRouter.toWebHandler(Layer.merge(Routes, untraced).pipe(Layer.provideMerge(services)), {
-    disableLogger: true,
-    memoMap
-  })
+export const makeFetchHandler = <E>(
+  services: Layer.Layer<ServerServices, E>,
+  memoMap?: Layer.MemoMap
+): FetchHandler => {
+  const { dispose, handler } = HttpRouter.toWebHandler(
+    Layer.merge(Routes, untraced).pipe(Layer.provideMerge(services)),
+    { disableLogger: true, memoMap, routerConfig }
+  )
+  return {
+    dispose,
+    handler: (request, peer) => handler(request, Context.make(PeerAddress, peer?.remoteAddress ?? null))
+  }
+}

@@ -6,7 +6,9 @@
 import {
   Authorization,
   AuthorizationSettings,
+  BuildingId,
   ClientId,
+  Clients,
   Crypto,
   Deliveries,
   DeliverySettings,
@@ -23,10 +25,12 @@ import {
   NameResolver,
   Notices,
   OperatorIntegrations,
+  Premises,
   Publisher,
   ResourceTypeAliases,
   SettingStore,
   StoreError,
+  TenantId,
   UserId,
   Wake
 } from "@doorhook/core"
@@ -51,7 +55,8 @@ const users: Readonly<
   admin: { buildings: [1], tenants: [] },
   colleague: { buildings: [1], tenants: [] },
   tenant: { buildings: [], tenants: [101] },
-  other: { buildings: [2], tenants: [102] }
+  other: { buildings: [2], tenants: [102] },
+  owner: { buildings: Array.from({ length: 7 }, (_, at) => 20 + at), tenants: [103, 104, 105] }
 }
 
 export const operatorKey = "operator-key-of-the-tests"
@@ -65,7 +70,7 @@ export class Controls extends Context.Service<
     /** What looking up a name waits for. */
     lookup: Effect.Effect<void>
     /** What happens instead of looking up an integration, or what is due. */
-    fault: "none" | "store" | "read_only" | "silence" | "directory" | "defect"
+    fault: "none" | "store" | "lost_answer" | "read_only" | "silence" | "directory" | "defect"
     /** Done when a store that is silent is asked. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
@@ -136,6 +141,10 @@ const FaultyIntegrationStore = Layer.effect(
           if (controls.fault === "store") {
             return new StoreError({ operation: "IntegrationStore.find", cause: new Error(secretOfTheStore) })
           }
+          if (controls.fault === "lost_answer") {
+            const cause = new Error(secretOfTheStore)
+            return new StoreError({ operation: "IntegrationStore.find", cause, outcome: "unknown" })
+          }
           return controls.fault === "defect" ? Effect.die(new Error(secretOfTheStore)) : store.find(id)
         })
     }
@@ -158,8 +167,23 @@ const TestDirectory = Layer.effect(
       isActive: (user) => ask("isActive", () => users[user] !== undefined),
       administers: (user, id) => ask("administers", () => users[user]?.buildings.includes(id) ?? false),
       isTenant: (user, id) => ask("isTenant", () => users[user]?.tenants.includes(id) ?? false),
-      buildings: () => Effect.succeed([]),
-      tenants: () => Effect.succeed([])
+      buildings: (user) =>
+        Effect.succeed(
+          (users[user]?.buildings ?? []).map((id) => ({
+            id: BuildingId.make(id),
+            name: `Building ${id}`,
+            time_zone: "Europe/Berlin",
+            access_points: [{ id: 10 * id + 1, name: "Front door" }]
+          }))
+        ),
+      tenants: (user) =>
+        Effect.succeed(
+          (users[user]?.tenants ?? []).map((id) => ({
+            id: TenantId.make(id),
+            building_id: BuildingId.make(1),
+            unit: id === 101 ? { id: 7, label: "4B" } : null
+          }))
+        )
     }
   })
 )
@@ -220,7 +244,14 @@ export interface TestServerOptions {
 export const services = (
   options: TestServerOptions = {}
 ): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | Controls> =>
-  Layer.mergeAll(IntegrationFeed.layer, Publisher.layer, Deliveries.layer, OperatorIntegrations.layer).pipe(
+  Layer.mergeAll(
+    IntegrationFeed.layer,
+    Publisher.layer,
+    Deliveries.layer,
+    OperatorIntegrations.layer,
+    Premises.layer,
+    Clients.layer
+  ).pipe(
     Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
     Layer.provide(Layer.mergeAll(TestNames, Wake.layerLocal, Layer.orDie(DeliverySettings.layer()))),

@@ -73,17 +73,14 @@ export interface AtOnce {
   ) => Answer<boolean>
 }
 
-/** Deliveries to claim, and whether others were looked at to choose them. */
-export interface Choice {
-  readonly chosen: ReadonlyArray<StandingRow>
-  readonly others: boolean
-}
-
 /** An old event that may be purged. */
 export interface OldEvent {
   readonly seq: number
   readonly id: EventId
   readonly created_at: number
+  /** Between these ids are its deliveries, if it has any. */
+  readonly first_delivery: number | null
+  readonly last_delivery: number | null
 }
 
 export interface StateCount {
@@ -158,15 +155,15 @@ export class DeliveryTables extends Context.Service<
     /** Makes due what an integration did not acknowledge since a time: `Standing.resent`. Counts by former state. */
     readonly recover: (id: IntegrationId, since: number, now: number) => Answer<ReadonlyArray<StateCount>>
 
-    /** The newest delivery of an integration that ended without an acknowledgement. */
+    /** The newest delivery of an integration that ended without an acknowledgement, and is not under way still. */
     readonly newestUnacknowledged: (id: IntegrationId) => Answer<DeliveryId | null>
 
     /** The first events after a place, in the order of storing, kept from other purges. */
     readonly oldEvents: (after: number, limit: number) => Answer<ReadonlyArray<OldEvent>>
     /** Locks what has ended of some events; answers those of which something is active still. */
-    readonly eventsWithActive: (seqs: ReadonlyArray<number>) => Answer<ReadonlyArray<number>>
+    readonly withActive: (events: ReadonlyArray<OldEvent>) => Answer<ReadonlyArray<EventId>>
     /** Deletes events with what is kept of their deliveries. Counts these by state. */
-    readonly deleteEvents: (seqs: ReadonlyArray<number>) => Answer<ReadonlyArray<StateCount>>
+    readonly deleteEvents: (events: ReadonlyArray<OldEvent>) => Answer<ReadonlyArray<StateCount>>
     /** Deletes notices from before a time, among the oldest so many. */
     readonly deleteNotices: (before: number, limit: number) => Answer<void>
 
@@ -185,8 +182,8 @@ export class DeliveryTables extends Context.Service<
       readonly now: number
       readonly depth: number
     }) => Answer<ReadonlyArray<StandingRow>>
-    /** Looks around with `firstDue`, and keeps of the rows that are answered only those that `look` chooses. */
-    readonly choose: (look: Answer<Choice>) => Answer<ReadonlyArray<StandingRow>>
+    /** Lets transactions end that keep rows which `firstDue` passed over: a few milliseconds. */
+    readonly pause: Answer<void>
     readonly nextDue: Answer<number | null>
     /** Rows for `DeliveryRows` to decode. */
     readonly eventsById: (ids: ReadonlyArray<EventId>) => Answer<ReadonlyArray<object>>

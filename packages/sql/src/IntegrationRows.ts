@@ -1,7 +1,7 @@
 /**
  * How an integration stands in a row, in every dialect: columns for what is asked for by column, JSON text for the rest.
  */
-import type { Consequences, Failing, NewIntegration, Scope } from "@doorhook/core"
+import type { Consequences, Failing, IntegrationId, NewIntegration, Scope } from "@doorhook/core"
 import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
@@ -30,10 +30,12 @@ export interface IntegrationRow {
 }
 
 /** What settlements look at. */
-export type SubjectRow = Pick<
+export interface SubjectRow extends Pick<
   IntegrationRow,
-  "id" | "scope_type" | "scope_id" | "status" | "disabled_reason" | "failing_since" | "failing_noticed"
->
+  "scope_type" | "scope_id" | "status" | "disabled_reason" | "failing_since" | "failing_noticed"
+> {
+  readonly id: IntegrationId
+}
 
 const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)

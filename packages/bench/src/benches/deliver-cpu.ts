@@ -5,9 +5,11 @@ import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
 import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
 import type { SteadyAnswer } from "../harness/ContenderTask.ts"
+import { answersOf, contest, failureOf } from "../harness/Contest.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
 import { canMeasureServers } from "../harness/ProcessCpu.ts"
+import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { median, rounded } from "../harness/Statistics.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
 
@@ -24,22 +26,19 @@ const run = Effect.fnUntraced(function* (options: Options) {
     yield* steady("doorhook-sqlite", { ...given, profile: name })
     return []
   }
-  const answers = new Map<ContenderName, Array<SteadyAnswer>>()
-  for (let round = 0; round < rounds; round++) {
-    for (const contender of ["doorhook-sqlite", "doorhook-postgres", "bare", ...peers] as const) {
-      const answer = yield* steady(contender, given)
-      answers.set(contender, [...(answers.get(contender) ?? []), answer])
-      const { cpu, cpu_of_servers, p50, p99 } = answer
-      process.stderr.write(
-        `round ${round + 1}: ${contender} ${rounded(cpu)} ms each (${rounded(cpu_of_servers)} in servers), p50 ${rounded(p50)} ms, p99 ${rounded(p99)} ms\n`
-      )
-    }
-  }
-  const of = (contender: ContenderName): ReadonlyArray<number> =>
-    (answers.get(contender) ?? []).map((answer) => answer.cpu)
+  const outcome = yield* contest<ContenderName, SteadyAnswer, ProgramFailed, never>(
+    { ours: ["doorhook-sqlite", "doorhook-postgres"], peers: ["bare", ...peers] },
+    rounds,
+    (contender) => steady(contender, given),
+    ({ cpu, cpu_of_servers, p50, p99 }) =>
+      `${rounded(cpu)} ms each (${rounded(cpu_of_servers)} in servers), p50 ${rounded(p50)} ms, p99 ${rounded(p99)} ms`
+  )
+  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(outcome, contender).map(({ cpu }) => cpu)
   const latency = (contender: ContenderName, which: "p50" | "p99"): number =>
-    rounded(median((answers.get(contender) ?? []).map((answer) => answer[which])))
-  const best = peers.filter(isDurable).toSorted((a, b) => median(of(a)) - median(of(b)))[0] ?? "pg-boss"
+    rounded(median(answersOf(outcome, contender).map((answer) => answer[which])))
+  const [best = "pg-boss"] = peers
+    .filter((peer) => isDurable(peer) && of(peer).length > 0)
+    .toSorted((a, b) => median(of(a)) - median(of(b)))
   const against = (line: string, peer: ContenderName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
     line,
     ours: of(ours),
@@ -50,7 +49,8 @@ const run = Effect.fnUntraced(function* (options: Options) {
       ours_p99_ms: latency(ours, "p99"),
       peer_p50_ms: latency(peer, "p50"),
       peer_p99_ms: latency(peer, "p99")
-    }
+    },
+    ...failureOf(outcome, peer)
   })
   return [
     against(name, best),
@@ -65,6 +65,7 @@ const cost = { unit: "ms", ratioOf: "peer to ours", goal: null } as const
 
 export const benchmark: Benchmark = {
   name,
+  minutes: 8,
   summary: "processor time per delivery at a steady 500/s, against the same queues",
   compares:
     "Events come one by one, as doors open: 500 calls of publish a second for 15 seconds, each answered when durable. Counted is user and system time of the process that publishes and sends, and of all processes of PostgreSQL or Redis; the receiver is left out. The ratio says how many times less ours takes. The results tell the latency from publish to acknowledgement too.",

@@ -6,8 +6,10 @@ import type { Benchmark, Finding } from "../harness/Benchmark.ts"
 import type { PeerName } from "../harness/ContenderRounds.ts"
 import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
 import type { DrainAnswer } from "../harness/ContenderTask.ts"
+import { answersOf, contest, failureOf } from "../harness/Contest.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
+import type { ProgramFailed } from "../harness/RunProgram.ts"
 import { median, rounded } from "../harness/Statistics.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
 
@@ -19,26 +21,23 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const rounds = roundsOf(options, 5)
   const peers = yield* peersHere
   const { drain } = yield* startRounds
-  const answers = new Map<ContenderName, Array<DrainAnswer>>()
-  for (let round = 0; round < rounds; round++) {
-    for (const contender of ["doorhook-sqlite", "doorhook-postgres", ...peers] as const) {
-      const answer = yield* drain(contender, given)
-      answers.set(contender, [...(answers.get(contender) ?? []), answer])
-      process.stderr.write(
-        `round ${round + 1}: ${contender} ${Math.round(answer.rate)}/s, ${rounded(answer.cpu)} ms of processor time each\n`
-      )
-    }
-  }
-  const of = (contender: ContenderName): ReadonlyArray<number> => (answers.get(contender) ?? []).map(({ rate }) => rate)
+  const outcome = yield* contest<ContenderName, DrainAnswer, ProgramFailed, never>(
+    { ours: ["doorhook-sqlite", "doorhook-postgres"], peers },
+    rounds,
+    (contender) => drain(contender, given),
+    ({ cpu, rate }) => `${Math.round(rate)}/s, ${rounded(cpu)} ms of processor time each`
+  )
+  const of = (contender: ContenderName): ReadonlyArray<number> => answersOf(outcome, contender).map(({ rate }) => rate)
   const cpuOf = (contender: ContenderName): number =>
-    rounded(median((answers.get(contender) ?? []).map(({ cpu }) => cpu)))
+    rounded(median(answersOf(outcome, contender).map(({ cpu }) => cpu)))
   const durable = peers.filter(isDurable)
   const best = durable.toSorted((a, b) => median(of(b)) - median(of(a)))[0] ?? "pg-boss"
   const against = (line: string, peer: PeerName, ours: ContenderName = "doorhook-sqlite"): Finding => ({
     line,
     ours: of(ours),
     peer: of(peer),
-    more: { against: peer, ours_cpu_ms: cpuOf(ours), peer_cpu_ms: cpuOf(peer) }
+    more: { against: peer, ours_cpu_ms: cpuOf(ours), peer_cpu_ms: cpuOf(peer) },
+    ...failureOf(outcome, peer)
   })
   return [
     against(name, best),
@@ -51,6 +50,7 @@ const ours = "deliveries/s, SQLite with synchronous=FULL"
 
 export const benchmark: Benchmark = {
   name,
+  minutes: 4,
   summary: "the same durable work by BullMQ, pg-boss and graphile-worker",
   compares:
     "20,000 events are published as fast as they are taken in, and each is posted, signed at each attempt, its retries kept. Every queue has the batched settings that were found best for it (see `packages/bench/src/peers`), and sends by undici's `dispatch` with 64 connections, as ours does; the receiver is the same process. Each round is a process of its own with a warm-up; rounds take turns. The headline is ours on SQLite, the default, against the best queue of those whose accepted jobs survive a power cut.",

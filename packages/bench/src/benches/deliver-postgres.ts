@@ -10,6 +10,7 @@ import { startPostgres } from "../harness/PostgresServer.ts"
 
 export const benchmark: Benchmark = {
   name: "deliver-postgres",
+  minutes: 1,
   summary: "publish to settled on PostgreSQL with one worker, against a bare loop of the same requests",
   compares:
     "The work of `deliver-sqlite` in the same form, stored by a PostgreSQL server on the same machine that syncs each commit. Publisher and dispatcher are in one process, the server's processes take their share of the same cores.",

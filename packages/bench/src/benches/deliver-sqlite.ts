@@ -10,6 +10,7 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
 export const benchmark: Benchmark = {
   name: "deliver-sqlite",
+  minutes: 1,
   summary: "publish to settled on a SQLite file synced at each commit, against a bare loop of the same requests",
   compares:
     "20,000 events are published in batches of 100 by four callers, each is sent once, and its outcome is recorded. The loop signs the same bodies and sends them by `undici.request`. Both keep 64 requests open over 16 integrations to a bare receiver in its own process. Ours does what the loop does not: events and deliveries on disk before they are sent, matching, leases, rights, attempts recorded.",

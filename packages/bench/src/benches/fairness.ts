@@ -81,6 +81,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
 export const benchmark: Benchmark = {
   name,
+  minutes: 3,
   summary: "latency of a healthy integration while 20 others time out, against the same alone",
   compares:
     "An integration gets 50 access logs a second for 20 seconds on SQLite, its receiver answers at once; timed is from the call of publish to the acknowledgement. Beside it are 20 integrations with 1,000 deliveries each, whose receiver takes every request and answers none: all of their places are held for five seconds, again and again.",

@@ -74,6 +74,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
 export const benchmark: Benchmark = {
   name,
+  minutes: 8,
   summary:
     "publish to settled with 10 million settled deliveries in the store (--rows N for less), against an empty one",
   compares:

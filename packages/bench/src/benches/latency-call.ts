@@ -95,6 +95,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
 export const benchmark: Benchmark = {
   name,
+  minutes: 4,
   summary: "how long a call takes from publish to its request, behind 100,000 access logs and without them",
   compares:
     "500 calls are published one by one, 20 ms apart, on SQLite; each is on disk before it is sent. Timed is from the call of publish to the moment its request leaves. Once with nothing else, once while 100,000 access logs wait for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, idle, with a bare request to the same receiver at the same pace; the third tells what writing and syncing one row takes on the same disk.",

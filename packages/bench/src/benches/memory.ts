@@ -2,14 +2,12 @@
  * Where a backlog lives.
  */
 import { Effect } from "effect"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
-import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import type { Benchmark } from "../harness/Benchmark.ts"
 import { freePort } from "../harness/FreePort.ts"
 import type { Options } from "../harness/Options.ts"
 import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { runProgram } from "../harness/RunProgram.ts"
 import { rounded } from "../harness/Statistics.ts"
 import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 
@@ -27,23 +25,17 @@ interface Answer {
   readonly waiting: number
 }
 
-const hold = async (file: string, livePort: number, count: number, rest: number): Promise<Answer> => {
-  const args = [file, livePort, await freePort(), count, rest].map(String)
-  const child = spawn(process.execPath, ["--conditions=source", program, ...args], {
-    stdio: ["ignore", "pipe", "inherit"]
-  })
-  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")])
-  if (code !== 0) throw new Error(`the engine's process ended with code ${code}`)
-  const answer: Answer = JSON.parse(printed)
-  return answer
-}
+const hold = Effect.fnUntraced(function* (file: string, livePort: number, count: number, rest: number) {
+  const deadPort = yield* Effect.promise(freePort)
+  return yield* runProgram<Answer>("the engine", program, [file, livePort, deadPort, count, rest].map(String))
+})
 
 const run = Effect.fnUntraced(function* ({ quick }: Options) {
   const port = yield* startReceiver()
   const file = yield* temporaryDatabase
-  const { idle, loaded, peak, waiting } = yield* Effect.promise(() =>
-    quick ? hold(file, port, 10_000, 500) : hold(file, port, 1_000_000, 10_000)
-  )
+  const { idle, loaded, peak, waiting } = yield* quick
+    ? hold(file, port, 10_000, 500)
+    : hold(file, port, 1_000_000, 10_000)
   process.stderr.write(
     `${rounded(idle)} MB idle, ${rounded(loaded)} MB with ${waiting} waiting, ${rounded(peak)} MB at most\n`
   )
@@ -53,6 +45,7 @@ const run = Effect.fnUntraced(function* ({ quick }: Options) {
 
 export const benchmark: Benchmark = {
   name,
+  minutes: 2,
   summary: "resident memory with 1 million deliveries waiting, against idle",
   compares:
     "A process with the engine on SQLite first delivers 20,000 events and rests. Then 1,000,000 come for 16 integrations whose receiver refuses connections, at the speed at which they are taken in; after a rest of ten seconds its resident memory is compared with that of the first rest. The result tells the peak too.",

@@ -107,6 +107,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
 export const benchmark: Benchmark = {
   name,
+  minutes: 3,
   summary: "deliveries a second of 1, 2 and 4 worker processes on one PostgreSQL, against linear",
   compares:
     "Worker processes deliver a backlog over 64 integrations from one database; the receiver takes 50 ms. Each worker has 20 places, 16 of them for access logs: 320 deliveries a second is the most that it can do. So the wait for receivers is what limits, as it is in practice, and not the two cores that all processes share here. Counted for 10 seconds once all are at work.",

@@ -30,6 +30,8 @@ export interface Finding {
   readonly peer: ReadonlyArray<number>
   /** More to tell, by names that say their unit. */
   readonly more?: Readonly<Record<string, number | string>>
+  /** Why there are no values: what ours is compared with has failed. */
+  readonly failed?: string
 }
 
 export interface Benchmark {
@@ -42,6 +44,8 @@ export interface Benchmark {
   readonly leavesOut: string
   /** By name, the headline first. A result carries the name of its line. */
   readonly lines: Readonly<Record<string, Line>>
+  /** How long it takes with three rounds on a quiet machine of two cores, in minutes. */
+  readonly minutes: number
   /** Whether `--profile` shows something. Default no. */
   readonly canProfile?: true
   readonly run: (options: Options) => Effect.Effect<ReadonlyArray<Finding>, unknown, Scope.Scope>
@@ -50,49 +54,56 @@ export interface Benchmark {
 /** The lowest and the highest of all rounds. */
 type Range = readonly [lowest: number, highest: number]
 
-/** A line of JSON: medians, and how far rounds went apart. */
+/** A line of JSON: medians, and how far rounds went apart. Null is what could not be measured; `failed` says why. */
 export interface Result {
   readonly name: string
-  readonly ours: number
-  readonly peer: number
+  readonly ours: number | null
+  readonly peer: number | null
   /** The median of the ratios of the rounds. */
-  readonly ratio: number
+  readonly ratio: number | null
   readonly goal: number | null
   readonly goal_is: Goal["is"] | null
   readonly met: boolean | null
   readonly unit: string
   readonly rounds: number
-  readonly ours_range: Range
-  readonly peer_range: Range
-  readonly ratio_range: Range
+  readonly ours_range: Range | null
+  readonly peer_range: Range | null
+  readonly ratio_range: Range | null
   readonly more?: Readonly<Record<string, number | string>>
+  readonly failed?: string
 }
 
-const rangeOf = (values: ReadonlyArray<number>): Range => [rounded(Math.min(...values)), rounded(Math.max(...values))]
+const rangeOf = (values: ReadonlyArray<number>): Range | null =>
+  values.length === 0 ? null : [rounded(Math.min(...values)), rounded(Math.max(...values))]
+
+const medianOf = (values: ReadonlyArray<number>): number | null =>
+  values.length === 0 ? null : rounded(median(values))
 
 const isMet = (goal: Goal, ratio: number): boolean =>
   goal.is === "at least" ? ratio >= goal.ratio : ratio <= goal.ratio
 
-export const resultOf = ({ lines }: Benchmark, { line, more, ours, peer }: Finding): Result => {
+export const resultOf = ({ lines }: Benchmark, { failed, line, more, ours, peer }: Finding): Result => {
   const { goal = null, ratioOf = "ours to peer", unit = "" } = lines[line] ?? {}
-  const ratios = ours.map((value, round) => {
-    const other = peer[round] ?? Number.NaN
+  const ratios = ours.flatMap((value, round) => {
+    const other = peer[round]
+    if (other === undefined) return []
     return ratioOf === "ours to peer" ? value / other : other / value
   })
-  const ratio = rounded(median(ratios))
+  const ratio = medianOf(ratios)
   return {
     name: line,
-    ours: rounded(median(ours)),
-    peer: rounded(median(peer)),
+    ours: medianOf(ours),
+    peer: medianOf(peer),
     ratio,
     goal: goal?.ratio ?? null,
     goal_is: goal?.is ?? null,
-    met: goal === null ? null : isMet(goal, ratio),
+    met: goal === null || ratio === null ? null : isMet(goal, ratio),
     unit,
     rounds: ours.length,
     ours_range: rangeOf(ours),
     peer_range: rangeOf(peer),
     ratio_range: rangeOf(ratios),
-    ...(more !== undefined && { more })
+    ...(more !== undefined && { more }),
+    ...(failed !== undefined && { failed })
   }
 }

@@ -3,9 +3,6 @@
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
-import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { redisVersion, startRedis } from "../peers/bullmq/RedisServer.ts"
 import type { ContenderName } from "../peers/Contenders.ts"
@@ -15,6 +12,8 @@ import type { PostgresServer } from "./PostgresServer.ts"
 import { startPostgres } from "./PostgresServer.ts"
 import { canMeasureServers } from "./ProcessCpu.ts"
 import { startReceiver } from "./ReceiverProcess.ts"
+import type { ProgramFailed } from "./RunProgram.ts"
+import { runProgram } from "./RunProgram.ts"
 import { temporaryDatabase } from "./TemporaryFile.ts"
 
 const program = fileURLToPath(new URL("../contend.ts", import.meta.url))
@@ -62,31 +61,27 @@ const storageFor = Effect.fnUntraced(function* (
   }
 })
 
-const inOwnProcess = async <A>(task: DrainTask | SteadyTask): Promise<A> => {
-  const args = ["--conditions=source", program, JSON.stringify(task)]
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
-  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")])
-  if (code !== 0) throw new Error(`${task.contender} failed: its process ended with code ${code}`)
-  const answer: A = JSON.parse(printed)
-  return answer
-}
-
 export interface Rounds {
-  readonly drain: (name: ContenderName, given: Pick<DrainTask, "count" | "warmUp">) => Effect.Effect<DrainAnswer>
+  readonly drain: (
+    name: ContenderName,
+    given: Pick<DrainTask, "count" | "warmUp">
+  ) => Effect.Effect<DrainAnswer, ProgramFailed>
   readonly steady: (
     name: ContenderName,
     given: Pick<SteadyTask, "profile" | "rate" | "seconds" | "warmUp">
-  ) => Effect.Effect<SteadyAnswer>
+  ) => Effect.Effect<SteadyAnswer, ProgramFailed>
 }
 
 /** Starts what all rounds share: one receiver, and one PostgreSQL server on which each round has a new database. */
 export const startRounds: Effect.Effect<Rounds, never, Scope.Scope> = Effect.gen(function* () {
   const port = yield* startReceiver()
   const postgres = yield* startPostgres
-  const run = <A>(name: ContenderName, taskOn: (storage: Storage) => DrainTask | SteadyTask): Effect.Effect<A> =>
+  const run = <A>(name: ContenderName, taskOn: (storage: Storage) => DrainTask | SteadyTask) =>
     Effect.scoped(
       Effect.flatMap(storageFor(name, postgres), (storage) =>
-        Effect.promise(() => inOwnProcess<A>(taskOn(canMeasureServers ? storage : { ...storage, servers: [] })))
+        runProgram<A>(name, program, [
+          JSON.stringify(taskOn(canMeasureServers ? storage : { ...storage, servers: [] }))
+        ])
       )
     )
   return {

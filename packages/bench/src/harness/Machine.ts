@@ -12,7 +12,15 @@ const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JS
 )
 
 /** The packages that make the numbers. */
-const packages = ["effect", "undici", "bullmq", "pg-boss", "graphile-worker"]
+const packages = [
+  "effect",
+  "undici",
+  "bullmq",
+  "pg-boss",
+  "graphile-worker",
+  "@node-oauth/oauth2-server",
+  "oidc-provider"
+]
 
 const postgresVersion = Effect.scoped(
   Effect.gen(function* () {
@@ -21,7 +29,7 @@ const postgresVersion = Effect.scoped(
     const [row] = yield* Effect.promise(() => administer(url, "SHOW server_version"))
     return String(row?.["server_version"])
   })
-)
+).pipe(Effect.catchCause(() => Effect.succeed("not started")))
 
 /** One line. */
 export const describeMachine: Effect.Effect<string> = Effect.map(postgresVersion, (postgres) =>

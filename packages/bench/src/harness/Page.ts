@@ -10,6 +10,8 @@ export interface Measured {
   readonly on: string
   readonly machine: string
   readonly results: ReadonlyArray<Result>
+  /** The last run after these results, when it failed: its day, and what happened. */
+  readonly failed?: { readonly on: string; readonly message: string }
 }
 
 const begin = "<!-- written by hand from here: kept when the page is made anew -->"
@@ -31,11 +33,14 @@ const signOf = { "at least": "≥", "at most": "≤" }
 const goalOf = ({ goal, goal_is }: Result): string =>
   goal === null || goal_is === null ? "" : `${signOf[goal_is]} ${goal}`
 
-const metOf = ({ met }: Result): string => (met === null ? "" : met ? "yes" : "**no**")
+const metOf = ({ failed, met }: Result): string =>
+  failed === undefined ? (met === null ? "" : met ? "yes" : "**no**") : `not measured: ${failed}`
 
 /** The median, and how far rounds went apart where there were several. */
-const figureOf = (median: number, [lowest, highest]: Result["ours_range"], { rounds, unit }: Result): string =>
-  `${median}${unit === "" ? "" : ` ${unit}`}${rounds === 1 ? "" : ` (${lowest} to ${highest})`}`
+const figureOf = (median: number | null, range: Result["ours_range"], { rounds, unit }: Result): string =>
+  median === null || range === null
+    ? "–"
+    : `${median}${unit === "" ? "" : ` ${unit}`}${rounds === 1 ? "" : ` (${range[0]} to ${range[1]})`}`
 
 const moreOf = ({ more = {}, name }: Result): ReadonlyArray<string> =>
   Object.keys(more).length === 0
@@ -47,11 +52,12 @@ const moreOf = ({ more = {}, name }: Result): ReadonlyArray<string> =>
       ]
 
 const overview = (measured: ReadonlyArray<Measured>): string => {
-  const rows = measured.flatMap(({ results }) =>
-    results
+  const rows = measured.flatMap(({ benchmark, failed, results }) => [
+    ...results
       .filter(({ goal }) => goal !== null)
-      .map((result) => `| \`${result.name}\` | ${goalOf(result)} | ${result.ratio} | ${metOf(result)} |`)
-  )
+      .map((result) => `| \`${result.name}\` | ${goalOf(result)} | ${result.ratio ?? "–"} | ${metOf(result)} |`),
+    ...(failed === undefined ? [] : [`| \`${benchmark}\` | | | **failed** on ${failed.on} |`])
+  ])
   return ["| benchmark | goal | measured | met |", "|---|---|---|---|", ...rows].join("\n")
 }
 
@@ -85,7 +91,8 @@ const section = (benchmark: Benchmark, measured: Measured | undefined): string =
     `## \`${benchmark.name}\`: ${benchmark.summary}`,
     `**Compares.** ${benchmark.compares}`,
     `**Leaves out.** ${benchmark.leavesOut}`,
-    measured === undefined ? "Not measured yet." : tableOf(benchmark, measured)
+    ...(measured?.failed === undefined ? [] : [`**Failed** on ${measured.failed.on}: ${measured.failed.message}.`]),
+    measured === undefined || measured.results.length === 0 ? "Not measured yet." : tableOf(benchmark, measured)
   ].join("\n\n")
 
 /** The page. */

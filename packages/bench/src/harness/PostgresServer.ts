@@ -19,6 +19,8 @@ export interface PostgresServer {
   readonly pid: number
   /** A new, empty database, which is gone with the scope: its URL. */
   readonly newDatabase: Effect.Effect<string, never, Scope.Scope>
+  /** What the server has written, so far. */
+  readonly log: ReadonlyArray<string>
 }
 
 const settings = ["shared_buffers=512MB", "max_wal_size=4GB", "max_connections=200"]
@@ -61,7 +63,7 @@ const launch = async (folder: string) => {
   }
   const pid = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
   const urlOf = (database: string) => `postgres://postgres:password@127.0.0.1:${port}/${database}`
-  return { pid, urlOf, stop: () => server.stop() }
+  return { pid, urlOf, log: output, stop: () => server.stop() }
 }
 
 /** Starts one, which is gone with the scope. */
@@ -72,8 +74,9 @@ export const startPostgres: Effect.Effect<PostgresServer, never, Scope.Scope> = 
       ({ stop }) => Effect.promise(stop)
     )
   ),
-  Effect.map(({ pid, urlOf }) => ({
+  Effect.map(({ log, pid, urlOf }) => ({
     pid,
+    log,
     newDatabase: Effect.acquireRelease(
       Effect.promise(async () => {
         const name = `bench_${randomBytes(6).toString("hex")}`

@@ -39,8 +39,12 @@ interface Database {
   readonly tidy: () => Promise<void>
 }
 
+/** Tells how far it has come, at most once in so many milliseconds. */
+const tellEvery = 10_000
+
 /** Copies what is there until there are so many deliveries. */
 const fill = async (db: Database, rows: number): Promise<void> => {
+  let told = performance.now()
   const templates = await db.numberOf("SELECT count(*) FROM deliveries")
   const span = await db.numberOf("SELECT max(id) FROM deliveries")
   const copies = Math.ceil(rows / templates) - 1
@@ -56,6 +60,9 @@ const fill = async (db: Database, rows: number): Promise<void> => {
       await db.run(
         `INSERT INTO ${table} (${names}) SELECT ${values} FROM ${numbers} CROSS JOIN ${originals} ORDER BY k, 1`
       )
+      if (performance.now() < told + tellEvery) continue
+      told = performance.now()
+      process.stderr.write(`rows of ${table}: ${Math.round((100 * first) / copies)} %\n`)
     }
   }
   await db.skipTo((copies + 2) * span)

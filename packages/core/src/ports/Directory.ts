@@ -35,6 +35,23 @@ export interface DirectoryTenant {
   readonly unit: { readonly id: number; readonly label: string } | null
 }
 
+/** The page of the authorize step that somebody has opened. */
+export interface SessionRequest {
+  /** Where the page is, seen from outside, with what it needs to be opened again; never with a secret. */
+  readonly url: string
+  /** The headers of the browser's request, names in lower case: the host's own cookies are among them. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What the host knows of whoever opened the page. */
+export type SessionAnswer =
+  /** Is logged in as a user: is asked for consent only. `name` is how the page calls them. */
+  | { readonly id: UserId; readonly name?: string | undefined }
+  /** Logs in there first; an http or https URL. The page's own URL is added as `return_to`. */
+  | { readonly login_url: string }
+  /** doorhook is to ask for login and password. */
+  | null
+
 export class Directory extends Context.Service<
   Directory,
   {
@@ -45,6 +62,11 @@ export class Directory extends Context.Service<
       login: string,
       password: Redacted.Redacted<string>
     ) => Effect.Effect<{ readonly id: UserId } | null, DirectoryError>
+    /**
+     * Who is logged in at the host, whose login then takes the place of doorhook's. Without this question doorhook asks
+     * for login and password.
+     */
+    readonly session?: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
     /** Whether the user exists still and may use what was granted. */
     readonly isActive: (user: UserId) => Effect.Effect<boolean, DirectoryError>
     /** Whether the user administers the building. */

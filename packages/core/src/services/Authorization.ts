@@ -6,7 +6,8 @@ import { Context, Effect, Layer } from "effect"
 import type { TokenResponse } from "../domain/Token.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
-import type { DirectoryError } from "../ports/Directory.ts"
+import type { UserId } from "../domain/Ids.ts"
+import type { DirectoryError, SessionAnswer, SessionRequest } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
@@ -18,13 +19,13 @@ import type { Introspection, Principal } from "./authorization/Introspection.ts"
 import * as Tokens from "./authorization/Introspection.ts"
 import type { LoginAttempt, LoginResult } from "./authorization/Login.ts"
 import * as Login from "./authorization/Login.ts"
-import * as LoginThrottle from "./authorization/LoginThrottle.ts"
-import type { OAuthError } from "./authorization/OAuthError.ts"
+import * as GuessThrottle from "./authorization/GuessThrottle.ts"
+import type { OAuthError, TooManyGuesses } from "./authorization/OAuthError.ts"
 import type { Parameters } from "./authorization/Parameters.ts"
 import * as TokenGrants from "./authorization/TokenGrants.ts"
 
 /** What requests to the token endpoint and its siblings can fail with. */
-type Refusal = OAuthError | StoreError | DirectoryError
+type Refusal = OAuthError | TooManyGuesses | StoreError | DirectoryError
 
 export class Authorization extends Context.Service<
   Authorization,
@@ -32,8 +33,20 @@ export class Authorization extends Context.Service<
     /** Who an access token stands for; null when it is unknown, expired or revoked, or its user is gone. */
     readonly authenticate: (accessToken: string) => Effect.Effect<Principal | null, StoreError | DirectoryError>
 
-    /** Whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1). */
-    readonly checkAuthorize: (parameters: Parameters) => Effect.Effect<AuthorizeCheck, StoreError | DirectoryError>
+    /**
+     * Whether a client may send a user to the login page with these parameters (RFC 6749 section 4.1.1), from a network
+     * address, if it is known.
+     */
+    readonly checkAuthorize: (
+      parameters: Parameters,
+      address: string | null
+    ) => Effect.Effect<AuthorizeCheck, StoreError | DirectoryError>
+
+    /** Who is logged in at the host, or where to log in; null when doorhook is to ask for login and password. */
+    readonly session: (request: SessionRequest) => Effect.Effect<SessionAnswer, DirectoryError>
+
+    /** Issues an authorization code for a user who is logged in at the host and has allowed a checked request. */
+    readonly approve: (request: AuthorizeRequest, user: UserId) => Effect.Effect<string, StoreError>
 
     /** Logs a user in for a checked request and issues an authorization code. */
     readonly login: (
@@ -65,13 +78,16 @@ export class Authorization extends Context.Service<
         Directory,
         Crypto,
         AuthorizationSettings
-      )(yield* Effect.context<TokenStore | ClientStore | Directory | Crypto | AuthorizationSettings>())
-      const login = Login.login(LoginThrottle.make())
+      )(yield* Effect.context<TokenStore | ClientStore | Directory | Crypto | AuthorizationSettings>()).pipe(
+        Context.add(GuessThrottle.GuessThrottle, GuessThrottle.make())
+      )
       const provide = Effect.provideContext(services)
       return Authorization.of({
         authenticate: (accessToken) => provide(Tokens.authenticate(accessToken)),
-        checkAuthorize: (parameters) => provide(AuthorizeStep.checkAuthorize(parameters)),
-        login: (request, attempt) => provide(login(request, attempt)),
+        checkAuthorize: (parameters, address) => provide(AuthorizeStep.checkAuthorize(parameters, address)),
+        session: (request) => provide(Login.session(request)),
+        approve: (request, user) => provide(Login.approve(request, user)),
+        login: (request, attempt) => provide(Login.login(request, attempt)),
         token: (request) => provide(TokenGrants.token(request)),
         revoke: (request) => provide(Tokens.revoke(request)),
         introspect: (request) => provide(Tokens.introspect(request))

@@ -6,7 +6,7 @@ import * as Pkce from "../../src/services/authorization/Pkce.ts"
 import { authorizeC1, authorizeP1, checked, parametersOf, pkce, redirectUri, testLayer, includes } from "./fixtures.ts"
 
 const check = (fields: Readonly<Record<string, string>>, settings = {}) =>
-  Effect.flatMap(Authorization, (service) => service.checkAuthorize(parametersOf(fields))).pipe(
+  Effect.flatMap(Authorization, (service) => service.checkAuthorize(parametersOf(fields), null)).pipe(
     Effect.provide(testLayer(settings))
   )
 
@@ -103,7 +103,10 @@ describe("checkAuthorize", () => {
     Effect.gen(function* () {
       const twice = (name: string) =>
         Effect.flatMap(Authorization, (service) =>
-          service.checkAuthorize(Parameters.fromPairs([...Object.entries({ ...authorizeC1, state: "s" }), [name, "x"]]))
+          service.checkAuthorize(
+            Parameters.fromPairs([...Object.entries({ ...authorizeC1, state: "s" }), [name, "x"]]),
+            null
+          )
         ).pipe(Effect.provide(testLayer()))
       includes(yield* twice("client_id"), { _tag: "Page" })
       includes(yield* twice("redirect_uri"), { _tag: "Page" })
@@ -111,6 +114,22 @@ describe("checkAuthorize", () => {
       // Which of two states the client meant can't be known.
       includes(yield* twice("state"), { _tag: "Redirect", error: "invalid_request", state: null })
     })
+  )
+
+  it.effect("throttles guesses at the client's secret by address, and takes requests without one as before", () =>
+    Effect.gen(function* () {
+      const { checkAuthorize } = yield* Authorization
+      const withSecret = (client_secret: string) => parametersOf({ ...authorizeC1, client_secret })
+      for (let failure = 1; failure <= 10; failure++) {
+        includes(yield* checkAuthorize(withSecret("s2"), "192.0.2.1"), { _tag: "Page", status: 401 })
+      }
+      assert.deepStrictEqual(yield* checkAuthorize(withSecret("s1"), "192.0.2.1"), {
+        _tag: "Throttled",
+        retry_after: 900
+      })
+      includes(yield* checkAuthorize(withSecret("s1"), "192.0.2.2"), { _tag: "Valid" })
+      includes(yield* checkAuthorize(parametersOf(authorizeC1), "192.0.2.1"), { _tag: "Valid" })
+    }).pipe(Effect.provide(testLayer()))
   )
 
   it("keeps any state as it came", async () => {

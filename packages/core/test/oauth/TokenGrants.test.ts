@@ -184,10 +184,52 @@ describe("exchanging a code", () => {
   )
 })
 
+describe("guessing a client's secret", () => {
+  const from = (address: string | null, fields: Fields): ClientRequest => ({ ...bodyOf(fields), address })
+  const wrong = (code = "x") => ({ ...exchangeOf(code), client_secret: "wrong" })
+  const send = (request: ClientRequest) => Effect.flatMap(Authorization, (service) => service.token(request))
+
+  it.effect("is throttled for that client and address alone, at every endpoint that takes secrets", () =>
+    Effect.gen(function* () {
+      const { refresh_token } = yield* obtainTokens
+      const code = yield* obtainCode(authorizeC1)
+      for (let failure = 1; failure <= 10; failure++) {
+        includes(yield* Effect.flip(send(from("198.51.100.1", wrong()))), { error: "invalid_client" })
+      }
+      const right = from("198.51.100.1", exchangeOf(code))
+      includes(yield* Effect.flip(send(right)), { _tag: "TooManyGuesses", retry_after: 900 })
+      const { introspect, revoke } = yield* Authorization
+      const ask = from("198.51.100.1", { ...c1, token: refresh_token })
+      includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyGuesses" })
+      includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyGuesses" })
+      // What needs no secret proves nothing and is not refused.
+      yield* send(from("198.51.100.1", refreshOf(refresh_token, "c1")))
+      yield* send(from("198.51.100.2", exchangeOf(code)))
+      includes(yield* introspect(from("198.51.100.2", { ...c1, token: refresh_token })), { active: true })
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.effect("shows no difference between a client and none, and refuses no right secret that comes often", () =>
+    Effect.gen(function* () {
+      const nobody = from("198.51.100.1", { ...wrong(), client_id: "nobody" })
+      for (let failure = 1; failure <= 10; failure++) {
+        includes(yield* Effect.flip(send(nobody)), { error: "invalid_client" })
+      }
+      includes(yield* Effect.flip(send(nobody)), { _tag: "TooManyGuesses" })
+      const { introspect } = yield* Authorization
+      yield* Effect.all(
+        Array.from({ length: 200 }, () => introspect(from("198.51.100.1", { ...c1, token: "x" }))),
+        { concurrency: "unbounded" }
+      )
+    }).pipe(Effect.provide(testLayer()))
+  )
+})
+
 describe("who asks for a token", () => {
   const withHeader = (fields: Fields, authorization: string): ClientRequest => ({
     parameters: parametersOf(fields),
-    authorization
+    authorization,
+    address: null
   })
 
   const refusals: ReadonlyArray<readonly [string, ClientRequest, string]> = [

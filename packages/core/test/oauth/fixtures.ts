@@ -55,8 +55,11 @@ type Fields = Readonly<Record<string, string>>
 
 export const parametersOf = (fields: Fields): Parameters.Parameters => Parameters.fromPairs(Object.entries(fields))
 
+/** Where requests come from. */
+const address = "192.0.2.1"
+
 /** A request of a client's program, all in the body. */
-export const bodyOf = (fields: Fields) => ({ parameters: parametersOf(fields), authorization: null })
+export const bodyOf = (fields: Fields) => ({ parameters: parametersOf(fields), authorization: null, address })
 
 export const c1 = { client_id: "c1", client_secret: "s1" } as const
 export const authorizeC1: Fields = { client_id: "c1", redirect_uri: redirectUri, response_type: "code" }
@@ -76,7 +79,7 @@ export const includes = (actual: unknown, expected: object): void =>
 export const checked = Effect.fnUntraced(function* (
   fields: Fields
 ): Effect.fn.Return<AuthorizeRequest, unknown, Authorization> {
-  const check = yield* (yield* Authorization).checkAuthorize(parametersOf(fields))
+  const check = yield* (yield* Authorization).checkAuthorize(parametersOf(fields), address)
   if (check._tag !== "Valid") return assert.fail(`not valid: ${JSON.stringify(check)}`)
   return check.request
 })
@@ -88,7 +91,7 @@ export const obtainCode = Effect.fnUntraced(function* (
   const result = yield* (yield* Authorization).login(yield* checked(fields), {
     login: "admin@example.com",
     password: Redacted.make("correct horse"),
-    address: "192.0.2.1"
+    address
   })
   if (result._tag !== "LoggedIn") return assert.fail(`not logged in: ${result._tag}`)
   return result.code

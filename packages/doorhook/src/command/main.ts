@@ -4,6 +4,7 @@
 import { conformanceCommand } from "@doorhook/conformance"
 import { simulateCommand } from "@doorhook/simulator"
 import { Command } from "effect/cli"
+import { clientsCommand } from "./clients.ts"
 import { deliveriesCommand } from "./deliveries.ts"
 import { integrationsCommand } from "./integrations.ts"
 import { noticesCommand } from "./notices.ts"
@@ -18,6 +19,7 @@ const doorhook = Command.make("doorhook").pipe(
     workerCommand,
     deliveriesCommand,
     integrationsCommand,
+    clientsCommand,
     noticesCommand,
     simulateCommand,
     conformanceCommand

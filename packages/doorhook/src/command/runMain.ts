@@ -9,7 +9,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer, Logger, Predicate } from "effect"
 import { CliError, CliOutput, Command } from "effect/cli"
-import { InvalidConfig } from "../config/EngineConfig.ts"
+import { InvalidConfig } from "../config/ReadingSettings.ts"
 import { version } from "../version.ts"
 import { presenter } from "./Presenter.ts"
 

@@ -32,6 +32,13 @@ const flags = {
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
   ),
+  trustedProxy: Flag.String("trusted-proxy").pipe(
+    Flag.withDescription(
+      "Network of reverse proxies whose X-Forwarded-For says who a client is; repeatable (or DOORHOOK_TRUSTED_PROXIES)"
+    ),
+    Flag.withMetavar("CIDR"),
+    Flag.atLeast(0)
+  ),
   workers: Flag.Int("workers").pipe(
     Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 64 }))),
     Flag.withDescription("Processes that deliver beside this one, over one PostgreSQL (default 0)"),
@@ -43,23 +50,30 @@ const flags = {
 type Flags = Command.Command.Config.Infer<typeof flags>
 
 /** Networks, separated by commas or spaces. */
-const sourcesInEnvironment = Config.String("DOORHOOK_WEBHOOK_SOURCES").pipe(
-  Config.withDefault(""),
-  Config.map((text) => text.split(/[\s,]+/).filter((network) => network !== ""))
-)
+const networksInEnvironment = (name: string) =>
+  Config.String(name).pipe(
+    Config.withDefault(""),
+    Config.map((text) => text.split(/[\s,]+/).filter((network) => network !== ""))
+  )
+
+/** Networks that were given by flags, else by the environment; none when by neither. */
+const networksOf = (flags: ReadonlyArray<string>, name: string) =>
+  flags.length > 0 ? Effect.succeed(flags) : networksInEnvironment(name)
 
 /** Flags go before the environment, and that before the file. */
 const configOf = Effect.fnUntraced(function* (given: Flags) {
   const delivery = yield* deliveryConfigOf(given)
   const operatorKey = yield* operatorKeyOf(given.operatorKey)
-  const sources = given.webhookSource.length > 0 ? given.webhookSource : yield* sourcesInEnvironment
+  const sources = yield* networksOf(given.webhookSource, "DOORHOOK_WEBHOOK_SOURCES")
+  const proxies = yield* networksOf(given.trustedProxy, "DOORHOOK_TRUSTED_PROXIES")
   const config: ServeConfig = {
     ...delivery,
     port: Option.getOrElse(given.port, () => delivery.port),
     host: Option.getOrElse(given.host, () => delivery.host),
     publicUrl: Option.getOrElse(given.publicUrl, () => delivery.publicUrl),
     operatorKey: Option.getOrElse(operatorKey, () => delivery.operatorKey),
-    webhookSources: sources.length > 0 ? sources : delivery.webhookSources
+    webhookSources: sources.length > 0 ? sources : delivery.webhookSources,
+    trustedProxies: proxies.length > 0 ? proxies : delivery.trustedProxies
   }
   return config
 })

@@ -1,14 +1,12 @@
 /**
  * What can be set about the engine, by `createDoorhook`, by a configuration file, or by flags: one list of names.
  */
-import type { AuthorizationSettingsShape, DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
-import { AddressPolicy, defaultDeliverySettings, DurationText, ResourceType, resourceTypeNames } from "@doorhook/core"
+import type { DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
+import { defaultDeliverySettings, ResourceType, resourceTypeNames } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
-import type { ApiSettingsShape } from "@doorhook/server"
-import { Option, Predicate, Result, Schema, SchemaIssue } from "effect"
-
-/** A setting that can't be used; the message says which and what is accepted. */
-export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
+import { Result, Schema } from "effect"
+import { invalid, InvalidConfig, parseDuration, parseNetworks, parseOptional, parseSpan } from "./ReadingSettings.ts"
+import { surfaceFields } from "./SurfaceConfig.ts"
 
 const Text = Schema.String.annotate({ expected: "a text" })
 const Texts = Schema.Array(Text)
@@ -29,8 +27,6 @@ export const EngineConfig = Schema.Struct({
   retention: Schema.optional(Text),
   /** For how long an integration may acknowledge nothing before it is disabled. Default `3d`. */
   disableAfter: Schema.optional(Text),
-  /** The networks that deliveries come from, told to receivers that filter by address. Default none. */
-  webhookSources: Schema.optional(Texts),
   /** How long a process holds a delivery; when it dies, others take over after that. Default `20s`. */
   lease: Schema.optional(Text),
   /** How long a process that hears no wake signal waits before it looks for due deliveries. Default `1s`. */
@@ -48,62 +44,9 @@ export const EngineConfig = Schema.Struct({
   proxy: Schema.optional(Text),
   /** Hosts and networks that are reached without the proxy. Default none. */
   noProxy: Schema.optional(Texts),
-  /** Whether a client that has a secret must send it to refresh. Default false. */
-  refreshRequiresSecret: Schema.optional(Schema.Boolean),
-  /** Whose refresh tokens rotate. Default `public`: those of clients without a secret. */
-  refreshRotation: Schema.optional(Schema.Literals(["never", "public", "always"])),
-  /** What a scope other than `public` is: an error, or left out of what is granted. Default `refuse`. */
-  unknownScope: Schema.optional(Schema.Literals(["refuse", "ignore"]))
+  ...surfaceFields
 })
 export type EngineConfig = typeof EngineConfig.Type
-
-const explain = SchemaIssue.makeFormatterStandardSchemaV1()
-
-/**
- * Reads settings given by people: names must be known, and every problem is told at once. Names may also be written as
- * flags write them (`allow-target`) or as tables do (`allow_targets`).
- */
-export const readConfig = <F extends Schema.Struct.Fields>(
-  schema: Schema.Struct<F> & { readonly DecodingServices: never },
-  given: unknown
-): Result.Result<Schema.Struct<F>["Type"], InvalidConfig> => {
-  if (!Predicate.isObject(given) || Array.isArray(given)) return invalid("the settings must be an object")
-  const names = Object.keys(schema.fields)
-  const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, "")
-  const canonical = (name: string): string =>
-    names.find((known) => plain(known) === plain(name) || plain(known) === `${plain(name)}s`) ?? name
-  const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [canonical(name), value]))
-  const unknown = Object.keys(named).filter((name) => !names.includes(name))
-  const unknownText = `${unknown.join(", ")}: no such setting; there are ${names.join(", ")}`
-  const decoded = Schema.decodeUnknownResult(schema)(named, { errors: "all" })
-  const problems = [
-    ...(unknown.length > 0 ? [unknownText] : []),
-    ...Result.match(decoded, {
-      onSuccess: () => [],
-      onFailure: ({ issue }) =>
-        explain(issue).issues.map(({ message, path }) => `${(path ?? []).map(String).join(".")}: ${message}`)
-    })
-  ]
-  if (problems.length > 0) return invalid(problems.join("; "))
-  return Result.mapError(decoded, () => new InvalidConfig({ message: "the settings can't be used" }))
-}
-
-const invalid = (message: string): Result.Result<never, InvalidConfig> => Result.fail(new InvalidConfig({ message }))
-
-const parseDuration = (name: string, text: string): Result.Result<number, InvalidConfig> =>
-  Option.match(DurationText.parse(text), {
-    onNone: () => invalid(`${name}: ${JSON.stringify(text)} is not ${DurationText.expected}`),
-    onSome: (millis) => Result.succeed(millis)
-  })
-
-const parseOptional = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
-  text === undefined ? Result.succeed(undefined) : parseDuration(name, text)
-
-/** A time span in which something must be able to happen. */
-const parseSpan = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
-  Result.flatMap(parseOptional(name, text), (millis) =>
-    millis === 0 ? invalid(`${name}: must be more than 0`) : Result.succeed(millis)
-  )
 
 const parseRetention = (text: string | undefined): Result.Result<number | null | undefined, InvalidConfig> =>
   text === "forever"
@@ -112,22 +55,6 @@ const parseRetention = (text: string | undefined): Result.Result<number | null |
         parseSpan("retention (--retention)", text),
         ({ message }) => new InvalidConfig({ message: `${message}, or forever` })
       )
-
-const parseNetworks = (
-  name: string,
-  texts: ReadonlyArray<string> = []
-): Result.Result<AddressPolicy.AllowList, InvalidConfig> =>
-  Result.all(
-    texts.map((text) =>
-      Result.fromOption(
-        AddressPolicy.parseNetwork(text),
-        () =>
-          new InvalidConfig({
-            message: `${name}: ${JSON.stringify(text)} is no network like 10.0.0.0/8, and no address`
-          })
-      )
-    )
-  )
 
 const parseRetry = (
   type: string,
@@ -159,19 +86,6 @@ export const egressProxyOf = ({
         EgressProxy.parse({ url: proxy, noProxy }),
         ({ message }) => new InvalidConfig({ message: `proxy: ${message}` })
       )
-
-/** The settings of the authorization server that a configuration changes. */
-export const authorizationOverrides = (config: EngineConfig): Partial<AuthorizationSettingsShape> => ({
-  ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
-  ...(config.refreshRotation !== undefined && { refreshRotation: config.refreshRotation }),
-  ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope })
-})
-
-/** How `/v4` answers, as far as a configuration says. */
-export const apiOverrides = (config: EngineConfig): Result.Result<Partial<ApiSettingsShape>, InvalidConfig> =>
-  Result.map(parseNetworks("webhookSources (--webhook-source)", config.webhookSources), (webhookSources) => ({
-    webhookSources
-  }))
 
 /** The delivery settings that a configuration changes. */
 export const deliveryOverrides = (

@@ -3,7 +3,8 @@
  */
 import { resourceTypeNames } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
-import { EngineConfig, InvalidConfig, readConfig } from "./EngineConfig.ts"
+import { EngineConfig } from "./EngineConfig.ts"
+import { InvalidConfig, parseSpan, readConfig } from "./ReadingSettings.ts"
 
 /** A port to listen on; 0 takes any free one. */
 export const ListenPort = Schema.Int.check(
@@ -16,10 +17,16 @@ export const ServeConfig = Schema.Struct({
   port: Schema.optional(ListenPort),
   /** Default 127.0.0.1. */
   host: Schema.optional(Schema.String),
+  /** How long the head of a request may take to arrive, from its connection's first byte. Default `15s`. */
+  headersTimeout: Schema.optional(Schema.String),
   /** The directory file. */
   directory: Schema.optional(Schema.String)
 })
 export type ServeConfig = typeof ServeConfig.Type
+
+/** How long the head of a request may take, in milliseconds. */
+export const headersTimeoutOf = ({ headersTimeout }: ServeConfig): Result.Result<number, InvalidConfig> =>
+  Result.map(parseSpan("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
 
 /** Reads the text of a configuration file. */
 export const fromText = (text: string): Result.Result<ServeConfig, InvalidConfig> => {

@@ -4,7 +4,7 @@
 import type { Crypto } from "@doorhook/core"
 import { Directory, DirectoryDocument, DirectoryError, DocumentDirectory } from "@doorhook/core"
 import { Console, Effect, FileSystem, Layer, Queue } from "effect"
-import { InvalidConfig } from "../config/EngineConfig.ts"
+import { InvalidConfig } from "../config/ReadingSettings.ts"
 
 const read = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem

@@ -1,7 +1,7 @@
 /**
  * The directory of an embedding backend: an object of functions over its own users and buildings.
  */
-import type { DirectoryBuilding, DirectoryTenant } from "@doorhook/core"
+import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
 import { BuildingId, Client, Directory, DirectoryError, TenantId, UserId } from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema } from "effect"
 
@@ -31,12 +31,34 @@ export interface HostTenant {
   readonly unit?: { readonly id: number; readonly label: string } | null
 }
 
+/** The page of the authorize step that somebody has opened. */
+export interface HostSessionRequest {
+  /** Where the page is, seen from outside, with what it needs to be opened again. */
+  readonly url: string
+  /** The headers of the browser's request, names in lower case: the host's own cookies are among them. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What the host knows of whoever opened the page. */
+export type HostSession =
+  /** Is logged in: is asked for consent only. `name` is how the page calls them; default the id. */
+  | { readonly id: string; readonly name?: string | undefined }
+  /** Logs in there first; an http or https URL, or a path. The page's own URL is added as `return_to`. */
+  | { readonly login_url: string }
+  /** doorhook is to ask for login and password. */
+  | null
+
 /** Questions that doorhook asks its host, at each request and before each attempt. Each may return a promise. */
 export interface HostDirectory {
   /** The client of that id, or null. */
   readonly client: (id: string) => Answer<HostClient | null>
   /** The user of that login and password, or null. */
   readonly authenticate: (login: string, password: string) => Answer<{ readonly id: string } | null>
+  /**
+   * Who is logged in at the host: its own login, with whatever factors it has, takes the place of doorhook's form. Default:
+   * doorhook asks for login and password.
+   */
+  readonly session?: (request: HostSessionRequest) => Answer<HostSession>
   /** Whether the user administers the building. */
   readonly administers: (userId: string, buildingId: number) => Answer<boolean>
   /** Whether the user is the tenant. */
@@ -50,7 +72,7 @@ export interface HostDirectory {
 }
 
 const required = ["client", "authenticate", "administers", "isTenant"] as const
-const optional = ["isActive", "buildings", "tenants"] as const
+const optional = ["session", "isActive", "buildings", "tenants"] as const
 
 /** What is wrong with an object that should answer the questions: a host in plain JavaScript has no types to rely on. */
 export const problemsOf = (host: unknown): ReadonlyArray<string> => {
@@ -93,12 +115,22 @@ const Tenant = Schema.Struct({
 
 const User = Schema.NullOr(Schema.Struct({ id: UserId }))
 
+const Session = Schema.NullOr(
+  Schema.Union([
+    Schema.Struct({ id: UserId, name: Schema.optional(Schema.NonEmptyString) }),
+    Schema.Struct({ login_url: Schema.NonEmptyString })
+  ])
+)
+
 /** The directory that such an object describes. */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.succeed(Directory, {
     client: (id) => askFor("client", Schema.NullOr(Client), () => host.client(id)),
     authenticate: (login, password) =>
       askFor("authenticate", User, () => host.authenticate(login, Redacted.value(password))),
+    ...(host.session !== undefined && {
+      session: (request: SessionRequest) => askFor("session", Session, () => host.session?.(request) ?? null)
+    }),
     isActive: (user) => askFor("isActive", Schema.Boolean, () => host.isActive?.(user) ?? true),
     administers: (user, building) => askFor("administers", Schema.Boolean, () => host.administers(user, building)),
     isTenant: (user, tenant) => askFor("isTenant", Schema.Boolean, () => host.isTenant(user, tenant)),

@@ -1,7 +1,7 @@
 /**
  * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
  */
-import { isOwnPath, Routes } from "@doorhook/server"
+import { isOwnPath, routerConfig, Routes } from "@doorhook/server"
 import type { ServerServices } from "@doorhook/server"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Scope } from "effect"
@@ -28,6 +28,9 @@ export class NodeHandler extends Context.Service<NodeHandler, { readonly handle:
         else next()
       }
       return { handle }
-    }).pipe(Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true))
+    }).pipe(
+      Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
+      Effect.provideService(HttpRouter.RouterConfig, routerConfig)
+    )
   ).pipe(Layer.provide(NodeHttpServer.layerHttpServices))
 }

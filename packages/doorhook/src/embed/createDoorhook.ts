@@ -5,11 +5,14 @@ import type { Action, ResourceType } from "@doorhook/core"
 import { Publisher, publishRequest, PublishRequest, readIdempotencyKey } from "@doorhook/core"
 import { makeFetchHandler, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
-import { EngineConfig, readConfig } from "../config/EngineConfig.ts"
+import { EngineConfig } from "../config/EngineConfig.ts"
+import { readConfig } from "../config/ReadingSettings.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import { closedError, DoorhookError, fromCause } from "./DoorhookError.ts"
+import type { ClientsClient } from "./ClientsClient.ts"
+import { makeClientsClient } from "./ClientsClient.ts"
 import type { DeliveriesClient } from "./DeliveriesClient.ts"
 import { makeDeliveriesClient } from "./DeliveriesClient.ts"
 import type { OnNotice } from "./HostListener.ts"
@@ -61,8 +64,11 @@ export interface PublishResult {
 export interface Doorhook {
   /** Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`, before any body parser. */
   readonly node: NodeRequestHandler
-  /** Handles web requests, as Hono, Next.js, Bun and Deno have them. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /**
+   * Handles web requests, as Hono, Next.js, Bun and Deno have them. Such a request does not know the address that it comes
+   * from; given as `remoteAddress`, it makes guessing of passwords and secrets slow for that address alone.
+   */
+  readonly fetch: (request: Request, peer?: { readonly remoteAddress?: string | undefined }) => Promise<Response>
   /** Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable. */
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
@@ -70,6 +76,8 @@ export interface Doorhook {
   readonly deliveries: DeliveriesClient
   /** Which integrations there are, which fail, and settings of their own. */
   readonly integrations: IntegrationsClient
+  /** OAuth clients that are registered here, beside those that the directory knows. */
+  readonly clients: ClientsClient
   /** What `onNotice` was told. */
   readonly notices: NoticesClient
   /** The key of the operator API, given or made. */
@@ -145,10 +153,11 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const calls = makeOperatorCalls(web.handler, key)
   return {
     node,
-    fetch: (request) => web.handler(request),
+    fetch: (request, peer) => web.handler(request, peer),
     publish,
     deliveries: makeDeliveriesClient(calls),
     integrations: makeIntegrationsClient(calls),
+    clients: makeClientsClient(calls),
     notices: makeNoticesClient(calls),
     operatorKey: key,
     close: async () => {

@@ -4,6 +4,7 @@
 import {
   Authorization,
   AuthorizationSettings,
+  Clients,
   Deliveries,
   DeliverySettings,
   Dispatcher,
@@ -12,14 +13,17 @@ import {
   Integrations,
   Notices,
   OperatorIntegrations,
-  Publisher
+  Premises,
+  Publisher,
+  ResourceTypeAliases
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
 import { NodeCrypto, NodeNameResolver, UndiciTransport } from "@doorhook/node"
-import { ApiSettings, HealthSettings, OperatorKey } from "@doorhook/server"
+import { ApiSettings, Appearance, HealthSettings, httpDefaults, HttpSettings, OperatorKey } from "@doorhook/server"
 import { Effect, Layer, Redacted } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
-import { apiOverrides, authorizationOverrides, deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
+import { deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
+import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as Database from "./Database.ts"
 
 /** Sends what is due and clears away what is old: the database, the network, and what works between them. */
@@ -55,12 +59,22 @@ export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer
     Deliveries.layer,
     IntegrationFeed.layer,
     OperatorIntegrations.layer,
-    Authorization.layer
-  ).pipe(Layer.provideMerge(Integrations.layer))
+    Authorization.layer,
+    Clients.layer,
+    Premises.layer
+  ).pipe(
+    Layer.provideMerge(Integrations.layer),
+    Layer.provide(Layer.succeed(ResourceTypeAliases, resourceTypeAliases(config)))
+  )
   const api = Layer.unwrap(
     Effect.map(Effect.fromResult(apiOverrides(config)), (overrides) => ApiSettings.layer(overrides))
   )
-  return Layer.mergeAll(services, operatorKey, api, health).pipe(
+  const http = Layer.effect(
+    HttpSettings,
+    Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
+  )
+  const appearance = Layer.succeed(Appearance, config.appearance ?? {})
+  return Layer.mergeAll(services, operatorKey, api, http, appearance, health).pipe(
     Layer.provideMerge(deliveryLayer(config, directory)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )

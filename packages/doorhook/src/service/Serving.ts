@@ -3,12 +3,15 @@
  */
 import type { Directory } from "@doorhook/core"
 import { CommandFailure } from "@doorhook/core"
-import { PublicUrl, serve } from "@doorhook/server"
+import { httpDefaults, PublicUrl, serve } from "@doorhook/server"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, FileSystem, Layer, Path, Predicate } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
+import type { Server } from "node:http"
 import type { ServeConfig } from "../config/ServeConfig.ts"
+import { headersTimeoutOf } from "../config/ServeConfig.ts"
+import { httpOverrides } from "../config/SurfaceConfig.ts"
 import { defaultDatabase, isPostgres } from "./Database.ts"
 import { layer as engineLayer } from "./Engine.ts"
 
@@ -18,11 +21,21 @@ export const defaultHost = "127.0.0.1"
 /** How long open requests may take to finish when the service stops. */
 const patience = "3 seconds"
 
-// A client's idle connection outlives the pauses between its requests; a request that never ends does not live on.
-const makeServer = () => createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 30_000 })
+/** How much longer than its head and its body may take a request is waited for, so that it can still be answered. */
+const grace = 5_000
 
-const listen = (port: number, host: string) =>
-  NodeHttpServer.layer(makeServer, { port, host, gracefulShutdownTimeout: patience }).pipe(
+/** A client's idle connection outlives the pauses between its requests; a request that never ends does not live on. */
+const makeServer = (headersTimeout: number, bodyTimeout: number) => () =>
+  createServer({
+    keepAliveTimeout: 65_000,
+    headersTimeout,
+    requestTimeout: headersTimeout + bodyTimeout + grace,
+    // Node looks at neither in between.
+    connectionsCheckingInterval: Math.min(1_000, headersTimeout)
+  })
+
+const listen = (port: number, host: string, server: () => Server) =>
+  NodeHttpServer.layer(server, { port, host, gracefulShutdownTimeout: patience }).pipe(
     Layer.catchTag("ServeError", ({ cause }) =>
       Layer.effect(HttpServer.HttpServer, new CommandFailure({ message: explain(cause, port, host), exitCode: 1 }))
     )
@@ -52,7 +65,13 @@ const makeFolder = Effect.fnUntraced(function* (database: string) {
 
 /** Serves until its scope is closed: then it takes no more requests, finishes what is open, and drains the engine. */
 export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Directory, E, R>) => {
-  const server = listen(config.port ?? defaultPort, config.host ?? defaultHost)
+  const server = Layer.unwrap(
+    Effect.gen(function* () {
+      const headersTimeout = yield* Effect.fromResult(headersTimeoutOf(config))
+      const { bodyTimeout = httpDefaults.bodyTimeout } = yield* Effect.fromResult(httpOverrides(config))
+      return listen(config.port ?? defaultPort, config.host ?? defaultHost, makeServer(headersTimeout, bodyTimeout))
+    })
+  )
   const publicUrl = config.publicUrl === undefined ? PublicUrl.layerListening : PublicUrl.layer(config.publicUrl)
   return serve.pipe(
     Layer.provideMerge(publicUrl),

@@ -13,9 +13,10 @@ import type { Answer } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { readDocument } from "./DocumentBody.ts"
 import { entityTag, expectedVersions } from "./EntityTag.ts"
+import { listText } from "./ListDocument.ts"
 import { collectionPath, collectionUrl, owners, scopeOf, targetOf } from "./Owners.ts"
 import type { Owner } from "./Owners.ts"
-import { offsetOf, pageInfo, pageLinks, pageParameters, readPage } from "./Pagination.ts"
+import { offsetOf, pageParameters, readPage } from "./Pagination.ts"
 
 const makeRoutes = Effect.gen(function* () {
   const integrations = yield* Integrations
@@ -58,16 +59,8 @@ const makeRoutes = Effect.gen(function* () {
           offset: offsetOf(page),
           limit: page.size
         })
-        const page_info = pageInfo(page, items.length, total)
-        return {
-          status: 200,
-          document: {
-            data: items.map(toResource),
-            links: pageLinks(collectionUrl(url, owned), page, page_info),
-            meta: { page_info },
-            ...(settings.topLevelPageInfo && { page_info })
-          }
-        }
+        const texts = items.map((integration) => JSON.stringify(toResource(integration)))
+        return { status: 200, document: listText({ url: collectionUrl(url, owned), page, total }, texts, settings) }
       })
     )
 

@@ -24,9 +24,11 @@ export type Owner = (typeof owners)[number]
 
 export const collectionPath = ({ segment }: Owner) => `/v4/${segment}/:owner_id/integrations` as const
 
+/** Where an owner is, seen from outside. */
+export const ownerUrl = (publicUrl: string, scope: Scope): string => `${publicUrl}/v4/${scope.type}s/${scope.id}`
+
 /** Where the integrations of an owner are, seen from outside. */
-export const collectionUrl = (publicUrl: string, scope: Scope): string =>
-  `${publicUrl}/v4/${scope.type}s/${scope.id}/integrations`
+export const collectionUrl = (publicUrl: string, scope: Scope): string => `${ownerUrl(publicUrl, scope)}/integrations`
 
 /** The owner that the path names. */
 export const scopeOf = ({ segment, toScope }: Owner) => pathId("owner_id", toScope, segment)

@@ -104,10 +104,10 @@ export const pageInfo = ({ number, size }: PageRequest, count: number, total: nu
   }
 }
 
-/** Links to the pages around one (JSON:API 1.1 section 5.6). `url` is that of the list, without a query. */
+/** Links to the pages around one (JSON:API 1.1 section 5.6). `url` is that of the list, without what is about pages. */
 export const pageLinks = (url: string, { names, size }: PageRequest, info: PageInfo) => {
   const linkTo = (number: number): string =>
-    `${url}?${new URLSearchParams([
+    `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams([
       [names.number, String(number)],
       [names.size, String(size)]
     ]).toString()}`

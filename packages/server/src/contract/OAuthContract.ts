@@ -14,7 +14,9 @@ export const OAuthErrorDocument = Schema.Struct({
   error_description: optional
 }).annotate({ identifier: "OAuthError" })
 
-const errors = [400, 401, 413, 415, 500, 503].map((status) => OAuthErrorDocument.pipe(HttpApiSchema.status(status)))
+const errors = [400, 401, 405, 408, 413, 415, 429, 500, 503].map((status) =>
+  OAuthErrorDocument.pipe(HttpApiSchema.status(status))
+)
 
 /** The three encodings that clients in the field send. */
 const anyForm = <S extends Schema.Top>(schema: S) =>
@@ -56,9 +58,15 @@ const Metadata = Schema.Struct({
   token_endpoint: Schema.String,
   revocation_endpoint: Schema.String,
   introspection_endpoint: Schema.String,
+  scopes_supported: Schema.Array(Schema.String),
   response_types_supported: Schema.Array(Schema.String),
+  response_modes_supported: Schema.Array(Schema.String),
   grant_types_supported: Schema.Array(Schema.String),
-  code_challenge_methods_supported: Schema.Array(Schema.String)
+  token_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  revocation_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  introspection_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  code_challenge_methods_supported: Schema.Array(Schema.String),
+  authorization_response_iss_parameter_supported: Schema.Boolean
 }).annotate({ identifier: "AuthorizationServerMetadata" })
 
 const Page = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
@@ -76,7 +84,7 @@ export const OAuth = HttpApiGroup.make("oauth").add(
       code_challenge_method: optional
     },
     success: Page,
-    error: Page.pipe(HttpApiSchema.status(400))
+    error: [400, 401, 429, 500, 503].map((status) => Page.pipe(HttpApiSchema.status(status)))
   }).annotate(OpenApi.Summary, "Ask the user to log in; ends in a redirect with a code"),
   HttpApiEndpoint.post("token", "/oauth/token", {
     payload: anyForm(TokenRequest),

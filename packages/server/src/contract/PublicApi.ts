@@ -5,11 +5,14 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { BuildingIntegrations, TenantIntegrations } from "./IntegrationsContract.ts"
 import { OAuth } from "./OAuthContract.ts"
+import { Buildings, Tenants } from "./PremisesContract.ts"
 import { shareSchemas } from "./SharedSchemas.ts"
 import { WebhookSources } from "./SourcesContract.ts"
 
 export const PublicApi = HttpApi.make("doorhook")
   .add(OAuth)
+  .add(Buildings)
+  .add(Tenants)
   .add(BuildingIntegrations)
   .add(TenantIntegrations)
   .add(WebhookSources)

@@ -2,10 +2,13 @@
  * Which failure each error of the services is answered with: the one table of statuses and codes.
  */
 import type {
+  ClientExists,
+  ClientIsPublic,
   DeliveryNotFound,
   DirectoryError,
   DocumentMismatch,
   IntegrationNotFound,
+  InvalidClient,
   InvalidIdempotencyKey,
   InvalidIntegration,
   InvalidSwitches,
@@ -15,10 +18,12 @@ import type {
   NotProbed,
   ScopeNotFound,
   StoreError,
+  UnknownClient,
   UnknownIntegration,
   VersionConflict
 } from "@doorhook/core"
 import { Array, Cause, Effect, Option } from "effect"
+import { logFailure, unavailableDetail } from "./FailureLog.ts"
 import type { BodyTooLarge, BodyUnreadable } from "./RequestBody.ts"
 import { failure, RequestFailure } from "./RequestFailure.ts"
 
@@ -42,6 +47,10 @@ export type KnownError =
   | InvalidIdempotencyKey
   | KeyReused
   | KeyInUse
+  | InvalidClient
+  | ClientExists
+  | ClientIsPublic
+  | UnknownClient
 
 const mismatches = {
   wrong_type: [409, "conflict", "Wrong type", "/data/type"],
@@ -60,15 +69,12 @@ export const internalError = failure(500, {
   detail: "Something went wrong inside the service. Nothing is wrong with the request; its id is in the service's log."
 })
 
-const unavailable = failure(
-  503,
-  {
-    code: "unavailable",
-    title: "Temporarily unavailable",
-    detail: "The service can't reach its storage or the directory of users. Nothing was changed; try again."
-  },
-  { "retry-after": "1" }
-)
+const unavailable = (error: StoreError | DirectoryError): RequestFailure =>
+  failure(
+    503,
+    { code: "unavailable", title: "Temporarily unavailable", detail: unavailableDetail(error) },
+    { "retry-after": "1" }
+  )
 
 const keySource = { header: "Idempotency-Key" }
 
@@ -102,11 +108,12 @@ export const toRequestFailure = (error: KnownError): RequestFailure => {
         : failure(400, { code: "bad_request", title: "Unreadable body", detail })
     case "StoreError":
     case "DirectoryError":
-      return unavailable
+      return unavailable(error)
     case "ScopeNotFound":
     case "IntegrationNotFound":
     case "DeliveryNotFound":
     case "UnknownIntegration":
+    case "UnknownClient":
       return notFound(detail)
     case "DocumentMismatch": {
       const [status, code, title, pointer] = mismatches[error.reason]
@@ -129,6 +136,12 @@ export const toRequestFailure = (error: KnownError): RequestFailure => {
       return failure(409, { code: error.why, title: "Not deliverable", detail })
     case "NotProbed":
       return failure(409, { code: error.why, title: "Not probed", detail })
+    case "InvalidClient":
+      return unprocessable("Invalid client", error.problems)
+    case "ClientExists":
+      return failure(409, { code: "client_exists", title: "Client exists", detail })
+    case "ClientIsPublic":
+      return failure(409, { code: "client_is_public", title: "Client has no secret", detail })
     case "InvalidSwitches":
       return unprocessable("Invalid change", error.problems)
     case "InvalidIdempotencyKey":
@@ -157,7 +170,7 @@ export const recover = <A, R>(handler: Effect.Effect<A, KnownError, R>): Effect.
       if (interruption !== null) return yield* Effect.failCause(interruption)
       const error = Option.getOrNull(Cause.findErrorOption(cause))
       const answer = error === null ? internalError : toRequestFailure(error)
-      if (answer.status >= 500) yield* Effect.logError("A request could not be carried out", cause)
+      if (answer.status >= 500) yield* logFailure(error, cause)
       return yield* answer
     })
   )

@@ -5,8 +5,11 @@
 import { Cause, Effect } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
+import { logFailure } from "./FailureLog.ts"
+import { HttpSettings } from "./HttpSettings.ts"
 import { internalError, notFound } from "./KnownFailures.ts"
 import { json, jsonApi } from "./MediaType.ts"
+import { BodyTimeout } from "./RequestBody.ts"
 import { failureResponse } from "./RequestFailure.ts"
 import { withRequestId } from "./RequestId.ts"
 
@@ -24,7 +27,7 @@ const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResp
       const request = yield* HttpServerRequest.HttpServerRequest
       const respond = failureResponse(request.url.startsWith("/v4/") ? jsonApi : json)
       if (isRouteNotFound(Cause.squash(cause))) return yield* respond(nothingHere)
-      yield* Effect.logError("A request failed", cause)
+      yield* logFailure(null, cause)
       return yield* respond(internalError)
     })
   )
@@ -34,6 +37,13 @@ const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResp
  * a client's secret.
  */
 export const LastResort = HttpRouter.middleware(
-  (handler) => HttpMiddleware.withLoggerDisabled(withRequestId(catchAll(handler))),
+  Effect.map(
+    HttpSettings,
+    ({ bodyTimeout }) =>
+      <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+        HttpMiddleware.withLoggerDisabled(
+          withRequestId(catchAll(handler)).pipe(Effect.provideService(BodyTimeout, bodyTimeout))
+        )
+  ),
   { global: true }
 )

@@ -2,9 +2,10 @@
  * Reads request bodies under a byte cap and a deadline, whatever way they come in: with a length, chunked, slowly, cut
  * off, or not as text at all.
  */
-import { ByteSize, Effect, Fiber, Schema } from "effect"
+import { ByteSize, Context, Effect, Fiber, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { HttpServerError } from "effect/http"
+import { httpDefaults } from "./HttpSettings.ts"
 
 /** The body is longer than the endpoint takes; 413 (RFC 9110 section 15.5.14). */
 export class BodyTooLarge extends Schema.TaggedError<BodyTooLarge>()("BodyTooLarge", {
@@ -32,8 +33,10 @@ export class BodyUnreadable extends Schema.TaggedError<BodyUnreadable>()("BodyUn
   }
 }
 
-/** How long a body may take to arrive, in milliseconds: less than servers wait before they close without an answer. */
-export const readDeadline = 20_000
+/** How long the body of the request being answered may take to arrive, in milliseconds. */
+export const BodyTimeout = Context.Reference<number>("@doorhook/server/http/BodyTimeout", {
+  defaultValue: () => httpDefaults.bodyTimeout
+})
 
 const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
   error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
@@ -60,7 +63,7 @@ export const readBytes = Effect.fnUntraced(function* (limit: number) {
   // A reader that is interrupted closes the connection. Waiting for it from outside leaves time to answer first.
   const reader = yield* Effect.forkChild(read)
   const buffer = yield* Effect.timeoutOrElse(Fiber.join(reader), {
-    duration: readDeadline,
+    duration: yield* BodyTimeout,
     orElse: () => new BodyUnreadable({ why: "too_slow" })
   })
   return new Uint8Array(buffer)

@@ -1,9 +1,10 @@
 /**
  * What OAuth endpoints answer with: JSON bodies that no cache keeps (RFC 6749 sections 5.1 and 5.2).
  */
-import type { DirectoryError, OAuthError, StoreError } from "@doorhook/core"
+import type { DirectoryError, OAuthError, StoreError, TooManyGuesses } from "@doorhook/core"
 import { Cause, Effect, Option } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { logFailure, unavailableDetail } from "../http/FailureLog.ts"
 import type { BodyTooLarge, BodyUnreadable } from "../http/RequestBody.ts"
 
 /** Headers of every answer that may carry a code, a token, or what leads to one. */
@@ -35,7 +36,7 @@ export const methodNotAllowed = (allow: string): HttpServerResponse.HttpServerRe
   error(405, "invalid_request", `This address takes ${allow} only.`, { allow })
 
 /** What requests to these endpoints can fail with. */
-export type Failure = OAuthError | BodyTooLarge | BodyUnreadable | StoreError | DirectoryError
+export type Failure = OAuthError | TooManyGuesses | BodyTooLarge | BodyUnreadable | StoreError | DirectoryError
 
 /** Seconds after which to try again what storage or the directory did not answer. */
 const retryAfter = { "retry-after": "1" } as const
@@ -48,6 +49,8 @@ export const statusOf = (failure: Failure): { readonly status: number; readonly 
       return failure.status === 401
         ? { status: 401, headers: { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } }
         : { status: failure.status, headers: {} }
+    case "TooManyGuesses":
+      return { status: 429, headers: { "retry-after": String(failure.retry_after) } }
     case "BodyTooLarge":
       return { status: 413, headers: {} }
     case "BodyUnreadable":
@@ -63,11 +66,19 @@ export const statusOf = (failure: Failure): { readonly status: number; readonly 
 /** A failure as OAuth clients read it. */
 const toJson = (failure: Failure): HttpServerResponse.HttpServerResponse => {
   const { status, headers } = statusOf(failure)
-  if (failure._tag === "OAuthError") return error(status, failure.error, failure.error_description, headers)
-  if (status === 503) {
-    return error(status, "temporarily_unavailable", "Nothing was changed. Try again in a moment.", headers)
+  switch (failure._tag) {
+    case "OAuthError":
+      return error(status, failure.error, failure.error_description, headers)
+    // Not invalid_client: clients that read that give their credentials up for good.
+    case "TooManyGuesses":
+      return error(status, "temporarily_unavailable", failure.message, headers)
+    case "StoreError":
+    case "DirectoryError":
+      return error(status, "temporarily_unavailable", unavailableDetail(failure), headers)
+    case "BodyTooLarge":
+    case "BodyUnreadable":
+      return error(status, "invalid_request", failure.message, headers)
   }
-  return error(status, "invalid_request", failure.message, headers)
 }
 
 /**
@@ -84,8 +95,9 @@ export const recoverWith =
         if (interruptions.length === cause.reasons.length) {
           return yield* Effect.failCause(Cause.fromReasons<never>(interruptions))
         }
-        const response = yield* answer(Option.getOrNull(Cause.findErrorOption(cause)))
-        if (response.status >= 500) yield* Effect.logError("An OAuth request could not be carried out", cause)
+        const failure = Option.getOrNull(Cause.findErrorOption(cause))
+        const response = yield* answer(failure)
+        if (response.status >= 500) yield* logFailure(failure, cause)
         return response
       })
     )

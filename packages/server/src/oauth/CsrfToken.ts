@@ -1,8 +1,9 @@
 /**
- * Proof that the login form was filled in where it was shown (RFC 6749 section 10.12): the form carries a digest of a
- * cookie that only this origin can set and nobody's script can read.
+ * Proof that the form was filled in where it was shown (RFC 6749 section 10.12), and for whom: it carries a digest of a
+ * cookie that only this origin can set and nobody's script can read, and of the user whom the page named. A browser that
+ * says that the form comes from another page is believed.
  */
-import type { Parameters } from "@doorhook/core"
+import type { Parameters, UserId } from "@doorhook/core"
 import { constantTimeEquals, Crypto } from "@doorhook/core"
 import { Effect } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -17,9 +18,10 @@ const encoder = new TextEncoder()
 const isCookieValue = (value: string | undefined): value is string =>
   value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)
 
-const tokenOf = Effect.fnUntraced(function* (cookie: string) {
+/** The token of a form for a user whom the host knows; null for one that asks for login and password. */
+const tokenOf = Effect.fnUntraced(function* (cookie: string, user: UserId | null) {
   const crypto = yield* Crypto
-  return Base64Url.encode(yield* crypto.sha256(encoder.encode(`${fieldName} ${cookie}`)))
+  return Base64Url.encode(yield* crypto.sha256(encoder.encode(`${fieldName} ${cookie} ${user ?? ""}`)))
 })
 
 /**
@@ -38,25 +40,27 @@ export interface FormToken {
 }
 
 /** The token for a form shown to this browser. Several forms may be open at once: they share the cookie. */
-export const forForm = Effect.gen(function* () {
+export const forForm = Effect.fnUntraced(function* (user: UserId | null) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const name = yield* cookieName
   const existing = request.cookies[name]
-  if (isCookieValue(existing)) return { token: yield* tokenOf(existing), setCookie: null } satisfies FormToken
+  if (isCookieValue(existing)) return { token: yield* tokenOf(existing, user), setCookie: null } satisfies FormToken
   const crypto = yield* Crypto
   const cookie = Base64Url.encode(yield* crypto.randomBytes(32))
   const secure = name.startsWith("__Host-") ? "; Secure" : ""
   return {
-    token: yield* tokenOf(cookie),
+    token: yield* tokenOf(cookie, user),
     setCookie: `${name}=${cookie}; Path=/; HttpOnly; SameSite=Lax${secure}`
   } satisfies FormToken
 })
 
-/** Whether a submitted form was shown to the browser that sends it. */
-export const isGenuine = Effect.fnUntraced(function* (form: Parameters.Parameters) {
+/** Whether a submitted form was shown to the browser that sends it, and to the user who is logged in there. */
+export const isGenuine = Effect.fnUntraced(function* (form: Parameters.Parameters, user: UserId | null) {
   const request = yield* HttpServerRequest.HttpServerRequest
+  // Sent by all browsers of today, over https. No script can set it.
+  if ((request.headers["sec-fetch-site"] ?? "same-origin") !== "same-origin") return false
   const cookie = request.cookies[yield* cookieName]
   const given = form.values.get(fieldName)
   if (!isCookieValue(cookie) || given === undefined) return false
-  return constantTimeEquals(encoder.encode(given), encoder.encode(yield* tokenOf(cookie)))
+  return constantTimeEquals(encoder.encode(given), encoder.encode(yield* tokenOf(cookie, user)))
 })

@@ -2,7 +2,7 @@
  * HTML that can't be injected into: whatever is put into the template is escaped, unless it is HTML made the same way.
  */
 
-/** A piece of HTML. Only the `markup` template makes it. */
+/** A piece of HTML. Only the `markup` template makes it, and `trusted` from what the host itself has written. */
 class Html {
   readonly #text: string
 
@@ -16,6 +16,9 @@ class Html {
 }
 
 export type { Html }
+
+/** HTML that is the host's own and is put in as it is: never what a client or a user sent. */
+export const trusted = (html: string): Html => new Html(html)
 
 /** What may stand in a template; null is nothing. */
 export type Part = string | Html | ReadonlyArray<Html> | null

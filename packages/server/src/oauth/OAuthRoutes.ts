@@ -6,9 +6,11 @@ import type { ClientRequest } from "@doorhook/core"
 import { Context, Effect } from "effect"
 import type { Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { clientAddress } from "../http/ClientAddress.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Failure } from "./Answers.ts"
 import { json, methodNotAllowed, recoverJson, recoverWith, statusOf, unsupportedMediaType } from "./Answers.ts"
+import { Appearance } from "./Appearance.ts"
 import * as AuthorizeEndpoint from "./AuthorizeEndpoint.ts"
 import { readParameters } from "./FormBody.ts"
 import { metadataOf, paths } from "./Metadata.ts"
@@ -29,7 +31,8 @@ const forClients = (answer: (request: ClientRequest) => Effect.Effect<object, Fa
     const { headers } = yield* HttpServerRequest.HttpServerRequest
     const parameters = yield* readParameters
     if (parameters === null) return unsupportedMediaType
-    return json(yield* answer({ parameters, authorization: headers["authorization"] ?? null }))
+    const authorization = headers["authorization"] ?? null
+    return json(yield* answer({ parameters, authorization, address: yield* clientAddress }))
   }).pipe(recoverJson)
 
 const token = forClients((request) => Effect.flatMap(Authorization, (service) => service.token(request)))
@@ -78,7 +81,11 @@ const endpoints = {
 export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Services> = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     // Only these: the rest of the context is that of the request.
-    const services = Context.pick(Authorization, Crypto, PublicUrl)(yield* Effect.context<Services>())
+    const services = Context.pick(
+      Authorization,
+      Crypto,
+      PublicUrl
+    )(yield* Effect.context<Services>()).pipe(Context.add(Appearance, yield* Appearance))
     for (const path of Object.values(paths)) {
       yield* router.add("*", path, Effect.provideContext(endpoints[path], services))
     }

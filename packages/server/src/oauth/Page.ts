@@ -7,8 +7,10 @@ import { Effect } from "effect"
 import { Base64 } from "effect/encoding"
 import { HttpServerResponse } from "effect/http"
 import { confidential } from "./Answers.ts"
+import type { AppearanceShape } from "./Appearance.ts"
+import { Appearance } from "./Appearance.ts"
 import type { Html } from "./Html.ts"
-import { markup } from "./Html.ts"
+import { markup, trusted } from "./Html.ts"
 
 const styleSheet = `
 :root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b2430; --muted: #55606e;
@@ -33,6 +35,8 @@ button { width: 100%; min-height: 2.75rem; margin-top: .5rem; padding: .5rem 1re
   cursor: pointer }
 button.quiet { background: none; color: var(--accent) }
 form + p { margin: 1rem 0 0 }
+.brand { margin: 0 0 1rem; font-weight: 600 }
+a { color: var(--accent) }
 :focus-visible { outline: .1875rem solid var(--accent); outline-offset: .125rem }
 code { display: block; margin: 0 0 1rem; padding: .75rem; border: 1px dashed var(--line); border-radius: .5rem;
   font: 1rem/1.5 ui-monospace, monospace; overflow-wrap: anywhere; user-select: all }
@@ -48,28 +52,41 @@ export interface PageContent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const documentOf = ({ title, body }: PageContent): Html => markup`<!doctype html>
+/** The host's logo and name, above everything else. */
+const brand = ({ logo, name }: AppearanceShape): Html | null =>
+  logo === undefined && name === undefined
+    ? null
+    : markup`<div class="brand">${logo === undefined ? null : trusted(logo)}${name ?? null}</div>
+`
+
+const documentOf = (
+  { title, body }: PageContent,
+  style: string,
+  appearance: AppearanceShape
+): Html => markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${styleSheet}</style>
+<style>${trusted(style)}</style>
 </head>
 <body>
 <main>
-${body}
+${brand(appearance)}${body}
 </main>
 </body>
 </html>
 `
 
-/** Answers a page. The style sheet is allowed by its digest: no other style, and nothing else, is loaded. */
+/** Answers a page. The style sheet, the host's with it, is allowed by its digest: no other style, and nothing else, is loaded. */
 export const answer = Effect.fnUntraced(function* (content: PageContent) {
   const crypto = yield* Crypto
-  const digest = Base64.encode(yield* crypto.sha256(new TextEncoder().encode(styleSheet)))
+  const appearance = yield* Appearance
+  const style = styleSheet + (appearance.css ?? "")
+  const digest = Base64.encode(yield* crypto.sha256(new TextEncoder().encode(style)))
   const formAction = ["'self'", ...(content.formTargets ?? [])].join(" ")
-  return HttpServerResponse.text(documentOf(content).toString(), {
+  return HttpServerResponse.text(documentOf(content, style, appearance).toString(), {
     status: content.status ?? 200,
     contentType: "text/html; charset=utf-8",
     headers: {

@@ -16,6 +16,15 @@ export const codePage = (request: AuthorizeRequest, code: string): PageContent =
 name: give it to nobody, whoever calls or writes and asks for it.</p>`
 })
 
+/** Says that the user is not logged in any more, and leads to where they can be again. */
+export const returnPage = (request: AuthorizeRequest, url: string): PageContent => ({
+  title: `Error: log in again for ${request.client.name}`,
+  status: 403,
+  body: markup`<h1>Log in again</h1>
+<p class="alert" role="alert">You are not logged in any more. Nothing was shared with the application.</p>
+<p><a href="${url}">Log in and go on</a></p>`
+})
+
 /** Says what went wrong and what can be done about it. */
 export const problemPage = (
   message: string,

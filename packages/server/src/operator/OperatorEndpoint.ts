@@ -20,8 +20,9 @@ import type { OperatorKey } from "./OperatorKey.ts"
 
 /** What an operation answers with. */
 export interface OperatorAnswer {
-  readonly status: 200 | 202
-  readonly body: object
+  readonly status: 200 | 201 | 202 | 204
+  /** None with 204. */
+  readonly body: object | null
 }
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -68,7 +69,9 @@ export class OperatorEndpoint extends Context.Service<
       const respond = <R>(run: Effect.Effect<OperatorAnswer, KnownError, R>): Response<R> =>
         recover(run).pipe(
           Effect.map(({ status, body }) =>
-            HttpServerResponse.text(JSON.stringify(body), { status, contentType: json })
+            body === null
+              ? HttpServerResponse.empty({ status })
+              : HttpServerResponse.text(JSON.stringify(body), { status, contentType: json })
           ),
           Effect.catch(failureResponse(json)),
           Effect.map(HttpServerResponse.setHeader("cache-control", "no-store"))

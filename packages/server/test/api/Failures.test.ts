@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { call, Controls, document, testServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
@@ -25,6 +25,53 @@ describe("failures inside", () => {
       }).pipe(Effect.provide(testServer()))
     )
   }
+})
+
+describe("the log", () => {
+  const logged = Effect.fnUntraced(function* (fault: Controls["Service"]["fault"]) {
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.map(Logger.formatLogFmt, (line) => void lines.push(line))])
+    const reply = yield* Effect.gen(function* () {
+      const created = yield* call("POST", path, { as: "admin", body: document() })
+      ;(yield* Controls).fault = fault
+      return yield* call("GET", `${path}/${created.textAt("/data/id")}?`, { as: "admin" })
+    }).pipe(Effect.provide(testServer().pipe(Layer.provide(logger))))
+    return { reply, lines }
+  })
+
+  it.effect("has one line for a failure that can be expected: what happened, and to which request", () =>
+    Effect.gen(function* () {
+      for (const [fault, what] of [
+        ["store", /The database did not carry out IntegrationStore\.find: password=hunter2\./],
+        ["lost_answer", /answer to IntegrationStore\.find was lost/],
+        ["directory", /The directory did not answer `isActive`.*It said: password=hunter2/]
+      ] as const) {
+        const { lines, reply } = yield* logged(fault)
+        assert.lengthOf(lines, 1)
+        const [line = ""] = lines
+        assert.match(line, what)
+        assert.include(line, reply.headers.get("x-request-id") ?? "?")
+        assert.notMatch(line, /\\n|\n|\.ts:\d|admin/)
+      }
+    })
+  )
+
+  it.effect("has where a defect came from", () =>
+    Effect.gen(function* () {
+      const { lines } = yield* logged("defect")
+      assert.match(lines.join(), /TestServer\.ts:\d/)
+    })
+  )
+
+  it.effect("and the answer do not promise that nothing was changed when nobody knows", () =>
+    Effect.gen(function* () {
+      const lost = (yield* logged("lost_answer")).reply
+      assert.strictEqual(lost.status, 503)
+      assert.notInclude(lost.text, "Nothing was changed")
+      assert.include(lost.textAt("/errors/0/detail"), "may have been carried out or not")
+      assert.include((yield* logged("store")).reply.textAt("/errors/0/detail"), "Nothing was changed")
+    })
+  )
 })
 
 describe("request ids", () => {

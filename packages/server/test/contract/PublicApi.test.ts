@@ -26,7 +26,7 @@ const asAdmin = HttpApiMiddleware.layerClient(BearerAuthorization, ({ next, requ
 describe("the contract", () => {
   it.effect("has no operation that the server does not have", () =>
     Effect.gen(function* () {
-      assert.isAtLeast(operations.length, 22)
+      assert.isAtLeast(operations.length, 29)
       for (const [method, path] of operations) {
         const { status, text } = yield* call(method, path, method === "GET" ? {} : { body: {} })
         assert.notInclude([404, 405, 500, 501], status, `${method} ${path}: ${text}`)
@@ -66,6 +66,17 @@ describe("the contract", () => {
         [rotation, "post", { as: "other" }],
         [feed, "get", { as: "admin" }],
         [feed, "get", {}],
+        ["/v4/buildings", "get", { as: "admin" }],
+        ["/v4/buildings", "get", {}],
+        ["/v4/buildings/{id}", "get", { as: "other" }],
+        ["/v4/tenants", "get", { as: "admin", headers: { accept: "text/html" } }],
+        ["/v4/buildings/{owner_id}/access_logs", "get", { as: "admin" }],
+        ["/v4/buildings/{owner_id}/calls", "get", { as: "other" }],
+        ["/v4/tenants/{owner_id}/access_logs", "get", { as: "admin" }],
+        ["/v4/tenants/{owner_id}/calls", "get", {}],
+        ["/oauth/token", "post", { body: {} }],
+        ["/oauth/token", "post", { body: "x", headers: plain }],
+        ["/oauth/authorize", "get", {}],
         ["/v4/webhook_sources", "get", {}],
         ["/v4/webhook_sources", "get", { headers: { accept: "text/html" } }],
         [collection, "post", { as: "admin", body: document(), headers: { "idempotency-key": "a b" } }],
@@ -73,7 +84,7 @@ describe("the contract", () => {
         [item, "delete", { as: "admin" }]
       ] as const
       for (const [path, method, init] of asked) {
-        const target = path.replace(item, one).replace("{owner_id}", "1")
+        const target = path.replace(item, one).replace(/\{\w+\}/, "1")
         const { status } = yield* call(method.toUpperCase(), target, init)
         assert.property(paths[path]?.[method]?.responses, String(status), `${method} ${path}`)
       }
@@ -112,6 +123,21 @@ describe("the contract", () => {
         feed.data.map(({ attributes }) => attributes.event),
         [{ resource_type: "call", action: "create", data: { id: 1 } }]
       )
+      const { data: buildings, meta } = yield* client.buildings.list({ query: { per: 5 } })
+      assert.deepStrictEqual(
+        buildings.map(({ attributes, id }) => [id, attributes.time_zone, attributes.access_points.length]),
+        [["1", "Europe/Berlin", 1]]
+      )
+      assert.strictEqual(meta.page_info.page_size, 5)
+      const building = yield* client.buildings.get({ params: { id: BuildingId.make(1) } })
+      assert.deepStrictEqual(building.data, buildings[0])
+      const calls = yield* client.buildings.calls({ params, query: {} })
+      assert.deepStrictEqual(
+        calls.data.map(({ attributes, id, type }) => [type, id, attributes]),
+        [["calls", "1", { id: 1 }]]
+      )
+      assert.deepStrictEqual((yield* client.buildings.accessLogs({ params, query: { page: 1 } })).data, [])
+      assert.deepStrictEqual((yield* client.tenants.list({ query: { scope: "self" } })).data, [])
       assert.deepStrictEqual(yield* client["webhook sources"].list(), {
         data: [{ type: "webhook_sources", id: "203.0.113.7/32", attributes: { cidr: "203.0.113.7/32" } }]
       })
@@ -130,7 +156,16 @@ describe("the contract", () => {
   it("names each schema once", () => {
     const { components } = OpenApi.fromApi(PublicApi)
     const names = Object.keys(components.schemas)
-    assert.includeMembers(names, ["Errors", "Integration", "DeliveryFeed", "OAuthError"])
+    assert.includeMembers(names, [
+      "Errors",
+      "Integration",
+      "DeliveryFeed",
+      "OAuthError",
+      "Building",
+      "Tenant",
+      "AccessLogList",
+      "CallList"
+    ])
     assert.deepStrictEqual(
       names.filter((name) => /_\d+$/.test(name)),
       []

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
 import { connect } from "node:net"
-import { readDeadline } from "../../src/http/RequestBody.ts"
+import { httpDefaults } from "../../src/http/HttpSettings.ts"
 import { call, document, testServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
@@ -92,7 +92,7 @@ describe("bodies", () => {
       const answering = yield* Effect.forkChild(raw([head("content-length: 100"), '{"data":']))
       // Time passes only here, and the deadline runs from when the server has seen the head.
       while (answering.pollUnsafe() === undefined) {
-        yield* TestClock.adjust(readDeadline)
+        yield* TestClock.adjust(httpDefaults.bodyTimeout)
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       }
       const answer = yield* Fiber.join(answering)

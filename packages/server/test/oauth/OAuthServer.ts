@@ -1,14 +1,25 @@
 /**
  * The whole HTTP surface with the real authorization server in it, and a browser of few talents to visit it with.
  */
-import { Authorization, AuthorizationSettings, DirectoryDocument, DocumentDirectory, MemoryStore } from "@doorhook/core"
+import {
+  Authorization,
+  AuthorizationSettings,
+  Directory,
+  DirectoryDocument,
+  DocumentDirectory,
+  MemoryStore
+} from "@doorhook/core"
 import type { AuthorizationSettingsShape, TokenStore } from "@doorhook/core"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, ManagedRuntime, Predicate, Result } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
+import { httpDefaults, HttpSettings } from "../../src/http/HttpSettings.ts"
+import type { HttpSettingsShape } from "../../src/http/HttpSettings.ts"
 import { PublicUrl } from "../../src/http/PublicUrl.ts"
+import { Appearance } from "../../src/oauth/Appearance.ts"
+import type { AppearanceShape } from "../../src/oauth/Appearance.ts"
 import { serve } from "../../src/Server.ts"
 import { services } from "../TestServer.ts"
 
@@ -43,14 +54,27 @@ export interface OAuthServerOptions {
   readonly publicUrl?: string
   readonly settings?: Partial<AuthorizationSettingsShape>
   readonly store?: Layer.Layer<TokenStore>
+  readonly http?: Partial<HttpSettingsShape>
+  readonly appearance?: AppearanceShape
+  /** Who is logged in at the host, by the headers of the browser's request. */
+  readonly session?: NonNullable<Directory["Service"]["session"]>
   /** What the whole server runs in. */
   readonly around?: Layer.Layer<never>
 }
 
-const layerOf = ({ publicUrl, settings, store, around }: OAuthServerOptions) =>
+/** The directory, that may know who is logged in. */
+const directoryOf = (session: OAuthServerOptions["session"]) =>
+  Layer.effect(
+    Directory,
+    Effect.map(Directory, (known) => ({ ...known, ...(session !== undefined && { session }) }))
+  ).pipe(Layer.provide(DocumentDirectory.layer(directory)))
+
+const layerOf = ({ appearance, around, http, publicUrl, session, settings, store }: OAuthServerOptions) =>
   serve.pipe(
     Layer.provideMerge(Authorization.layer),
-    Layer.provide(DocumentDirectory.layer(directory)),
+    Layer.provide(Layer.succeed(HttpSettings, { ...httpDefaults, ...http })),
+    Layer.provide(Layer.succeed(Appearance, appearance ?? {})),
+    Layer.provide(directoryOf(session)),
     Layer.provide(AuthorizationSettings.layer(settings)),
     Layer.provide(store ?? MemoryStore.layer),
     Layer.provide(MemoryStore.layer),

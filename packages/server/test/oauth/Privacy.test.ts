@@ -37,7 +37,57 @@ const recorder = () => {
   return { around, lines, traced }
 }
 
+/** The store, of which an answer was lost. */
+const losing = Layer.mock(TokenStore, {
+  findCode: () => new StoreError({ operation: "TokenStore.findCode", cause: new Error("gone"), outcome: "unknown" })
+})
+
 describe("logs and traces", () => {
+  it("have no header of a request in them, whatever became of it", async () => {
+    const { around, lines, traced } = recorder()
+    const server = await startServer({ around, store: losing })
+    const bearer = "dh_at_secret-bearer"
+    const basic = btoa(`c1:${secretOfC1}`)
+    try {
+      const targets = [
+        "/v4/buildings",
+        "/v4/nothing",
+        "/nothing",
+        "/operator/clients",
+        "/oauth/token",
+        "/oauth/authorize"
+      ]
+      for (const target of [...targets, ...targets.map((path) => `${path}?access_token=query-secret`)]) {
+        for (const authorization of [`Bearer ${bearer}`, `Basic ${basic}`]) {
+          const headers = { authorization, cookie: "host_session=cookie-secret" }
+          await fetch(server.url + target, { headers })
+          await fetch(server.url + target, { method: "POST", headers, body: multipart(exchangeOf("the-code")) })
+        }
+      }
+      const secrets = [bearer, basic, secretOfC1, "cookie-secret", "query-secret", "the-code"]
+      const kept = [...lines, ...traced()].join("\n")
+      assert.include(kept, "TokenStore.findCode")
+      for (const secret of secrets) assert.notInclude(kept, secret)
+      assert.deepStrictEqual(
+        traced().filter((span) => /http/i.test(span)),
+        []
+      )
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it("and answers do not promise that nothing was changed when nobody knows", async () => {
+    const server = await startServer({ store: losing })
+    try {
+      const answer = await post(`${server.url}/oauth/token`, multipart(exchangeOf("x")))
+      assert.deepStrictEqual([answer.status, answer.textAt("error")], [503, "temporarily_unavailable"])
+      assert.match(answer.textAt("error_description"), /may have been carried out or not/)
+    } finally {
+      await server.stop()
+    }
+  })
+
   it("have no secret, code, token, password or query in them", async () => {
     const { around, lines, traced } = recorder()
     const server = await startServer({ around })
@@ -76,6 +126,8 @@ describe("logs and traces", () => {
     try {
       await post(`${server.url}/oauth/token`, multipart(exchangeOf("the-code-itself")))
       assert.include(lines.join("\n"), "disk on fire")
+      assert.lengthOf(lines, 1)
+      assert.notMatch(lines.join("\n"), /\\n|\.ts:\d/)
       assert.notMatch(lines.join("\n"), new RegExp(`the-code-itself|${secretOfC1}`))
     } finally {
       await server.stop()

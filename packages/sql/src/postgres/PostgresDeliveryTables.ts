@@ -8,7 +8,6 @@ import type { StandingRow } from "../DeliveryRows.ts"
 import type { AtOnce, Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import * as CommonTables from "../stores/CommonTables.ts"
-import { chooseFree } from "./FreeRows.ts"
 import { horizon } from "./Horizon.ts"
 import { lockIntegrations } from "./IntegrationLocks.ts"
 import { fromStored } from "./NulText.ts"
@@ -49,9 +48,10 @@ const make = Effect.gen(function* () {
     const tenants = records.flatMap(({ event }, index) =>
       Array.from(new Set(event.tenant_ids), (id) => ({ place: index + 1, id, type: event.resource_type }))
     )
+    const matched = integrations.toSorted((a, b) => a.id - b.id)
     const taken = yield* sql.unsafe<{ readonly id: DeliveryId }>(Statements.insert, [
-      int8s(integrations.map(({ id }) => id)),
-      int8s(integrations.map(({ version }) => version)),
+      int8s(matched.map(({ id }) => id)),
+      int8s(matched.map(({ version }) => version)),
       rows.length,
       events.length,
       texts(events.map(({ event }) => event.id)),
@@ -74,7 +74,8 @@ const make = Effect.gen(function* () {
     return taken.length < rows.length ? null : taken.map(({ id }) => id)
   })
 
-  const settle: AtOnce["settle"] = Effect.fnUntraced(function* (rows, integrations, changes) {
+  const settle: AtOnce["settle"] = Effect.fnUntraced(function* (settled, integrations, changes) {
+    const rows = settled.toSorted((a, b) => a.id - b.id)
     const moved = yield* sql.unsafe(Statements.settle, [
       int8s(rows.map(({ id }) => id)),
       texts(rows.map(({ token }) => token)),
@@ -157,7 +158,7 @@ const make = Effect.gen(function* () {
     dueHeads: (now) => sql.unsafe<Head>(Claims.dueHeads, [now]),
     firstDue: ({ depth, integrations, lane, now }) =>
       sql.unsafe<StandingRow>(Claims.firstDue, [int8s(integrations), lane, now, depth]),
-    choose: (look) => chooseFree(sql, look),
+    pause: Effect.asVoid(sql.unsafe("SELECT pg_sleep(0.003)")),
     nextDue: Effect.map(
       sql.unsafe<{ readonly due_at: number | null }>(Claims.nextDue),
       (rows) => rows[0]?.due_at ?? null

@@ -17,19 +17,38 @@ import * as Claims from "./statements/ClaimStatements.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 import * as Lists from "./statements/ListStatements.ts"
 
+/** After so many events without one who reads them, they are made ready to be read. */
+const indexEvery = 4_096
+
+interface Numbers {
+  readonly event: number
+  readonly indexed: number
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* SqliteRows
   const endings = yield* Endings.make
   const ids = (values: ReadonlyArray<number>) => [JSON.stringify(values)]
 
+  const common = CommonTables.make(sql, sqlite)
+
+  /** Fills `events_of` for all events that are new. In a transaction. */
+  const indexEvents = Effect.gen(function* () {
+    const [numbers] = yield* sql.unsafe<Numbers>(Statements.unindexed)
+    if (numbers === undefined || numbers.event === numbers.indexed) return
+    yield* sql.unsafe(Statements.index, [numbers.indexed, numbers.event])
+    yield* sql.unsafe(Statements.setIndexed, [numbers.event])
+  })
+
   return DeliveryTables.of({
-    ...CommonTables.make(sql, sqlite),
+    ...common,
+    events: (filter) => sql.withTransaction(Effect.andThen(indexEvents, common.events(filter))),
     atOnce: null,
 
     insert: Effect.fnUntraced(function* (records, changes) {
       const count = records.reduce((sum, { deliveries }) => sum + deliveries.length, 0)
-      const [taken] = yield* sql.unsafe<{ readonly event: number; readonly delivery: number }>(Statements.takeNumbers, [
+      const [taken] = yield* sql.unsafe<Numbers & { readonly delivery: number }>(Statements.takeNumbers, [
         records.length,
         count
       ])
@@ -37,7 +56,6 @@ const make = Effect.gen(function* () {
       let next = (taken?.delivery ?? 0) - count + 1
       const given: Array<DeliveryId> = []
       const events: Array<ReadonlyArray<Value>> = []
-      const ofTenants: Array<ReadonlyArray<Value>> = []
       const queued: Array<ReadonlyArray<Value>> = []
       const ended: Array<ReadonlyArray<Value>> = []
       for (const { deliveries, event } of records) {
@@ -49,13 +67,12 @@ const make = Effect.gen(function* () {
           else queued.push(queuedValues(id, row))
         }
         events.push(eventValues(++seq, event, next === first ? null : first, next === first ? null : next - 1))
-        for (const tenant of new Set(event.tenant_ids)) ofTenants.push([tenant, event.resource_type, seq])
       }
       yield* rows.run(Statements.insertEvent, events)
-      yield* rows.run(Statements.insertOfTenant, ofTenants)
       yield* rows.run(Statements.insertQueued, queued)
       yield* rows.run(Statements.insertEnded, ended)
       yield* rows.run(Statements.addToTally, changes)
+      if (taken !== undefined && taken.event - taken.indexed >= indexEvery) yield* indexEvents
       return given
     }),
 
@@ -143,7 +160,7 @@ const make = Effect.gen(function* () {
     dueHeads: (now) => sql.unsafe<Head>(Claims.dueHeads, [now]),
     firstDue: ({ depth, integrations, lane, now }) =>
       sql.unsafe<StandingRow>(Claims.firstDue, [...ids(integrations), lane, now, depth]),
-    choose: (look) => Effect.map(look, ({ chosen }) => chosen),
+    pause: Effect.void,
     nextDue: Effect.map(
       sql.unsafe<{ readonly due_at: number | null }>(Claims.nextDue),
       (rows) => rows[0]?.due_at ?? null

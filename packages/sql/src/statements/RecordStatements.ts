@@ -6,31 +6,33 @@ import type { Dialect } from "../Dialect.ts"
 const event = "id, resource_type, action, building_id, tenant_ids, data, created_at"
 const eventIn = (table: string): string => event.replaceAll(/\w+/g, (column) => `${table}.${column}`)
 
-export const recordStatements = ({ isOneOfIds, lock, lockFree, numbersIn, text }: Dialect) => {
-  const itsDeliveries = `events AS e JOIN deliveries AS d
-    ON d.id BETWEEN e.first_delivery AND e.last_delivery AND d.event_id = e.id WHERE ${isOneOfIds("e.seq")}`
+export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, numbersIn, text }: Dialect) => {
   return {
-    /** One range of the index over buildings, backwards; what is before the page is stepped over. One search by seq each. */
-    eventsOfBuilding: text(`SELECT ${event} FROM events WHERE building_id = ? AND resource_type = ?
-      ORDER BY seq DESC LIMIT ? OFFSET ?`),
-    countOfBuilding: text(`SELECT count(*) AS count FROM events WHERE building_id = ? AND resource_type = ?`),
-    /** The same of the key of another table. */
-    eventsOfTenant: text(`SELECT ${eventIn("e")} FROM events_of_tenants AS t JOIN events AS e ON e.seq = t.event_seq
-      WHERE t.tenant_id = ? AND t.resource_type = ? ORDER BY t.event_seq DESC LIMIT ? OFFSET ?`),
-    countOfTenant: text(`SELECT count(*) AS count FROM events_of_tenants WHERE tenant_id = ? AND resource_type = ?`),
+    /** One range of the table, backwards; what is before the page is stepped over. One search by seq each. */
+    eventsOf: text(`SELECT ${eventIn("e")} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
+      WHERE o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ? ORDER BY o.event_seq DESC LIMIT ? OFFSET ?`),
+    countOf: text(
+      `SELECT count(*) AS count FROM events_of WHERE scope_type = ? AND scope_id = ? AND resource_type = ?`
+    ),
 
     /** The first events after a place. A range of the table. */
-    oldEvents: text(`SELECT seq, id, created_at FROM events WHERE seq > ? ORDER BY seq LIMIT ? ${lockFree}`),
-    /** Keeps what has ended of some events as it is: whoever revives it waits, and finds it gone. A range of ids each. */
-    lockEndedOf: text(`SELECT d.id FROM ${itsDeliveries} ORDER BY d.id ${lock}`),
-    /** Those of some events of which something is active. A range of ids each. */
-    eventsWithActive: text(`SELECT e.seq FROM events AS e WHERE ${isOneOfIds("e.seq")} AND EXISTS (
-      SELECT 1 FROM queue AS q WHERE q.id BETWEEN e.first_delivery AND e.last_delivery AND q.event_id = e.id)`),
-    /** Deletes what has ended of some events. A range of ids each. Returns ids and states. */
-    deleteEndedOf: text(`DELETE FROM deliveries WHERE id IN (SELECT d.id FROM ${itsDeliveries}) RETURNING id, state`),
+    oldEvents: text(`SELECT seq, id, created_at, first_delivery, last_delivery FROM events
+      WHERE seq > ? ORDER BY seq LIMIT ? ${lockFree}`),
+    // What is found of events by the ids between which their deliveries are may be of others, too.
+    /** Keeps what has ended of some events as it is: whoever revives it waits, and finds it gone. One search by id each. */
+    lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
+      ORDER BY id ${lock}`),
+    /** Those of some events of which something is active. One search by id each. */
+    withActive: text(`SELECT DISTINCT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}`),
+    /** Deletes what has ended of some events. One search by id each. Returns ids and states. */
+    deleteEndedOf: text(`DELETE FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
+      RETURNING id, state`),
     deleteAttempts: text(`DELETE FROM attempts WHERE ${isOneOfIds("delivery_id")}`),
-    deleteOfTenants: text(`DELETE FROM events_of_tenants WHERE (tenant_id, resource_type, event_seq) IN (
-      SELECT t.value, e.resource_type, e.seq FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t
+    /** One search by seq each, and one by the whole key. */
+    deleteOfBuildings: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, event_seq) IN (
+      SELECT 'building', e.building_id, e.resource_type, e.seq FROM events AS e WHERE ${isOneOfIds("e.seq")})`),
+    deleteOfTenants: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, event_seq) IN (
+      SELECT 'tenant', t.value, e.resource_type, e.seq FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t
       WHERE ${isOneOfIds("e.seq")})`),
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 

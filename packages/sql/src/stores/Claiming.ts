@@ -15,25 +15,29 @@ import { Tally } from "./Tally.ts"
 
 type Tables = DeliveryTables["Service"]
 
-/** Leases what is due, and answers it with everything an attempt needs. */
+/**
+ * Leases what is due, and answers it with everything an attempt needs; and whether something is due of which nothing could
+ * be leased, because other claims look at it. To choose, these lock more than they take, and give it back when they end.
+ */
 export const claimDue = Effect.fnUntraced(function* (tables: Tables, secrets: SecretBox, request: ClaimRequest) {
   const { lease } = request
-  const chosen = yield* tables.choose(chooseDue(tables, request))
-  if (chosen.length === 0) return []
+  const { chosen, due } = yield* chooseDue(tables, request)
+  if (chosen.length === 0) return { claimed: [], passedOver: due }
   const tally = new Tally()
   const moves = chosen.map((from) => ({ from, to: Standing.claimed(from, lease) }))
   yield* move(tables, tally, moves)
   yield* tally.write(tables)
   const events = yield* eventsOf(tables, chosen)
   const integrations = yield* integrationsOf(tables, secrets, chosen)
-  return moves.flatMap(({ from, to }): ReadonlyArray<LeasedDelivery> => {
-    // Both are there: events are not deleted, and an integration that is leaves nothing active behind.
+  const claimed = moves.flatMap(({ from, to }): ReadonlyArray<LeasedDelivery> => {
+    // Both are there: an event with something active is not purged, and a deleted integration leaves nothing active.
     const event = events.get(from.event_id)
     const integration = integrations.get(from.integration_id)
     if (event === undefined || integration === undefined) return []
     const { attempts, lane, resend } = to
     return [{ id: from.id, lease, lane, attempts, resend: resend > 0, event, integration }]
   })
+  return { claimed, passedOver: false }
 })
 
 const eventsOf = Effect.fnUntraced(function* (tables: Tables, deliveries: ReadonlyArray<StandingRow>) {
@@ -64,18 +68,15 @@ const chooseDue = Effect.fnUntraced(function* (tables: Tables, request: ClaimReq
   const chosen: Array<StandingRow> = []
   const places = new Map(limits)
   const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
-  let looked = 0
-  const heads = yield* tables.dueHeads(now)
+  const heads = (yield* tables.dueHeads(now)).filter(({ integration_id }) => placesOf(integration_id) > 0)
   for (const lane of lanes) {
     const open = heads.filter((head) => head.lane === lane && placesOf(head.integration_id) > 0)
-    const inLane = yield* chooseInLane(tables, { lane, now, open, placesOf, room: limit - chosen.length })
-    looked += inLane.looked
-    for (const delivery of inLane.chosen) {
+    for (const delivery of yield* chooseInLane(tables, { lane, now, open, placesOf, room: limit - chosen.length })) {
       places.set(delivery.integration_id, placesOf(delivery.integration_id) - 1)
       chosen.push(delivery)
     }
   }
-  return { chosen, others: looked > chosen.length }
+  return { chosen, due: limit > 0 && heads.length > 0 }
 })
 
 interface LaneRequest {
@@ -90,7 +91,7 @@ interface LaneRequest {
 
 /** Looks as deep into the queues as it takes to fill the room: mostly, one equal share of it into each. */
 const chooseInLane = Effect.fnUntraced(function* (tables: Tables, { lane, now, open, placesOf, room }: LaneRequest) {
-  if (room <= 0 || open.length === 0) return { chosen: [], looked: 0 }
+  if (room <= 0 || open.length === 0) return []
   // With more integrations than room there is one round, and it is known already who is in it.
   const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
   const integrations = wanted.map(({ integration_id }) => integration_id)
@@ -98,7 +99,7 @@ const chooseInLane = Effect.fnUntraced(function* (tables: Tables, { lane, now, o
   for (let depth = Math.ceil(room / wanted.length); ; depth *= 4) {
     const due = yield* tables.firstDue({ integrations, lane, now, depth: Math.min(depth, deepest) })
     const chosen = inRounds(due, placesOf).slice(0, room)
-    if (chosen.length === room || depth >= deepest) return { chosen, looked: due.length }
+    if (chosen.length === room || depth >= deepest) return chosen
   }
 })
 

@@ -1,7 +1,7 @@
 /**
  * What of the delivery tables is the same in every dialect: what belongs to integrations, and what is kept as records.
  */
-import type { DeliveryId, NoticeId, Roll } from "@doorhook/core"
+import type { DeliveryId, EventId, NoticeId, Roll } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { DeliveryTables, OldEvent, StateCount } from "../DeliveryTables.ts"
@@ -13,6 +13,16 @@ import { keyStatements } from "../statements/KeyStatements.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
 
 type Tables = DeliveryTables["Service"]
+
+/** The ids of the deliveries of events: all between the first and the last of each, which may be others, too. */
+const deliveriesOf = (events: ReadonlyArray<OldEvent>): ReadonlyArray<number> => {
+  const ids = new Set<number>()
+  for (const { first_delivery: first, last_delivery: last } of events) {
+    if (first === null || last === null) continue
+    for (let id = first; id <= last; id++) ids.add(id)
+  }
+  return [...ids]
+}
 
 export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
   const integrations = integrationStatements(dialect)
@@ -54,21 +64,22 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
     deleteNotices: (before, limit) => Effect.asVoid(sql.unsafe(records.deleteNotices, [limit, before])),
 
     oldEvents: (after, limit) => sql.unsafe<OldEvent>(records.oldEvents, [after, limit]),
-    eventsWithActive: Effect.fnUntraced(function* (seqs) {
-      const list = [dialect.ids(seqs)]
-      if (dialect.lock !== "") yield* sql.unsafe(records.lockEndedOf, list)
-      const rows = yield* sql.unsafe<{ readonly seq: number }>(records.eventsWithActive, list)
-      return rows.map(({ seq }) => seq)
+    withActive: Effect.fnUntraced(function* (events) {
+      const params = [dialect.ids(deliveriesOf(events)), dialect.texts(events.map(({ id }) => id))]
+      if (dialect.lock !== "") yield* sql.unsafe(records.lockEndedOf, params)
+      const rows = yield* sql.unsafe<{ readonly event_id: EventId }>(records.withActive, params)
+      return rows.map(({ event_id }) => event_id)
     }),
-    deleteEvents: Effect.fnUntraced(function* (seqs) {
-      const list = [dialect.ids(seqs)]
+    deleteEvents: Effect.fnUntraced(function* (events) {
       const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(
         records.deleteEndedOf,
-        list
+        [dialect.ids(deliveriesOf(events)), dialect.texts(events.map(({ id }) => id))]
       )
+      const seqs = dialect.ids(events.map(({ seq }) => seq))
       yield* sql.unsafe(records.deleteAttempts, [dialect.ids(deleted.map(({ id }) => id))])
-      yield* sql.unsafe(records.deleteOfTenants, list)
-      yield* sql.unsafe(records.deleteEvents, list)
+      yield* sql.unsafe(records.deleteOfBuildings, [seqs])
+      yield* sql.unsafe(records.deleteOfTenants, [seqs])
+      yield* sql.unsafe(records.deleteEvents, [seqs])
       return Array.from(
         Map.groupBy(deleted, ({ state }) => state),
         ([state, { length }]) => ({ state, count: length })
@@ -76,12 +87,9 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
     }),
 
     events: Effect.fnUntraced(function* ({ limit, offset, resource_type, scope }) {
-      const [page, count] =
-        scope.type === "building"
-          ? [records.eventsOfBuilding, records.countOfBuilding]
-          : [records.eventsOfTenant, records.countOfTenant]
-      const items = yield* sql.unsafe(page, [scope.id, resource_type, limit, offset])
-      const [total] = yield* sql.unsafe<{ readonly count: number }>(count, [scope.id, resource_type])
+      const of = [scope.type, scope.id, resource_type]
+      const items = yield* sql.unsafe(records.eventsOf, [...of, limit, offset])
+      const [total] = yield* sql.unsafe<{ readonly count: number }>(records.countOf, of)
       return { items, total: total?.count ?? 0 }
     }),
 

@@ -16,11 +16,11 @@ export const purgeOld = Effect.fnUntraced(function* (
   const first = yield* tables.oldEvents(after, limit + 1)
   const end = first.findIndex(({ created_at }) => created_at >= before)
   const old = end === -1 ? first : first.slice(0, end)
-  const seqs = old.slice(0, limit).map(({ seq }) => seq)
-  const next = old.length > limit ? (seqs.at(-1) ?? after) : null
-  if (seqs.length === 0) return { events: 0, deliveries: 0, next }
-  const active = new Set(yield* tables.eventsWithActive(seqs))
-  const done = seqs.filter((seq) => !active.has(seq))
+  const looked = old.slice(0, limit)
+  const next = old.length > limit ? (looked.at(-1)?.seq ?? after) : null
+  if (looked.length === 0) return { events: 0, deliveries: 0, next }
+  const active = new Set(yield* tables.withActive(looked))
+  const done = looked.filter(({ id }) => !active.has(id))
   if (done.length === 0) return { events: 0, deliveries: 0, next }
   const counts = yield* tables.deleteEvents(done)
   const tally = new Tally()

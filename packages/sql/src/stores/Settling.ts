@@ -5,7 +5,8 @@ import type { IntegrationId, Notice, Settled, Settlement } from "@doorhook/core"
 import { BuildingId, Consequences, Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
-import { subjectFromRow } from "../IntegrationRows.ts"
+import type { SubjectRow } from "../IntegrationRows.ts"
+import { failingOf, subjectFromRow } from "../IntegrationRows.ts"
 import { cancelActiveOf, currentOf, move } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
@@ -18,6 +19,22 @@ const byIntegration = <A>(items: Iterable<A>, idOf: (item: A) => IntegrationId):
 const subjectsOf = Effect.fnUntraced(function* (tables: Tables, ids: ReadonlyArray<IntegrationId>) {
   const subjects = yield* Effect.forEach(yield* tables.subjects(ids), subjectFromRow)
   return new Map(subjects.map((subject) => [subject.integration.id, subject]))
+})
+
+type Outline = Pick<SubjectRow, "status" | "failing_since" | "failing_noticed">
+
+/** What most integrations are. */
+const sound: Outline = { status: "enabled", failing_since: null, failing_noticed: 0 }
+
+/** As much of an integration as says whether anything may follow for it; reading all of it takes longer. */
+const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
+  integration: {
+    id,
+    scope: { type: "building", id: BuildingId.make(1) },
+    status: row.status === "enabled" ? "enabled" : "disabled",
+    disabled_reason: null
+  },
+  failing: failingOf(row)
 })
 
 /** Whether some settlements disable an integration, if those of them that do not speak for it are not stale. */
@@ -45,11 +62,15 @@ const lock = Effect.fnUntraced(function* (
   now: number,
   disableAfter: number
 ) {
-  const seen = yield* subjectsOf(tables, [...settlements.keys()])
-  const affected = [...seen.values()]
-    .filter((subject) => Consequences.mayHaveConsequences(subject, settlements.get(subject.integration.id) ?? []))
-    .map(({ integration }) => integration.id)
-  if (affected.length === 0) return { subjects: seen, affected: new Map() }
+  const seen = new Map((yield* tables.subjects([...settlements.keys()])).map((row) => [row.id, row]))
+  const affected = [...settlements]
+    .filter(([id, batch]) => {
+      const row = seen.get(id)
+      return row !== undefined && Consequences.mayHaveConsequences(outlineOf(id, row), batch)
+    })
+    .map(([id]) => id)
+  const isEnabled = (id: IntegrationId): boolean => seen.get(id)?.status === "enabled"
+  if (affected.length === 0) return { affected: new Map(), isEnabled }
   yield* tables.lockIntegrations(affected)
   const locked: Subjects = yield* subjectsOf(tables, affected)
   const endangered = affected.filter((id) => {
@@ -60,9 +81,11 @@ const lock = Effect.fnUntraced(function* (
     const ids = [...settlements.values()].flat().map(({ delivery_id }) => delivery_id)
     yield* tables.lockWithActive(ids, endangered)
   }
-  // One that was deleted meanwhile is in neither.
-  const others = [...seen].filter(([id]) => !affected.includes(id))
-  return { subjects: new Map([...others, ...locked]), affected: locked }
+  return {
+    affected: locked,
+    isEnabled: (id: IntegrationId): boolean =>
+      affected.includes(id) ? locked.get(id)?.integration.status === "enabled" : isEnabled(id)
+  }
 })
 
 /** Runs in a transaction. */
@@ -73,11 +96,11 @@ export const settleAll = Effect.fnUntraced(function* (
   disableAfter: number
 ) {
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  const { affected, subjects } = yield* lock(tables, grouped, now, disableAfter)
+  const { affected, isEnabled } = yield* lock(tables, grouped, now, disableAfter)
   const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
   const moves = current.map(({ from, item }) => {
-    const status = subjects.get(from.integration_id)?.integration.status ?? "disabled"
+    const status = isEnabled(from.integration_id) ? "enabled" : "disabled"
     return { from, to: Standing.settled(from, item, now, status), attempt: item.attempt, settlement: item }
   })
   yield* move(tables, tally, moves)
@@ -118,12 +141,6 @@ const underLease = ({ lane, token }: Settlement): Standing.Standing => ({
   resend: 0
 })
 
-/** An integration that is as most are. */
-const sound = (id: IntegrationId): Consequences.Subject => ({
-  integration: { id, scope: { type: "building", id: BuildingId.make(1) }, status: "enabled", disabled_reason: null },
-  failing: null
-})
-
 /** The same in one statement, as long as all is of that kind and nothing follows for any integration; null otherwise. */
 export const settleAtOnce = Effect.fnUntraced(function* (
   tables: Tables,
@@ -133,7 +150,7 @@ export const settleAtOnce = Effect.fnUntraced(function* (
   const ids = new Set(settlements.map(({ delivery_id }) => delivery_id))
   if (tables.atOnce === null || ids.size < settlements.length) return null
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  for (const [id, batch] of grouped) if (Consequences.mayHaveConsequences(sound(id), batch)) return null
+  for (const [id, batch] of grouped) if (Consequences.mayHaveConsequences(outlineOf(id, sound), batch)) return null
   const tally = new Tally()
   const rows: Array<SettledRow> = []
   for (const settlement of settlements) {

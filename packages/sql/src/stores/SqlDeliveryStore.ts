@@ -21,6 +21,9 @@ import { readTallies, Tally } from "./Tally.ts"
 
 type Service = DeliveryStore["Service"]
 
+/** How often a claim looks again, when all that is due is being looked at by others. */
+const claimTries = 3
+
 const make = Effect.fnUntraced(function* (secrets: SecretBox) {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* DeliveryTables
@@ -94,7 +97,13 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
       return stored ?? (yield* sql.withTransaction(enqueueAll(tables, records, keys)))
     }, failAsUnlessTaken("DeliveryStore.enqueue")),
 
-    claim: (request) => transact("claim")(claimDue(tables, secrets, request)),
+    claim: Effect.fnUntraced(function* (request) {
+      for (let more = claimTries; ; more--) {
+        const { claimed, passedOver } = yield* sql.withTransaction(claimDue(tables, secrets, request))
+        if (!passedOver || more === 0) return claimed
+        yield* tables.pause
+      }
+    }, failAs("DeliveryStore.claim")),
 
     settle: Effect.fnUntraced(function* (settlements, now, disableAfter) {
       if (settlements.length === 0) return { applied: new Set<DeliveryId>(), changed: [], notices: [] }

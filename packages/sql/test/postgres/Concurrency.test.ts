@@ -117,6 +117,99 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
+  it.live("old events are purged beside everything else: no deadlock, nothing half, and the counts stay right", () =>
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      yield* Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const integrations = yield* Effect.replicateEffect(createIntegration(), 3)
+        const publisher = Effect.forEach(Array(20).keys(), (round) =>
+          enqueue(...records(round * 20, round * 20 + 9, ...integrations))
+        )
+        const worker = (index: number) =>
+          Effect.forEach(Array(30).keys(), (round) =>
+            Effect.gen(function* () {
+              const lease = { token: `worker-${index}-${round}`, until: start + 20_000 }
+              const claimed = yield* claim(start + round, { limit: 40, lease })
+              const endings = ["delivered", "exhausted", "expired"] as const
+              const settlements = claimed.map((each, at) => settlement(each, { state: endings[at % 3] ?? "delivered" }))
+              yield* settle(start + round, ...settlements)
+            })
+          )
+        const operator = Effect.forEach(Array(30).keys(), (round) =>
+          Effect.gen(function* () {
+            const integration = integrations[round % 3]
+            if (integration === undefined) return
+            if (round % 5 === 0) yield* store.recover(integration.id, 0, start + round)
+            for (const { id } of yield* store.list({ integration_id: integration.id, limit: 5 })) {
+              yield* store.resend(id, start + round)
+            }
+          })
+        )
+        const working = yield* Effect.all([publisher, worker(1), worker(2), operator, operator], {
+          concurrency: "unbounded",
+          discard: true
+        }).pipe(Effect.forkChild)
+        const purger = Effect.gen(function* () {
+          let purged = 0
+          let after = 0
+          while (working.pollUnsafe() === undefined) {
+            const { events, next } = yield* store.purge({ before: start + 1, after, limit: 7 })
+            purged += events
+            after = next ?? 0
+            yield* Effect.yieldNow
+          }
+          return purged
+        })
+        const [purged, too] = yield* Effect.all([purger, purger], { concurrency: "unbounded" })
+        yield* Fiber.join(working)
+        const { events, states } = yield* store.summary(start)
+        assert.isAbove(purged + too, 0)
+        assert.strictEqual(events, 200 - purged - too)
+        assert.deepEqual(states, yield* counted)
+        const left = yield* store.list({ limit: 100_000 })
+        for (const { event_id } of left) assert.isNotNull(yield* store.findEvent(event_id))
+      }).pipe(Effect.provide(onStore(url)))
+    })
+  )
+
+  it.live("workers whose batches fail together disable an integration once, and tell it once", () =>
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      yield* Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const [one, other] = [yield* createIntegration(), yield* createIntegration()]
+        yield* enqueue(...records(1, 40, one, other))
+        const fail = (now: number) =>
+          Effect.forEach(
+            [1, 2, 3, 4, 5, 6],
+            (worker) =>
+              Effect.gen(function* () {
+                const lease = { token: `${worker}-${now}`, until: now + 20_000 }
+                const claimed = yield* claim(now, { limit: 10, lease })
+                const settlements = claimed.map((each) => StoreFixtures.retryAt(each, now + 1))
+                return yield* StoreFixtures.settleWithConsequences(now, ...settlements.toReversed())
+              }),
+            { concurrency: "unbounded" }
+          )
+        yield* fail(start)
+        const ends = yield* fail(start + StoreFixtures.disableAfter)
+        assert.deepEqual(
+          ends.flatMap(({ changed }) => changed).toSorted((a, b) => a - b),
+          [one.id, other.id]
+        )
+        const notices = yield* store.notices({ limit: 100 })
+        assert.deepEqual(notices.map(({ integration_id, kind }) => `${kind} ${integration_id}`).toSorted(), [
+          `disabled ${one.id}`,
+          `disabled ${other.id}`
+        ])
+        const { states } = yield* store.summary(start)
+        assert.strictEqual(states.cancelled, 80)
+        assert.deepEqual(states, yield* counted)
+      }).pipe(Effect.provide(onStore(url)))
+    })
+  )
+
   it.live("tallies are folded, and stay the same", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)

@@ -1,12 +1,15 @@
 /**
  * Wake signals reach every process over the same database, with the transaction they were given in.
  */
-import { Wake } from "@doorhook/core"
-import { PostgresDatabase, PostgresWake } from "@doorhook/sql/postgres"
+import { IntegrationId, IntegrationStore, Wake } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { PostgresDatabase, PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+
+const { claimOne, createIntegration, enqueue, records, settle, settlement, start } = StoreFixtures
 
 await describeOnPostgres("wake signals", (server) => {
   /** A process of its own: a pool and a listener, which hears already. */
@@ -52,6 +55,52 @@ await describeOnPostgres("wake signals", (server) => {
       )
       yield* Fiber.join(waiting)
       assert.deepEqual(heard, ["still in it", "signal"])
+    })
+  )
+
+  it.live("the store tells which integrations change, once the transaction commits, as one list", () =>
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      const { wake } = yield* process(url)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const integrations = yield* IntegrationStore
+        const [one, two, three] = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
+        const heard = yield* Effect.forkChild(wake.changes)
+        // A failure is no change, and neither is an update that comes too late.
+        yield* enqueue(...records(1, 1, one))
+        yield* settle(start, StoreFixtures.retryAt(yield* claimOne(start), start + 1))
+        assert.isFalse(yield* integrations.update({ ...one, version: 9 }, 8))
+        yield* Effect.flip(
+          sql.withTransaction(Effect.andThen(integrations.remove(one.id, start), Effect.fail("undone")))
+        )
+        yield* integrations.update({ ...two, overrides: { acknowledge: "2xx" }, version: 2 }, 1)
+        assert.deepEqual(yield* Fiber.join(heard), [two.id])
+        yield* settle(start + 1, settlement(yield* claimOne(start + 1), { state: "cancelled", gone: true }))
+        yield* integrations.remove(three.id, start)
+        // Both are told by now: the signal comes after them.
+        yield* wake.signal
+        yield* wake.wait
+        assert.deepEqual(yield* wake.changes, [one.id, three.id])
+      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
+    })
+  )
+
+  it.live("after its connection was broken, any integration may have changed", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      const a = yield* process(server.url(name))
+      yield* a.sql.unsafe("SELECT pg_notify('doorhook_wake', '7')")
+      assert.deepEqual(yield* a.wake.changes, [IntegrationId.make(7)])
+      yield* Effect.promise(() =>
+        server.administer(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = '${name}' AND application_name = 'doorhook'`
+        )
+      )
+      assert.isNull(yield* a.wake.changes)
+      yield* a.sql.unsafe("SELECT pg_notify('doorhook_wake', '8')")
+      assert.deepEqual(yield* a.wake.changes, [IntegrationId.make(8)])
     })
   )
 

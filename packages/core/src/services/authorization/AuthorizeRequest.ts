@@ -11,7 +11,7 @@ import { isConfidential, outOfBandUri } from "../../domain/Client.ts"
 import { publicScope } from "../../domain/Token.ts"
 import * as RedirectUri from "../../rules/RedirectUri.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
-import { findClient, isSecretOf } from "./ClientAuthentication.ts"
+import { checkSecret, findClient } from "./ClientAuthentication.ts"
 import type { Parameters } from "./Parameters.ts"
 import { firstRepeated, get } from "./Parameters.ts"
 import { isChallenge } from "./Pkce.ts"
@@ -36,6 +36,8 @@ export type AuthorizeErrorCode = "invalid_request" | "unsupported_response_type"
 export type AuthorizeProblem =
   /** Tell the user, who must not be redirected. 401 says that the client's secret was wrong. */
   | { readonly _tag: "Page"; readonly status: 400 | 401; readonly message: string }
+  /** Tell the user that too many wrong secrets came. `retry_after` is in whole seconds. */
+  | { readonly _tag: "Throttled"; readonly retry_after: number }
   /** Tell the client, by sending the user back to it. */
   | {
       readonly _tag: "Redirect"
@@ -84,8 +86,11 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
     : "The code_challenge is not SHA-256 in base64url, which has 43 characters without padding."
 }
 
-/** Checks all parameters of an authorize request. Unknown ones are ignored (RFC 6749 section 3.1). */
-export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameters) {
+/**
+ * Checks all parameters of an authorize request that comes from an address, if it is known. Unknown ones are ignored (RFC
+ * 6749 section 3.1).
+ */
+export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameters, address: string | null) {
   const doubtful = firstRepeated(parameters, identifying)
   if (doubtful !== null) return page(`The parameter ${doubtful} came more than once. Send it once.`)
   const clientId = get(parameters, "client_id")
@@ -103,8 +108,14 @@ export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameter
     )
   }
   const secret = get(parameters, "client_secret")
-  if (secret !== null && !(yield* isSecretOf(client, secret))) {
-    return page("The client_secret is wrong. It is not needed here: leave it out.", 401)
+  if (secret !== null) {
+    const isRight = yield* Effect.catchTag(
+      checkSecret(client, secret, { kind: "authorize", name: clientId, address }),
+      "TooManyGuesses",
+      ({ retry_after }) => Effect.succeed({ _tag: "Throttled", retry_after } satisfies AuthorizeProblem)
+    )
+    if (isRight === false) return page("The client_secret is wrong. It is not needed here: leave it out.", 401)
+    if (isRight !== true) return isRight
   }
 
   const state = parameters.repeated.has("state") ? null : get(parameters, "state")

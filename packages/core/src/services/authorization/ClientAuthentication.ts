@@ -8,7 +8,9 @@ import type { KnownClient } from "../../domain/Client.ts"
 import { isConfidential } from "../../domain/Client.ts"
 import { ClientStore } from "../../ports/ClientStore.ts"
 import { Directory } from "../../ports/Directory.ts"
-import { OAuthError } from "./OAuthError.ts"
+import { GuessThrottle } from "./GuessThrottle.ts"
+import type { Guess } from "./GuessThrottle.ts"
+import { OAuthError, TooManyGuesses } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { get } from "./Parameters.ts"
 import { equals, hashOf, sameHash } from "./Secrets.ts"
@@ -19,6 +21,8 @@ export interface ClientRequest {
   readonly parameters: Parameters
   /** The `Authorization` header; null when there is none. */
   readonly authorization: string | null
+  /** The network address it comes from; null when nobody knows. */
+  readonly address: string | null
 }
 
 /** What a request says about its client. */
@@ -91,6 +95,18 @@ export const findClient = Effect.fnUntraced(function* (id: string) {
   return own ?? (yield* (yield* ClientStore).find(id))
 })
 
+/** Whether a secret proves who the client is. Wrong ones are counted, and too many are not looked at any more. */
+export const checkSecret = Effect.fnUntraced(function* (client: KnownClient | null, secret: string, guess: Guess) {
+  const throttle = yield* GuessThrottle
+  const attempt = client === null ? Effect.succeed(false) : isSecretOf(client, secret)
+  const guarded = yield* throttle.guard(
+    guess,
+    Effect.map(attempt, (isRight) => isRight || null)
+  )
+  if (guarded._tag === "Throttled") return yield* new TooManyGuesses({ retry_after: guarded.retry_after })
+  return guarded.value !== null
+})
+
 /** What proof is asked for: a secret of every client that has one, or only that a secret that was sent is right. */
 export type Proof = "secret" | "secret_if_sent"
 
@@ -101,10 +117,11 @@ export const authenticateClient = Effect.fnUntraced(function* (request: ClientRe
     return yield* OAuthError.invalidClient("The request names no client. Send client_id in the body or by HTTP Basic.")
   }
   const client = yield* findClient(id)
+  // Ids that nobody has are counted too: an answer of another kind would say that there is no such client.
+  const guess: Guess = { kind: "client", name: id, address: request.address }
+  if (secret !== null && !(yield* checkSecret(client, secret, guess))) return yield* refused()
   if (client === null) return yield* refused()
-  if (secret !== null) {
-    if (!(yield* isSecretOf(client, secret))) return yield* refused()
-  } else if (isConfidential(client) && proof === "secret") {
+  if (secret === null && isConfidential(client) && proof === "secret") {
     return yield* OAuthError.invalidClient(
       "This client has a secret and must send it, as client_secret or by HTTP Basic."
     )

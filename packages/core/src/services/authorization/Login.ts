@@ -1,23 +1,25 @@
 /**
  * Logs a user in and issues the authorization code (RFC 6749 section 4.1.2). Logging in to a page that names the client
- * is the consent.
+ * is the consent; a user whom the host knows already consents by a button.
  */
 import { Clock, Effect } from "effect"
 import type { Redacted } from "effect"
+import type { UserId } from "../../domain/Ids.ts"
 import { GrantId } from "../../domain/Ids.ts"
 import { codeLifetimeSeconds } from "../../domain/Token.ts"
+import type { SessionAnswer, SessionRequest } from "../../ports/Directory.ts"
 import { Directory } from "../../ports/Directory.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import type { AuthorizeRequest } from "./AuthorizeRequest.ts"
-import type { LoginThrottle } from "./LoginThrottle.ts"
+import { GuessThrottle } from "./GuessThrottle.ts"
 import { generate, generateId } from "./Secrets.ts"
 
 /** Somebody at the login page. */
 export interface LoginAttempt {
   readonly login: string
   readonly password: Redacted.Redacted<string>
-  /** The network address it comes from. */
-  readonly address: string
+  /** The network address it comes from; null when nobody knows. */
+  readonly address: string | null
 }
 
 export type LoginResult =
@@ -27,35 +29,49 @@ export type LoginResult =
   /** Too many failures. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
 
-/** Tries to log in for a checked request. */
-export const login = (throttle: LoginThrottle) =>
-  Effect.fnUntraced(function* (request: AuthorizeRequest, attempt: LoginAttempt) {
-    const directory = yield* Directory
-    const guarded = yield* throttle.guard(attempt, directory.authenticate(attempt.login, attempt.password))
-    if (guarded._tag === "Throttled") return guarded satisfies LoginResult
-    if (guarded.value === null) return { _tag: "Refused" } satisfies LoginResult
+/** Who is logged in at the host; null when the host does not say, and doorhook is to ask for login and password. */
+export const session = Effect.fnUntraced(function* (request: SessionRequest) {
+  const directory = yield* Directory
+  const answer: SessionAnswer = directory.session === undefined ? null : yield* directory.session(request)
+  return answer
+})
 
-    const now = yield* Clock.currentTimeMillis
-    const code = yield* generate("code")
-    const grant_id = GrantId.make(yield* generateId("grt_"))
-    yield* (yield* TokenStore).createCode(
-      {
-        id: grant_id,
-        user_id: guarded.value.id,
-        client_id: request.client.id,
-        scope: request.scope,
-        created_at: now,
-        revoked_at: null
-      },
-      {
-        hash: code.hash,
-        grant_id,
-        client_id: request.client.id,
-        redirect_uri: request.redirect_uri,
-        redirect_uri_given: request.redirect_uri_given,
-        code_challenge: request.code_challenge,
-        expires_at: now + codeLifetimeSeconds * 1_000
-      }
-    )
-    return { _tag: "LoggedIn", code: code.value } satisfies LoginResult
-  })
+/** Issues a code for a user who has allowed a checked request. */
+export const approve = Effect.fnUntraced(function* (request: AuthorizeRequest, user: UserId) {
+  const now = yield* Clock.currentTimeMillis
+  const code = yield* generate("code")
+  const grant_id = GrantId.make(yield* generateId("grt_"))
+  yield* (yield* TokenStore).createCode(
+    {
+      id: grant_id,
+      user_id: user,
+      client_id: request.client.id,
+      scope: request.scope,
+      created_at: now,
+      revoked_at: null
+    },
+    {
+      hash: code.hash,
+      grant_id,
+      client_id: request.client.id,
+      redirect_uri: request.redirect_uri,
+      redirect_uri_given: request.redirect_uri_given,
+      code_challenge: request.code_challenge,
+      expires_at: now + codeLifetimeSeconds * 1_000
+    }
+  )
+  return code.value
+})
+
+/** Tries to log in for a checked request. */
+export const login = Effect.fnUntraced(function* (request: AuthorizeRequest, attempt: LoginAttempt) {
+  const directory = yield* Directory
+  const throttle = yield* GuessThrottle
+  const guarded = yield* throttle.guard(
+    { kind: "login", name: attempt.login, address: attempt.address },
+    directory.authenticate(attempt.login, attempt.password)
+  )
+  if (guarded._tag === "Throttled") return guarded satisfies LoginResult
+  if (guarded.value === null) return { _tag: "Refused" } satisfies LoginResult
+  return { _tag: "LoggedIn", code: yield* approve(request, guarded.value.id) } satisfies LoginResult
+})

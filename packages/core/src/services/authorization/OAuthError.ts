@@ -3,6 +3,16 @@
  */
 import { Schema } from "effect"
 
+/** Too many wrong secrets came for a client from an address to try another. */
+export class TooManyGuesses extends Schema.TaggedError<TooManyGuesses>()("TooManyGuesses", {
+  /** In whole seconds. */
+  retry_after: Schema.Int
+}) {
+  override get message(): string {
+    return `Too many requests with a wrong secret came for this client from this address. Try again in ${this.retry_after} s.`
+  }
+}
+
 /** The error codes that doorhook's token, revocation and introspection endpoints use. */
 export const OAuthErrorCode = Schema.Literals([
   "invalid_request",

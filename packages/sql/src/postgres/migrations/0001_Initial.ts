@@ -54,12 +54,12 @@ const statements: ReadonlyArray<string> = [
   )`,
 
   // What a building, and each tenant that an event involves, may read.
-  `CREATE INDEX events_by_building ON events (building_id, resource_type, seq)`,
-  `CREATE TABLE events_of_tenants (
-    tenant_id bigint NOT NULL,
+  `CREATE TABLE events_of (
+    scope_id bigint NOT NULL,
     event_seq bigint NOT NULL,
+    scope_type text NOT NULL,
     resource_type text NOT NULL,
-    PRIMARY KEY (tenant_id, resource_type, event_seq)
+    PRIMARY KEY (scope_id, scope_type, resource_type, event_seq)
   )`,
 
   // No number is used again, also after its row is deleted.

@@ -157,8 +157,10 @@ export const publishFunction: ReadonlyArray<string> = [
         VALUES (nextval('event_numbers'), publish.id, type, 'create', building,
           '[' || array_to_string(tenants, ',') || ']', data, publish.now, first, last)
         RETURNING e.seq INTO seq;
-      INSERT INTO events_of_tenants (tenant_id, resource_type, event_seq)
-        SELECT DISTINCT t.id, type, seq FROM unnest(tenants) AS t (id);
+      INSERT INTO events_of (scope_type, scope_id, resource_type, event_seq)
+        SELECT 'building', building, type, seq
+        UNION ALL
+        SELECT DISTINCT 'tenant', t.id, type, seq FROM unnest(tenants) AS t (id);
 
       INSERT INTO tallies
           (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)

@@ -49,6 +49,3 @@ export const firstDue = `SELECT d.*
     ORDER BY due.due_at, due.id LIMIT $4
     FOR UPDATE SKIP LOCKED
   ) AS d`
-
-/** Those of some deliveries that are as they were, locked. What another transaction has locked is passed over. */
-export const keep = `SELECT id FROM queue WHERE id = ANY($1) AND due_at <= $2 ORDER BY id FOR UPDATE SKIP LOCKED`

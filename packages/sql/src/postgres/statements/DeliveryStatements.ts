@@ -14,8 +14,8 @@ import { addToTalliesIf } from "./TallyStatements.ts"
  */
 export const insert = `WITH locked AS MATERIALIZED (
     SELECT i.status = 'enabled' AND i.version = m.version AS sound
-    FROM unnest($1::bigint[], $2::bigint[]) AS m (id, version) JOIN integrations AS i ON i.id = m.id
-    ORDER BY i.id FOR SHARE OF i
+    FROM unnest($1::bigint[], $2::bigint[]) AS m (id, version)
+      CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR SHARE) AS i
   ),
   announced AS MATERIALIZED (
     SELECT ${announce} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
@@ -34,9 +34,12 @@ export const insert = `WITH locked AS MATERIALIZED (
         $11::bigint[], $12::bigint[], $13::bigint[]) WITH ORDINALITY
       AS e (id, resource_type, action, building_id, tenant_ids, data, created_at, first, last, place)
   ),
-  stored_for_tenants AS (
-    INSERT INTO events_of_tenants (event_seq, tenant_id, resource_type)
-    SELECT t.seqs[e.place], e.tenant_id, e.resource_type
+  stored_for_readers AS (
+    INSERT INTO events_of (event_seq, scope_type, scope_id, resource_type)
+    SELECT t.seqs[e.place], 'building', e.building_id, e.resource_type
+    FROM taken AS t CROSS JOIN unnest($8::bigint[], $6::text[]) WITH ORDINALITY AS e (building_id, resource_type, place)
+    UNION ALL
+    SELECT t.seqs[e.place], 'tenant', e.tenant_id, e.resource_type
     FROM taken AS t CROSS JOIN unnest($14::bigint[], $15::bigint[], $16::text[]) AS e (place, tenant_id, resource_type)
   ),
   stored_active AS (
@@ -71,19 +74,20 @@ const toAttempts = `INSERT INTO attempts
     (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
 
 /**
- * Moves active deliveries to where they stand after their attempts, and counts them. All of them, or none, if one is not
+ * Moves active deliveries, given in the order of their ids, to where they stand after their attempts, and counts them. All of them, or none, if one is not
  * under the lease that is given, or was cancelled, or is to be sent again, or if one of some integrations is disabled,
  * failing or deleted. Returns a row if they were moved.
  */
 export const settle = `WITH held AS MATERIALIZED (
-    SELECT q.id, q.event_id, q.integration_id, q.created_at, s.state, s.reason, s.attempts, s.lane, s.due_at,
+    SELECT q.place, q.id, q.event_id, q.integration_id, q.created_at, s.state, s.reason, s.attempts, s.lane, s.due_at,
       s.started_at, s.duration_ms, s.outcome, s.status, s.detail, s.excerpt
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
         $9::bigint[], $10::text[], $11::bigint[], $12::text[], $13::text[])
       AS s (id, token, state, reason, attempts, lane, due_at, started_at, duration_ms, outcome, status, detail, excerpt)
-      JOIN queue AS q ON q.id = s.id
-    WHERE q.lease_token = s.token AND q.state = 'delivering' AND q.resend < 2
-    ORDER BY q.id FOR UPDATE OF q
+      CROSS JOIN LATERAL (
+        SELECT ctid AS place, id, event_id, integration_id, created_at FROM queue
+        WHERE id = s.id AND lease_token = s.token AND state = 'delivering' AND resend < 2 FOR UPDATE
+      ) AS q
   ),
   sound AS MATERIALIZED (
     SELECT 1 FROM integrations WHERE id = ANY($14::bigint[]) AND status = 'enabled' AND failing_since IS NULL
@@ -102,7 +106,7 @@ export const settle = `WITH held AS MATERIALIZED (
   requeued AS (
     UPDATE queue AS q SET state = held.state, reason = held.reason, attempts = held.attempts, lane = held.lane,
       due_at = held.due_at, lease_token = NULL, resend = 0
-    FROM complete CROSS JOIN held WHERE held.due_at IS NOT NULL AND q.id = held.id
+    FROM complete CROSS JOIN held WHERE held.due_at IS NOT NULL AND q.ctid = held.place
   ),
   kept AS (
     ${toAttempts}
@@ -142,17 +146,21 @@ export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY(
  * out of order.
  */
 export const lockWithActive = `SELECT id FROM queue
-  WHERE id IN (
+  WHERE id = ANY (ARRAY(
     SELECT unnest($1::bigint[])
     UNION
     SELECT active.id FROM queue AS active WHERE active.integration_id = ANY($2)
-  )
+  ))
   ORDER BY id FOR UPDATE`
 
-/** The newest delivery of an integration that ended without an acknowledgement: a search for each state. */
+/**
+ * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
+ * an index for each state.
+ */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
   .map(
     (state) => `(SELECT id FROM deliveries WHERE integration_id = $1 AND state = '${state}' AND state <> 'delivered'
+        AND lease_token IS NULL
       ORDER BY id DESC LIMIT 1)`
   )
   .join(" UNION ALL ")}) AS newest`
@@ -169,12 +177,20 @@ export const endedStandings = `SELECT ${identity}, state, reason, attempts, lane
     0 AS resend
   FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
+/**
+ * From rows that come as parameters to the rows of a table with the same ids. Written so that the first are always the outer
+ * ones: a plan that was made while the table was small would else walk through all of it.
+ */
+const rowsOf = (table: string, given: string): string =>
+  `CROSS JOIN LATERAL (SELECT ctid AS place FROM ${table} WHERE id = ${given}.id OFFSET 0) AS old`
+
 /** Moves active deliveries, which are locked already, to where they stand next. */
 export const requeue = `UPDATE queue AS d SET state = moved.state, reason = moved.reason, attempts = moved.attempts,
     lane = moved.lane, due_at = moved.due_at, lease_token = moved.lease_token, resend = moved.resend
   FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[])
     AS moved (id, state, reason, attempts, lane, due_at, lease_token, resend)
-  WHERE d.id = moved.id`
+    ${rowsOf("queue", "moved")}
+  WHERE d.ctid = old.place`
 
 /** Changes ended deliveries, which are locked already. Their state stays. */
 export const amend = `UPDATE deliveries AS d SET attempts = e.attempts, lease_token = e.lease_token,
@@ -183,7 +199,8 @@ export const amend = `UPDATE deliveries AS d SET attempts = e.attempts, lease_to
   FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
       $9::text[])
     AS e (id, attempts, lease_token, started_at, duration_ms, outcome, status, detail, excerpt)
-  WHERE d.id = e.id`
+    ${rowsOf("deliveries", "e")}
+  WHERE d.ctid = old.place`
 
 export const insertAttempts = `${toAttempts}
   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],

@@ -47,18 +47,20 @@ const statements: ReadonlyArray<string> = [
     data TEXT NOT NULL
   ) STRICT`,
 
-  // What a building, and each tenant that an event involves, may read.
-  `CREATE INDEX events_by_building ON events (building_id, resource_type)`,
-  `CREATE TABLE events_of_tenants (
-    tenant_id INTEGER NOT NULL,
+  // What a building, and each tenant that an event involves, may read. Filled for thousands of events at a time: one by
+  // one, each would write as many pages as it has readers.
+  `CREATE TABLE events_of (
+    scope_type TEXT NOT NULL,
+    scope_id INTEGER NOT NULL,
     resource_type TEXT NOT NULL,
     event_seq INTEGER NOT NULL,
-    PRIMARY KEY (tenant_id, resource_type, event_seq)
+    PRIMARY KEY (scope_type, scope_id, resource_type, event_seq)
   ) STRICT, WITHOUT ROWID`,
 
   // The last numbers that were given out: none is used again, also after its row is deleted.
-  `CREATE TABLE numbers (event INTEGER NOT NULL, delivery INTEGER NOT NULL) STRICT`,
-  `INSERT INTO numbers (event, delivery) VALUES (0, 0)`,
+  // indexed: up to which event events_of is filled.
+  `CREATE TABLE numbers (event INTEGER NOT NULL, delivery INTEGER NOT NULL, indexed INTEGER NOT NULL) STRICT`,
+  `INSERT INTO numbers (event, delivery, indexed) VALUES (0, 0, 0)`,
 
   // A delivery is in the first of the next two tables as long as it is active, and in the second once it has ended. What
   // they refer to is not checked: deliveries outlive their integration, and each check would look a row up.

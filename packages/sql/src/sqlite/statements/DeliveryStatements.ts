@@ -4,16 +4,26 @@
  */
 import { activeStates, Standing } from "@doorhook/core"
 
-/** Appends. One search in each of the indexes over ids and buildings. */
+/** Appends. One search in the index over ids. */
 export const insertEvent = `INSERT INTO events
     (seq, id, resource_type, action, building_id, tenant_ids, created_at, first_delivery, last_delivery, data)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** One search by key. */
-export const insertOfTenant = `INSERT INTO events_of_tenants (tenant_id, resource_type, event_seq) VALUES (?, ?, ?)`
+/** Up to which event there is one, and up to which `events_of` is filled. */
+export const unindexed = `SELECT event, indexed FROM numbers`
 
-/** Takes so many numbers for events and for deliveries. Returns the last of each. */
-export const takeNumbers = `UPDATE numbers SET event = event + ?, delivery = delivery + ? RETURNING event, delivery`
+/** Fills `events_of` for the events after one up to another, in its order. A range of the table. */
+export const index = `INSERT INTO events_of (scope_type, scope_id, resource_type, event_seq)
+  SELECT 'building', building_id, resource_type, seq FROM events WHERE seq > ?1 AND seq <= ?2
+  UNION
+  SELECT 'tenant', t.value, resource_type, seq FROM events CROSS JOIN json_each(tenant_ids) AS t
+  WHERE seq > ?1 AND seq <= ?2
+  ORDER BY 1, 2, 3, 4`
+export const setIndexed = `UPDATE numbers SET indexed = ?`
+
+/** Takes so many numbers for events and for deliveries. Returns the last of each, and up to which event `events_of` is filled. */
+export const takeNumbers = `UPDATE numbers SET event = event + ?, delivery = delivery + ?
+  RETURNING event, delivery, indexed`
 
 /** Appends to the table; one search in each of its indexes. */
 export const insertQueued = `INSERT INTO queue
@@ -29,11 +39,15 @@ export const insertEnded = `INSERT INTO deliveries
 /** Which of some integrations exist, and what they are. One search by id each. */
 export const targets = `SELECT id, status, version FROM integrations WHERE id IN (SELECT value FROM json_each(?))`
 
-/** The newest delivery of an integration (which is given four times) that ended without an acknowledgement: four searches. */
+/**
+ * The newest delivery of an integration (which is given four times) that ended without an acknowledgement and is not
+ * under way: the end of a range of an index for each state.
+ */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
   .map(
-    (state) => `SELECT max(id) AS id FROM deliveries
-      WHERE integration_id = ? AND state = '${state}' AND state <> 'delivered'`
+    (state) => `SELECT * FROM (SELECT id FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
+      WHERE integration_id = ? AND state = '${state}' AND state <> 'delivered' AND lease_token IS NULL
+      ORDER BY id DESC LIMIT 1)`
   )
   .join(" UNION ALL ")})`
 

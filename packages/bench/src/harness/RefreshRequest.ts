@@ -1,0 +1,41 @@
+/**
+ * The refresh grant as clients send it, in the two encodings: of the document, and of every OAuth library.
+ */
+import { requestText } from "./Load.ts"
+import { client } from "./ServerProcess.ts"
+
+export const tokenPath = "/oauth/token"
+
+export type Encoding = "urlencoded" | "multipart"
+
+const boundary = "----formdata-bench-042301786516"
+
+const bodyOf = (encoding: Encoding, fields: Readonly<Record<string, string>>): string => {
+  if (encoding === "urlencoded") return new URLSearchParams(fields).toString()
+  const parts = Object.entries(fields).map(
+    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  )
+  return `${parts.join("")}--${boundary}--\r\n`
+}
+
+const contentTypes = {
+  urlencoded: "application/x-www-form-urlencoded",
+  multipart: `multipart/form-data; boundary=${boundary}`
+} as const satisfies Record<Encoding, string>
+
+/** What a client sends that sends its secret. */
+export const refreshFields = (refresh_token: string): Readonly<Record<string, string>> => ({
+  grant_type: "refresh_token",
+  client_id: client.id,
+  client_secret: client.secret,
+  refresh_token
+})
+
+/** The whole request. */
+export const refreshRequest = (refresh_token: string, encoding: Encoding): string =>
+  requestText(
+    "POST",
+    tokenPath,
+    { "content-type": contentTypes[encoding] },
+    bodyOf(encoding, refreshFields(refresh_token))
+  )

@@ -1,0 +1,43 @@
+/**
+ * Programs in processes of their own, that end with what they were started for.
+ */
+import { Effect, Schema } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { text } from "node:stream/consumers"
+
+/** A program ended in another way than it should. What it wrote about that is on standard error. */
+export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramFailed", {
+  what: Schema.String,
+  code: Schema.NullOr(Schema.Int)
+}) {
+  override get message(): string {
+    return `the process of ${this.what} ended with code ${this.code}`
+  }
+}
+
+/** Runs a program of ours to its end and answers what it prints, which is JSON of a form that it vouches for. */
+export const runProgram = <A>(
+  what: string,
+  program: string,
+  args: ReadonlyArray<string>,
+  input = ""
+): Effect.Effect<A, ProgramFailed> =>
+  Effect.gen(function* () {
+    const { code, printed } = yield* Effect.promise(async (signal) => {
+      const child = spawn(process.execPath, ["--conditions=source", program, ...args], {
+        stdio: ["pipe", "pipe", "inherit"],
+        signal,
+        killSignal: "SIGKILL"
+      })
+      child.stdin.end(input)
+      const [printed, [code]]: readonly [string, ReadonlyArray<number | null>] = await Promise.all([
+        text(child.stdout),
+        once(child, "close")
+      ])
+      return { code: code ?? null, printed }
+    })
+    if (code !== 0) return yield* new ProgramFailed({ what, code })
+    const answer: A = JSON.parse(printed)
+    return answer
+  })

@@ -1,0 +1,118 @@
+/**
+ * A server in a process of its own: ours as `doorhook serve` runs it, or one that it is compared with.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import type { ChildProcess } from "node:child_process"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+import { temporaryFolder } from "./TemporaryFile.ts"
+
+const inside = new URL("../inside.ts", import.meta.url)
+const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
+
+/** Statements that have reached a database. */
+export interface Observed {
+  readonly queries: number
+  /** What begins and ends transactions. */
+  readonly controls: number
+}
+
+/** Whether a statement begins or ends a transaction. */
+export const isControl = (statement: string): boolean =>
+  /^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(statement)
+
+/** What a server that is observed can be asked: each is answered, when it is done, with what has reached SQLite. */
+export type Question =
+  | { readonly ask: "statements" }
+  /** Begins a profile. */
+  | { readonly ask: "profile"; readonly name: string }
+  /** Ends it and shows it. */
+  | { readonly ask: "end profile" }
+
+export interface ServerProcess {
+  readonly port: number
+  /** The line that said that it was ready. */
+  readonly line: string
+  readonly ask: (question: Question) => Effect.Effect<Observed>
+}
+
+/** The first line that names an address on this machine. */
+const readyLine = async (child: ChildProcess): Promise<string> => {
+  if (child.stdout === null) return ""
+  for await (const line of createInterface(child.stdout)) if (line.includes("http://127.0.0.1:")) return line
+  throw new Error(`the server did not start: its process ended with code ${child.exitCode}`)
+}
+
+/** Starts a program, which is gone with the scope. One that is observed is a little slower. */
+export const startProgram = (
+  program: string,
+  args: ReadonlyArray<string>,
+  { observed = false }: { readonly observed?: boolean } = {}
+): Effect.Effect<ServerProcess, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const flags = ["--conditions=source", ...(observed ? ["--import", inside.href] : [])]
+      const child = spawn(process.execPath, [...flags, program, ...args], {
+        stdio: ["ignore", "pipe", "inherit", "ipc"]
+      })
+      const line = await readyLine(child)
+      child.stdout?.resume()
+      return { child, line }
+    }),
+    ({ child }) =>
+      Effect.promise(async () => {
+        const ended = once(child, "close")
+        child.kill("SIGKILL")
+        await ended
+      })
+  ).pipe(
+    Effect.map(({ child, line }) => ({
+      line,
+      port: Number(/http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1]),
+      ask: (question) =>
+        Effect.promise(async () => {
+          child.send(question)
+          const [observed]: ReadonlyArray<Observed> = await once(child, "message")
+          return observed ?? { queries: Number.NaN, controls: Number.NaN }
+        })
+    }))
+  )
+
+/** Who may use the service that is measured. */
+export const client = { id: "c1", secret: "a-secret-of-the-benchmarks", redirectUri: "urn:ietf:wg:oauth:2.0:oob" }
+export const user = { login: "admin@example.com", password: "a password of the benchmarks" }
+export const building = 1
+
+const directory = {
+  clients: [{ id: client.id, secret: client.secret, name: "Benchmarks", redirect_uris: [client.redirectUri] }],
+  users: [{ ...user, buildings: [building] }],
+  buildings: [{ id: building, name: "House", time_zone: "Europe/Berlin" }],
+  tenants: []
+}
+
+/** Starts the service on a database: a file, a URL, or `memory`. */
+export const startService = Effect.fnUntraced(function* (
+  database: string,
+  options: { readonly observed?: boolean } = {}
+) {
+  const file = join(yield* temporaryFolder, "directory.json")
+  writeFileSync(file, JSON.stringify(directory))
+  const args = ["serve", "--port", "0", "--database", database, "--directory", file, "--allow-target", "127.0.0.0/8"]
+  return yield* startProgram(command, args, options)
+})
+
+/** Shows where an observed server spends its time while something is done with it. */
+export const profileWhile = Effect.fnUntraced(function* <E>(
+  { ask }: Pick<ServerProcess, "ask">,
+  name: string,
+  work: Effect.Effect<unknown, E>
+) {
+  yield* ask({ ask: "profile", name })
+  yield* work
+  yield* ask({ ask: "end profile" })
+})

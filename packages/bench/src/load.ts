@@ -1,0 +1,67 @@
+/**
+ * Sends requests over keep-alive connections for some seconds: `load.ts`, the task as JSON on standard input. Prints its
+ * answer as JSON.
+ *
+ * The requests are written as they are and the answers cut at their lengths, with no client in between: this process
+ * shares the cores with the server that is measured, so that whatever it spends is taken from that.
+ */
+import { once } from "node:events"
+import { connect } from "node:net"
+import { text } from "node:stream/consumers"
+import type { LoadAnswer, LoadTask } from "./harness/Load.ts"
+import { quantile } from "./harness/Statistics.ts"
+
+const { connections, port, requests, seconds, warmUp }: LoadTask = JSON.parse(await text(process.stdin))
+
+const from = performance.now() + warmUp * 1_000
+const until = from + seconds * 1_000
+const latencies: Array<number> = []
+
+/** Where the answer at the beginning of a text ends; 0 when not all of it is here. */
+const endOfAnswer = (received: string): number => {
+  const headEnd = received.indexOf("\r\n\r\n")
+  if (headEnd < 0) return 0
+  const head = received.slice(0, headEnd)
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+  if (!head.startsWith("HTTP/1.1 200 ") || length === undefined) {
+    throw new Error(`answered with what is no 200 of a known length: ${received.slice(0, 1_000)}`)
+  }
+  const end = headEnd + 4 + Number(length)
+  return received.length < end ? 0 : end
+}
+
+/** One request after the other on a connection of its own. */
+const drive = async (connection: number): Promise<void> => {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true })
+  await once(socket, "connect")
+  socket.setEncoding("latin1")
+  let turn = connection
+  let sent = 0
+  let received = ""
+  const send = (): void => {
+    sent = performance.now()
+    socket.write(requests[turn % requests.length] ?? "")
+    turn += connections
+  }
+  socket.on("data", (chunk: string) => {
+    received += chunk
+    const end = endOfAnswer(received)
+    if (end === 0) return
+    received = received.slice(end)
+    const now = performance.now()
+    if (now >= until) return socket.end()
+    if (now >= from) latencies.push(now - sent)
+    send()
+  })
+  send()
+  await once(socket, "close")
+  if (performance.now() < until) throw new Error("the server closed a connection")
+}
+
+await Promise.all(Array.from({ length: connections }, (_, connection) => drive(connection)))
+const answer: LoadAnswer = {
+  rate: latencies.length / seconds,
+  p50: quantile(latencies, 0.5),
+  p99: quantile(latencies, 0.99)
+}
+process.stdout.write(`${JSON.stringify(answer)}\n`)

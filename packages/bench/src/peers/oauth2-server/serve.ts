@@ -1,0 +1,75 @@
+/**
+ * `@node-oauth/oauth2-server` with a token endpoint on bare `node:http`: see the README beside this file.
+ *
+ * `serve.ts TOKENS` says where it listens and lists so many refresh tokens, as JSON.
+ */
+import type { Client, RefreshTokenModel, Token, User } from "@node-oauth/oauth2-server"
+import OAuth2Server from "@node-oauth/oauth2-server"
+import { randomBytes } from "node:crypto"
+import type { ServerResponse } from "node:http"
+import { createServer } from "node:http"
+import { text } from "node:stream/consumers"
+import { tokenPath } from "../../harness/RefreshRequest.ts"
+import { client as configured } from "../../harness/ServerProcess.ts"
+
+const [count] = process.argv.slice(2)
+
+const client: Client = { id: configured.id, grants: ["authorization_code", "refresh_token"] }
+const clients = new Map([[configured.id, { client, secret: configured.secret }]])
+const user: User = { id: "user" }
+const accessTokens = new Map<string, Token>()
+const refreshTokens = new Map(
+  Array.from({ length: Number(count) }, () => {
+    const refreshToken = randomBytes(32).toString("hex")
+    return [refreshToken, { refreshToken, scope: ["public"], client, user }]
+  })
+)
+
+const model: RefreshTokenModel = {
+  getClient: (id, secret) => {
+    const known = clients.get(id)
+    return Promise.resolve(known?.secret === secret && known.client)
+  },
+  getRefreshToken: (value) => Promise.resolve(refreshTokens.get(value)),
+  getAccessToken: (value) => Promise.resolve(accessTokens.get(value)),
+  revokeToken: ({ refreshToken }) => Promise.resolve(refreshTokens.delete(refreshToken)),
+  saveToken: (token, of, by) => {
+    const saved: Token = { ...token, client: of, user: by }
+    accessTokens.set(saved.accessToken, saved)
+    return Promise.resolve(saved)
+  }
+}
+
+const oauth = new OAuth2Server({ model, accessTokenLifetime: 86_400, alwaysIssueNewRefreshToken: false })
+
+const respond = (to: ServerResponse, { body, headers, status }: OAuth2Server.Response): void => {
+  const written = JSON.stringify(body)
+  to.writeHead(status ?? 500, {
+    ...headers,
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(written)
+  }).end(written)
+}
+
+const server = createServer((incoming, outgoing) => {
+  void (async () => {
+    const body = Object.fromEntries(new URLSearchParams(await text(incoming)))
+    const headers = { "content-type": incoming.headers["content-type"] ?? "" }
+    const request = new OAuth2Server.Request({ body, headers, method: incoming.method ?? "", query: {} })
+    const response = new OAuth2Server.Response({})
+    if (incoming.url === tokenPath) {
+      await oauth.token(request, response).catch((error: unknown) => {
+        response.status = error instanceof OAuth2Server.OAuthError ? error.code : 500
+      })
+    } else {
+      response.status = 404
+    }
+    respond(outgoing, response)
+  })()
+}).listen(0, "127.0.0.1", () => {
+  const address = server.address()
+  const port = address !== null && typeof address === "object" ? address.port : 0
+  process.stdout.write(
+    `${JSON.stringify({ url: `http://127.0.0.1:${port}`, refreshTokens: [...refreshTokens.keys()] })}\n`
+  )
+})

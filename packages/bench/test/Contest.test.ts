@@ -1,0 +1,51 @@
+/**
+ * Rounds of contenders, some of which can't go on.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { answersOf, contest, failureOf } from "../src/harness/Contest.ts"
+
+const contenders = { ours: ["ours"], peers: ["slow", "broken"] }
+
+/** Plays three rounds; answers what came out and who played, in order. */
+const play = Effect.fnUntraced(function* (failing: string, from: number) {
+  const played: Array<string> = []
+  const outcome = yield* contest<string, number, Error, never>(
+    contenders,
+    3,
+    (name) => {
+      played.push(name)
+      const turns = played.filter((one) => one === name).length
+      return name === failing && turns >= from ? Effect.fail(new Error("no more")) : Effect.succeed(turns)
+    },
+    String
+  )
+  return { outcome, played }
+})
+
+describe("a contest", () => {
+  it.effect("lets contenders take turns", () =>
+    Effect.gen(function* () {
+      const { outcome, played } = yield* play("nobody", 1)
+      assert.deepEqual(played, ["ours", "slow", "broken", "ours", "slow", "broken", "ours", "slow", "broken"])
+      assert.deepEqual(answersOf(outcome, "slow"), [1, 2, 3])
+    })
+  )
+
+  it.effect("goes on without a peer that fails, and does not count what that one did before", () =>
+    Effect.gen(function* () {
+      const { outcome, played } = yield* play("broken", 2)
+      assert.deepEqual(played, ["ours", "slow", "broken", "ours", "slow", "broken", "ours", "slow"])
+      assert.deepEqual(answersOf(outcome, "broken"), [])
+      assert.deepEqual(failureOf(outcome, "broken"), { failed: "Error: no more" })
+      assert.deepEqual(failureOf(outcome, "slow"), {})
+      assert.deepEqual(answersOf(outcome, "ours"), [1, 2, 3])
+    })
+  )
+
+  it.effect("fails when ours does", () =>
+    Effect.gen(function* () {
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(play("ours", 2))))
+    })
+  )
+})

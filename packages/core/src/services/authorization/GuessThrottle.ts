@@ -1,0 +1,124 @@
+/**
+ * Slows down guessing of passwords and of clients' secrets (RFC 6749 sections 2.3.1 and 10.10).
+ *
+ * After ten failures at one name from one address within fifteen minutes that address waits; others may go on, so that
+ * nobody can lock a user or a client out. Once a name has failed a hundred times, from wherever, each address has one
+ * failure instead of ten. Where the address is not known nobody is refused: whoever could be would be everybody. Each
+ * try is answered later instead. Kept in the memory of one process: a restart forgives.
+ */
+import { Clock, Context, Effect, Result } from "effect"
+import { NetAddress } from "effect/net"
+
+/** How long a failure counts, in milliseconds. */
+const failureWindow = 15 * 60_000
+
+/** Failures of one name from one address before it must wait. */
+const failuresPerAddress = 10
+
+/** Failures of one name from anywhere before every address has `failuresUnderAttack` only. */
+const failuresPerName = 100
+const failuresUnderAttack = 1
+
+/** How much later a try is made that comes from no known address, after ten failures, in milliseconds. */
+const pause = 2_000
+
+/** The most names, and pairs of name and address, that are remembered; the oldest are forgotten first. */
+const capacity = 20_000
+
+/** What is guessed at, and from where. */
+export interface Guess {
+  /** A user's password; a client's secret at the token endpoint and its siblings; one in the authorize step. */
+  readonly kind: "login" | "client" | "authorize"
+  /** The login or the client's id. */
+  readonly name: string
+  /** The network address it comes from; null when nobody knows. */
+  readonly address: string | null
+}
+
+/** What became of a guarded attempt. */
+export type Guarded<A> =
+  | { readonly _tag: "Done"; readonly value: A | null }
+  /** Not tried, or tried and not told. `retry_after` is in whole seconds. */
+  | { readonly _tag: "Throttled"; readonly retry_after: number }
+
+/** Times of failures, oldest first, by what failed. */
+class FailureLog {
+  readonly #times = new Map<string, ReadonlyArray<number>>()
+
+  recent(key: string, now: number): ReadonlyArray<number> {
+    return (this.#times.get(key) ?? []).filter((time) => time > now - failureWindow)
+  }
+
+  add(key: string, now: number, most: number): void {
+    const times = [...this.recent(key, now), now].slice(-most)
+    this.#times.delete(key)
+    this.#times.set(key, times)
+    const oldest = this.#times.keys().next()
+    if (this.#times.size > capacity && oldest.done !== true) this.#times.delete(oldest.value)
+  }
+
+  forget(key: string): void {
+    this.#times.delete(key)
+  }
+}
+
+/** The key under which a name's failures are counted: spellings of a login that a host may take for one share it. */
+const nameKey = ({ kind, name }: Guess): string =>
+  `${kind} ${kind === "login" ? name.slice(0, 256).trim().toLowerCase() : name.slice(0, 256)}`
+
+/** What counts as one address: of IPv6 the network of 64 bits, all of which one subscriber has. */
+const networkOf = (address: string): string =>
+  Result.match(NetAddress.ipFromString(address.split("%")[0] ?? address), {
+    onFailure: () => address.slice(0, 64),
+    onSuccess: (parsed) => {
+      const canonical = NetAddress.toCanonical(parsed)
+      return NetAddress.isIpv6Address(canonical)
+        ? NetAddress.ipv6ToSegments(canonical).slice(0, 4).join(":")
+        : NetAddress.formatIp(canonical)
+    }
+  })
+
+export class GuessThrottle extends Context.Service<
+  GuessThrottle,
+  {
+    /** Makes an attempt, unless too many failed before. Null is a failure; an error is neither. */
+    readonly guard: <A, E, R>(guess: Guess, attempt: Effect.Effect<A | null, E, R>) => Effect.Effect<Guarded<A>, E, R>
+  }
+>()("@doorhook/core/services/authorization/GuessThrottle") {}
+
+/** A throttle without history. */
+export const make = (): GuessThrottle["Service"] => {
+  const byName = new FailureLog()
+  const byAddress = new FailureLog()
+
+  /** Seconds that an address has to wait; null when it may go on. */
+  const waitOf = (name: string, pair: string, now: number): number | null => {
+    const attacked = byName.recent(name, now).length >= failuresPerName
+    const blocking = byAddress.recent(pair, now).at(-(attacked ? failuresUnderAttack : failuresPerAddress))
+    return blocking === undefined ? null : Math.ceil((blocking + failureWindow - now) / 1_000)
+  }
+
+  const guard: GuessThrottle["Service"]["guard"] = Effect.fnUntraced(function* (guess, attempt) {
+    const name = nameKey(guess)
+    const pair = guess.address === null ? null : `${networkOf(guess.address)} ${name}`
+    const begin = yield* Clock.currentTimeMillis
+    if (pair === null) {
+      if (byName.recent(name, begin).length >= failuresPerAddress) yield* Effect.sleep(pause)
+    } else {
+      const wait = waitOf(name, pair, begin)
+      if (wait !== null) return { _tag: "Throttled", retry_after: wait }
+    }
+    const value = yield* attempt
+    const now = yield* Clock.currentTimeMillis
+    // Looked at again before anything is told, so that many attempts at once show no more than one after the other.
+    const wait = pair === null ? null : waitOf(name, pair, now)
+    if (wait !== null) return { _tag: "Throttled", retry_after: wait }
+    if (value === null) {
+      byName.add(name, now, failuresPerName)
+      if (pair !== null) byAddress.add(pair, now, failuresPerAddress)
+    } else if (pair !== null) byAddress.forget(pair)
+    return { _tag: "Done", value }
+  })
+
+  return GuessThrottle.of({ guard })
+}

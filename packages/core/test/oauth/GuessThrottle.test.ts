@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import * as GuessThrottle from "../../src/services/authorization/GuessThrottle.ts"
+import type { Guess } from "../../src/services/authorization/GuessThrottle.ts"
+import { includes } from "./fixtures.ts"
+
+const user: Guess = { kind: "login", name: "admin@example.com", address: "192.0.2.1" }
+const elsewhere: Guess = { ...user, address: "192.0.2.2" }
+const fail = Effect.succeed(null)
+const succeed = Effect.succeed("user")
+const throttled = { _tag: "Throttled" } as const
+const right = { _tag: "Done", value: "user" } as const
+
+const repeat = <A, E>(times: number, effect: Effect.Effect<A, E>) =>
+  Effect.all(Array.from({ length: times }, () => effect))
+
+describe("GuessThrottle", () => {
+  it.effect("lets ten failures happen, then makes that address wait for that account", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      for (const result of yield* repeat(10, guard(user, fail))) includes(result, { _tag: "Done", value: null })
+      yield* TestClock.adjust("5 minutes")
+      // Even the right password is not tried.
+      assert.deepStrictEqual(yield* guard(user, succeed), { _tag: "Throttled", retry_after: 600 })
+      includes(yield* guard(elsewhere, succeed), right)
+      includes(yield* guard({ ...user, name: "other" }, succeed), { _tag: "Done" })
+    })
+  )
+
+  it.effect("forgets failures after fifteen minutes", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      yield* repeat(10, guard(user, fail))
+      yield* TestClock.adjust(15 * 60_000 - 1)
+      includes(yield* guard(user, succeed), { ...throttled, retry_after: 1 })
+      yield* TestClock.adjust(1)
+      includes(yield* guard(user, succeed), right)
+    })
+  )
+
+  it.effect("forgives after a login that worked", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      yield* repeat(9, guard(user, fail))
+      yield* guard(user, succeed)
+      for (const result of yield* repeat(10, guard(user, fail))) includes(result, { _tag: "Done" })
+      includes(yield* guard(user, fail), throttled)
+    })
+  )
+
+  it.effect("shows no more of attempts that run at once than of ten in a row", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      const slowly = Effect.as(Effect.yieldNow, null)
+      const [results, late] = yield* Effect.all(
+        [
+          Effect.all(
+            Array.from({ length: 50 }, () => guard(user, slowly)),
+            { concurrency: "unbounded" }
+          ),
+          // Begun before any failure was counted, over when all were.
+          guard(user, Effect.delay(succeed, 1_000)),
+          TestClock.adjust(1_000)
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(results.filter(({ _tag }) => _tag === "Done").length, 10)
+      includes(late, throttled)
+    })
+  )
+
+  it.effect("never holds many right attempts at once against anybody", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      const slowly = Effect.as(Effect.yieldNow, "user")
+      const results = yield* Effect.all(
+        Array.from({ length: 500 }, () => guard(user, slowly)),
+        { concurrency: "unbounded" }
+      )
+      for (const result of results) includes(result, right)
+    })
+  )
+
+  it.effect("does not hold a directory that is down against anybody", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      yield* repeat(20, Effect.flip(guard(user, Effect.fail("down"))))
+      includes(yield* guard(user, succeed), right)
+    })
+  )
+
+  it.effect("takes spellings of one login for one account, but not of a client's id", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      yield* repeat(10, guard(user, fail))
+      includes(yield* guard({ ...user, name: " ADMIN@example.com" }, fail), throttled)
+      const client: Guess = { ...user, kind: "client", name: "acme" }
+      yield* repeat(10, guard(client, fail))
+      includes(yield* guard({ ...client, name: "Acme" }, succeed), right)
+      includes(yield* guard(client, succeed), throttled)
+    })
+  )
+
+  it.effect("counts logins, clients and the authorize step apart", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      yield* repeat(10, guard(user, fail))
+      for (const kind of ["client", "authorize"] as const) includes(yield* guard({ ...user, kind }, succeed), right)
+    })
+  )
+
+  it.effect.each([
+    ["2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true],
+    ["2001:db8:1:2::1", "2001:db8:1:3::1", false],
+    ["192.0.2.1", "::ffff:192.0.2.1", true],
+    ["fe80::1%eth0", "fe80::2%eth1", true],
+    ["192.0.2.1", "192.0.2.2", false]
+  ] as const)("takes %s and %s for one address: %s", ([one, other, isOne]) =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      yield* repeat(10, guard({ ...user, address: one }, fail))
+      includes(yield* guard({ ...user, address: other }, succeed), isOne ? throttled : right)
+    })
+  )
+
+  it.effect(
+    "gives each address one try when an account failed a hundred times, and locks out none that did nothing",
+    () =>
+      Effect.gen(function* () {
+        const { guard } = GuessThrottle.make()
+        for (let at = 0; at < 100; at++) yield* guard({ ...user, address: `198.51.100.${at}` }, fail)
+        includes(yield* guard(user, fail), { _tag: "Done", value: null })
+        includes(yield* guard(user, succeed), throttled)
+        includes(yield* guard(elsewhere, succeed), right)
+        includes(yield* guard(elsewhere, succeed), right)
+      })
+  )
+
+  it.effect("makes tries that come from no known address wait, and refuses none, whatever failed before", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      const unknown: Guess = { ...user, address: null }
+      const timed = Effect.gen(function* () {
+        const begin = yield* Clock.currentTimeMillis
+        const result = yield* guard(unknown, succeed)
+        return { result, after: (yield* Clock.currentTimeMillis) - begin }
+      })
+      yield* repeat(9, guard(unknown, fail))
+      assert.deepStrictEqual(yield* timed, { result: right, after: 0 })
+      yield* guard(unknown, fail)
+      for (let at = 0; at < 100; at++) yield* guard({ ...user, address: `198.51.100.${at}` }, fail)
+      const waiting = yield* Effect.forkChild(timed)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(waiting), { result: right, after: 2_000 })
+    })
+  )
+})

@@ -1,0 +1,108 @@
+/**
+ * `doorhook clients`: OAuth clients that are registered with the service, over the operator API.
+ */
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { ClientAdded, ClientSummary } from "../embed/ClientsClient.ts"
+import { makeClientsClient } from "../embed/ClientsClient.ts"
+import { askThrough, connection, optionalText, printJson, printPage } from "./operatorApi.ts"
+
+const ask = askThrough(makeClientsClient)
+
+const kindText = ({ confidential, secrets }: ClientSummary): string => {
+  if (!confidential) return "public"
+  const ending = secrets.flatMap(({ expires_at }) => expires_at ?? [])
+  return ending.length === 0 ? "confidential" : `confidential, an older secret ends ${ending.toSorted().at(-1)}`
+}
+
+const lineOf = (client: ClientSummary): string =>
+  `${client.id.padEnd(30)} ${client.name}: ${client.redirect_uris.join(", ")} (${kindText(client)})`
+
+/** Prints a client with its new secret, and that nobody will see it again. */
+const printAdded = Effect.fnUntraced(function* ({ client, client_secret }: ClientAdded) {
+  yield* Console.log(`client_id:     ${client.id}`)
+  if (client_secret === null) return yield* Console.log("no secret: it must use PKCE")
+  yield* Console.log(`client_secret: ${client_secret}`)
+  yield* Console.log("The secret is shown only now. Whoever loses it needs a new one: doorhook clients rotate.")
+})
+
+const list = Command.make(
+  "list",
+  connection,
+  Effect.fnUntraced(function* (given) {
+    const clients = yield* ask(given, (client) => client.list())
+    if (given.json) return yield* printJson({ clients })
+    yield* printPage(clients.map(lineOf), "no clients are registered; those of the directory are listed there", null)
+  })
+).pipe(Command.withDescription("List the clients that are registered with the service"))
+
+const add = Command.make(
+  "add",
+  {
+    ...connection,
+    name: Flag.String("name").pipe(Flag.withDescription("What users are shown when they log in")),
+    redirectUri: Flag.String("redirect-uri").pipe(
+      Flag.withDescription("Where users are sent back to, or urn:ietf:wg:oauth:2.0:oob; repeatable"),
+      Flag.withMetavar("URI"),
+      Flag.atLeast(1)
+    ),
+    id: optionalText("id", "The client_id (default: made up)"),
+    public: Flag.Boolean("public").pipe(
+      Flag.withDescription("Without a secret, for an app that can't keep one: it must use PKCE"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fnUntraced(function* (given) {
+    const { id, name, redirectUri: redirect_uris } = given
+    const added = yield* ask(given, (client) => client.add({ id, name, redirect_uris, confidential: !given.public }))
+    yield* given.json ? printJson(added) : printAdded(added)
+  })
+).pipe(
+  Command.withDescription("Register a client; its secret is printed once"),
+  Command.withExamples([
+    {
+      command: "doorhook clients add --name Acme --redirect-uri https://acme.example/callback",
+      description: "A client with a secret"
+    },
+    {
+      command: "doorhook clients add --name Pocket --redirect-uri http://127.0.0.1/callback --public",
+      description: "An app on a user's own device"
+    }
+  ])
+)
+
+const id = Argument.String("client").pipe(Argument.withDescription("The client_id"))
+
+const rotate = Command.make(
+  "rotate",
+  {
+    ...connection,
+    id,
+    overlap: Flag.String("overlap").pipe(
+      Flag.withDescription("How long the secret before stays good (default 24h)"),
+      Flag.withMetavar("DURATION"),
+      Flag.optional,
+      Flag.map(Option.getOrUndefined)
+    )
+  },
+  Effect.fnUntraced(function* (given) {
+    const added = yield* ask(given, (client) => client.rotate(given.id, { overlap: given.overlap }))
+    yield* given.json ? printJson(added) : printAdded(added)
+  })
+).pipe(Command.withDescription("Give a client a new secret, which is printed once"))
+
+const remove = Command.make(
+  "remove",
+  { ...connection, id },
+  Effect.fnUntraced(function* (given) {
+    yield* ask(given, (client) => client.remove(given.id))
+    yield* given.json
+      ? printJson({ id: given.id })
+      : Console.log(`${given.id} and all that was granted to it have ended`)
+  })
+).pipe(Command.withDescription("Delete a client, and end all that users have granted it"))
+
+export const clientsCommand = Command.make("clients").pipe(
+  Command.withDescription("Register OAuth clients, and give them new secrets"),
+  Command.withSubcommands([add, list, rotate, remove])
+)

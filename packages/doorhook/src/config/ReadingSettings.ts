@@ -1,0 +1,77 @@
+/**
+ * How settings that people write are read: names must be known, and every problem says which setting and what is accepted.
+ */
+import { AddressPolicy, DurationText } from "@doorhook/core"
+import { Option, Predicate, Result, Schema, SchemaIssue } from "effect"
+
+/** A setting that can't be used; the message says which and what is accepted. */
+export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
+
+const explain = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/**
+ * Reads settings given by people: names must be known, and every problem is told at once. Names may also be written as
+ * flags write them (`allow-target`) or as tables do (`allow_targets`).
+ */
+export const readConfig = <F extends Schema.Struct.Fields>(
+  schema: Schema.Struct<F> & { readonly DecodingServices: never },
+  given: unknown
+): Result.Result<Schema.Struct<F>["Type"], InvalidConfig> => {
+  if (!Predicate.isObject(given) || Array.isArray(given)) return invalid("the settings must be an object")
+  const names = Object.keys(schema.fields)
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, "")
+  const canonical = (name: string): string =>
+    names.find((known) => plain(known) === plain(name) || plain(known) === `${plain(name)}s`) ?? name
+  const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [canonical(name), value]))
+  const unknown = Object.keys(named).filter((name) => !names.includes(name))
+  const unknownText = `${unknown.join(", ")}: no such setting; there are ${names.join(", ")}`
+  const decoded = Schema.decodeUnknownResult(schema)(named, { errors: "all" })
+  const problems = [
+    ...(unknown.length > 0 ? [unknownText] : []),
+    ...Result.match(decoded, {
+      onSuccess: () => [],
+      onFailure: ({ issue }) =>
+        explain(issue).issues.map(({ message, path }) => `${(path ?? []).map(String).join(".")}: ${message}`)
+    })
+  ]
+  if (problems.length > 0) return invalid(problems.join("; "))
+  return Result.mapError(decoded, () => new InvalidConfig({ message: "the settings can't be used" }))
+}
+
+export const invalid = (message: string): Result.Result<never, InvalidConfig> =>
+  Result.fail(new InvalidConfig({ message }))
+
+export const parseDuration = (name: string, text: string): Result.Result<number, InvalidConfig> =>
+  Option.match(DurationText.parse(text), {
+    onNone: () => invalid(`${name}: ${JSON.stringify(text)} is not ${DurationText.expected}`),
+    onSome: (millis) => Result.succeed(millis)
+  })
+
+export const parseOptional = (
+  name: string,
+  text: string | undefined
+): Result.Result<number | undefined, InvalidConfig> =>
+  text === undefined ? Result.succeed(undefined) : parseDuration(name, text)
+
+/** A time span in which something must be able to happen. */
+export const parseSpan = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
+  Result.flatMap(parseOptional(name, text), (millis) =>
+    millis === 0 ? invalid(`${name}: must be more than 0`) : Result.succeed(millis)
+  )
+
+/** Networks in CIDR notation, or single addresses. */
+export const parseNetworks = (
+  name: string,
+  texts: ReadonlyArray<string> = []
+): Result.Result<AddressPolicy.AllowList, InvalidConfig> =>
+  Result.all(
+    texts.map((text) =>
+      Result.fromOption(
+        AddressPolicy.parseNetwork(text),
+        () =>
+          new InvalidConfig({
+            message: `${name}: ${JSON.stringify(text)} is no network like 10.0.0.0/8, and no address`
+          })
+      )
+    )
+  )

@@ -1,0 +1,87 @@
+/**
+ * What can be set about the HTTP surface: where real clients differ from the standards that it follows by default, who stands
+ * in front of it, and how its pages look.
+ */
+import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
+import { AppearanceShape } from "@doorhook/server"
+import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
+import { Result, Schema } from "effect"
+import type { InvalidConfig } from "./ReadingSettings.ts"
+import { parseNetworks, parseSpan } from "./ReadingSettings.ts"
+
+const Text = Schema.String.annotate({ expected: "a text" })
+const Texts = Schema.Array(Text)
+
+const RequestsPerMinute = Schema.Int.check(
+  Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })
+)
+
+export const surfaceFields = {
+  /** The networks that deliveries come from, told to receivers that filter by address. Default none. */
+  webhookSources: Schema.optional(Texts),
+  /**
+   * The networks of reverse proxies in front of the service, like `10.0.0.0/8`: their `X-Forwarded-For` says who a client
+   * is. Default none: that header is not read.
+   */
+  trustedProxies: Schema.optional(Texts),
+  /** How long the body of a request may take to arrive. Default `20s`. */
+  bodyTimeout: Schema.optional(Text),
+  /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
+  requestsPerMinute: Schema.optional(Schema.Union([RequestsPerMinute, Schema.Literal("unlimited")])),
+  /** The host's own look of the pages that people see. */
+  appearance: Schema.optional(AppearanceShape),
+  /** Whether a client that has a secret must send it to refresh. Default false. */
+  refreshRequiresSecret: Schema.optional(Schema.Boolean),
+  /** Whose refresh tokens rotate. Default `public`: those of clients without a secret. */
+  refreshRotation: Schema.optional(Schema.Literals(["never", "public", "always"])),
+  /** What a scope other than `public` is: an error, or left out of what is granted. Default `refuse`. */
+  unknownScope: Schema.optional(Schema.Literals(["refuse", "ignore"])),
+  /** The status of a creation in `/v4`. Default 201; some clients wait for 200. */
+  createdStatus: Schema.optional(Schema.Literals([200, 201])),
+  /** Answer `/v4` in `application/json`, whatever `Accept` says. Default false. */
+  plainJson: Schema.optional(Schema.Boolean),
+  /** Repeat `meta.page_info` at the top of a list. Default false. */
+  topLevelPageInfo: Schema.optional(Schema.Boolean),
+  /** Repeat `configuration` of an integration as `config`. Default false. */
+  configAlias: Schema.optional(Schema.Boolean),
+  /** Take `door_release` in bindings for `access_log`. Default false. */
+  doorReleaseAlias: Schema.optional(Schema.Boolean)
+} as const
+
+const SurfaceConfig = Schema.Struct(surfaceFields)
+type SurfaceConfig = typeof SurfaceConfig.Type
+
+/** The settings of the authorization server that a configuration changes. */
+export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
+  ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
+  ...(config.refreshRotation !== undefined && { refreshRotation: config.refreshRotation }),
+  ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope })
+})
+
+/** How `/v4` answers, as far as a configuration says. */
+export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSettingsShape>, InvalidConfig> =>
+  Result.map(parseNetworks("webhookSources (--webhook-source)", config.webhookSources), (webhookSources) => ({
+    webhookSources,
+    ...(config.createdStatus !== undefined && { createdStatus: config.createdStatus }),
+    ...(config.plainJson !== undefined && { plainJson: config.plainJson }),
+    ...(config.topLevelPageInfo !== undefined && { topLevelPageInfo: config.topLevelPageInfo }),
+    ...(config.configAlias !== undefined && { configAlias: config.configAlias }),
+    ...(config.requestsPerMinute !== undefined && {
+      requestsPerMinute: config.requestsPerMinute === "unlimited" ? null : config.requestsPerMinute
+    })
+  }))
+
+/** How requests are taken, as far as a configuration says. */
+export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> =>
+  Result.map(
+    Result.all({
+      trustedProxies: parseNetworks("trustedProxies (--trusted-proxy)", config.trustedProxies),
+      bodyTimeout: parseSpan("bodyTimeout", config.bodyTimeout)
+    }),
+    ({ bodyTimeout, trustedProxies }) => ({ trustedProxies, ...(bodyTimeout !== undefined && { bodyTimeout }) })
+  )
+
+/** Other names for resource types that bindings may have. */
+export const resourceTypeAliases = ({
+  doorReleaseAlias = false
+}: SurfaceConfig): Readonly<Record<string, ResourceType>> => (doorReleaseAlias ? { door_release: "access_log" } : {})

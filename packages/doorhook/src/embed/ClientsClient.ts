@@ -1,0 +1,46 @@
+/**
+ * OAuth clients that are registered with the service: who they are, new ones, new secrets, and their end.
+ */
+import { ClientDocument, ClientWithSecretDocument } from "@doorhook/server"
+import { Schema } from "effect"
+import type { OperatorCalls } from "./OperatorCalls.ts"
+
+/** A client, without its secrets. Times are ISO 8601 UTC. */
+export type ClientSummary = ClientDocument
+
+/** A client with the secret that was just made for it, which is shown this once; null when the client is public. */
+export type ClientAdded = ClientWithSecretDocument
+
+/** What to register. */
+export interface ClientToAdd {
+  /** The `client_id`. Default: made up. */
+  readonly id?: string | undefined
+  /** What users are shown when they log in. */
+  readonly name: string
+  /** At least one; `urn:ietf:wg:oauth:2.0:oob` shows codes on a page. */
+  readonly redirect_uris: ReadonlyArray<string>
+  /** Whether it gets a secret; one without must use PKCE. Default true. */
+  readonly confidential?: boolean | undefined
+}
+
+const ClientList = Schema.Struct({ clients: Schema.Array(ClientDocument) })
+
+export interface ClientsClient {
+  readonly list: () => Promise<ReadonlyArray<ClientSummary>>
+  readonly add: (client: ClientToAdd) => Promise<ClientAdded>
+  /** Gives a client a new secret. Those before stay good for `overlap`, a duration like `24h`, which is the default. */
+  readonly rotate: (id: string, options?: { readonly overlap?: string | undefined }) => Promise<ClientAdded>
+  /** Deletes a client, and ends everything that users have granted it. */
+  readonly remove: (id: string) => Promise<void>
+}
+
+const pathOf = (id: string): string => `/operator/clients/${encodeURIComponent(id)}`
+
+export const makeClientsClient = ({ call, read }: OperatorCalls): ClientsClient => ({
+  list: async () => (await read(ClientList, "GET", "/operator/clients")).clients,
+  add: (client) => read(ClientWithSecretDocument, "POST", "/operator/clients", client),
+  rotate: (id, options = {}) => read(ClientWithSecretDocument, "POST", `${pathOf(id)}/rotate`, options),
+  remove: async (id) => {
+    await call("DELETE", pathOf(id))
+  }
+})

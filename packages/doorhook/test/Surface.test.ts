@@ -1,0 +1,308 @@
+/**
+ * The settings of the HTTP surface, as a host gives them to `createDoorhook`: where real clients differ, who stands in front,
+ * how people log in, and who clients are.
+ */
+import { assert, describe } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
+import type { HostSession, HostSessionRequest } from "doorhook"
+import { Effect, Predicate } from "effect"
+import { codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { callApi, integrationDocument, logIn } from "./harness/ThirdParty.ts"
+
+const redirectUri = "https://client.example/cb"
+const path = "/v4/buildings/1/integrations"
+const receiver = "http://127.0.0.1:9/hook"
+
+/** The value that names lead to. */
+const at = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
+  names.reduce<unknown>(
+    (parent, name) => (Predicate.isObjectOrArray(parent) ? Reflect.get(parent, name) : undefined),
+    value
+  )
+
+const read = async (response: Response) => {
+  const json: unknown = await response.json()
+  return {
+    status: response.status,
+    headers: response.headers,
+    at: (...names: ReadonlyArray<string>) => at(json, ...names)
+  }
+}
+
+/** A mounted doorhook and calls of its API as the administrator. */
+const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[0] = {}) {
+  const doorhook = yield* start(options)
+  const { url } = yield* mount(doorhook)
+  const token = yield* tokenFrom(url)
+  const api = (method: string, target: string, body?: unknown) =>
+    Effect.promise(async () => read(await callApi(url, token, method, target, body)))
+  return { doorhook, url, api }
+})
+
+const authorizeQuery = (more: Readonly<Record<string, string>> = {}) =>
+  new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: redirectUri, ...more }).toString()
+
+describe("clients that differ from the standards", () => {
+  live(
+    "get what they wait for when the host says so",
+    Effect.gen(function* () {
+      const { api } = yield* startApi({
+        createdStatus: 200,
+        plainJson: true,
+        topLevelPageInfo: true,
+        configAlias: true,
+        doorReleaseAlias: true,
+        requestsPerMinute: "unlimited"
+      })
+      const created = yield* api("POST", path, integrationDocument(receiver, ["door_release"]))
+      assert.strictEqual(created.status, 200)
+      assert.strictEqual(created.headers.get("content-type"), "application/json")
+      assert.isNull(created.headers.get("ratelimit"))
+      assert.deepStrictEqual(created.at("data", "attributes", "config"), { url: receiver, method: "post" })
+      assert.strictEqual(created.at("data", "attributes", "bindings", "0", "resource_type"), "access_log")
+      const list = yield* api("GET", path)
+      assert.deepStrictEqual(list.at("page_info"), list.at("meta", "page_info"))
+      assert.isDefined(list.at("page_info"))
+    })
+  )
+
+  live(
+    "get what the standards say otherwise",
+    Effect.gen(function* () {
+      const { api } = yield* startApi({ requestsPerMinute: 3 })
+      const refused = yield* api("POST", path, integrationDocument(receiver, ["door_release"]))
+      assert.strictEqual(refused.status, 422)
+      const created = yield* api("POST", path, integrationDocument(receiver))
+      assert.strictEqual(created.status, 201)
+      assert.strictEqual(created.headers.get("content-type"), "application/vnd.api+json")
+      assert.isUndefined(created.at("data", "attributes", "config"))
+      assert.isUndefined((yield* api("GET", path)).at("page_info"))
+      assert.strictEqual((yield* api("GET", path)).status, 429)
+    })
+  )
+
+  live(
+    "refresh as the host says: with a secret, with a new refresh token each time; and ask for any scope",
+    Effect.gen(function* () {
+      const tokens = (options: Parameters<typeof start>[0]) =>
+        Effect.gen(function* () {
+          const { url } = yield* mount(yield* start(options))
+          const send = (fields: Readonly<Record<string, string>>) =>
+            Effect.promise(async () =>
+              read(await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) }))
+            )
+          const secret = { client_id: "c1", client_secret: "s1" }
+          const scoped = yield* Effect.promise(() =>
+            fetch(`${url}/oauth/authorize?${authorizeQuery({ scope: "openid" })}`, { redirect: "manual" })
+          )
+          const { searchParams } = new URL(scoped.headers.get("location") ?? redirectUri)
+          const plain = yield* Effect.promise(() =>
+            logIn(new URL(`${url}/oauth/authorize?${authorizeQuery()}`), "admin", "right")
+          )
+          const code = new URL(plain.headers.get("location") ?? "").searchParams.get("code") ?? ""
+          const exchange = { grant_type: "authorization_code", redirect_uri: redirectUri, code, ...secret }
+          const first = String((yield* send(exchange)).at("refresh_token"))
+          const refresh = { grant_type: "refresh_token", refresh_token: first }
+          return {
+            scope: searchParams.get("error") ?? scoped.status,
+            bare: (yield* send({ ...refresh, client_id: "c1" })).status,
+            stays: (yield* send({ ...refresh, ...secret })).at("refresh_token") === first
+          }
+        })
+      assert.deepStrictEqual(yield* tokens({}), { scope: "invalid_scope", bare: 200, stays: true })
+      assert.deepStrictEqual(
+        yield* tokens({ refreshRequiresSecret: true, refreshRotation: "always", unknownScope: "ignore" }),
+        { scope: 200, bare: 401, stays: false }
+      )
+    })
+  )
+
+  live(
+    "are told what is wrong with such a setting",
+    Effect.gen(function* () {
+      for (const [options, message] of [
+        [{ createdStatus: 204 }, /createdStatus/],
+        [{ requestsPerMinute: 0 }, /requestsPerMinute/],
+        [{ trustedProxies: ["everybody"] }, /^trustedProxies \(--trusted-proxy\): "everybody" is no network/],
+        [{ bodyTimeout: "soon" }, /^bodyTimeout: "soon" is not a duration/],
+        [{ appearance: { css: "</style><script>" } }, /appearance.css: must be CSS/],
+        [{ directory: { ...directory, session: "yes" } }, /directory.session: must be a function/]
+      ] as const) {
+        const given = [{ database: "memory", directory, ...options }]
+        const refused = yield* codeOf(Reflect.apply(createDoorhook, undefined, given))
+        assert.strictEqual(refused.code, "invalid_config")
+        assert.match(refused.message, message)
+      }
+    })
+  )
+})
+
+/** The login form of a doorhook as a program that submits it: what comes of it, by the password. */
+const formOf = Effect.fnUntraced(function* (send: (request: Request) => Promise<Response>) {
+  const target = `http://localhost/oauth/authorize`
+  const page = yield* Effect.promise(() => send(new Request(`${target}?${authorizeQuery()}`)))
+  const html = yield* Effect.promise(() => page.text())
+  const cookie = page.headers.getSetCookie()[0]?.split(";")[0] ?? ""
+  const csrf_token = /name="csrf_token" value="([^"]+)"/.exec(html)?.[1] ?? ""
+  return (password: string, headers: Readonly<Record<string, string>> = {}) =>
+    Effect.promise(async () => {
+      const body = new URLSearchParams({ csrf_token, login: "admin", password })
+      const query = new URLSearchParams(authorizeQuery())
+      for (const [name, value] of query) body.set(name, value)
+      return (await send(new Request(target, { method: "POST", headers: { cookie, ...headers }, body }))).status
+    })
+})
+
+const failTenTimes = (logIn: (password: string) => Effect.Effect<number>) =>
+  Effect.gen(function* () {
+    for (let n = 1; n <= 10; n++) assert.strictEqual(yield* logIn(`wrong ${n}`), 403, `time ${n}`)
+  })
+
+describe("guessing passwords", () => {
+  live(
+    "is slow for the address that a web request is said to come from",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const from = (remoteAddress: string) => formOf((request) => doorhook.fetch(request, { remoteAddress }))
+      const attacker = yield* from("203.0.113.1")
+      yield* failTenTimes(attacker)
+      assert.strictEqual(yield* attacker("right"), 429)
+      assert.strictEqual(yield* (yield* from("203.0.113.2"))("right"), 303)
+    })
+  )
+
+  live(
+    "where nobody says the address is slow and shuts nobody out",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const anybody = yield* formOf((request) => doorhook.fetch(request))
+      yield* failTenTimes(anybody)
+      assert.strictEqual(yield* anybody("right"), 303)
+    })
+  )
+
+  live(
+    "is slow for the peer of the host's server, or for whom a trusted proxy there names",
+    Effect.gen(function* () {
+      for (const [options, expected] of [
+        [{}, 429],
+        [{ trustedProxies: ["127.0.0.1"] }, 303]
+      ] as const) {
+        const { url } = yield* mount(yield* start(options))
+        const logIn = yield* formOf((request) =>
+          fetch(new Request(request.url.replace("http://localhost", url), request), { redirect: "manual" })
+        )
+        yield* failTenTimes((password) => logIn(password, { "x-forwarded-for": "203.0.113.1" }))
+        assert.strictEqual(yield* logIn("right", { "x-forwarded-for": "203.0.113.1" }), 429)
+        assert.strictEqual(yield* logIn("right", { "x-forwarded-for": "203.0.113.2" }), expected)
+      }
+    })
+  )
+})
+
+describe("the host's own login", () => {
+  live(
+    "takes the place of the form, with the host's look",
+    Effect.gen(function* () {
+      const asked: Array<HostSessionRequest> = []
+      const doorhook = yield* start({
+        appearance: { name: "North Tower", css: "h1 { color: green }" },
+        directory: {
+          ...directory,
+          session: async (request) => {
+            asked.push(request)
+            return request.headers["cookie"]?.includes("sid=7")
+              ? { id: "admin", name: "Ada" }
+              : { login_url: "https://id.example/login" }
+          }
+        }
+      })
+      const target = `http://localhost/oauth/authorize?${authorizeQuery()}`
+      const visit = (headers: Readonly<Record<string, string>>) =>
+        Effect.promise(() => doorhook.fetch(new Request(target, { headers })))
+      const away = yield* visit({})
+      assert.strictEqual(away.status, 303)
+      const login = new URL(away.headers.get("location") ?? "")
+      assert.strictEqual(login.origin, "https://id.example")
+      assert.strictEqual(login.searchParams.get("return_to"), asked[0]?.url)
+      const page = yield* visit({ cookie: "sid=7" })
+      const html = yield* Effect.promise(() => page.text())
+      for (const text of ["Ada", "North Tower", "h1 { color: green }", ">Allow<"]) assert.include(html, text)
+      assert.notInclude(html, 'type="password"')
+    })
+  )
+
+  live(
+    "that answers nonsense lets nobody in",
+    Effect.gen(function* () {
+      for (const nonsense of ['{"id":7}', '"alice"', '{"login_url":""}', "{}"]) {
+        // As plain JavaScript would have it: no type stands in the way.
+        const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
+        const doorhook = yield* start({ directory: { ...directory, session } })
+        const target = `http://localhost/oauth/authorize?${authorizeQuery()}`
+        assert.strictEqual((yield* Effect.promise(() => doorhook.fetch(new Request(target)))).status, 503)
+      }
+    })
+  )
+})
+
+describe("clients", () => {
+  live(
+    "are registered, get new secrets and end, and end with them what they were granted",
+    Effect.gen(function* () {
+      const { api, doorhook, url } = yield* startApi()
+      const clients = doorhook.clients
+      const added = yield* Effect.promise(() => clients.add({ name: "Beta", redirect_uris: [redirectUri] }))
+      const { id } = added.client
+      const tokenOf = (client_secret: string | null) =>
+        Effect.promise(async () => {
+          const query = new URLSearchParams({ response_type: "code", client_id: id, redirect_uri: redirectUri })
+          const answer = await logIn(new URL(`${url}/oauth/authorize?${query.toString()}`), "admin", "right")
+          const code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? ""
+          const body = new URLSearchParams({
+            grant_type: "authorization_code",
+            code,
+            client_id: id,
+            client_secret: client_secret ?? "",
+            redirect_uri: redirectUri
+          })
+          return read(await fetch(`${url}/oauth/token`, { method: "POST", body }))
+        })
+      const rotated = yield* Effect.promise(() => clients.rotate(id, { overlap: "0s" }))
+      assert.strictEqual((yield* tokenOf(added.client_secret)).status, 401)
+      const issued = yield* tokenOf(rotated.client_secret)
+      assert.strictEqual(issued.status, 200)
+      assert.deepStrictEqual(
+        (yield* Effect.promise(() => clients.list())).map(({ name }) => name),
+        ["Beta"]
+      )
+      const token = String(issued.at("access_token"))
+      const call = () => Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
+      assert.strictEqual((yield* call()).status, 200)
+      yield* Effect.promise(() => clients.remove(id))
+      assert.strictEqual((yield* call()).status, 401)
+      assert.strictEqual((yield* codeOf(clients.remove(id))).code, "not_found")
+      assert.strictEqual(
+        (yield* codeOf(clients.add({ id: "c1", name: "x", redirect_uris: [redirectUri] }))).code,
+        "client_exists"
+      )
+      assert.strictEqual((yield* api("GET", "/v4/buildings")).status, 200, "the directory's own client goes on")
+    })
+  )
+})
+
+describe("what happened", () => {
+  live(
+    "can be looked up by those who get webhooks of it",
+    Effect.gen(function* () {
+      const { api, doorhook } = yield* startApi()
+      yield* Effect.promise(() => doorhook.publish({ ...event, data: { id: 42, name: "Ada" } }))
+      const logs = yield* api("GET", "/v4/buildings/1/access_logs")
+      assert.deepStrictEqual(
+        [logs.at("data", "0", "type"), logs.at("data", "0", "id"), logs.at("data", "0", "attributes")],
+        ["access_logs", "42", { id: 42, name: "Ada" }]
+      )
+      assert.strictEqual((yield* api("GET", "/v4/buildings/2/access_logs")).status, 404)
+    })
+  )
+})

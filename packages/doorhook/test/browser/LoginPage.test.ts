@@ -1,0 +1,335 @@
+/**
+ * The login page as people have it: in Chromium, with and without JavaScript, on a phone, by keyboard alone, by what a
+ * screen reader is told; and what the browser makes of its headers.
+ */
+import { afterAll, afterEach, assert, beforeAll, describe } from "@effect/vitest"
+import type { Stage } from "./Visit.ts"
+import { admin, allow, codeAt, deny, exchange, fill, openStage, visit } from "./Visit.ts"
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterEach(() => stage.closePages())
+afterAll(() => stage.close())
+
+describe("logging in with a browser", () => {
+  visit(
+    "leads to the app with a code that works, silently, to no other place, with nothing secret in an address",
+    async () => {
+      const { app, callback, toApp, url } = stage
+      const { context, page, seen } = await stage.openPage()
+      await page.goto(toApp)
+      await fill(page, admin)
+      await allow(page).click()
+      await page.waitForURL(`${callback}?**`)
+      const answer = new URL(page.url()).searchParams
+      assert.strictEqual(answer.get("state"), "s t/á")
+      assert.strictEqual(answer.get("iss"), url)
+      assert.strictEqual(await exchange(url, callback, codeAt(page)), 200)
+
+      assert.deepStrictEqual(seen.complaints, [])
+      const origins = new Set(seen.addresses.map((address) => new URL(address).origin))
+      assert.deepStrictEqual(origins, new Set([url, app]))
+      const cookies = await context.cookies()
+      for (const address of seen.addresses) {
+        for (const secret of [admin.password, "correct", ...cookies.map(({ value }) => value)]) {
+          assert.notInclude(decodeURIComponent(address), secret)
+        }
+      }
+      assert.deepStrictEqual(
+        cookies.map(({ httpOnly, name, sameSite }) => ({ httpOnly, name, sameSite })),
+        [{ httpOnly: true, name: "doorhook_login", sameSite: "Lax" }]
+      )
+      // The app is not told where the user came from.
+      const referrer = await page.evaluate("document.referrer")
+      assert.strictEqual(referrer, "")
+    }
+  )
+
+  visit(
+    "says that login or password is wrong, keeps the login and not the password, and goes on from there",
+    async () => {
+      const { callback, toApp } = stage
+      const { page } = await stage.openPage()
+      await page.goto(toApp)
+      await fill(page, { ...admin, password: "wrong" })
+      await allow(page).click()
+      const alert = page.getByRole("alert")
+      assert.match(await alert.innerText(), /Login or password is wrong/)
+      assert.match(await page.title(), /^Error: /)
+      assert.strictEqual(await page.getByLabel("Login").inputValue(), admin.login)
+      assert.strictEqual(await page.getByLabel("Password").inputValue(), "")
+      assert.isFalse(page.url().includes("wrong"))
+      await fill(page, admin)
+      await allow(page).click()
+      await page.waitForURL(`${callback}?**`)
+      codeAt(page)
+    }
+  )
+
+  visit("denies without a word typed, and the app is told so", async () => {
+    const { callback, toApp } = stage
+    const { page, seen } = await stage.openPage()
+    await page.goto(toApp)
+    await deny(page).click()
+    await page.waitForURL(`${callback}?**`)
+    const answer = new URL(page.url()).searchParams
+    assert.strictEqual(answer.get("error"), "access_denied")
+    assert.isNull(answer.get("code"))
+    assert.deepStrictEqual(seen.complaints, [])
+  })
+
+  visit(
+    "shows an out-of-band code on a page, and neither it nor the client's secret in an address that stays",
+    async () => {
+      const { outOfBand, url } = stage
+      const { page, seen } = await stage.openPage()
+      await page.goto(outOfBand)
+      assert.notInclude(page.url(), "client_secret")
+      await fill(page, admin)
+      await allow(page).click()
+      const code = await page.locator("#authorization_code").innerText()
+      assert.match(code, /^dh_ac_[A-Za-z0-9_-]{43}$/)
+      assert.strictEqual(page.url(), `${url}/oauth/authorize`)
+      // The client itself put its secret into the first address; no other has it.
+      assert.strictEqual(seen.addresses.filter((address) => /client_secret|dh_ac_|correct/.test(address)).length, 1)
+      await page.goBack()
+      assert.notInclude(page.url(), "client_secret")
+      assert.strictEqual(await page.locator("form").count(), 1)
+    }
+  )
+
+  visit("can be gone back to and done again", async () => {
+    const { callback, toApp, url } = stage
+    const { page } = await stage.openPage()
+    await page.goto(toApp)
+    await fill(page, admin)
+    await allow(page).click()
+    await page.waitForURL(`${callback}?**`)
+    const first = codeAt(page)
+    await page.goBack()
+    assert.strictEqual(await page.getByLabel("Password").inputValue(), "")
+    await fill(page, admin)
+    await allow(page).click()
+    await page.waitForURL(`${callback}?**`)
+    const second = codeAt(page)
+    assert.notStrictEqual(second, first)
+    for (const code of [first, second]) {
+      assert.strictEqual(await exchange(url, callback, code), 200)
+    }
+  })
+
+  visit("survives a double click", async () => {
+    const { callback, toApp, url } = stage
+    const { page, seen } = await stage.openPage()
+    await page.goto(toApp)
+    await fill(page, admin)
+    await allow(page).dblclick({ noWaitAfter: true })
+    await page.waitForURL(`${callback}?**`)
+    assert.strictEqual(await exchange(url, callback, codeAt(page)), 200)
+    assert.deepStrictEqual(seen.complaints, [])
+  })
+
+  visit("works in two tabs of one browser", async () => {
+    const { callback, toApp } = stage
+    const { context, page: first } = await stage.openPage()
+    const second = await context.newPage()
+    await first.goto(toApp)
+    await second.goto(toApp)
+    for (const page of [first, second]) {
+      await fill(page, admin)
+      await allow(page).click()
+      await page.waitForURL(`${callback}?**`)
+      codeAt(page)
+    }
+  })
+
+  visit("asks again where the browser refuses cookies", async () => {
+    const { toApp } = stage
+    const { context, page } = await stage.openPage()
+    await page.goto(toApp)
+    await context.clearCookies()
+    await fill(page, admin)
+    await allow(page).click()
+    assert.match(await page.getByRole("alert").innerText(), /refuses cookies/)
+  })
+
+  visit("needs no JavaScript", async () => {
+    const { callback, toApp } = stage
+    const { page } = await stage.openPage({ javaScriptEnabled: false })
+    await page.goto(toApp)
+    await fill(page, admin)
+    await allow(page).click()
+    await page.waitForURL(`${callback}?**`)
+    codeAt(page)
+  })
+
+  visit("needs no mouse: the order of Tab is that of the page, and Enter logs in", async () => {
+    const { callback, toApp } = stage
+    const { page } = await stage.openPage()
+    await page.goto(toApp)
+    const focused = () => page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
+    const order: Array<unknown> = []
+    for (let step = 0; step < 4; step++) {
+      await page.keyboard.press("Tab")
+      order.push(await focused())
+      assert.strictEqual(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "solid")
+    }
+    assert.deepStrictEqual(order, ["login", "password", "Log in and allow", "Deny"])
+    for (let step = 0; step < 3; step++) await page.keyboard.press("Shift+Tab")
+    await page.keyboard.type(admin.login)
+    await page.keyboard.press("Tab")
+    await page.keyboard.type(admin.password)
+    await page.keyboard.press("Enter")
+    await page.waitForURL(`${callback}?**`)
+    codeAt(page)
+  })
+})
+
+const phone = { viewport: { width: 320, height: 568 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 }
+
+describe("the login page", () => {
+  visit("fits a small phone: no scrolling sideways, and nothing too small to tap", async () => {
+    const { outOfBand } = stage
+    for (const colorScheme of ["light", "dark"] as const) {
+      const { page } = await stage.openPage({ ...phone, colorScheme })
+      const assertFits = async () => {
+        const content = await page.evaluate("document.documentElement.scrollWidth")
+        assert.strictEqual(content, await page.evaluate("document.documentElement.clientWidth"))
+        for (const target of await page.locator("input:not([type=hidden]), button").all()) {
+          const box = await target.boundingBox()
+          assert.isAtLeast(box?.height ?? 0, 44)
+          assert.isAtLeast(box?.width ?? 0, 44)
+        }
+        // Smaller text makes phones zoom in on the field.
+        const sizes = await page.evaluate(
+          '[...document.querySelectorAll("input")].map((input) => getComputedStyle(input).fontSize)'
+        )
+        for (const size of Array.isArray(sizes) ? sizes : []) assert.isAtLeast(Number.parseFloat(String(size)), 16)
+      }
+      await page.goto(outOfBand)
+      await assertFits()
+      await fill(page, { login: `${"x".repeat(300)}@example.com`, password: "x" })
+      await allow(page).tap()
+      await page.getByRole("alert").waitFor()
+      await assertFits()
+      await fill(page, admin)
+      await allow(page).tap()
+      await page.locator("#authorization_code").waitFor()
+      await assertFits()
+    }
+  })
+
+  visit("has a name and a role for everything, before and after a mistake", async () => {
+    const { toApp } = stage
+    const { page } = await stage.openPage()
+    await page.goto(toApp)
+    const form = `- textbox "Login"
+- text: Password
+- textbox "Password"
+- button "Log in and allow"
+- button "Deny"`
+    const snapshot = async () => (await page.locator("body").ariaSnapshot()).replaceAll(/^ {2}/gm, "")
+    assert.include(await snapshot(), '- heading "Log in" [level=1]')
+    assert.include(await snapshot(), form)
+    assert.match(await snapshot(), /^- main:/)
+    assert.match(await page.title(), /^Log in for Pocket app$/)
+    await fill(page, { ...admin, password: "wrong" })
+    await allow(page).click()
+    await page.getByRole("alert").waitFor()
+    assert.match(await snapshot(), /- alert: Login or password is wrong/)
+    for (const label of ["Login", "Password"]) {
+      const described = await page.getByLabel(label).getAttribute("aria-describedby")
+      assert.strictEqual(await page.locator(`#${described}`).getAttribute("role"), "alert")
+    }
+  })
+
+  visit("has enough contrast in light and dark", async () => {
+    const { toApp } = stage
+    for (const colorScheme of ["light", "dark"] as const) {
+      const { page } = await stage.openPage({ colorScheme })
+      await page.goto(toApp)
+      await fill(page, { ...admin, password: "wrong" })
+      await allow(page).click()
+      await page.getByRole("alert").waitFor()
+      const ratios = await page.evaluate(contrast)
+      assert.isArray(ratios)
+      for (const [text, ratio] of Array.isArray(ratios) ? ratios : []) {
+        assert.isAtLeast(Number(ratio), 4.5, `${colorScheme}: ${text}`)
+      }
+    }
+  })
+
+  visit("tells a password manager what its fields are", async () => {
+    const { toApp } = stage
+    const { page } = await stage.openPage()
+    await page.goto(toApp)
+    const attributes = async (label: string) => {
+      const field = page.getByLabel(label)
+      return [await field.getAttribute("type"), await field.getAttribute("autocomplete")]
+    }
+    assert.deepStrictEqual(await attributes("Login"), ["text", "username"])
+    assert.deepStrictEqual(await attributes("Password"), ["password", "current-password"])
+    assert.strictEqual(await page.locator("input[type=password]").count(), 1)
+  })
+
+  visit("is shown in no frame", async () => {
+    const { toApp } = stage
+    const evil = await stage.listen(`<iframe src="${toApp.replaceAll("&", "&amp;")}"></iframe>`)
+    const { page, seen } = await stage.openPage()
+    await page.goto(evil)
+    await page.waitForLoadState("load")
+    const [, frame] = page.frames()
+    assert.strictEqual((await frame?.locator("form").count()) ?? 0, 0)
+    assert.match(seen.complaints.join("\n"), /frame-ancestors|X-Frame-Options/i)
+  })
+
+  visit("runs no script that got into it, and takes no form from another site", async () => {
+    const { toApp, url } = stage
+    const { page, seen } = await stage.openPage()
+    await page.goto(toApp)
+    // As an injection would.
+    await page.evaluate(
+      'const script = document.createElement("script"); script.textContent = "window.injected = 1"; document.body.append(script); const image = new Image(); image.src = "https://evil.example/x.png"; document.body.append(image)'
+    )
+    await page.waitForFunction("true")
+    assert.isUndefined(await page.evaluate("window.injected"))
+    assert.match(seen.complaints.join("\n"), /Content Security Policy/)
+
+    const fields = [...new URL(toApp).searchParams, ["login", admin.login], ["password", admin.password]]
+    const inputs = fields.map(([name, value]) => `<input name="${name}" value="${value}">`).join("")
+    const form = `<form method="post" action="${url}/oauth/authorize">${inputs}<button>go</button></form>`
+    const evil = await stage.listen(form)
+    const evilOrigin = evil.replace("127.0.0.1", "localhost")
+    await page.goto(evilOrigin)
+    const answered = page.waitForResponse(`${url}/oauth/authorize`)
+    await page.getByRole("button").click()
+    assert.strictEqual((await answered).status(), 403)
+  })
+})
+
+/** The contrast of every text with what it stands on, as WCAG 2.1 section 1.4.3 counts it. */
+const contrast = `
+(() => {
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((value) => {
+      const share = value / 255
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z
+  }
+  const ground = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const color = channels(getComputedStyle(at).backgroundColor)
+      if (color.length === 3 || color[3] > 0) return color
+    }
+    return [255, 255, 255]
+  }
+  return [...document.querySelectorAll("h1, p, strong, label, input:not([type=hidden]), button")].map((element) => {
+    const [light, dark] = [luminance(channels(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a)
+    return [element.textContent.trim() || element.id, (light + 0.05) / (dark + 0.05)]
+  })
+})()
+`

@@ -1,0 +1,112 @@
+/**
+ * What programs in the field send that no library does: an SDK of apps that refreshes in JSON beside its old token and
+ * asks for scopes that there are not, and a script that sends what the document says and nothing more.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import type { Service } from "./Service.ts"
+import { apiStatus, appRedirectUri, redirectUri, serve, visit } from "./Service.ts"
+
+const TokenAnswer = Schema.Struct({
+  access_token: Schema.String,
+  token_type: Schema.Literal("Bearer"),
+  expires_in: Schema.Literal(86_400),
+  refresh_token: Schema.String,
+  scope: Schema.Literal("public"),
+  created_at: Schema.Int
+})
+
+const pkce = {
+  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+}
+
+let service: Service
+beforeAll(async () => {
+  service = await serve({ unknownScope: "ignore" })
+})
+afterAll(() => service.close())
+
+const token = async (init: RequestInit) => {
+  const response = await fetch(`${service.url}/oauth/token`, { method: "POST", ...init })
+  const body: unknown = await response.json()
+  assert.strictEqual(response.status, 200, JSON.stringify(body))
+  return Schema.decodeUnknownSync(TokenAnswer, { onExcessProperty: "error" })(body)
+}
+
+const authorize = (fields: Readonly<Record<string, string>>) =>
+  `${service.url}/oauth/authorize?${new URLSearchParams({ response_type: "code", ...fields }).toString()}`
+
+const inJson = (fields: object, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(fields)
+})
+
+/** The SDK of apps, with and without a secret. */
+const sdks = [
+  ["with a secret", { client_id: "c1", client_secret: "s1" }, redirectUri, {}, {}],
+  [
+    "without a secret",
+    { client_id: "p1" },
+    appRedirectUri,
+    { code_challenge: pkce.challenge, code_challenge_method: "S256" },
+    { code_verifier: pkce.verifier }
+  ]
+] as const
+
+describe("an SDK of apps", () => {
+  it.each(sdks)(
+    "%s logs in for more scopes than there are, and refreshes in JSON",
+    async (_, client, uri, challenge, verifier) => {
+      const { client_id } = client
+      const callback = await visit(
+        authorize({
+          client_id,
+          redirect_uri: uri,
+          scope: "openid profile",
+          prompt: "login",
+          state: "3B1F-x",
+          nonce: "n",
+          ...challenge
+        })
+      )
+      assert.strictEqual(callback.searchParams.get("state"), "3B1F-x")
+      const code = callback.searchParams.get("code") ?? ""
+      const first = await token(
+        inJson({ grant_type: "authorization_code", code, redirect_uri: uri, ...client, ...verifier })
+      )
+      // Its interceptor puts the token that has expired on every request, this one included.
+      const bearer = { authorization: `Bearer ${first.access_token}` }
+      const fields = { grant_type: "refresh_token", refresh_token: first.refresh_token, ...client }
+      const second = await token(inJson(fields, bearer))
+      assert.strictEqual(await apiStatus(service.url, second.access_token), 200)
+      const third = await token(
+        inJson({ ...fields, refresh_token: second.refresh_token }, { authorization: "Bearer expired" })
+      )
+      assert.strictEqual(await apiStatus(service.url, third.access_token), 200)
+    }
+  )
+})
+
+describe("a script that follows the document", () => {
+  it("sends the client's secret with the user, and forms of many parts", async () => {
+    const callback = await visit(authorize({ client_id: "c1", client_secret: "s1", redirect_uri: redirectUri }))
+    const form = new FormData()
+    const fields = {
+      grant_type: "authorization_code",
+      code: callback.searchParams.get("code") ?? "",
+      client_id: "c1",
+      client_secret: "s1",
+      redirect_uri: redirectUri
+    }
+    for (const [name, value] of Object.entries(fields)) form.set(name, value)
+    const first = await token({ body: form })
+    const refresh = new FormData()
+    refresh.set("grant_type", "refresh_token")
+    refresh.set("client_id", "c1")
+    refresh.set("refresh_token", first.refresh_token)
+    const second = await token({ body: refresh })
+    assert.strictEqual(second.refresh_token, first.refresh_token)
+    assert.strictEqual(await apiStatus(service.url, second.access_token), 200)
+  })
+})

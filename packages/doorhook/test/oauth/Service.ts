@@ -1,0 +1,83 @@
+/**
+ * The service as a process, for client programs that know nothing of it but its address.
+ */
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { startService, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { logIn } from "../harness/ThirdParty.ts"
+
+export const redirectUri = "https://client.example/cb"
+export const appRedirectUri = "http://127.0.0.1:41234/cb"
+export const admin = { login: "admin@example.com", password: "correct horse" } as const
+
+/** A secret that only survives the way through HTTP Basic when it is encoded and decoded as RFC 6749 says. */
+export const oddSecret = "s:2 /+%é&="
+
+/** One that needs encoding all the same, for libraries that take no letters but ASCII's. */
+export const oddAsciiSecret = "s:2 /+%&=?"
+
+/** Not every library keeps the query of a redirect URI. */
+export const oddRedirectUris = ["https://other.example/cb?tenant=1", "https://other.example/cb"] as const
+
+const directory = {
+  clients: [
+    { id: "c1", secret: "s1", name: "Acme", redirect_uris: [redirectUri, "urn:ietf:wg:oauth:2.0:oob"] },
+    { id: "c3", secret: oddAsciiSecret, name: "Less odd", redirect_uris: [redirectUri] },
+    { id: "c+2 ö", secret: oddSecret, name: "Odd", redirect_uris: oddRedirectUris },
+    { id: "p1", name: "Pocket app", redirect_uris: ["http://127.0.0.1/cb"] }
+  ],
+  users: [
+    { ...admin, buildings: [1] },
+    { login: "tenant@example.com", password: "battery staple", tenants: [101] }
+  ],
+  buildings: [{ id: 1, name: "North Tower", time_zone: "Europe/Berlin", access_points: [] }],
+  tenants: [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }]
+}
+
+/** Starts `doorhook serve`; `database` is `memory`, or the name of a file that is gone afterwards. */
+export const serve = async (settings: object = {}, database = "memory") => {
+  const scope = Scope.makeUnsafe()
+  const started = Effect.gen(function* () {
+    const folder = yield* temporaryFolder
+    const file = (name: string) => join(folder, name)
+    yield* Effect.promise(() => writeFile(file("directory.json"), JSON.stringify(directory)))
+    yield* Effect.promise(() => writeFile(file("doorhook.json"), JSON.stringify(settings)))
+    const stored = database === "memory" ? database : file(database)
+    return yield* startService([
+      "--config",
+      file("doorhook.json"),
+      "--directory",
+      file("directory.json"),
+      "--database",
+      stored
+    ])
+  })
+  const { url } = await Effect.runPromise(started.pipe(Scope.provide(scope)))
+  return { url, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+}
+
+export type Service = Awaited<ReturnType<typeof serve>>
+
+/** A person logs in at the address that a client has made; answers where they are sent. */
+export const visit = async (authorizeUrl: URL | string): Promise<URL> => {
+  const answer = await logIn(new URL(authorizeUrl), admin.login, admin.password)
+  return new URL(answer.headers.get("location") ?? assert.fail(`${answer.status} ${await answer.text()}`))
+}
+
+/** The status of a call to the API with an access token. */
+export const apiStatus = async (url: string, token: unknown): Promise<number> => {
+  const response = await fetch(`${url}/v4/buildings/1/integrations`, {
+    headers: { authorization: `Bearer ${String(token)}` }
+  })
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** What a promise is rejected with. */
+export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => assert.fail("it was not refused"),
+    (error: unknown) => error
+  )

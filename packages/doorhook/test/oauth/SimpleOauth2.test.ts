@@ -1,0 +1,79 @@
+/**
+ * simple-oauth2, whose defaults are the addresses of the document, through the whole life of a grant. It loses a refresh
+ * token that an answer leaves out, and takes no answer to a revocation but JSON.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Predicate } from "effect"
+import { AuthorizationCode } from "simple-oauth2"
+import type { Service } from "./Service.ts"
+import { apiStatus, oddAsciiSecret, redirectUri, rejection, serve, visit } from "./Service.ts"
+
+let service: Service
+beforeAll(async () => {
+  service = await serve()
+})
+afterAll(() => service.close())
+
+const pkce = {
+  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+}
+
+const ways = [
+  ["Basic and a form", {}],
+  ["a form alone", { authorizationMethod: "body" }],
+  ["JSON", { authorizationMethod: "body", bodyFormat: "json" }],
+  ["Basic and JSON", { bodyFormat: "json" }]
+] as const
+
+/** The error code that a failure of the library carries along. */
+const errorCode = (error: unknown): unknown => valueAt(error, "data", "payload", "error")
+
+const valueAt = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
+  names.reduce<unknown>((parent, name) => (Predicate.isObject(parent) ? Reflect.get(parent, name) : undefined), value)
+
+describe("simple-oauth2", () => {
+  it.each(ways)("takes, uses, refreshes and revokes tokens by %s", async (_, options) => {
+    const client = { id: "c1", secret: "s1" }
+    const grant = new AuthorizationCode({ client, auth: { tokenHost: service.url }, options })
+    const address = grant.authorizeURL({
+      redirect_uri: redirectUri,
+      scope: "public",
+      state: "s/1 é",
+      code_challenge: pkce.challenge,
+      code_challenge_method: "S256"
+    })
+    const callback = await visit(address)
+    assert.strictEqual(callback.searchParams.get("state"), "s/1 é")
+    const code = callback.searchParams.get("code") ?? ""
+    const token = await grant.getToken({
+      code,
+      redirect_uri: redirectUri,
+      scope: "public",
+      code_verifier: pkce.verifier
+    })
+    assert.isFalse(token.expired())
+    assert.strictEqual(await apiStatus(service.url, token.token["access_token"]), 200)
+
+    const refreshed = await token.refresh()
+    assert.strictEqual(refreshed.token["refresh_token"], token.token["refresh_token"])
+    const again = await refreshed.refresh({ scope: "public" })
+    assert.strictEqual(await apiStatus(service.url, again.token["access_token"]), 200)
+
+    await again.revokeAll()
+    for (const { token: each } of [token, refreshed, again]) {
+      assert.strictEqual(await apiStatus(service.url, each["access_token"]), 401)
+    }
+    assert.strictEqual(errorCode(await rejection(again.refresh())), "invalid_grant")
+  })
+
+  it("encodes an odd secret as RFC 6749 says, and is told when it is wrong", async () => {
+    const getToken = (secret: string) =>
+      new AuthorizationCode({ client: { id: "c3", secret }, auth: { tokenHost: service.url } }).getToken({
+        code: "x",
+        redirect_uri: redirectUri
+      })
+    assert.strictEqual(errorCode(await rejection(getToken(oddAsciiSecret))), "invalid_grant")
+    assert.strictEqual(errorCode(await rejection(getToken(`${oddAsciiSecret}x`))), "invalid_client")
+  })
+})

@@ -1,0 +1,30 @@
+/**
+ * The document of a page of a list, the same for every list that has numbered pages.
+ */
+import type { ApiSettingsShape } from "./ApiSettings.ts"
+import type { PageRequest } from "./Pagination.ts"
+import { pageInfo, pageLinks } from "./Pagination.ts"
+
+/** What a page is described by. */
+export interface PageOf {
+  /** Where the list is, with the parameters that are not about pages. */
+  readonly url: string
+  readonly page: PageRequest
+  /** How many items the whole list has. */
+  readonly total: number
+}
+
+/** A page whose items are JSON texts. */
+export const listText = (
+  { page, total, url }: PageOf,
+  items: ReadonlyArray<string>,
+  { topLevelPageInfo }: Pick<ApiSettingsShape, "topLevelPageInfo">
+): string => {
+  const page_info = pageInfo(page, items.length, total)
+  const rest = JSON.stringify({
+    links: pageLinks(url, page, page_info),
+    meta: { page_info },
+    ...(topLevelPageInfo && { page_info })
+  })
+  return `{"data":[${items.join(",")}],${rest.slice(1)}`
+}

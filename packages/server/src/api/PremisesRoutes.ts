@@ -1,0 +1,92 @@
+/**
+ * The read side: buildings, tenants and what happened there, which the document names as protected resources (section 1).
+ * An integrator finds ids here, and looks up what a webhook told.
+ */
+import { BuildingId, parsePositiveInt, Premises } from "@doorhook/core"
+import type { ResourceType } from "@doorhook/core"
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { pathId } from "../http/PathId.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
+import { parameterFailure } from "../http/RequestFailure.ts"
+import { resource } from "../http/Resource.ts"
+import { ApiEndpoint } from "./ApiEndpoint.ts"
+import { ApiSettings } from "./ApiSettings.ts"
+import { listText } from "./ListDocument.ts"
+import { owners, ownerUrl, scopeOf } from "./Owners.ts"
+import type { Owner } from "./Owners.ts"
+import { offsetOf, pageParameters, readPage } from "./Pagination.ts"
+import type { PageRequest } from "./Pagination.ts"
+import { buildingResource, eventText, eventTypes, tenantResource } from "./PremisesDocument.ts"
+
+const buildingId = pathId("id", (text) => parsePositiveInt(BuildingId, text), "buildings")
+
+/** The whose tenants are listed: one's own, the only ones there are to see. */
+const readScope = (scope: string | undefined) =>
+  scope === undefined || scope === "self"
+    ? Effect.void
+    : parameterFailure("scope", "`scope` must be `self`: only the tenants that the user is are listed.")
+
+const partOf = <A>(items: ReadonlyArray<A>, page: PageRequest): ReadonlyArray<A> =>
+  items.slice(offsetOf(page), offsetOf(page) + page.size)
+
+const makeRoutes = Effect.gen(function* () {
+  const premises = yield* Premises
+  const { operation, refuse } = yield* ApiEndpoint
+  const { url } = yield* PublicUrl
+  const settings = yield* ApiSettings
+
+  const buildings = operation(pageParameters, (caller, query) =>
+    Effect.gen(function* () {
+      const page = yield* readPage(query)
+      const all = yield* premises.buildings(caller)
+      const items = partOf(all, page).map((building) => JSON.stringify(buildingResource(url, building)))
+      return {
+        status: 200,
+        document: listText({ url: `${url}/v4/buildings`, page, total: all.length }, items, settings)
+      }
+    })
+  )
+
+  const building = operation([], (caller) =>
+    Effect.gen(function* () {
+      const found = yield* premises.building(caller, yield* buildingId)
+      return { status: 200, document: { data: buildingResource(url, found) } }
+    })
+  )
+
+  const tenants = operation(["scope", ...pageParameters], (caller, query) =>
+    Effect.gen(function* () {
+      yield* readScope(query.scope)
+      const page = yield* readPage(query)
+      const all = yield* premises.tenants(caller)
+      const items = partOf(all, page).map((tenant) => JSON.stringify(tenantResource(tenant)))
+      const own = `${url}/v4/tenants${query.scope === undefined ? "" : "?scope=self"}`
+      return { status: 200, document: listText({ url: own, page, total: all.length }, items, settings) }
+    })
+  )
+
+  const eventsOf = (owner: Owner, resource_type: ResourceType) => {
+    const type = eventTypes[resource_type]
+    const list = operation(pageParameters, (caller, query) =>
+      Effect.gen(function* () {
+        const scope = yield* scopeOf(owner)
+        const page = yield* readPage(query)
+        const part = { offset: offsetOf(page), limit: page.size }
+        const { items, total } = yield* premises.events(caller, scope, resource_type, part)
+        const own = `${ownerUrl(url, scope)}/${type}`
+        return { status: 200, document: listText({ url: own, page, total }, items.map(eventText), settings) }
+      })
+    )
+    return resource(`/v4/${owner.segment}/:owner_id/${type}`, { GET: list }, refuse)
+  }
+
+  return [
+    resource("/v4/buildings", { GET: buildings }, refuse),
+    resource("/v4/buildings/:id", { GET: building }, refuse),
+    resource("/v4/tenants", { GET: tenants }, refuse),
+    ...owners.flatMap((owner) => [eventsOf(owner, "access_log"), eventsOf(owner, "call")])
+  ]
+})
+
+export const PremisesRoutes = HttpRouter.addAll(makeRoutes)

@@ -1,0 +1,31 @@
+/**
+ * How failures that are not the caller's doing are told: to the caller, and in the log. What can be expected is one line
+ * that says what happened; only a defect has a stack.
+ */
+import type { DirectoryError, StoreError } from "@doorhook/core"
+import { rootMessage } from "@doorhook/core"
+import { Cause, Effect } from "effect"
+import { HttpServerError } from "effect/http"
+
+/** What to tell whoever asked. The words of the database or the host are for the log only. */
+export const unavailableDetail = (error: StoreError | DirectoryError): string =>
+  error._tag === "StoreError" && error.outcome === "unknown"
+    ? "The answer of the storage was lost. The request may have been carried out or not: look before you try again."
+    : "The service can not reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+
+/** Logs a failure; null is a defect, which the cause describes. */
+export const logFailure = (
+  error: { readonly _tag: string; readonly message: string; readonly cause?: unknown } | null,
+  cause: Cause.Cause<unknown>
+): Effect.Effect<void> => {
+  const what = "A request could not be carried out"
+  if (error === null) {
+    const defect = Cause.squash(cause)
+    // Its own message repeats the address that was asked for, with the query, and it holds the request's headers.
+    return HttpServerError.isHttpServerError(defect)
+      ? Effect.logError(`${what}. ${defect.reason._tag}: ${"cause" in defect ? rootMessage(defect.cause) : ""}`)
+      : Effect.logError(what, cause)
+  }
+  const why = error._tag === "DirectoryError" ? ` It said: ${rootMessage(error.cause)}` : ""
+  return Effect.logError(`${what}. ${error.message}${why}`.replaceAll(/\s+/g, " "))
+}

@@ -1,0 +1,78 @@
+import { AddressPolicy } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Option } from "effect"
+import type { OAuthServerOptions } from "./OAuthServer.ts"
+import { admin, authorizeC1, Browser, formOf, startServer } from "./OAuthServer.ts"
+
+const loopback = Option.toArray(AddressPolicy.parseNetwork("127.0.0.0/8"))
+
+/** Runs a test against a server of its own. `logIn` answers the status of a try that says where it comes from. */
+const withServer = async (
+  http: NonNullable<OAuthServerOptions["http"]>,
+  test: (logIn: (forwardedFor: string | null, password?: string) => Promise<number>) => Promise<void>
+) => {
+  const server = await startServer({ http })
+  try {
+    const visitor = new Browser(server.url)
+    const { action, fields } = formOf((await visitor.authorize(authorizeC1)).text)
+    await test(async (forwardedFor, password = "wrong") => {
+      const body = new URLSearchParams({ ...fields, ...admin, password })
+      const headers = forwardedFor === null ? {} : { "x-forwarded-for": forwardedFor }
+      return (await visitor.request(action, { method: "POST", body, headers })).status
+    })
+  } finally {
+    await server.stop()
+  }
+}
+
+const repeat = async (times: number, run: (n: number) => Promise<number>, expected: number) => {
+  for (let n = 1; n <= times; n++) assert.strictEqual(await run(n), expected, `time ${n}`)
+}
+
+describe("who a client is", () => {
+  it("is never what it says itself", async () => {
+    await withServer({}, async (logIn) => {
+      await repeat(10, (n) => logIn(`203.0.113.${n}`), 403)
+      assert.strictEqual(await logIn("203.0.113.99", admin.password), 429)
+    })
+  })
+
+  it("is not what a proxy says that is not among those that are trusted", async () => {
+    await withServer({ trustedProxies: Option.toArray(AddressPolicy.parseNetwork("10.0.0.0/8")) }, async (logIn) => {
+      await repeat(10, (n) => logIn(`203.0.113.${n}`), 403)
+      assert.strictEqual(await logIn("203.0.113.99", admin.password), 429)
+    })
+  })
+
+  it("is what a trusted proxy says, each for itself", async () => {
+    await withServer({ trustedProxies: loopback }, async (logIn) => {
+      await repeat(10, () => logIn("203.0.113.1"), 403)
+      assert.strictEqual(await logIn("203.0.113.1", admin.password), 429)
+      assert.strictEqual(await logIn("203.0.113.2", admin.password), 303)
+    })
+  })
+
+  it("is the rightmost address that is not a trusted proxy: what stands left of it, anybody can write", async () => {
+    await withServer({ trustedProxies: loopback }, async (logIn) => {
+      await repeat(10, (n) => logIn(`198.51.100.${n}, 203.0.113.1, 127.0.0.${n}`), 403)
+      assert.strictEqual(await logIn("198.51.100.99, 203.0.113.1", admin.password), 429)
+      assert.strictEqual(await logIn("203.0.113.1, 198.51.100.99", admin.password), 303)
+    })
+  })
+
+  it("is the proxy where that says nothing, or nothing that is an address", async () => {
+    await withServer({ trustedProxies: loopback }, async (logIn) => {
+      await repeat(5, () => logIn(null), 403)
+      await repeat(5, (n) => logIn(`unknown-${n}`), 403)
+      assert.strictEqual(await logIn(null, admin.password), 429)
+    })
+  })
+
+  it("is the network, where that is of IPv6, that one subscriber has", async () => {
+    await withServer({ trustedProxies: loopback }, async (logIn) => {
+      await repeat(10, (n) => logIn(`2001:db8:1:2::${n}`), 403)
+      assert.strictEqual(await logIn("2001:db8:1:2:ffff::1", admin.password), 429)
+      assert.strictEqual(await logIn("2001:db8:1:3::1", admin.password), 303)
+    })
+  })
+})

@@ -1,0 +1,117 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { call, operatorKey, testServer } from "../TestServer.ts"
+
+const path = "/operator/clients"
+const acme = { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] }
+const ask = (method: string, at: string, body?: unknown) => call(method, at, { as: operatorKey, body })
+
+describe("clients", () => {
+  it.effect("are registered with a secret that is shown this once, listed, and removed", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_000_000)
+      const added = yield* ask("POST", path, acme)
+      assert.strictEqual(added.status, 201, added.text)
+      assert.strictEqual(added.headers.get("cache-control"), "no-store")
+      const secret = added.textAt("/client_secret")
+      assert.match(secret, /^dh_cs_[A-Za-z0-9_-]{43}$/)
+      const client = {
+        ...acme,
+        confidential: true,
+        secrets: [{ expires_at: null }],
+        created_at: "1970-01-01T00:16:40.000Z"
+      }
+      assert.deepStrictEqual(added.at("/client"), client)
+      const list = yield* ask("GET", path)
+      assert.deepStrictEqual(list.json, { clients: [client] })
+      assert.notInclude(list.text, secret)
+      const removed = yield* ask("DELETE", `${path}/acme`)
+      assert.deepStrictEqual([removed.status, removed.text], [204, ""])
+      assert.deepStrictEqual((yield* ask("GET", path)).json, { clients: [] })
+      assert.strictEqual((yield* ask("DELETE", `${path}/acme`)).status, 404)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("that are public have no secret, and an id is made up for those that bring none", () =>
+    Effect.gen(function* () {
+      const { id: _, ...nameless } = acme
+      const added = yield* ask("POST", path, { ...nameless, confidential: false })
+      assert.strictEqual(added.status, 201)
+      assert.deepStrictEqual([added.at("/client_secret"), added.at("/client/confidential")], [null, false])
+      assert.match(added.textAt("/client/id"), /^client_\w+/)
+      const rotated = yield* ask("POST", `${path}/${added.textAt("/client/id")}/rotate`)
+      assert.deepStrictEqual([rotated.status, rotated.at("/errors/0/code")], [409, "client_is_public"])
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("get a new secret, and the one before ends after the overlap", () =>
+    Effect.gen(function* () {
+      const before = (yield* ask("POST", path, acme)).textAt("/client_secret")
+      const rotated = yield* ask("POST", `${path}/acme/rotate`, { overlap: "2h" })
+      assert.strictEqual(rotated.status, 200, rotated.text)
+      assert.notStrictEqual(rotated.textAt("/client_secret"), before)
+      assert.deepStrictEqual(rotated.at("/client/secrets"), [
+        { expires_at: null },
+        { expires_at: "1970-01-01T02:00:00.000Z" }
+      ])
+      // A day, unless it is said.
+      const again = yield* ask("POST", `${path}/acme/rotate`)
+      assert.strictEqual(again.at("/client/secrets/1/expires_at"), "1970-01-02T00:00:00.000Z")
+      for (const overlap of ["soon", 5, "366d"]) {
+        const refused = yield* ask("POST", `${path}/acme/rotate`, { overlap })
+        assert.deepStrictEqual([refused.status, refused.at("/errors/0/source/pointer")], [422, "/overlap"])
+      }
+      assert.strictEqual((yield* ask("POST", `${path}/acme/rotate`, "{")).status, 400)
+      assert.strictEqual((yield* ask("POST", `${path}/nobody/rotate`)).status, 404)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("are refused with every reason", () =>
+    Effect.gen(function* () {
+      const pointers = (wrong: unknown) =>
+        Effect.map(ask("POST", path, wrong), (reply) => {
+          assert.strictEqual(reply.status, 422, reply.text)
+          return Object.keys(reply.at("/errors") ?? {}).map((at) => reply.at(`/errors/${at}/source/pointer`))
+        })
+      assert.deepStrictEqual(yield* pointers({ id: 5, redirect_uris: "x", confidential: "no" }), [
+        "/id",
+        "/name",
+        "/redirect_uris",
+        "/confidential"
+      ])
+      assert.deepStrictEqual(
+        yield* pointers({ id: "a b", name: " ", redirect_uris: ["https://ok.example/", "http://evil.example/"] }),
+        ["/id", "/name", "/redirect_uris/1"]
+      )
+      assert.strictEqual((yield* ask("POST", path, "{")).status, 400)
+      yield* ask("POST", path, acme)
+      const twice = yield* ask("POST", path, acme)
+      assert.deepStrictEqual([twice.status, twice.at("/errors/0/code")], [409, "client_exists"])
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("may have any id that is registered, however long and strange", () =>
+    Effect.gen(function* () {
+      const id = "/%?#".repeat(63) + "abc"
+      assert.strictEqual((yield* ask("POST", path, { ...acme, id })).status, 201)
+      const at = `${path}/${encodeURIComponent(id)}`
+      assert.strictEqual((yield* ask("POST", `${at}/rotate`)).at("/client/id"), id)
+      assert.strictEqual((yield* ask("DELETE", at)).status, 204)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("are the operator's business alone", () =>
+    Effect.gen(function* () {
+      for (const [method, at] of [
+        ["GET", path],
+        ["POST", path],
+        ["POST", `${path}/acme/rotate`],
+        ["DELETE", `${path}/acme`]
+      ] as const) {
+        assert.strictEqual((yield* call(method, at, { as: "admin" })).status, 401)
+      }
+      assert.strictEqual((yield* ask("PUT", `${path}/acme`, acme)).status, 405)
+    }).pipe(Effect.provide(testServer()))
+  )
+})

@@ -1,0 +1,262 @@
+/**
+ * The cases that authorization servers and integration APIs are tried with, by their ids: where each is tested, and here
+ * those that are tested nowhere else.
+ *
+ * A: authorize, T: token endpoint, R: refreshing, V: revoking, introspecting, metadata, B: bearer tokens at the API, I:
+ * integrations.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  authorizeC1,
+  Browser,
+  exchangeOf,
+  multipart,
+  obtainCode,
+  pkce,
+  post,
+  redirectUri,
+  startServer
+} from "../oauth/OAuthServer.ts"
+import { call, document, testServer } from "../TestServer.ts"
+import { missing } from "./NamedTests.ts"
+import type { NamedTest } from "./NamedTests.ts"
+
+const authorize = "packages/server/test/oauth/AuthorizeEndpoint.test.ts"
+const checks = "packages/core/test/oauth/AuthorizeRequest.test.ts"
+const token = "packages/server/test/oauth/TokenEndpoint.test.ts"
+const grants = "packages/core/test/oauth/TokenGrants.test.ts"
+const introspection = "packages/core/test/oauth/Introspection.test.ts"
+const bearer = "packages/server/test/api/BearerToken.test.ts"
+const integrations = "packages/server/test/api/Integrations.test.ts"
+const wrong = "packages/server/test/api/WrongInput.test.ts"
+const mediaTypes = "packages/server/test/api/MediaTypes.test.ts"
+const lists = "packages/server/test/api/Lists.test.ts"
+const races = "packages/doorhook/test/oauth/Races.test.ts"
+const own = "packages/server/test/security/Cases.test.ts"
+
+const cases: Readonly<Record<string, ReadonlyArray<NamedTest>>> = {
+  A1: [[authorize, "is a page that nothing can frame, keep or learn from"]],
+  A3: [[authorize, "an unknown client"]],
+  A5: [[own, "A5: a redirect URI that differs in anything is refused on a page"]],
+  A7: [[authorize, "no redirect_uri of a client that is not out of band"]],
+  A9: [[own, "A9: no response type but code"]],
+  A11: [[authorize, "get a page when it is not clear who asks"]],
+  A13: [
+    [authorize, "sends the browser back with a code, the state as it came, and whose answer it is"],
+    [checks, "keeps any state as it came"]
+  ],
+  A15: [[authorize, 'foo: "1", prompt: "login"']],
+  A17: [[own, "A17: a challenge is 43 characters of base64url"]],
+  A19: [
+    [authorize, "is checked, and gone before there is a page"],
+    ["packages/server/test/oauth/Privacy.test.ts", "have no secret, code, token, password or query in them"]
+  ],
+  A21: [[authorize, "is checked, and gone before there is a page"]],
+  A23: [[authorize, "says the same to an unknown login as to a wrong password"]],
+  A25: [[authorize, "is denied by the user: the client learns it"]],
+  A27: [[authorize, "a bad scope out of band"]],
+  A29: [[authorize, "names the client and what it asks for, escaped"]],
+  A31: [[authorize, "is slowed down after ten failures"]],
+  T1: [[token, "takes a multipart form, as in the document"]],
+  T3: [["packages/doorhook/test/oauth/SimpleOauth2.test.ts", "takes, uses, refreshes and revokes tokens by %s"]],
+  T5: [[token, "an empty form"]],
+  T7: [[token, "no grant_type"]],
+  T9: [[token, "refuses %s twice, in a form of either kind"]],
+  T11: [[token, "a wrong secret"]],
+  T13: [
+    [token, "takes Basic, form-encoded"],
+    ["packages/doorhook/test/oauth/Oauth4webapi.test.ts", "an odd id and secret by Basic"]
+  ],
+  T15: [[token, "refuses credentials in two places"]],
+  T17: [[grants, "takes Basic, form-encoded, beside a client_id of the body that agrees"]],
+  T19: [[token, "no secret"]],
+  T21: [[token, "beside a Bearer header that says nothing here"]],
+  T23: [[grants, "takes a code up to ten minutes after the login, not at ten minutes"]],
+  T25: [
+    [grants, "takes a code once: the second time ends everything that it had brought"],
+    [races, "gets tokens for one of twenty exchanges of a code, and they end with the others"]
+  ],
+  T27: [[grants, "refuses a code that is unknown, another client's, or bound to another redirect URI"]],
+  T29: [[own, "T29: a redirect URI that was given to authorize is asked for again"]],
+  T31: [["packages/core/test/oauth/AuthorizeRequest.test.ts", "accepts the vector of RFC 7636 appendix B"]],
+  T33: [[grants, "asks for the verifier of a challenge, and refuses one where there was no challenge"]],
+  T35: [[checks, "accepts no other verifier, the challenge itself included"]],
+  T37: [[own, "T37: a method of a challenge means nothing at the token endpoint"]],
+  T39: [[token, "refuses bodies above 64 KiB and goes on"]],
+  T41: [[token, "a client is asked to try again, or told that it can't be helped, and nothing of what is inside"]],
+  T43: [
+    [grants, "gives every exchange its own tokens"],
+    [token, "takes a multipart form, as in the document"]
+  ],
+  R1: [[token, "refreshes with what the document asks for and nothing more"]],
+  R3: [
+    [grants, "refuses what is missing, unknown or another client's"],
+    [grants, "gives tokens of two kinds that can't stand in for each other"]
+  ],
+  R5: [[own, "R5: a refresh may ask for the scope that was granted and for no other"]],
+  R7: [[grants, "of a client without a secret rotates; a lost answer can be asked for again within a minute"]],
+  R9: [[races, "is answered twenty refreshes at once, and whichever answer it keeps goes on working"]],
+  R11: [[grants, "is refused to a user who is gone, and so is the access token"]],
+  R13: [[grants, "goes on after expired tokens were purged"]],
+  V1: [[token, "ends an access token at once, and answers JSON to whatever token"]],
+  V3: [
+    [token, "ends an access token at once, and answers JSON to whatever token"],
+    [introspection, "an unknown token is no error, twice neither"]
+  ],
+  V5: [[token, "needs a client that proves who it is, and a token"]],
+  V7: [
+    [introspection, "says what a live token stands for, in whole seconds"],
+    [introspection, "says nothing but inactive of a token that is revoked, expired, another client's or unknown"]
+  ],
+  B1: [[bearer, "are asked for by a challenge that names an error only when one was sent"]],
+  B3: [[grants, "works until exactly 86400 seconds after created_at"]],
+  B5: [[bearer, "are read from the header alone, whatever the case of the scheme"]],
+  B7: [[bearer, "come before anything else about the request"]],
+  I1: [[integrations, "show the signing secret once, and never in a later answer"]],
+  I3: [[mediaTypes, "of bodies are the two of JSON, without parameters that change their meaning"]],
+  I5: [[mediaTypes, "of answers are negotiated"]],
+  I7: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
+  I9: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
+  I11: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
+  I13: [[wrong, "is told by status, code and a pointer into the request, and changes nothing"]],
+  I15: [[wrong, "is told all at once"]],
+  I17: [[lists, "are empty at first"]],
+  I19: [[wrong, "in a path is not found"]],
+  I21: [[integrations, "keep their secret when they change"]],
+  I23: [[wrong, "about ids: the client's own are refused, the path's own are fine"]],
+  I25: [[own, "I25: the same PUT twice leaves the same integration"]],
+  I27: [[own, "I27: what was deleted is gone, for every method"]],
+  I29: [[lists, "come in pages, in the order of creation, in either style"]],
+  I31: [[wrong, "in a query is refused by name"]],
+  I33: [[integrations, "change on condition of their version"]],
+  I35: [[integrations, "show the signing secret once, and never in a later answer"]],
+  I37: [["packages/server/test/security/Fuzz.test.ts", "to the API and the operator API"]]
+}
+
+let server: Awaited<ReturnType<typeof startServer>>
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server.stop())
+
+const collection = "/v4/buildings/1/integrations"
+const tokenUrl = () => `${server.url}/oauth/token`
+
+/** The status and the error code of an answer of the token endpoint. */
+const outcome = async (fields: Readonly<Record<string, string>>) => {
+  const reply = await post(tokenUrl(), multipart(fields))
+  return [reply.status, reply.textAt("error")]
+}
+
+describe("cases", () => {
+  it("are each tested where the table says", () => {
+    assert.deepStrictEqual(missing(Object.values(cases).flat()), [])
+  })
+
+  it.each([
+    "https://client.example:443/cb",
+    "https://CLIENT.example/cb",
+    "https://client.example/cb/",
+    "https://client.example/cb?x=1",
+    "https://client.example/cb#f",
+    "https://client.example/cb/../cb",
+    "http://client.example/cb",
+    "https://u@client.example/cb",
+    "https://client.example/%63b",
+    "https://client.example.evil.example/cb",
+    "https://client.example\\@evil.example/cb",
+    "//client.example/cb",
+    "/cb",
+    "javascript:alert(1)",
+    " https://client.example/cb",
+    "https://client.example/cb\u0000"
+  ])("A5: a redirect URI that differs in anything is refused on a page: %j", async (uri) => {
+    const { headers, status, text } = await new Browser(server.url).authorize({ ...authorizeC1, redirect_uri: uri })
+    assert.deepStrictEqual([status, headers.get("location")], [400, null])
+    assert.notInclude(text, "evil.example")
+  })
+
+  it.each(["token", "code token", "id_token", "none", "CODE"])("A9: no response type but code: %s", async (type) => {
+    const { headers } = await new Browser(server.url).authorize({ ...authorizeC1, response_type: type })
+    const location = new URL(headers.get("location") ?? "")
+    assert.strictEqual(location.searchParams.get("error"), "unsupported_response_type")
+  })
+
+  it.each(["x".repeat(42), "x".repeat(129), `${"x".repeat(42)}+`, `${"x".repeat(42)}=`])(
+    "A17: a challenge is 43 characters of base64url: %s",
+    async (code_challenge) => {
+      const fields = { ...authorizeC1, code_challenge, code_challenge_method: "S256" }
+      const { headers } = await new Browser(server.url).authorize(fields)
+      const location = new URL(headers.get("location") ?? "")
+      assert.strictEqual(location.searchParams.get("error"), "invalid_request")
+    }
+  )
+
+  it("T29: a redirect URI that was given to authorize is asked for again", async () => {
+    const { redirect_uri: _, ...rest } = exchangeOf(await obtainCode(server.url))
+    const [status, error] = await outcome(rest)
+    assert.strictEqual(status, 400)
+    assert.include(["invalid_request", "invalid_grant"], error)
+  })
+
+  it("T37: a method of a challenge means nothing at the token endpoint", async () => {
+    const challenge = { code_challenge: pkce.challenge, code_challenge_method: "S256" }
+    const code = await obtainCode(server.url, { ...authorizeC1, ...challenge })
+    const plain = { ...exchangeOf(code), code_challenge_method: "plain" }
+    assert.deepStrictEqual(await outcome({ ...plain, code_verifier: pkce.challenge }), [400, "invalid_grant"])
+    assert.deepStrictEqual(await outcome({ ...plain, code_verifier: pkce.verifier }), [200, ""])
+  })
+
+  it("R5: a refresh may ask for the scope that was granted and for no other", async () => {
+    const tokens = await post(tokenUrl(), multipart(exchangeOf(await obtainCode(server.url))))
+    const refresh = (scope: string) =>
+      outcome({ grant_type: "refresh_token", client_id: "c1", refresh_token: tokens.textAt("refresh_token"), scope })
+    for (const scope of ["admin", "public admin", "public+x", "PUBLIC"]) {
+      assert.deepStrictEqual(await refresh(scope), [400, "invalid_scope"], scope)
+    }
+    assert.deepStrictEqual(await refresh("public"), [200, ""])
+  })
+
+  it("a code can't be had twice by going to another redirect URI of the client", async () => {
+    const code = await obtainCode(server.url, { ...authorizeC1, redirect_uri: redirectUri })
+    assert.deepStrictEqual(await outcome({ ...exchangeOf(code), redirect_uri: "urn:ietf:wg:oauth:2.0:oob" }), [
+      400,
+      "invalid_grant"
+    ])
+  })
+})
+
+describe("cases of integrations", () => {
+  it.effect("I25: the same PUT twice leaves the same integration", () =>
+    Effect.gen(function* () {
+      const created = yield* call("POST", collection, { as: "admin", body: document() })
+      const one = `${collection}/${created.textAt("/data/id")}`
+      const body = document({ bindings: [{ resource_type: "call", actions: ["create"] }] })
+      const first = yield* call("PUT", one, { as: "admin", body })
+      const second = yield* call("PUT", one, { as: "admin", body })
+      assert.deepStrictEqual([first.status, second.status], [200, 200])
+      const stated = ({ at }: typeof first) => [
+        at("/data/id"),
+        at("/data/attributes/bindings"),
+        at("/data/relationships")
+      ]
+      assert.deepStrictEqual(stated(second), stated(first))
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("I27: what was deleted is gone, for every method", () =>
+    Effect.gen(function* () {
+      const created = yield* call("POST", collection, { as: "admin", body: document() })
+      const one = `${collection}/${created.textAt("/data/id")}`
+      const removed = yield* call("DELETE", one, { as: "admin" })
+      assert.deepStrictEqual([removed.status, removed.text], [204, ""])
+      for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
+        const body = method === "PUT" || method === "PATCH" ? { body: document() } : {}
+        assert.strictEqual((yield* call(method, one, { as: "admin", ...body })).status, 404, method)
+      }
+      assert.strictEqual((yield* call("POST", `${one}/rotate_secret`, { as: "admin" })).status, 404)
+      assert.deepStrictEqual((yield* call("GET", collection, { as: "admin" })).at("/data"), [])
+    }).pipe(Effect.provide(testServer()))
+  )
+})

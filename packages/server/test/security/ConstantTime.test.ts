@@ -1,0 +1,68 @@
+/**
+ * How secrets are compared: by `constantTimeEquals` over digests, and nowhere by an operator, which stops at the first
+ * difference. A comparison that is added or moved must be told here and in docs/security.md.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { globSync, readFileSync } from "node:fs"
+import { pathOf } from "./NamedTests.ts"
+
+const sources = globSync("packages/{core,node,server,sql,doorhook}/src/**/*.ts", { cwd: pathOf("./") })
+  .map((file) => file.replaceAll("\\", "/"))
+  .filter((file) => !file.startsWith("packages/core/src/testing/"))
+  .map((file) => ({ file, text: readFileSync(pathOf(file), "utf8") }))
+
+/** Where a secret is compared with what somebody presents. */
+const comparisons = [
+  "packages/core/src/memory/DocumentDirectory.ts",
+  "packages/core/src/rules/Signature.ts",
+  "packages/core/src/services/authorization/Secrets.ts",
+  "packages/server/src/oauth/CsrfToken.ts",
+  "packages/server/src/operator/OperatorKey.ts"
+]
+
+const operand = String.raw`[\w$.?]+(?:\([\w$., ]*\))?`
+const comparison = new RegExp(String.raw`(${operand}) *(?:===|!==|==|!=) *(${operand}|["'\`])`, "g")
+
+/** Names of what nobody may find out by trying. */
+const secret =
+  /(?:secret|password|hash|digest|signature|csrf|cookie|verifier|challenge|presented|(?:access|refresh|csrf|given|expected)_?token|operator_?key|\bkey|\bcode)$/i
+
+/** What a secret may be compared with: what says that it is there or not, or of which kind. */
+const harmless = /^(?:null|undefined|true|false|\d.*|["'`])$/
+
+/** Comparisons of things that are called like secrets and are none. */
+const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
+  ["packages/core/src/domain/JsonText.ts", "key === name"],
+  ["packages/core/src/services/authorization/TokenGrants.ts", "redirectUri !== code.redirect_uri"],
+  ["packages/server/src/http/QueryParameters.ts", "candidate === key"]
+]
+
+const found = sources.flatMap(({ file, text }) =>
+  [...text.matchAll(comparison)].flatMap(([whole, left = "", right = ""]) => {
+    if (harmless.test(left) || harmless.test(right)) return []
+    return secret.test(left) || secret.test(right) ? [[file, whole] as const] : []
+  })
+)
+
+describe("secrets", () => {
+  it("are compared by no operator", () => {
+    assert.isAbove(sources.length, 100)
+    const unknown = found.filter(([file, whole]) => !allowed.some(([where, what]) => file === where && whole === what))
+    assert.deepStrictEqual(unknown, [])
+  })
+
+  it("are compared in constant time where they are compared, and docs/security.md says where", () => {
+    const uses = sources.filter(({ text }) => /\bconstantTimeEquals\(/.test(text)).map(({ file }) => file)
+    assert.deepStrictEqual(uses.toSorted(), comparisons)
+    const page = readFileSync(pathOf("docs/security.md"), "utf8")
+    for (const file of comparisons) assert.include(page, `\`${file}\``)
+  })
+
+  it("would be found if an operator compared them", () => {
+    const samples = ["client.secret === secret", "given !== expected_token", "a.hash == hashOf(b)", "password===stored"]
+    for (const sample of samples) {
+      const [match] = [...sample.matchAll(comparison)]
+      assert.isTrue(secret.test(match?.[1] ?? "") || secret.test(match?.[2] ?? ""), sample)
+    }
+  })
+})

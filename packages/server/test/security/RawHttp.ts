@@ -1,0 +1,104 @@
+/**
+ * HTTP as an attacker speaks it: any method, target, header and bytes, over a connection of its own or kept alive.
+ */
+import { Buffer } from "node:buffer"
+import { Agent, request } from "node:http"
+import type { OutgoingHttpHeaders } from "node:http"
+import { connect } from "node:net"
+
+/** An answer, read to its end. */
+export interface RawReply {
+  readonly status: number
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+export interface RawRequest {
+  readonly method: string
+  /** What stands in the request line. */
+  readonly target: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: Uint8Array | string
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+
+/** Sends a request; rejects when no answer has come after `deadline` milliseconds. */
+export const send = (base: string, raw: RawRequest, deadline = 5_000): Promise<RawReply> => {
+  const { hostname, port } = new URL(base)
+  // Left alone, the client sends the body of a DELETE without its length, and so as the next request.
+  const length = raw.body === undefined ? {} : { "content-length": Buffer.byteLength(raw.body) }
+  const headers = { ...raw.headers, ...length }
+  return new Promise((resolve, reject) => {
+    const sent = request({ agent, hostname, port, method: raw.method, path: raw.target, headers }, (answer) => {
+      const chunks: Array<Buffer> = []
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk))
+      answer.on("end", () => {
+        clearTimeout(timer)
+        const headers = Object.fromEntries(
+          Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(", ")])
+        )
+        resolve({ status: answer.statusCode ?? 0, headers, text: Buffer.concat(chunks).toString() })
+      })
+      answer.on("error", reject)
+    })
+    const timer = setTimeout(
+      () => sent.destroy(new Error(`no answer to ${raw.method} ${raw.target} after ${deadline} ms`)),
+      deadline
+    )
+    sent.on("error", (error) => {
+      clearTimeout(timer)
+      reject(error)
+    })
+    sent.end(raw.body)
+  })
+}
+
+/** What came back on a connection until the server closed it, or until it had been silent for so long. */
+export interface Conversation {
+  readonly text: string
+  readonly closed: boolean
+}
+
+/** Statuses of the answers in a conversation. */
+export const statusesOf = ({ text }: Conversation): ReadonlyArray<number> =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+
+/** Writes parts to a connection, one by one, and reads until it is closed or `until` is content. */
+export const converse = (
+  base: string,
+  parts: ReadonlyArray<string | Uint8Array>,
+  {
+    deadline = 5_000,
+    until = () => false
+  }: { readonly deadline?: number; readonly until?: (text: string) => boolean } = {}
+): Promise<Conversation> => {
+  const { hostname, port } = new URL(base)
+  return new Promise((resolve) => {
+    let text = ""
+    const socket = connect({ host: hostname, port: Number(port) })
+    const end = (closed: boolean) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve({ text, closed })
+    }
+    const timer = setTimeout(() => end(false), deadline)
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString()
+      if (until(text)) end(false)
+    })
+    socket.on("close", () => end(true))
+    // A reset is a way to close, too.
+    socket.on("error", () => end(true))
+    const write = async () => {
+      for (const part of parts) {
+        socket.write(part)
+        await new Promise<void>((next) => {
+          setImmediate(next)
+        })
+      }
+    }
+    void write()
+  })
+}

@@ -1,0 +1,151 @@
+/**
+ * Every address that is served, and what every answer of each must look like, however wrong the request is.
+ */
+import { Predicate } from "effect"
+import { OpenApi } from "effect/http-api"
+import { PublicApi } from "../../src/contract/PublicApi.ts"
+import { valueAt } from "../TestServer.ts"
+import type { RawReply, RawRequest } from "./RawHttp.ts"
+
+const methods = new Set(["get", "post", "put", "patch", "delete"])
+
+/** An address as a template, with the methods that it takes. */
+export interface Address {
+  readonly path: string
+  readonly methods: ReadonlyArray<string>
+}
+
+/** What the OpenAPI description has. */
+export const documented: ReadonlyArray<Address> = Object.entries(OpenApi.fromApi(PublicApi).paths).map(
+  ([path, item]) => ({
+    path,
+    methods: Object.keys(item)
+      .filter((name) => methods.has(name))
+      .map((name) => name.toUpperCase())
+  })
+)
+
+/** What it has not: the operator's side, and what is there for machines that watch. */
+const undocumented: ReadonlyArray<Address> = [
+  { path: "/operator/events", methods: ["POST"] },
+  { path: "/operator/deliveries", methods: ["GET"] },
+  { path: "/operator/summary", methods: ["GET"] },
+  { path: "/operator/deliveries/{id}", methods: ["GET"] },
+  { path: "/operator/deliveries/{id}/resend", methods: ["POST"] },
+  { path: "/operator/integrations", methods: ["GET"] },
+  { path: "/operator/integrations/{id}", methods: ["GET", "PATCH"] },
+  { path: "/operator/integrations/{id}/probe", methods: ["POST"] },
+  { path: "/operator/integrations/{id}/recover", methods: ["POST"] },
+  { path: "/operator/notices", methods: ["GET"] },
+  { path: "/health/live", methods: ["GET"] },
+  { path: "/health/ready", methods: ["GET"] },
+  { path: "/metrics", methods: ["GET"] },
+  { path: "/openapi.json", methods: ["GET"] },
+  { path: "/oauth/authorize", methods: ["POST"] }
+]
+
+export const addresses: ReadonlyArray<Address> = [...documented, ...undocumented]
+
+/** What no answer may have in it: the inside of the service. */
+const inside = /\n\s+at |node_modules|node:internal|\.ts:\d|TypeError|RangeError|SyntaxError|ECONN|SQLITE/
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isText = (value: unknown): value is string => Predicate.isString(value) && value !== ""
+
+/** What is wrong with an error answer of `/v4` or `/operator` (JSON:API 1.1 section 11). */
+const errorDocumentProblems = (reply: RawReply, sent: unknown): ReadonlyArray<string> => {
+  const document = jsonOf(reply.text)
+  const errors: unknown = valueAt(document, "/errors")
+  if (!Array.isArray(errors) || errors.length === 0) return ["no list of errors"]
+  return errors.flatMap((error: unknown) => {
+    const pointer = valueAt(error, "/source/pointer")
+    return [
+      valueAt(error, "/id") === reply.headers["x-request-id"] ? "" : "an error's id is not the request's",
+      valueAt(error, "/status") === String(reply.status) ? "" : "an error's status is not the answer's",
+      ["code", "title", "detail"].every((name) => isText(valueAt(error, `/${name}`))) ? "" : "an error says nothing",
+      Predicate.isString(pointer) && valueAt(sent, pointer) === undefined
+        ? `the pointer ${pointer} leads to nothing that was sent`
+        : ""
+    ]
+  })
+}
+
+/** What is wrong with an error answer of an OAuth endpoint for clients (RFC 6749 section 5.2). */
+const oauthErrorProblems = (reply: RawReply): ReadonlyArray<string> => {
+  const body = jsonOf(reply.text)
+  const description = valueAt(body, "/error_description")
+  return [
+    isText(valueAt(body, "/error")) ? "" : "no error code",
+    Predicate.isString(description) && /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/.test(description)
+      ? ""
+      : "the description has characters that it must not have",
+    (reply.status === 401) === (reply.headers["www-authenticate"] !== undefined)
+      ? ""
+      : "a challenge comes with 401 and with nothing else"
+  ]
+}
+
+const isJson = (reply: RawReply): boolean =>
+  /^application\/(?:vnd\.api\+)?json$/.test(reply.headers["content-type"] ?? "")
+
+/** The path of a target. The router takes slashes at the end for none. */
+const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/+$/, "")
+
+/** Which rules an answer must follow. */
+const surfaceOf = (path: string): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
+  if (path === "/oauth/authorize") return "page"
+  if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
+  if (path.startsWith("/v4/")) return "api"
+  if (path.startsWith("/operator/")) return "operator"
+  return path === "/.well-known/oauth-authorization-server" ? "metadata" : "other"
+}
+
+/** All that is wrong with an answer; empty when nothing is. */
+export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<string> => {
+  const { headers, status, text } = reply
+  const failed = status >= 400
+  // What no address answers has one form everywhere.
+  const isNowhere = status === 404 && text.includes('"Nothing is served at this address."')
+  const hasBody = raw.method !== "HEAD" && status !== 204
+  const problems: Array<string> = [
+    status === 500 || status === 501 || status === 502 || status === 504 ? `status ${status}` : "",
+    inside.test(text) ? "the inside of the service shows" : "",
+    isText(headers["x-request-id"]) ? "" : "no x-request-id",
+    status === 405 && !isText(headers["allow"]) ? "405 without Allow" : "",
+    status === 401 && !isText(headers["www-authenticate"]) ? "401 without a challenge" : "",
+    headers["access-control-allow-origin"] === undefined ? "" : "another origin may read it"
+  ]
+  const sent = jsonOf(Predicate.isString(raw.body) ? raw.body : new TextDecoder().decode(raw.body))
+  switch (isNowhere ? "other" : surfaceOf(pathOf(raw.target))) {
+    case "page": {
+      const isPage = headers["content-type"] === "text/html; charset=utf-8"
+      if (status !== 303 && status !== 405 && !isPage) problems.push("not a page")
+      if (isPage && !/frame-ancestors 'none'/.test(headers["content-security-policy"] ?? "")) problems.push("no policy")
+      if (headers["cache-control"] !== "no-store") problems.push("caches may keep it")
+      break
+    }
+    case "metadata":
+      if (failed && hasBody) problems.push(...oauthErrorProblems(reply))
+      break
+    case "oauth":
+      if (!isJson(reply)) problems.push("not JSON")
+      if (headers["cache-control"] !== "no-store") problems.push("caches may keep it")
+      if (failed && hasBody) problems.push(...oauthErrorProblems(reply))
+      break
+    case "api":
+    case "operator":
+      if (status !== 204 && !isJson(reply)) problems.push("not JSON")
+      if (failed && hasBody) problems.push(...errorDocumentProblems(reply, sent))
+      break
+    case "other":
+      if (failed && hasBody && status !== 503) problems.push(...errorDocumentProblems(reply, sent))
+  }
+  return problems.filter((problem) => problem !== "")
+}

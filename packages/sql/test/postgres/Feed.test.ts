@@ -1,0 +1,138 @@
+/**
+ * Ids are given out before transactions commit, and these end in any order: a feed passes over none of them, and waits
+ * for none.
+ */
+import type { DeliveryId, Integration } from "@doorhook/core"
+import { DeliveryStore } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { PostgresStore } from "@doorhook/sql/postgres"
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+
+const { createIntegration, enqueue, records } = StoreFixtures
+
+const publishInSql = Effect.fnUntraced(function* (n: number) {
+  const sql = yield* SqlClient.SqlClient
+  const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: n } }
+  yield* sql.unsafe(`SELECT doorhook.publish('${JSON.stringify(event)}'::text)`)
+})
+
+/** Does something in a transaction that stays open until it is told to commit. */
+const keptOpen = Effect.fnUntraced(function* <E, R>(inside: Effect.Effect<unknown, E, R>) {
+  const sql = yield* SqlClient.SqlClient
+  const done = yield* Deferred.make<void>()
+  const commit = yield* Deferred.make<void>()
+  const running = yield* inside.pipe(
+    Effect.andThen(Deferred.succeed(done, undefined)),
+    Effect.andThen(Deferred.await(commit)),
+    sql.withTransaction,
+    Effect.forkChild
+  )
+  yield* Deferred.await(done)
+  return { commit: Effect.andThen(Deferred.succeed(commit, undefined), Fiber.join(running)) }
+})
+
+interface Cursor {
+  at: DeliveryId | 0
+}
+
+/** Reads on after a delivery, in pages of two; answers the events' numbers. */
+const readOn = Effect.fnUntraced(function* (integration: Integration, cursor: Cursor) {
+  const store = yield* DeliveryStore
+  const read: Array<number> = []
+  for (;;) {
+    const items = yield* store.feed({ integration_id: integration.id, after: cursor.at, limit: 2 })
+    for (const { delivery, event } of items) {
+      cursor.at = delivery.id
+      read.push(Number(/"id": ?(\d+)/.exec(event.data)?.[1]))
+    }
+    if (items.length === 0) return read
+  }
+})
+type Publish = (
+  n: number,
+  integration: Integration
+) => Effect.Effect<void, unknown, DeliveryStore | SqlClient.SqlClient>
+
+const variants: Readonly<Record<string, Publish>> = {
+  "by the store": (n, integration) => Effect.asVoid(enqueue(...records(n, n, integration))),
+  "by the function": publishInSql
+}
+
+await describeOnPostgres("feeds", (server) => {
+  for (const [how, publish] of Object.entries(variants)) {
+    it.live(`what commits later with a smaller id is not passed over, published ${how}`, () =>
+      Effect.gen(function* () {
+        const url = server.url(yield* newDatabase(server))
+        yield* Effect.gen(function* () {
+          const integration = yield* createIntegration()
+          const cursor: Cursor = { at: 0 }
+          yield* publish(1, integration)
+          assert.deepEqual(yield* readOn(integration, cursor), [1])
+          const slow = yield* keptOpen(publish(2, integration))
+          yield* publish(3, integration)
+          const slower = yield* keptOpen(Effect.andThen(publish(4, integration), publish(5, integration)))
+          yield* publish(6, integration)
+          // Held back, and nobody waits.
+          assert.deepEqual(yield* readOn(integration, cursor), [])
+          yield* slow.commit
+          assert.deepEqual(yield* readOn(integration, cursor), [2, 3])
+          yield* publish(7, integration)
+          assert.deepEqual(yield* readOn(integration, cursor), [])
+          yield* slower.commit
+          assert.deepEqual(yield* readOn(integration, cursor), [4, 5, 6, 7])
+        }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
+      })
+    )
+  }
+
+  it.live("publishers at work all the time: every feed reads everything once, in order", () =>
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      yield* Effect.gen(function* () {
+        const integration = yield* createIntegration()
+        const publisher = (from: number) =>
+          Effect.gen(function* () {
+            const sql = yield* SqlClient.SqlClient
+            for (let n = from; n < from + 40; n++) {
+              if (n % 4 !== 0) yield* enqueue(...records(n, n, integration))
+              else yield* sql.withTransaction(Effect.andThen(publishInSql(n), sql.unsafe("SELECT pg_sleep(0.03)")))
+            }
+          })
+        const publishing = yield* Effect.forkChild(
+          Effect.forEach([100, 201, 302, 403], publisher, { concurrency: "unbounded" })
+        )
+        const cursor: Cursor = { at: 0 }
+        const read: Array<number> = []
+        while (publishing.pollUnsafe() === undefined) {
+          read.push(...(yield* readOn(integration, cursor)))
+          yield* Effect.yieldNow
+        }
+        yield* Fiber.join(publishing)
+        read.push(...(yield* readOn(integration, cursor)))
+        assert.strictEqual(read.length, 160)
+        assert.strictEqual(new Set(read).size, 160)
+      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), maxConnections: 8 }))))
+    })
+  )
+
+  it.live("a host that publishes very many events in one transaction announces itself once", () =>
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* createIntegration()
+        const locks = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            for (let n = 1; n <= 20; n++) yield* publishInSql(n)
+            return yield* sql.unsafe("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")
+          })
+        )
+        assert.strictEqual(locks.length, 1)
+        assert.strictEqual((yield* sql.unsafe("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")).length, 0)
+      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
+    })
+  )
+})
