@@ -2,7 +2,7 @@
  * The commands for those who run a service, each a process of its own that calls the operator API.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { writeFile } from "node:fs/promises"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -190,8 +190,10 @@ describe("a service whose clients are slow on purpose", () => {
       yield* Effect.promise(() => writeFile(file, JSON.stringify({ headersTimeout: "300ms", bodyTimeout: "400ms" })))
       const { url } = yield* startService(["--database", "memory", "--config", file])
       const endless = Array.from({ length: 1_000 }, (_, n) => `x-${n}: y\r\n`)
-      const head = yield* trickle(url, ["GET /health/live HTTP/1.1\r\nhost: x\r\n", ...endless])
+      const [waited, head] = yield* Effect.timed(trickle(url, ["GET /health/live HTTP/1.1\r\nhost: x\r\n", ...endless]))
       assert.match(head, /^HTTP\/1\.1 408 /)
+      // Long before the time is up that a whole request has.
+      assert.isBelow(Duration.toMillis(waited), 4_000)
       const post = "POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\n"
       const drops = Array.from({ length: 1_000 }, () => "x")
       const body = yield* trickle(url, [`${post}content-length: 5000\r\n\r\n`, ...drops])

@@ -16,7 +16,7 @@ import type {
   Publisher,
   SettingStore
 } from "@doorhook/core"
-import { Context, Layer } from "effect"
+import { Context, Layer, Predicate } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import type { HttpServer } from "effect/http"
 import { ApiEndpoint } from "./api/ApiEndpoint.ts"
@@ -123,6 +123,10 @@ export const makeFetchHandler = <E>(
   )
   return {
     dispose,
-    handler: (request, peer) => handler(request, Context.make(PeerAddress, peer?.remoteAddress ?? null))
+    handler: (request, peer) => {
+      // Servers that are given the handler itself call it with arguments of their own.
+      const address: unknown = peer?.remoteAddress
+      return handler(request, Context.make(PeerAddress, Predicate.isString(address) ? address : null))
+    }
   }
 }

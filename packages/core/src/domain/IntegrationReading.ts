@@ -68,11 +68,15 @@ const objectMember = (parent: Members, base: string, name: string): Read<Members
   return Predicate.isReadonlyObject(value) ? Result.succeed(value) : invalid(`${base}/${name}`, "an object")
 }
 
+/** Far more than there is to say; without a limit one request could ask for megabytes of problems. */
+const maxElements = 20
+
 const listMember = (parent: Members, base: string, name: string, of: string): Read<ReadonlyArray<unknown>> => {
   const value = parent[name]
   const expected = `a list of at least one ${of}`
   if (value === undefined) return missing(base, name, expected)
   if (!globalThis.Array.isArray(value)) return invalid(`${base}/${name}`, expected)
+  if (value.length > maxElements) return invalid(`${base}/${name}`, `a list of at most ${maxElements} ${of}s`)
   return value.length === 0 ? empty(`${base}/${name}`, expected) : Result.succeed(value)
 }
 

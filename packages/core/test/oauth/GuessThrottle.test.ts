@@ -6,6 +6,7 @@ import type { Guess } from "../../src/services/authorization/GuessThrottle.ts"
 import { includes } from "./fixtures.ts"
 
 const user: Guess = { kind: "login", name: "admin@example.com", address: "192.0.2.1" }
+const client: Guess = { ...user, kind: "client", name: "acme" }
 const elsewhere: Guess = { ...user, address: "192.0.2.2" }
 const fail = Effect.succeed(null)
 const succeed = Effect.succeed("user")
@@ -49,6 +50,31 @@ describe("GuessThrottle", () => {
     })
   )
 
+  it.effect("tries no more logins at once than may fail, so that nobody keeps the host busy hashing passwords", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      let tried = 0
+      const slowly = Effect.suspend(() => {
+        tried++
+        return Effect.as(Effect.yieldNow, null)
+      })
+      const many = Effect.all(
+        Array.from({ length: 50 }, () => guard(user, slowly)),
+        { concurrency: "unbounded" }
+      )
+      const results = yield* many
+      assert.deepStrictEqual([tried, results.filter(({ _tag }) => _tag === "Done").length], [10, 10])
+      yield* TestClock.adjust("15 minutes")
+      // What was interrupted or has failed otherwise does not stay in the way.
+      const [interrupted] = yield* Effect.all([Effect.forkChild(guard(user, Effect.never)), Effect.yieldNow])
+      yield* Fiber.interrupt(interrupted)
+      yield* Effect.flip(guard(user, Effect.fail("down")))
+      tried = 0
+      yield* many
+      assert.strictEqual(tried, 10)
+    })
+  )
+
   it.effect("shows no more of attempts that run at once than of ten in a row", () =>
     Effect.gen(function* () {
       const { guard } = GuessThrottle.make()
@@ -56,11 +82,11 @@ describe("GuessThrottle", () => {
       const [results, late] = yield* Effect.all(
         [
           Effect.all(
-            Array.from({ length: 50 }, () => guard(user, slowly)),
+            Array.from({ length: 50 }, () => guard(client, slowly)),
             { concurrency: "unbounded" }
           ),
           // Begun before any failure was counted, over when all were.
-          guard(user, Effect.delay(succeed, 1_000)),
+          guard(client, Effect.delay(succeed, 1_000)),
           TestClock.adjust(1_000)
         ],
         { concurrency: "unbounded" }
@@ -75,7 +101,7 @@ describe("GuessThrottle", () => {
       const { guard } = GuessThrottle.make()
       const slowly = Effect.as(Effect.yieldNow, "user")
       const results = yield* Effect.all(
-        Array.from({ length: 500 }, () => guard(user, slowly)),
+        Array.from({ length: 500 }, () => guard(client, slowly)),
         { concurrency: "unbounded" }
       )
       for (const result of results) includes(result, right)
@@ -95,7 +121,6 @@ describe("GuessThrottle", () => {
       const { guard } = GuessThrottle.make()
       yield* repeat(10, guard(user, fail))
       includes(yield* guard({ ...user, name: " ADMIN@example.com" }, fail), throttled)
-      const client: Guess = { ...user, kind: "client", name: "acme" }
       yield* repeat(10, guard(client, fail))
       includes(yield* guard({ ...client, name: "Acme" }, succeed), right)
       includes(yield* guard(client, succeed), throttled)

@@ -1,7 +1,7 @@
 /**
  * A real browser on a visit, and what it saw: every request, every complaint of its console, every breach of a policy.
  */
-import { assert, it } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -20,8 +20,8 @@ if (path === null) {
   )
 }
 
-/** A test that needs a browser; skipped where there is none. */
-export const visit = it.skipIf(path === null)
+/** Whether there is a browser; tests that need one are skipped where there is none. */
+export const hasBrowser = path !== null
 
 /** An HTTP server, its address, and how it is closed. */
 const serve = async (handle: RequestListener) => {
@@ -58,7 +58,7 @@ export interface Seen {
 
 const welcome = '<!doctype html><html lang="en"><title>Pocket app</title><link rel="icon" href="data:,"><h1>Welcome'
 
-const launch = () =>
+export const launch = () =>
   chromium.launch({
     headless: true,
     ...(path !== null && { executablePath: path }),

@@ -83,7 +83,7 @@ export const OAuth = HttpApiGroup.make("oauth").add(
       code_challenge: optional,
       code_challenge_method: optional
     },
-    success: Page,
+    success: [Page, HttpApiSchema.Empty(303)],
     error: [400, 401, 429, 500, 503].map((status) => Page.pipe(HttpApiSchema.status(status)))
   }).annotate(OpenApi.Summary, "Ask the user to log in; ends in a redirect with a code"),
   HttpApiEndpoint.post("token", "/oauth/token", {

@@ -1,10 +1,9 @@
 /**
- * What stands around all routes: every answer gets its request id, an address that nobody serves a 404, and a defect
- * that no handler caught a 500 without inner detail.
+ * What stands around all routes: every answer gets its request id and is taken for what it says it is, an address that
+ * nobody serves gets a 404, and a defect that no handler caught a 500 without inner detail.
  */
 import { Cause, Effect } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
-import type { HttpServerResponse } from "effect/http"
+import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { logFailure } from "./FailureLog.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 import { internalError, notFound } from "./KnownFailures.ts"
@@ -26,9 +25,10 @@ const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResp
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause)
       const request = yield* HttpServerRequest.HttpServerRequest
       const respond = failureResponse(request.url.startsWith("/v4/") ? jsonApi : json)
-      if (isRouteNotFound(Cause.squash(cause))) return yield* respond(nothingHere)
-      yield* logFailure(null, cause)
-      return yield* respond(internalError)
+      const isUnknown = isRouteNotFound(Cause.squash(cause))
+      if (!isUnknown) yield* logFailure(null, cause)
+      const response = yield* respond(isUnknown ? nothingHere : internalError)
+      return HttpServerResponse.setHeader(response, "cache-control", "no-store")
     })
   )
 
@@ -42,7 +42,10 @@ export const LastResort = HttpRouter.middleware(
     ({ bodyTimeout }) =>
       <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         HttpMiddleware.withLoggerDisabled(
-          withRequestId(catchAll(handler)).pipe(Effect.provideService(BodyTimeout, bodyTimeout))
+          withRequestId(catchAll(handler)).pipe(
+            Effect.map(HttpServerResponse.setHeader("x-content-type-options", "nosniff")),
+            Effect.provideService(BodyTimeout, bodyTimeout)
+          )
         )
   ),
   { global: true }

@@ -236,6 +236,7 @@ describe("random requests", () => {
     const server = await startServer()
     try {
       const visitor = new Browser(server.url)
+      assert.strictEqual((await fetch(`${server.url}/health/live`)).status, 200)
       const form = formOf((await visitor.authorize({ client_id: "c1", response_type: "code" })).text)
       const known: Known = {
         addresses: addresses.filter(({ path }) => path.startsWith("/oauth/")),

@@ -165,6 +165,25 @@ describe("bodies", () => {
   )
 
   live(
+    "full of mistakes are not answered with many times their size",
+    Effect.gen(function* () {
+      const url = yield* base
+      const many = Array.from({ length: 30_000 }, () => 1)
+      const bindings = [{ resource_type: "call", actions: many.slice(0, 20) }]
+      for (const attributes of [
+        { bindings: many },
+        { bindings: [{ resource_type: 1, actions: many }] },
+        { bindings }
+      ]) {
+        const raw = create(JSON.stringify(document(attributes)))
+        const reply = yield* Effect.promise(() => send(url, raw))
+        assert.strictEqual(reply.status, 422)
+        assert.isBelow(reply.text.length, 65_536)
+      }
+    })
+  )
+
+  live(
     "have no say in headers by their trailers",
     Effect.gen(function* () {
       const url = yield* base

@@ -198,7 +198,7 @@ describe("the OpenAPI description", () => {
         promised.filter((each) => !seen.has(each)),
         []
       )
-    }).pipe(Effect.provide(testServer()), Effect.provide(silent))
+    }).pipe(Effect.provide(Layer.provideMerge(testServer(), silent)))
   )
 
   it.effect("promises that a body that never ends is given up on", () =>

@@ -95,8 +95,8 @@ const oauthErrorProblems = (reply: RawReply): ReadonlyArray<string> => {
 const isJson = (reply: RawReply): boolean =>
   /^application\/(?:vnd\.api\+)?json$/.test(reply.headers["content-type"] ?? "")
 
-/** The path of a target. The router takes slashes at the end for none. */
-const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/+$/, "")
+/** The path of a target. The router takes one slash at the end for none. */
+const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/$/, "")
 
 /** Which rules an answer must follow. */
 const surfaceOf = (path: string): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
@@ -118,6 +118,7 @@ export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<stri
     status === 500 || status === 501 || status === 502 || status === 504 ? `status ${status}` : "",
     inside.test(text) ? "the inside of the service shows" : "",
     isText(headers["x-request-id"]) ? "" : "no x-request-id",
+    headers["x-content-type-options"] === "nosniff" ? "" : "browsers may take it for another type",
     status === 405 && !isText(headers["allow"]) ? "405 without Allow" : "",
     status === 401 && !isText(headers["www-authenticate"]) ? "401 without a challenge" : "",
     headers["access-control-allow-origin"] === undefined ? "" : "another origin may read it"

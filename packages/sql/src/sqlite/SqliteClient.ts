@@ -3,7 +3,7 @@
  *
  * The official driver does not load with this version of Effect; it can take this file's place, but for `SqliteRows`.
  */
-import { Context, Effect, Layer, Schema, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, Schedule, Schema, Semaphore, Stream } from "effect"
 import type { Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, Statement } from "effect/sql"
@@ -20,11 +20,14 @@ export interface SqliteClientConfig {
    * last commits in one, and no more.
    */
   readonly synchronous?: "FULL" | "NORMAL"
-  /** How long a statement waits for another process that writes, in milliseconds. It stops this process meanwhile. */
+  /** How long a statement waits for another process that writes, in milliseconds. */
   readonly busyTimeout?: number
 }
 
 const defaultBusyTimeout = 2_000
+
+/** SQLite's own way of waiting stops this process: it waits so long at a time, and then rests. In milliseconds. */
+const busyStep = 25
 
 /** How many prepared statements are kept. There are fewer different ones. */
 const maxPrepared = 256
@@ -56,6 +59,9 @@ export const resultCodeOf = ({ reason: { cause } }: SqlError): number =>
 
 const attempt = <A>(operation: string, run: () => A): Effect.Effect<A, SqlError> =>
   Effect.try({ try: run, catch: (cause) => classify(cause, operation) })
+
+/** SQLITE_BUSY: another process writes. */
+const isBusy = (error: SqlError): boolean => (resultCodeOf(error) & 0xff) === 5
 
 /** A statement that answers rows as lists of values, and the names of these. */
 interface Prepared {
@@ -118,7 +124,7 @@ const makeRows = (prepare: Prepare): SqliteRows["Service"] => ({
     })
 })
 
-const makeConnection = (db: DatabaseSync, prepare: Prepare): SqlConnection.Connection => {
+const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number): SqlConnection.Connection => {
   type Transform = Parameters<SqlConnection.Connection["execute"]>[2]
 
   const rows = (prepared: Prepared, params: ReadonlyArray<unknown>, transform: Transform): ReadonlyArray<Row> => {
@@ -133,16 +139,29 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare): SqlConnection.Conne
         .map((row) => Object.values(row))
     )
 
+  /** Waits for others, unless a transaction is open: then the file is this process's own. */
+  const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    Effect.suspend(() =>
+      db.isTransaction
+        ? statement
+        : Effect.retry(statement, {
+            while: isBusy,
+            schedule: Schedule.spaced(busyStep),
+            times: Math.floor(busyTimeout / (2 * busyStep))
+          })
+    )
+
   const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
-    attempt("execute", () => rows(prepare(sql), params, transform))
+    patiently(attempt("execute", () => rows(prepare(sql), params, transform)))
 
   return {
     execute,
-    executeRaw: (sql, params) => attempt("executeRaw", () => prepare(sql).statement.run(...params.map(toInput))),
+    executeRaw: (sql, params) =>
+      patiently(attempt("executeRaw", () => prepare(sql).statement.run(...params.map(toInput)))),
     executeValues: values,
     executeValuesUnprepared: values,
     executeUnprepared: (sql, params, transform) =>
-      attempt("executeUnprepared", () => rows(prepareOn(db, sql), params, transform)),
+      patiently(attempt("executeUnprepared", () => rows(prepareOn(db, sql), params, transform))),
     executeStream: (sql, params, transform) =>
       Stream.unwrap(Effect.map(execute(sql, params, transform), Stream.fromIterable))
   }
@@ -157,7 +176,14 @@ export const make: (
 ) => Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(
   function* ({ busyTimeout = defaultBusyTimeout, filename, synchronous = "FULL" }) {
     const db = yield* Effect.acquireRelease(
-      attempt("open", () => new DatabaseSync(filename, { timeout: busyTimeout, enableForeignKeyConstraints: true })),
+      attempt(
+        "open",
+        () =>
+          new DatabaseSync(filename, {
+            timeout: Math.min(busyStep, busyTimeout),
+            enableForeignKeyConstraints: true
+          })
+      ),
       (opened) => Effect.sync(() => opened.close())
     )
     yield* attempt("configure", () => db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`))
@@ -165,7 +191,7 @@ export const make: (
     const prepare = makePrepare(db)
     const sql = yield* SqlClient.make({
       ...SqlClient.makeSqliteAcquirers({
-        connection: Effect.succeed(makeConnection(db, prepare)),
+        connection: Effect.succeed(makeConnection(db, prepare, busyTimeout)),
         semaphore: Semaphore.makeUnsafe(1),
         isTransaction: () => db.isTransaction
       }),

@@ -41,6 +41,9 @@ export type Guarded<A> =
   /** Not tried, or tried and not told. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
 
+/** What becomes of a login that is not tried because too many are being tried. */
+const tooMany: unique symbol = Symbol("too many at once")
+
 /** Times of failures, oldest first, by what failed. */
 class FailureLog {
   readonly #times = new Map<string, ReadonlyArray<number>>()
@@ -90,13 +93,36 @@ export class GuessThrottle extends Context.Service<
 export const make = (): GuessThrottle["Service"] => {
   const byName = new FailureLog()
   const byAddress = new FailureLog()
+  /** How many logins are being tried, by pair. */
+  const trying = new Map<string, number>()
+
+  const allowedAt = (name: string, now: number): number =>
+    byName.recent(name, now).length >= failuresPerName ? failuresUnderAttack : failuresPerAddress
 
   /** Seconds that an address has to wait; null when it may go on. */
   const waitOf = (name: string, pair: string, now: number): number | null => {
-    const attacked = byName.recent(name, now).length >= failuresPerName
-    const blocking = byAddress.recent(pair, now).at(-(attacked ? failuresUnderAttack : failuresPerAddress))
+    const blocking = byAddress.recent(pair, now).at(-allowedAt(name, now))
     return blocking === undefined ? null : Math.ceil((blocking + failureWindow - now) / 1_000)
   }
+
+  /** Makes an attempt that costs the host something: no more of them at once than may fail. */
+  const bounded = <A, E, R>(
+    name: string,
+    pair: string,
+    now: number,
+    attempt: Effect.Effect<A, E, R>
+  ): Effect.Effect<A | typeof tooMany, E, R> =>
+    Effect.suspend((): Effect.Effect<A | typeof tooMany, E, R> => {
+      const before = trying.get(pair) ?? 0
+      if (before + byAddress.recent(pair, now).length >= allowedAt(name, now)) return Effect.succeed(tooMany)
+      trying.set(pair, before + 1)
+      const end = Effect.sync(() => {
+        const left = (trying.get(pair) ?? 1) - 1
+        if (left === 0) trying.delete(pair)
+        else trying.set(pair, left)
+      })
+      return Effect.ensuring(attempt, end)
+    })
 
   const guard: GuessThrottle["Service"]["guard"] = Effect.fnUntraced(function* (guess, attempt) {
     const name = nameKey(guess)
@@ -108,7 +134,8 @@ export const make = (): GuessThrottle["Service"] => {
       const wait = waitOf(name, pair, begin)
       if (wait !== null) return { _tag: "Throttled", retry_after: wait }
     }
-    const value = yield* attempt
+    const value = yield* pair !== null && guess.kind === "login" ? bounded(name, pair, begin, attempt) : attempt
+    if (value === tooMany) return { _tag: "Throttled", retry_after: 1 }
     const now = yield* Clock.currentTimeMillis
     // Looked at again before anything is told, so that many attempts at once show no more than one after the other.
     const wait = pair === null ? null : waitOf(name, pair, now)
