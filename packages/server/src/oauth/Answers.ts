@@ -69,7 +69,7 @@ const toJson = (failure: Failure): HttpServerResponse.HttpServerResponse => {
   switch (failure._tag) {
     case "OAuthError":
       return error(status, failure.error, failure.error_description, headers)
-    // Not invalid_client: clients that read that give their credentials up for good.
+    // Not invalid_client: a client that reads that may give its credentials up for good.
     case "TooManyGuesses":
       return error(status, "temporarily_unavailable", failure.message, headers)
     case "StoreError":

@@ -54,7 +54,11 @@ const respond = (to: ServerResponse, { body, headers, status }: OAuth2Server.Res
 const server = createServer((incoming, outgoing) => {
   void (async () => {
     const body = Object.fromEntries(new URLSearchParams(await text(incoming)))
-    const headers = { "content-type": incoming.headers["content-type"] ?? "" }
+    // What it looks for.
+    const headers = {
+      "content-type": incoming.headers["content-type"] ?? "",
+      "content-length": incoming.headers["content-length"] ?? "0"
+    }
     const request = new OAuth2Server.Request({ body, headers, method: incoming.method ?? "", query: {} })
     const response = new OAuth2Server.Response({})
     if (incoming.url === tokenPath) {
