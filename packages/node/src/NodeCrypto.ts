@@ -3,7 +3,7 @@
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
-import { createHash, createHmac, createSecretKey, randomBytes, randomFillSync } from "node:crypto"
+import { createHmac, createSecretKey, hash, randomBytes, randomFillSync } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 
 /** Keys that were used before, for as long as their bytes are held: preparing one takes as long as four signatures. */
@@ -40,7 +40,7 @@ export const layer: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
   const keyOf = makeKeyring()
   const random = makeRandom()
   return Crypto.of({
-    sha256: (bytes) => Effect.sync(() => createHash("sha256").update(bytes).digest()),
+    sha256: (bytes) => Effect.sync(() => hash("sha256", bytes, "buffer")),
     hmacSha256: (key, text) => Effect.sync(() => createHmac("sha256", keyOf(key)).update(text).digest("base64")),
     randomBytes: (length) => Effect.sync(() => random(length))
   })

@@ -27,6 +27,8 @@ import * as TokenGrants from "./authorization/TokenGrants.ts"
 /** What requests to the token endpoint and its siblings can fail with. */
 type Refusal = OAuthError | TooManyGuesses | StoreError | DirectoryError
 
+type Needed = TokenStore | ClientStore | Directory | Crypto | AuthorizationSettings | GuessThrottle.GuessThrottle
+
 export class Authorization extends Context.Service<
   Authorization,
   {
@@ -71,17 +73,22 @@ export class Authorization extends Context.Service<
   > = Layer.effect(
     Authorization,
     Effect.gen(function* () {
-      // Only these: the rest of the context is that of whoever calls.
-      const services = Context.pick(
-        TokenStore,
-        ClientStore,
-        Directory,
-        Crypto,
-        AuthorizationSettings
-      )(yield* Effect.context<TokenStore | ClientStore | Directory | Crypto | AuthorizationSettings>()).pipe(
-        Context.add(GuessThrottle.GuessThrottle, GuessThrottle.make())
-      )
-      const provide = Effect.provideContext(services)
+      const tokens = yield* TokenStore
+      const clients = yield* ClientStore
+      const directory = yield* Directory
+      const crypto = yield* Crypto
+      const settings = yield* AuthorizationSettings
+      const throttle = GuessThrottle.make()
+      // One by one, each is laid over the caller's context; all at once, the whole of that would be copied at each call.
+      const provide = <A, E>(effect: Effect.Effect<A, E, Needed>): Effect.Effect<A, E> =>
+        effect.pipe(
+          Effect.provideService(TokenStore, tokens),
+          Effect.provideService(ClientStore, clients),
+          Effect.provideService(Directory, directory),
+          Effect.provideService(Crypto, crypto),
+          Effect.provideService(AuthorizationSettings, settings),
+          Effect.provideService(GuessThrottle.GuessThrottle, throttle)
+        )
       return Authorization.of({
         authenticate: (accessToken) => provide(Tokens.authenticate(accessToken)),
         checkAuthorize: (parameters, address) => provide(AuthorizeStep.checkAuthorize(parameters, address)),

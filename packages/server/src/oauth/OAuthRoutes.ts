@@ -3,7 +3,7 @@
  */
 import { Authorization, Crypto } from "@doorhook/core"
 import type { ClientRequest } from "@doorhook/core"
-import { Context, Effect } from "effect"
+import { Effect } from "effect"
 import type { Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddress } from "../http/ClientAddress.ts"
@@ -80,14 +80,19 @@ const endpoints = {
  */
 export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Services> = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    // Only these: the rest of the context is that of the request.
-    const services = Context.pick(
-      Authorization,
-      Crypto,
-      PublicUrl
-    )(yield* Effect.context<Services>()).pipe(Context.add(Appearance, yield* Appearance))
+    const authorization = yield* Authorization
+    const crypto = yield* Crypto
+    const publicUrl = yield* PublicUrl
+    const appearance = yield* Appearance
     for (const path of Object.values(paths)) {
-      yield* router.add("*", path, Effect.provideContext(endpoints[path], services))
+      // One by one, each is laid over the request's context; all at once, the whole of that would be copied.
+      const handler = endpoints[path].pipe(
+        Effect.provideService(Authorization, authorization),
+        Effect.provideService(Crypto, crypto),
+        Effect.provideService(PublicUrl, publicUrl),
+        Effect.provideService(Appearance, appearance)
+      )
+      yield* router.add("*", path, handler)
     }
   })
 )

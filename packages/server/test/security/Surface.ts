@@ -57,6 +57,18 @@ const jsonOf = (text: string): unknown => {
   }
 }
 
+/** The value that a JSON Pointer leads to, whatever the names on its way (RFC 6901 section 4). */
+const valueBehind = (value: unknown, pointer: string): unknown =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce<unknown>(
+      (parent, name) =>
+        Predicate.isObjectOrArray(parent) && Object.hasOwn(parent, name) ? Reflect.get(parent, name) : undefined,
+      value
+    )
+
 const isText = (value: unknown): value is string => Predicate.isString(value) && value !== ""
 
 /** What is wrong with an error answer of `/v4` or `/operator` (JSON:API 1.1 section 11). */
@@ -70,7 +82,7 @@ const errorDocumentProblems = (reply: RawReply, sent: unknown): ReadonlyArray<st
       valueAt(error, "/id") === reply.headers["x-request-id"] ? "" : "an error's id is not the request's",
       valueAt(error, "/status") === String(reply.status) ? "" : "an error's status is not the answer's",
       ["code", "title", "detail"].every((name) => isText(valueAt(error, `/${name}`))) ? "" : "an error says nothing",
-      Predicate.isString(pointer) && valueAt(sent, pointer) === undefined
+      Predicate.isString(pointer) && valueBehind(sent, pointer) === undefined
         ? `the pointer ${pointer} leads to nothing that was sent`
         : ""
     ]
