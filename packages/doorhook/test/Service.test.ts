@@ -332,33 +332,41 @@ describe("a call that can't be carried out", () => {
   refuses("an unknown command", ["sevre"], /sevre/)
   refuses("an unknown flag", ["serve", "--prot", "1"], /--prot/)
   refuses("a port that is none", ["serve", "--port", "http"], /port/)
-  refuses("workers over a file", ["serve", "--database", "memory", "--workers", "2"], /PostgreSQL only/)
+  refuses("workers over a file", ["serve", "--port", "0", "--database", "memory", "--workers", "2"], /PostgreSQL only/)
   refuses("a port beyond the last", ["serve", "--port", "99999"], /must be a port, 0 to 65535/)
   refuses(
     "a duration that is none",
-    ["serve", "--database", "memory", "--ack-timeout", "soon"],
+    ["serve", "--port", "0", "--database", "memory", "--ack-timeout", "soon"],
     /"soon" is not a duration like/
   )
-  refuses("a retry flag without a resource", ["serve", "--database", "memory", "--retry", "5s"], /RESOURCE=d1,d2/)
-  refuses("an unknown resource type", ["serve", "--database", "memory", "--retry", "door=5s"], /call and access_log/)
+  refuses(
+    "a retry flag without a resource",
+    ["serve", "--port", "0", "--database", "memory", "--retry", "5s"],
+    /RESOURCE=d1,d2/
+  )
+  refuses(
+    "an unknown resource type",
+    ["serve", "--port", "0", "--database", "memory", "--retry", "door=5s"],
+    /call and access_log/
+  )
   refuses(
     "a network that is none",
-    ["serve", "--database", "memory", "--allow-target", "10.0.0.0/99"],
+    ["serve", "--port", "0", "--database", "memory", "--allow-target", "10.0.0.0/99"],
     /10\.0\.0\.0\/8/
   )
   refuses(
     "a retention that is none",
-    ["serve", "--database", "memory", "--retention", "soon"],
+    ["serve", "--port", "0", "--database", "memory", "--retention", "soon"],
     /--retention.*"soon" is not a duration.*or forever/
   )
   refuses(
     "a time to disable after that is none",
-    ["serve", "--database", "memory", "--disable-after", "0s"],
+    ["serve", "--port", "0", "--database", "memory", "--disable-after", "0s"],
     /--disable-after.*must be more than 0/
   )
   refuses(
     "an address of deliveries that is none",
-    ["serve", "--database", "memory", "--webhook-source", "203.0.113.7/24"],
+    ["serve", "--port", "0", "--database", "memory", "--webhook-source", "203.0.113.7/24"],
     /--webhook-source.*"203\.0\.113\.7\/24" is no network/
   )
   refuses(
@@ -368,7 +376,7 @@ describe("a call that can't be carried out", () => {
   )
   refuses(
     "a directory that is missing",
-    ["serve", "--database", "memory", "--directory", "missing.json"],
+    ["serve", "--port", "0", "--database", "memory", "--directory", "missing.json"],
     /missing\.json can't be read/
   )
   refuses("deliveries without a key", ["deliveries", "list"], /DOORHOOK_OPERATOR_KEY/)
@@ -387,7 +395,15 @@ describe("a call that can't be carried out", () => {
       )
       const address = taken.address()
       const port = address !== null && typeof address === "object" ? address.port : 0
-      const { code, stderr } = yield* runDoorhook(["serve", "--database", "memory", "--port", String(port)])
+      const { code, stderr } = yield* runDoorhook([
+        "serve",
+        "--port",
+        "0",
+        "--database",
+        "memory",
+        "--port",
+        String(port)
+      ])
       assert.strictEqual(code, 1)
       assert.match(stderr, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use`))
     })
@@ -401,7 +417,7 @@ describe("a call that can't be carried out", () => {
       yield* Effect.promise(() =>
         writeFile(file, '{"clients":[{"id":"c1"}],"users":[{"login":"a"}],"buildings":[],"tenants":[]}')
       )
-      const { code, stderr } = yield* runDoorhook(["serve", "--database", "memory", "--directory", file])
+      const { code, stderr } = yield* runDoorhook(["serve", "--port", "0", "--database", "memory", "--directory", file])
       assert.notStrictEqual(code, 0)
       for (const pointer of ["/clients/0", "/users/0"]) assert.include(stderr, pointer)
     })

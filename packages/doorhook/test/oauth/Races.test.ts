@@ -92,20 +92,18 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       }
     })
 
-    // The token of a client without a secret is retired by the first use of what it was rotated for (docs/decisions.md),
-    // so that those of its workers that come later are taken for thieves.
-    it.skipIf(credentials.client_id === "p1")(
-      "is not locked out when each of its workers refreshes by itself and goes to work at once",
-      async () => {
-        const { refresh_token } = await takeTokens()
-        const answers = await all(async () => {
-          const answer = await refreshWith(refresh_token)
-          return { ...answer, api: await apiStatus(service.url, answer.access_token) }
-        })
-        assert.deepStrictEqual(new Set(answers.map(({ api }) => api)), new Set([200]))
-        const last = answers.at(-1)
-        assert.strictEqual((await refreshWith(last?.refresh_token ?? "")).status, 200)
-      }
-    )
+    // Not so of a client without a secret: its token is retired by the first use of what it was rotated for
+    // (docs/decisions.md), so that those of its workers that come later are taken for thieves.
+    if (credentials.client_id === "p1") return
+    it("is not locked out when each of its workers refreshes by itself and goes to work at once", async () => {
+      const { refresh_token } = await takeTokens()
+      const answers = await all(async () => {
+        const answer = await refreshWith(refresh_token)
+        return { ...answer, api: await apiStatus(service.url, answer.access_token) }
+      })
+      assert.deepStrictEqual(new Set(answers.map(({ api }) => api)), new Set([200]))
+      const last = answers.at(-1)
+      assert.strictEqual((await refreshWith(last?.refresh_token ?? "")).status, 200)
+    })
   })
 })
