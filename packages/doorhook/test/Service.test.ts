@@ -395,15 +395,7 @@ describe("a call that can't be carried out", () => {
       )
       const address = taken.address()
       const port = address !== null && typeof address === "object" ? address.port : 0
-      const { code, stderr } = yield* runDoorhook([
-        "serve",
-        "--port",
-        "0",
-        "--database",
-        "memory",
-        "--port",
-        String(port)
-      ])
+      const { code, stderr } = yield* runDoorhook(["serve", "--database", "memory", "--port", String(port)])
       assert.strictEqual(code, 1)
       assert.match(stderr, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use`))
     })
