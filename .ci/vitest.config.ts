@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["packages/*/test/**/*.test.ts", "simulator/test/**/*.test.ts", "conformance/test/**/*.test.ts"],
+    // Most of the time is waiting: for processes, leases and databases.
+    maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000
   }
