@@ -39,7 +39,7 @@ export const makeIntegration = (overrides: Partial<Integration> = {}): Integrati
   disabled_reason: null,
   created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") },
   signing_secret: Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
-  previous_secret: null,
+  previous_secrets: [],
   overrides: {},
   version: 1,
   created_at: 0,

@@ -34,4 +34,8 @@ const EventRow = Schema.Struct({ ...Event.fields, tenant_ids: Schema.fromJsonStr
 
 export const decodeEvents = Schema.decodeUnknownEffect(Schema.Array(EventRow))
 export const decodeDeliveries = Schema.decodeUnknownEffect(Schema.Array(Delivery))
+const { response_excerpt: _, ...withoutExcerpt } = AttemptSchema.fields
+export const decodeLastAttempts = Schema.decodeUnknownEffect(
+  Schema.Array(Schema.Struct({ delivery_id: Delivery.fields.id, ...withoutExcerpt }))
+)
 export const decodeAttempts = Schema.decodeUnknownEffect(Schema.Array(AttemptSchema))

@@ -91,6 +91,11 @@ export interface StateCount {
 /** What is counted: events, and deliveries by state. */
 export type TallyName = "events" | DeliveryState
 
+/** A row for `DeliveryRows` to decode. */
+export interface StoredLastAttempt {
+  readonly detail: string | null
+}
+
 /** The first due delivery of an integration in a lane. */
 export interface Head {
   readonly lane: Lane
@@ -196,5 +201,7 @@ export class DeliveryTables extends Context.Service<
     readonly feed: (integration: IntegrationId, after: DeliveryId | 0, limit: number) => Answer<ReadonlyArray<object>>
     readonly events: (filter: EventFilter) => Answer<{ readonly items: ReadonlyArray<object>; readonly total: number }>
     readonly attemptsOf: (id: DeliveryId) => Answer<ReadonlyArray<object>>
+    /** The last attempt of each of some deliveries, with its delivery's id and without what was answered. */
+    readonly lastAttempts: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StoredLastAttempt>>
   }
 >()("@doorhook/sql/DeliveryTables") {}

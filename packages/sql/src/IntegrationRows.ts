@@ -1,7 +1,7 @@
 /**
  * How an integration stands in a row, in every dialect: columns for what is asked for by column, JSON text for the rest.
  */
-import type { Consequences, Failing, IntegrationId, NewIntegration, Scope } from "@doorhook/core"
+import type { Consequences, Failing, IntegrationId, NewIntegration, PreviousSecret, Scope } from "@doorhook/core"
 import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
@@ -19,8 +19,7 @@ export interface IntegrationRow {
   readonly created_by_user: string
   readonly created_by_client: string
   readonly signing_secret: string
-  readonly previous_secret: string | null
-  readonly previous_secret_until: number | null
+  readonly previous_secrets: string
   readonly overrides: string
   readonly failing_since: number | null
   readonly failing_noticed: number
@@ -41,6 +40,10 @@ const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
 const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
+/** The secrets in it are sealed. */
+const previous = Schema.fromJsonString(Schema.Array(Schema.Struct({ secret: Schema.String, until: Schema.Int })))
+const encodePrevious = Schema.encodeSync(previous)
+const decodePrevious = Schema.decodeUnknownEffect(previous)
 
 /** All columns but the id. */
 export const integrationColumns = [
@@ -55,8 +58,7 @@ export const integrationColumns = [
   "created_by_user",
   "created_by_client",
   "signing_secret",
-  "previous_secret",
-  "previous_secret_until",
+  "previous_secrets",
   "overrides",
   "failing_since",
   "failing_noticed",
@@ -79,8 +81,9 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
     created_by_user: integration.created_by.user_id,
     created_by_client: integration.created_by.client_id,
     signing_secret: secrets.seal(integration.signing_secret),
-    previous_secret: integration.previous_secret === null ? null : secrets.seal(integration.previous_secret.secret),
-    previous_secret_until: integration.previous_secret?.until ?? null,
+    previous_secrets: encodePrevious(
+      integration.previous_secrets.map(({ secret: each, until }) => ({ secret: secrets.seal(each), until }))
+    ),
     overrides: encodeOverrides(integration.overrides),
     failing_since: null,
     failing_noticed: 0,
@@ -99,7 +102,7 @@ const decode = Schema.decodeUnknownEffect(
     bindings,
     overrides,
     signing_secret: secret,
-    previous_secret: Schema.NullOr(Schema.Struct({ secret, until: Schema.Int }))
+    previous_secrets: Schema.Array(Schema.Struct({ secret, until: Schema.Int }))
   })
 )
 
@@ -107,14 +110,17 @@ export const fromRow = Effect.fnUntraced(function* (
   row: IntegrationRow,
   secrets: SecretBox
 ): Effect.fn.Return<Integration, Schema.SchemaError | SecretUnreadable> {
-  const { previous_secret: previous, previous_secret_until: until } = row
+  const previous_secrets: Array<PreviousSecret> = []
+  for (const { secret: sealed, until } of yield* decodePrevious(row.previous_secrets)) {
+    previous_secrets.push({ secret: yield* secrets.open(sealed), until })
+  }
   return yield* decode({
     ...row,
     scope: { type: row.scope_type, id: row.scope_id },
     configuration: { url: row.url, method: row.method },
     created_by: { user_id: row.created_by_user, client_id: row.created_by_client },
     signing_secret: yield* secrets.open(row.signing_secret),
-    previous_secret: previous === null ? null : { secret: yield* secrets.open(previous), until }
+    previous_secrets
   })
 })
 

@@ -2,7 +2,9 @@
  * Storage of doorhook in SQL databases. What is on PostgreSQL only is in `@doorhook/sql/postgres`.
  */
 export * from "./DatabaseUnusable.ts"
+export * from "./Inspection.ts"
 export * as SecretBox from "./SecretBox.ts"
 export * as SqliteClient from "./sqlite/SqliteClient.ts"
 export * as SqliteDatabase from "./sqlite/SqliteDatabase.ts"
+export * as SqliteInspection from "./sqlite/SqliteInspection.ts"
 export * as SqliteStore from "./sqlite/SqliteStore.ts"

@@ -222,6 +222,10 @@ describe("plans of lists", () => {
         expectNoScan(plan)
         for (const step of steps) assert.include(plan.join("\n"), step)
         assert.notInclude(plan.join("\n"), "TEMP B-TREE")
+        const newest = { ...filter, order: "newest", after: DeliveryId.make(1), limit: 10 } as const
+        const backwards = yield* planOf(Lists.list(newest).text)
+        expectNoScan(backwards)
+        assert.notInclude(backwards.join("\n"), "TEMP B-TREE")
       }).pipe(Effect.provide(SqliteDatabase.layer({ filename: ":memory:" })))
     )
   }

@@ -142,7 +142,9 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
           ...found,
           status: call.enabled ? "enabled" : "disabled",
           disabled_reason: call.enabled ? null : "manual",
-          previous_secret: call.rotate ? { secret: found.signing_secret, until: now + 100 } : found.previous_secret,
+          previous_secrets: call.rotate
+            ? [{ secret: found.signing_secret, until: now + 100 }, ...found.previous_secrets]
+            : found.previous_secrets,
           overrides: call.overrides,
           version: found.version + 1,
           updated_at: now

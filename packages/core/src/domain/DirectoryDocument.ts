@@ -63,21 +63,23 @@ const UserEntry = Schema.Struct({
 
 const isTimeZone = (name: string): boolean => Option.isSome(DateTime.zoneMakeNamed(name))
 
+const AccessPointEntry = Schema.Struct({ id: required(Schema.Int, "a whole number"), name: required(Text, "a text") })
+
 const BuildingEntry = Schema.Struct({
   id: required(BuildingId, "a positive whole number"),
   name: required(Text, "a text"),
   time_zone: Schema.String.check(
     Schema.makeFilter((name) => isTimeZone(name) || "must be the IANA name of a time zone, like Europe/Berlin")
   ).pipe(Schema.withDecodingDefaultKey(Effect.succeed("UTC"))),
-  access_points: listOf(Schema.Struct({ id: required(Schema.Int, "a whole number"), name: required(Text, "a text") }))
+  access_points: listOf(AccessPointEntry)
 })
+
+const UnitEntry = Schema.Struct({ id: required(Schema.Int, "a whole number"), label: required(Text, "a text") })
 
 const TenantEntry = Schema.Struct({
   id: required(TenantId, "a positive whole number"),
   building_id: required(BuildingId, "the id of one of the buildings"),
-  unit: Schema.NullOr(
-    Schema.Struct({ id: required(Schema.Int, "a whole number"), label: required(Text, "a text") })
-  ).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
+  unit: Schema.NullOr(UnitEntry).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
 })
 
 export const DirectoryDocument = Schema.Struct({
@@ -87,6 +89,19 @@ export const DirectoryDocument = Schema.Struct({
   tenants: listOf(TenantEntry)
 })
 export type DirectoryDocument = typeof DirectoryDocument.Type
+
+/** The members that are read, by the name of the list or object that they are in; empty for the file as a whole. */
+export const memberNames: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
+  Object.entries({
+    "": DirectoryDocument,
+    clients: ClientEntry,
+    users: UserEntry,
+    buildings: BuildingEntry,
+    access_points: AccessPointEntry,
+    tenants: TenantEntry,
+    unit: UnitEntry
+  }).map(([name, { fields }]) => [name, Object.keys(fields)])
+)
 
 type ListName = keyof DirectoryDocument
 
@@ -138,7 +153,7 @@ const invalid = (problems: ReadonlyArray<DirectoryProblem>): Result.Result<never
 
 const decode = Schema.decodeUnknownResult(DirectoryDocument, { errors: "all" })
 
-/** Reads a directory from a value. Unknown members are ignored. */
+/** Reads a directory from a value. Unknown members are not read; `DirectoryOversights` tells of them. */
 export const fromValue = (value: unknown): Result.Result<DirectoryDocument, InvalidDirectory> => {
   const decoded = decode(value)
   if (Result.isFailure(decoded)) {

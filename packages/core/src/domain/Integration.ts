@@ -71,7 +71,8 @@ export const Integration = Schema.Struct({
   /** Whose right its deliveries depend on: asked again before each attempt. */
   created_by: Schema.Struct({ user_id: UserId, client_id: ClientId }),
   signing_secret: SigningSecret,
-  previous_secret: Schema.NullOr(PreviousSecret),
+  /** Those that were rotated out and may still sign, the newest first. */
+  previous_secrets: Schema.Array(PreviousSecret),
   overrides: DeliveryOverrides,
   /** Grows by one with each change; what an entity tag is made from. */
   version: Schema.Int,

@@ -32,16 +32,30 @@ export type NoticeKind = (typeof noticeKinds)[number]
 /** A notice as it is kept, numbered in the order of writing. */
 export type Notice = NewNotice & { readonly id: NoticeId }
 
+/** What a process knows of an integration that it has sent to. */
+export interface Seen {
+  /** The host of its URL; no other part of the URL is told, because these hold the receiver's secrets. */
+  readonly host: string
+  /** How the last attempt ended, in words; empty when it was acknowledged. */
+  readonly last: string
+}
+
 /** A notice in one line, for a log. */
-export const noticeText = (notice: NewNotice, formatTime: (millis: number) => string): string => {
-  const who = `Integration ${notice.integration_id} of ${notice.scope.type} ${notice.scope.id}`
+export const noticeText = (notice: NewNotice, formatTime: (millis: number) => string, seen?: Seen): string => {
+  const where = seen === undefined ? "" : ` (${seen.host})`
+  const who = `Integration ${notice.integration_id}${where} of ${notice.scope.type} ${notice.scope.id}`
+  const what = whatOf(notice, who, formatTime)
+  return seen === undefined || seen.last === "" ? what : `${what} Last: ${seen.last}`
+}
+
+const whatOf = (notice: NewNotice, who: string, formatTime: (millis: number) => string): string => {
   switch (notice.kind) {
     case "failing":
       return `${who} has acknowledged nothing since ${formatTime(notice.failing_since)}; unless it does, it is disabled at ${formatTime(notice.disables_at)}.`
     case "disabled":
       return notice.reason === "gone"
         ? `${who} is disabled: its receiver answered 410 Gone.`
-        : `${who} is disabled: its receiver acknowledged nothing for too long. A PUT, a PATCH with status enabled, or a successful probe enables it.`
+        : `${who} is disabled: its receiver acknowledged nothing for too long. Enable it, or probe it, when the receiver works.`
     case "recovered":
       return `${who} acknowledges again.`
     case "exhausted":

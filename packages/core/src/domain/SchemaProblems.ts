@@ -13,9 +13,12 @@ const kinds: Readonly<Record<string, string>> = {
   array: "a list"
 }
 
+/** What is said of a member that the schema does not have. */
+export const notKnown = "is not known here"
+
 const reword = (message: string): string =>
   message === "Expected no excess property"
-    ? "is not known here"
+    ? notKnown
     : message.replace(
         /^Expected (.*)$/,
         (_, expected: string) => `must be ${kinds[expected] ?? expected.replaceAll(" | ", " or ")}`

@@ -63,6 +63,14 @@ export class DeliveryTable {
     }
   }
 
+  /** The deliveries before one, or all, by falling id. */
+  *until(before: DeliveryId | undefined): Iterable<StoredDelivery> {
+    for (let at = (before ?? this.all.length + 1) - 2; at >= 0; at--) {
+      const delivery = this.all[at]
+      if (delivery !== undefined) yield delivery
+    }
+  }
+
   /** Stores an event with the deliveries that are wanted of it, each where it is said to stand. */
   addEvent(
     event: Event,

@@ -7,9 +7,8 @@ import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
 
 /** The deliveries that a filter selects, by the narrowest index. */
 export const select = (deliveries: DeliveryTable, filter: DeliveryFilter): ReadonlyArray<StoredDelivery> => {
-  const after = filter.after ?? 0
   const found: Array<StoredDelivery> = []
-  for (const delivery of source(deliveries, filter, after)) {
+  for (const delivery of source(deliveries, filter)) {
     if (found.length === filter.limit) break
     if (filter.state !== undefined && delivery.standing.state !== filter.state) continue
     if (filter.integration_id !== undefined && delivery.integration_id !== filter.integration_id) continue
@@ -18,12 +17,22 @@ export const select = (deliveries: DeliveryTable, filter: DeliveryFilter): Reado
   return found
 }
 
-const source = (deliveries: DeliveryTable, filter: DeliveryFilter, after: DeliveryId | 0): Iterable<StoredDelivery> => {
-  if (filter.event_id !== undefined)
-    return (deliveries.events.get(filter.event_id)?.deliveries ?? []).filter(({ id }) => id > after)
-  return filter.integration_id === undefined
-    ? deliveries.since(after)
-    : sliceAfter(deliveries.byIntegration.get(filter.integration_id) ?? [], after)
+const source = (
+  deliveries: DeliveryTable,
+  { after, event_id, integration_id, order }: DeliveryFilter
+): Iterable<StoredDelivery> => {
+  const narrow =
+    event_id !== undefined
+      ? deliveries.events.get(event_id)?.deliveries
+      : integration_id !== undefined
+        ? deliveries.byIntegration.get(integration_id)
+        : null
+  if (order === "newest") {
+    if (narrow === null) return deliveries.until(after)
+    const older = after === undefined ? narrow : narrow?.filter(({ id }) => id < after)
+    return (older ?? []).toReversed()
+  }
+  return narrow === null ? deliveries.since(after ?? 0) : sliceAfter(narrow ?? [], after ?? 0)
 }
 
 /** The deliveries after one, of a list by id. */

@@ -3,7 +3,8 @@
  */
 import { Effect, Layer } from "effect"
 import type { DeliveryState } from "../domain/Delivery.ts"
-import type { NewEventRecord, ProbeResult, ResendResult } from "../ports/DeliveryStore.ts"
+import type { DeliveryId } from "../domain/Ids.ts"
+import type { LastAttempt, NewEventRecord, ProbeResult, ResendResult } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
@@ -75,6 +76,17 @@ const make = Effect.gen(function* () {
 
     list: (filter) => Effect.sync(() => select(deliveries, filter).map(toDelivery)),
 
+    lastAttempts: (ids) =>
+      Effect.sync(() => {
+        const last = new Map<DeliveryId, LastAttempt>()
+        for (const id of ids) {
+          const attempt = deliveries.get(id)?.history.at(-1)
+          if (attempt === undefined) continue
+          const { response_excerpt: _, ...rest } = attempt
+          last.set(id, rest)
+        }
+        return last
+      }),
     attempts: (id) => Effect.sync(() => [...(deliveries.get(id)?.history ?? [])]),
 
     findEvent: (id) => Effect.sync(() => deliveries.events.get(id)?.event ?? null),
@@ -110,7 +122,7 @@ const make = Effect.gen(function* () {
         )
         if (newest === undefined) return "nothing_to_send"
         deliveries.move(newest, resent(newest.standing, now))
-        return "probing"
+        return newest.id
       }),
 
     feed: ({ after, integration_id, limit }) =>
@@ -129,12 +141,11 @@ const make = Effect.gen(function* () {
         return { items: seen.slice(offset, offset + limit), total: seen.length }
       }),
 
-    notices: ({ after = 0, integration_id, limit }) =>
+    notices: ({ after, integration_id, limit, order }) =>
       Effect.sync(() =>
-        state.notices
-          .filter(
-            (notice) => notice.id > after && (integration_id === undefined || notice.integration_id === integration_id)
-          )
+        (order === "newest" ? state.notices.toReversed() : state.notices)
+          .filter(({ id }) => after === undefined || (order === "newest" ? id < after : id > after))
+          .filter((notice) => integration_id === undefined || notice.integration_id === integration_id)
           .slice(0, limit)
       ),
 

@@ -3,7 +3,7 @@
  * `@doorhook/node` is several times faster per signature and takes its place.
  */
 import { Context, Effect, Layer } from "effect"
-import { Base64 } from "effect/encoding"
+import { Base64, Base64Url } from "effect/encoding"
 
 const encoder = new TextEncoder()
 
@@ -12,6 +12,8 @@ export class Crypto extends Context.Service<
   {
     /** SHA-256 (FIPS 180-4) of some bytes. */
     readonly sha256: (bytes: Uint8Array) => Effect.Effect<Uint8Array>
+    /** SHA-256 of a text in UTF-8, itself in base64url: the form in which tokens are kept. */
+    readonly sha256Text: (text: string) => Effect.Effect<string>
     /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, itself in base64: what signatures need, and no copy more. */
     readonly hmacSha256: (key: Uint8Array, text: string) => Effect.Effect<string>
     /** Bytes from the system's secure generator. */
@@ -20,8 +22,10 @@ export class Crypto extends Context.Service<
 >()("@doorhook/core/ports/Crypto") {
   static readonly layerWebCrypto: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
     const { subtle } = globalThis.crypto
+    const digest = async (bytes: Uint8Array<ArrayBuffer>) => new Uint8Array(await subtle.digest("SHA-256", bytes))
     return Crypto.of({
-      sha256: (bytes) => Effect.promise(async () => new Uint8Array(await subtle.digest("SHA-256", own(bytes)))),
+      sha256: (bytes) => Effect.promise(() => digest(own(bytes))),
+      sha256Text: (text) => Effect.promise(async () => Base64Url.encode(await digest(encoder.encode(text)))),
       hmacSha256: (key, text) =>
         Effect.promise(async () => {
           const imported = await subtle.importKey("raw", own(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"])

@@ -112,15 +112,23 @@ export interface Purged {
   readonly next: number | null
 }
 
+/** In which order a list goes: `oldest` first, unless it is told. */
+export type ListOrder = "oldest" | "newest"
+
 /** Which deliveries to list. Absent members do not filter. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState
   readonly integration_id?: IntegrationId
   readonly event_id?: EventId
-  /** Only deliveries after this one, in the order of their ids. */
+  /** By growing ids, or by falling ones. */
+  readonly order?: ListOrder
+  /** Only deliveries that come after this one in that order. */
   readonly after?: DeliveryId
   readonly limit: number
 }
+
+/** The last attempt of a delivery, without what was answered. */
+export type LastAttempt = Omit<Attempt, "response_excerpt">
 
 /** Numbers that say whether deliveries flow. */
 export interface DeliverySummary {
@@ -147,16 +155,17 @@ export interface Roll {
   readonly rank: number
 }
 
-/** Which notices to list, the oldest first. */
+/** Which notices to list. */
 export interface NoticeFilter {
   readonly integration_id?: IntegrationId
-  /** Only notices after this one. */
+  readonly order?: ListOrder
+  /** Only notices that come after this one in that order. */
   readonly after?: NoticeId
   readonly limit: number
 }
 
-/** What became of a request to probe a disabled integration. */
-export type ProbeResult = "probing" | "not_found" | "not_disabled" | "nothing_to_send"
+/** What became of a request to probe a disabled integration: the delivery that is sent, or why none is. */
+export type ProbeResult = DeliveryId | "not_found" | "not_disabled" | "nothing_to_send"
 
 /** What became of a request to send a delivery again. */
 export type ResendResult = "resent" | "not_found" | "integration_disabled" | "integration_deleted"
@@ -205,6 +214,10 @@ export class DeliveryStore extends Context.Service<
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery | null, StoreError>
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     readonly attempts: (id: DeliveryId) => Effect.Effect<ReadonlyArray<Attempt>, StoreError>
+    /** The last attempt of each of some deliveries; those that were never attempted are left out. */
+    readonly lastAttempts: (
+      ids: ReadonlyArray<DeliveryId>
+    ) => Effect.Effect<ReadonlyMap<DeliveryId, LastAttempt>, StoreError>
     readonly findEvent: (id: EventId) => Effect.Effect<Event | null, StoreError>
 
     /**

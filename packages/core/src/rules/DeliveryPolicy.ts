@@ -35,9 +35,33 @@ export const acknowledgementOf = ({ overrides }: Overridden): AcknowledgementRul
 /** How long a secret that was rotated out still signs, in milliseconds. */
 export const previousSecretFor = 24 * 3_600_000
 
+/**
+ * The most secrets that sign beside the current one. Each makes every request's signature header longer by 48 characters
+ * and its signing dearer; nobody follows more rotations than these within a day. The oldest is dropped for the next.
+ */
+export const maxPreviousSecrets = 5
+
+type Secrets = Pick<Integration, "previous_secrets" | "signing_secret">
+
+/** The secrets after a rotation: the one until now signs on for its time, and so do those before it for what is left of theirs. */
+export const rotated = (
+  { previous_secrets, signing_secret: secret }: Secrets,
+  signing_secret: Redacted.Redacted<string>,
+  now: number
+): Secrets => ({
+  signing_secret,
+  previous_secrets: [
+    { secret, until: now + previousSecretFor },
+    ...previous_secrets.filter(({ until }) => now < until)
+  ].slice(0, maxPreviousSecrets)
+})
+
 /** The secrets that a request is signed with at a time, the newest first. */
 export const secretsOf = (
-  { previous_secret, signing_secret }: Pick<Integration, "previous_secret" | "signing_secret">,
+  { previous_secrets, signing_secret }: Secrets,
   now: number
-): ReadonlyArray<Redacted.Redacted<string>> =>
-  previous_secret !== null && now < previous_secret.until ? [signing_secret, previous_secret.secret] : [signing_secret]
+): ReadonlyArray<Redacted.Redacted<string>> => {
+  const current = [signing_secret]
+  for (const { secret, until } of previous_secrets) if (now < until) current.push(secret)
+  return current
+}

@@ -8,10 +8,10 @@ import type { RetryPolicy } from "./RetryPolicy.ts"
 import { next } from "./RetryPolicy.ts"
 
 /** The status with which a receiver says that it is gone for good (RFC 9110 section 15.5.11). */
-const goneStatus = 410
+export const goneStatus = 410
 
 /** Statuses whose `Retry-After` is heeded. */
-const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
+export const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
 type Ending = Pick<Settlement, "state" | "reason" | "next_attempt_at" | "gone">
 

@@ -22,6 +22,9 @@ const notAUrl = problem("not_a_url", "must be an absolute http or https URL")
 /** The host of a URL without the brackets of an IPv6 literal and without a trailing dot. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
 
+/** What of a URL may stand in a log: its host and port. Path, query and user name hold the receiver's secrets. */
+export const shownHost = (text: string): string => URL.parse(text)?.host ?? "an unusable URL"
+
 /** Whether a host is an address rather than a name. WHATWG URLs have brought IPv4 spellings to dotted form already. */
 export const isAddressLiteral = (host: string): boolean => host.includes(":") || /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)
 

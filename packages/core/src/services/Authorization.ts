@@ -20,6 +20,7 @@ import * as Tokens from "./authorization/Introspection.ts"
 import type { LoginAttempt, LoginResult } from "./authorization/Login.ts"
 import * as Login from "./authorization/Login.ts"
 import * as GuessThrottle from "./authorization/GuessThrottle.ts"
+import * as RefreshBursts from "./authorization/RefreshBursts.ts"
 import type { OAuthError, TooManyGuesses } from "./authorization/OAuthError.ts"
 import type { Parameters } from "./authorization/Parameters.ts"
 import * as TokenGrants from "./authorization/TokenGrants.ts"
@@ -27,7 +28,14 @@ import * as TokenGrants from "./authorization/TokenGrants.ts"
 /** What requests to the token endpoint and its siblings can fail with. */
 type Refusal = OAuthError | TooManyGuesses | StoreError | DirectoryError
 
-type Needed = TokenStore | ClientStore | Directory | Crypto | AuthorizationSettings | GuessThrottle.GuessThrottle
+type Needed =
+  | TokenStore
+  | ClientStore
+  | Directory
+  | Crypto
+  | AuthorizationSettings
+  | GuessThrottle.GuessThrottle
+  | RefreshBursts.RefreshBursts
 
 export class Authorization extends Context.Service<
   Authorization,
@@ -79,15 +87,19 @@ export class Authorization extends Context.Service<
       const crypto = yield* Crypto
       const settings = yield* AuthorizationSettings
       const throttle = GuessThrottle.make()
-      // One by one, each is laid over the caller's context; all at once, the whole of that would be copied at each call.
+      const bursts = RefreshBursts.make()
+      // Laid over the caller's context in one step: each step is work for every request.
       const provide = <A, E>(effect: Effect.Effect<A, E, Needed>): Effect.Effect<A, E> =>
-        effect.pipe(
-          Effect.provideService(TokenStore, tokens),
-          Effect.provideService(ClientStore, clients),
-          Effect.provideService(Directory, directory),
-          Effect.provideService(Crypto, crypto),
-          Effect.provideService(AuthorizationSettings, settings),
-          Effect.provideService(GuessThrottle.GuessThrottle, throttle)
+        Effect.updateContext(effect, (context: Context.Context<never>) =>
+          context.pipe(
+            Context.add(TokenStore, tokens),
+            Context.add(ClientStore, clients),
+            Context.add(Directory, directory),
+            Context.add(Crypto, crypto),
+            Context.add(AuthorizationSettings, settings),
+            Context.add(GuessThrottle.GuessThrottle, throttle),
+            Context.add(RefreshBursts.RefreshBursts, bursts)
+          )
         )
       return Authorization.of({
         authenticate: (accessToken) => provide(Tokens.authenticate(accessToken)),

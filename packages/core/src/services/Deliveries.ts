@@ -4,11 +4,13 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Attempt, Delivery } from "../domain/Delivery.ts"
 import { formatDeliveryId, DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { DeliveryFilter, DeliverySummary } from "../ports/DeliveryStore.ts"
+import type { DeliveryFilter, DeliverySummary, LastAttempt } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
+import type { Explanation } from "../rules/Explanation.ts"
+import { explain } from "../rules/Explanation.ts"
 
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: DeliveryId }) {
   override get message(): string {
@@ -30,20 +32,27 @@ export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDel
 }) {
   override get message(): string {
     return this.why === "integration_disabled"
-      ? "The integration is disabled. Enable it first, by a PUT or by a PATCH with status enabled."
+      ? "The integration is disabled. Enable it first, then send again."
       : "The integration was deleted."
   }
+}
+
+/** A delivery in a list, with its last attempt; null before the first. */
+export interface ListedDelivery extends Delivery {
+  readonly last_attempt: LastAttempt | null
 }
 
 /** A delivery with all its attempts, the first one first. */
 export interface DeliveryWithAttempts extends Delivery {
   readonly history: ReadonlyArray<Attempt>
+  /** Why it ended, or what it waits for, and what can be done, in plain words. */
+  readonly explanation: Explanation
 }
 
 export class Deliveries extends Context.Service<
   Deliveries,
   {
-    readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
     readonly show: (id: DeliveryId) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
     /** Sends a delivery at once as its next attempt, whatever its state. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
@@ -65,7 +74,16 @@ export class Deliveries extends Context.Service<
       const show = Effect.fnUntraced(function* (id: DeliveryId) {
         const delivery = yield* store.find(id)
         if (delivery === null) return yield* new DeliveryNotFound({ id })
-        return { ...delivery, history: yield* store.attempts(id) }
+        const history = yield* store.attempts(id)
+        const integration = yield* integrations.find(delivery.integration_id)
+        const explanation = explain({ delivery, last: history.at(-1) ?? null, integration })
+        return { ...delivery, history, explanation }
+      })
+
+      const list = Effect.fnUntraced(function* (filter: DeliveryFilter) {
+        const found = yield* store.list(filter)
+        const last = yield* store.lastAttempts(found.map(({ id }) => id))
+        return found.map((delivery) => ({ ...delivery, last_attempt: last.get(delivery.id) ?? null }))
       })
 
       const resend = Effect.fnUntraced(function* (id: DeliveryId) {
@@ -86,7 +104,7 @@ export class Deliveries extends Context.Service<
 
       const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
 
-      return Deliveries.of({ list: store.list, show, resend, recover, summary })
+      return Deliveries.of({ list, show, resend, recover, summary })
     })
   )
 }

@@ -3,10 +3,11 @@
  */
 import { Effect, Metric } from "effect"
 import type { Context } from "effect"
-import { AttemptOutcome } from "../domain/Delivery.ts"
+import { AttemptOutcome, settledStates } from "../domain/Delivery.ts"
 import type { Attempt } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import { resourceTypeNames } from "../domain/ResourceType.ts"
+import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /** Events accepted, by resource type. */
 export const eventsAccepted = Metric.counter("doorhook_events_accepted", {
@@ -17,6 +18,12 @@ export const eventsAccepted = Metric.counter("doorhook_events_accepted", {
 /** Attempts made, by resource type and outcome. */
 export const attemptsMade = Metric.counter("doorhook_attempts", {
   description: "HTTP requests made to receivers, by outcome",
+  incremental: true
+})
+
+/** Deliveries that ended, by resource type and state: those that expired are told by no notice. */
+export const deliveriesEnded = Metric.counter("doorhook_deliveries_ended", {
+  description: "Deliveries that ended in this process, by the state they ended in",
   incremental: true
 })
 
@@ -54,24 +61,60 @@ const attemptCounters = new Map(
   ])
 )
 
+const endedCounters = new Map(
+  resourceTypeNames.map((type) => [
+    type,
+    new Map(
+      settledStates.map((state) => [state, Metric.withAttributes(deliveriesEnded, { resource_type: type, state })])
+    )
+  ])
+)
+
 /** What an attempt was made of, and the attempt; null when none was made. */
 interface Attempted {
   readonly delivery: { readonly event: Pick<Event, "resource_type"> }
-  readonly settlement: { readonly attempt: Attempt | null }
+  readonly settlement: { readonly attempt: Attempt | null; readonly state: Settlement["state"] }
 }
 
-/** Counts the attempts among some outcomes: many at once, because each update alone would be a step of its own. */
+/** Counts the attempts among some outcomes, and the deliveries that they end: many at once, because each update alone would be a step of its own. */
 export const countAttempts = (outcomes: ReadonlyArray<Attempted>): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) =>
     Effect.sync(() => {
       for (const { delivery, settlement } of outcomes) {
-        const { attempt } = settlement
+        const { attempt, state } = settlement
+        if (state !== "retrying") endedCounters.get(delivery.event.resource_type)?.get(state)?.updateUnsafe(1, context)
         if (attempt === null) continue
         attemptCounters.get(delivery.event.resource_type)?.get(attempt.outcome)?.updateUnsafe(1, context)
         if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
       }
     })
   )
+
+/** What this process has counted since it started. */
+export interface Counted {
+  readonly events_accepted: number
+  /** By outcome; outcomes that did not happen are left out. */
+  readonly attempts: Readonly<Partial<Record<AttemptOutcome, number>>>
+  /** Acknowledged attempts that took at most so many milliseconds, bucket by bucket, and how many there are in all. */
+  readonly latency: { readonly count: number; readonly buckets: ReadonlyArray<readonly [number, number]> }
+}
+
+/** The counts so far, for who compares them with those of a moment ago. */
+export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
+  let events_accepted = 0
+  for (const type of resourceTypeNames) {
+    events_accepted += (yield* Metric.value(Metric.withAttributes(eventsAccepted, { resource_type: type }))).count
+  }
+  const attempts: Partial<Record<AttemptOutcome, number>> = {}
+  for (const counters of attemptCounters.values()) {
+    for (const [outcome, counter] of counters) {
+      const { count } = yield* Metric.value(counter)
+      if (count > 0) attempts[outcome] = (attempts[outcome] ?? 0) + count
+    }
+  }
+  const { buckets, count } = yield* Metric.value(acknowledgementLatency)
+  return { events_accepted, attempts, latency: { count, buckets } }
+})
 
 /**
  * How long, in milliseconds, the given share of acknowledged attempts took at most: interpolated within the bucket it

@@ -7,7 +7,8 @@
 import type { Cause } from "effect"
 import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
 import { isoOf } from "../domain/IsoTime.ts"
-import type { Notice } from "../domain/Notice.ts"
+import type { IntegrationId } from "../domain/Ids.ts"
+import type { Notice, Seen } from "../domain/Notice.ts"
 import { noticeText } from "../domain/Notice.ts"
 import type { NoticeFilter } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -24,8 +25,8 @@ export const NoticeListener = Context.Reference<(notice: Notice) => Effect.Effec
 export class Notices extends Context.Service<
   Notices,
   {
-    /** Tells notices that are stored. Returns at once. */
-    readonly tell: (notices: ReadonlyArray<Notice>) => Effect.Effect<void>
+    /** Tells notices that are stored, with what was seen of their integrations. Returns at once. */
+    readonly tell: (notices: ReadonlyArray<Notice>, seen?: ReadonlyMap<IntegrationId, Seen>) => Effect.Effect<void>
     /** The notices that are kept, the oldest first. */
     readonly list: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
   }
@@ -55,14 +56,18 @@ export class Notices extends Context.Service<
         )
       )
 
-      const tellOne = Effect.fnUntraced(function* (notice: Notice) {
-        const text = noticeText(notice, isoOf)
+      const tellOne = Effect.fnUntraced(function* (notice: Notice, seen: Seen | undefined) {
+        const text = noticeText(notice, isoOf, seen)
         yield* notice.kind === "recovered" ? Effect.logInfo(text) : Effect.logWarning(text)
         yield* Metric.update(Metric.withAttributes(noticesGiven, { kind: notice.kind }), 1)
         yield* Queue.offer(waiting, notice)
       })
 
-      return Notices.of({ tell: (notices) => Effect.forEach(notices, tellOne, { discard: true }), list: store.notices })
+      return Notices.of({
+        tell: (notices, seen) =>
+          Effect.forEach(notices, (notice) => tellOne(notice, seen?.get(notice.integration_id)), { discard: true }),
+        list: store.notices
+      })
     })
   )
 }

@@ -2,7 +2,7 @@
  * The operator's view of integrations: which there are, which fail, and what the operator can set.
  */
 import { Clock, Context, Effect, Equal, Layer, Schema } from "effect"
-import type { IntegrationId } from "../domain/Ids.ts"
+import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import type { IntegrationSwitches } from "../domain/IntegrationSwitches.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -20,8 +20,8 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 }) {
   override get message(): string {
     return this.why === "not_disabled"
-      ? "Only an integration that doorhook disabled (gone, failing) can be probed. Enable this one by a PATCH with status enabled, or send a delivery again."
-      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. Enable it by a PATCH with status enabled."
+      ? "Only an integration that doorhook disabled (gone, failing) can be probed. Enable this one, or send one of its deliveries again."
+      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. Enable it."
   }
 }
 
@@ -40,8 +40,11 @@ export class OperatorIntegrations extends Context.Service<
       id: IntegrationId,
       switches: IntegrationSwitches
     ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
-    /** Sends the newest unacknowledged delivery of a disabled integration: acknowledged, it enables the integration. */
-    readonly probe: (id: IntegrationId) => Effect.Effect<void, UnknownIntegration | NotProbed | StoreError>
+    /**
+     * Sends the newest unacknowledged delivery of a disabled integration: acknowledged, it enables the integration. Answers
+     * which delivery that is.
+     */
+    readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, UnknownIntegration | NotProbed | StoreError>
   }
 >()("@doorhook/core/services/OperatorIntegrations") {
   static readonly layer: Layer.Layer<
@@ -80,8 +83,9 @@ export class OperatorIntegrations extends Context.Service<
       const probe = Effect.fnUntraced(function* (id: IntegrationId) {
         const result = yield* deliveries.probe(id, yield* Clock.currentTimeMillis)
         if (result === "not_found") return yield* new UnknownIntegration({ id })
-        if (result !== "probing") return yield* new NotProbed({ why: result })
+        if (result === "not_disabled" || result === "nothing_to_send") return yield* new NotProbed({ why: result })
         yield* wake.signal
+        return result
       })
 
       return OperatorIntegrations.of({ list: store.survey, show, set, probe })

@@ -8,6 +8,7 @@ import { enqueueCases } from "./deliveries/EnqueueCases.ts"
 import { failingCases } from "./deliveries/FailingCases.ts"
 import { feedCases } from "./deliveries/FeedCases.ts"
 import { fidelityCases } from "./deliveries/FidelityCases.ts"
+import { lastAttemptCases } from "./deliveries/LastAttemptCases.ts"
 import { leaseCases } from "./deliveries/LeaseCases.ts"
 import { listCases } from "./deliveries/ListCases.ts"
 import { probeCases } from "./deliveries/ProbeCases.ts"
@@ -25,6 +26,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
   ...settleCases,
   ...resendCases,
   ...listCases,
+  ...lastAttemptCases,
   ...failingCases,
   ...probeCases,
   ...feedCases,

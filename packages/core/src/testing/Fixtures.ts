@@ -30,7 +30,7 @@ export const newIntegration = (fields: Partial<NewIntegration> = {}): NewIntegra
   disabled_reason: null,
   created_by: { user_id: UserId.make("user"), client_id: ClientId.make("client") },
   signing_secret: Redacted.make("whsec_c2VjcmV0IG9mIGFuIGludGVncmF0aW9u"),
-  previous_secret: null,
+  previous_secrets: [],
   overrides: {},
   version: 1,
   created_at: start,

@@ -39,7 +39,10 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         status: "disabled",
         disabled_reason: "failing",
         signing_secret: Redacted.make("whsec_/+=aA0"),
-        previous_secret: { secret: Redacted.make("whsec_b2xk"), until: 1_893_456_000_124 },
+        previous_secrets: [
+          { secret: Redacted.make("whsec_b2xk"), until: 1_893_456_000_124 },
+          { secret: Redacted.make("whsec_b2xkZXI="), until: 1_893_456_000_123 }
+        ],
         overrides: { acknowledge: "2xx", retry: { access_log: [5_000, 0], call: [] }, allow_targets: ["10.0.0.0/8"] },
         version: 7,
         created_at: 1_893_456_000_123

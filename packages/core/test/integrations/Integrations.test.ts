@@ -300,4 +300,28 @@ describe("a rotated secret", () => {
       assert.strictEqual(error._tag, "VersionConflict")
     }).pipe(Effect.provide(integrations()))
   )
+
+  it.effect("that is rotated again leaves every one before signing until its own day is over, five at most", () =>
+    Effect.gen(function* () {
+      const service = yield* Integrations
+      const { integration } = yield* service.create(actor, building, document(), null)
+      const secrets = [Redacted.value(integration.signing_secret)]
+      let rotated = integration
+      const rotate = Effect.gen(function* () {
+        yield* TestClock.adjust("1 hour")
+        rotated = yield* service.rotateSecret(actor, building, integration.id, null)
+        secrets.unshift(Redacted.value(rotated.signing_secret))
+      })
+      const signers = Effect.map(Clock.currentTimeMillis, (now) =>
+        DeliveryPolicy.secretsOf(rotated, now).map((each) => Redacted.value(each))
+      )
+      yield* rotate
+      yield* rotate
+      assert.deepStrictEqual(yield* signers, secrets)
+      yield* TestClock.adjust("23 hours")
+      assert.deepStrictEqual(yield* signers, secrets.slice(0, 2), "the oldest one's day ended first")
+      for (let count = 0; count < 7; count++) yield* rotate
+      assert.deepStrictEqual(yield* signers, secrets.slice(0, 1 + DeliveryPolicy.maxPreviousSecrets))
+    }).pipe(Effect.provide(integrations()))
+  )
 })

@@ -394,6 +394,29 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
+  it.effect("twenty workers that refresh one token and use what they got at once are not locked out", () =>
+    Effect.gen(function* () {
+      const { refresh_token } = yield* obtainPublicTokens
+      // Half of them send their request when the first have used their access tokens already.
+      const early = yield* Effect.all(
+        Array.from({ length: 3 }, () => token(refreshOf(refresh_token))),
+        { concurrency: "unbounded" }
+      )
+      const worker = (issued: TokenResponse) => Effect.as(authenticate(issued.access_token), issued)
+      const workers = [
+        ...early.map(worker),
+        ...Array.from({ length: 17 }, () => Effect.flatMap(token(refreshOf(refresh_token)), worker))
+      ]
+      const issued = yield* Effect.all(workers, { concurrency: "unbounded" })
+      for (const { access_token } of issued) assert.isNotNull(yield* authenticate(access_token))
+      // It is over in time: then the next use retires the token, and who comes with it again ends the grant.
+      yield* TestClock.adjust("10 seconds")
+      for (const { access_token } of issued) assert.isNotNull(yield* authenticate(access_token))
+      yield* refused(refreshOf(refresh_token), "invalid_grant")
+      for (const { access_token } of issued) assert.isNull(yield* authenticate(access_token))
+    }).pipe(Effect.provide(testLayer()))
+  )
+
   it.effect("is refused to a user who is gone, and so is the access token", () =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainTokens

@@ -9,13 +9,26 @@ import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
 import { types } from "./PostgresDialect.ts"
+import type { Patience } from "./WatchedSocket.ts"
+import { connectWatched, endpointOf } from "./WatchedSocket.ts"
 
 export interface PostgresDatabaseConfig {
   /** `postgres://user:password@host:port/database`. A connection pooler between must work by session. */
   readonly url: Redacted.Redacted<string>
   /** The most connections of this process. One of them listens for wake signals. Default 10. */
   readonly maxConnections?: number | undefined
+  /**
+   * How long the server may take for a statement, in milliseconds: it cancels what takes longer, and one that says nothing
+   * for a second more is given up. Default `defaultTimeout`.
+   */
+  readonly timeout?: number | undefined
 }
+
+/** How long the server may take for a statement, in milliseconds, unless it is told otherwise. */
+export const defaultTimeout = 15_000
+
+/** How much longer than a statement may take the server may say nothing, in milliseconds: what it says is better to know. */
+const silenceBeyond = 1_000
 
 /** Everything of doorhook's is in here. */
 const schema = "doorhook"
@@ -28,7 +41,7 @@ const migrationLock = "7237125463862997867"
  * must not scan it when it has grown. Nobody waits for ever: not for a lock, not for a statement, and not for the locks
  * of a process that stopped in the middle of a transaction.
  */
-export const session: Readonly<Record<string, string>> = {
+const sessionOf = (timeout: number): Readonly<Record<string, string>> => ({
   search_path: schema,
   default_transaction_isolation: "read committed",
   enable_seqscan: "off",
@@ -38,10 +51,12 @@ export const session: Readonly<Record<string, string>> = {
   jit: "off",
   // Rows come as arrays: planning anew for each call takes longer than carrying it out.
   plan_cache_mode: "force_generic_plan",
-  lock_timeout: "5s",
-  statement_timeout: "30s",
+  lock_timeout: `${Math.min(5_000, timeout)}ms`,
+  statement_timeout: `${timeout}ms`,
   idle_in_transaction_session_timeout: "30s"
-}
+})
+
+export const session = sessionOf(defaultTimeout)
 
 type Why = DatabaseUnusable["why"]
 
@@ -80,7 +95,8 @@ const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] =>
   return ["failed", `PostgreSQL says: ${said}`]
 }
 
-const explain = (database: string, error: SqlError.SqlError | Migrator.MigrationError): DatabaseUnusable => {
+/** What an error of the client means for somebody who wants to use a database. */
+export const explain = (database: string, error: SqlError.SqlError | Migrator.MigrationError): DatabaseUnusable => {
   const cause = error._tag === "SqlError" ? error : error.cause
   const [why, explanation] =
     cause instanceof SqlError.SqlError ? explanationOf(cause) : ["failed" as const, error.message]
@@ -88,7 +104,7 @@ const explain = (database: string, error: SqlError.SqlError | Migrator.Migration
 }
 
 /** The version of the tables that are there; 0 when there are none. */
-const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+export const versionOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql.unsafe<{ readonly there: boolean }>(
     `SELECT to_regclass('${schema}.${Migrations.table}') IS NOT NULL AS there`
   )
@@ -128,15 +144,15 @@ const breakable = (sql: PgClient): PgClient => {
   })
 }
 
-const open = Effect.fnUntraced(function* ({ maxConnections, url }: PostgresDatabaseConfig) {
+const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTimeout, url }: PostgresDatabaseConfig) {
+  const patience: Patience = { millis: null }
   const client = yield* PgClients.make({
     url,
     types,
     maxConnections: maxConnections ?? 10,
     applicationName: "doorhook",
-    // Who only listens would else not notice that the other end is gone.
-    keepAlive: "10 seconds",
-    startupParameters: session
+    stream: () => connectWatched(endpointOf(Redacted.value(url)), patience),
+    startupParameters: sessionOf(timeout)
   })
   const sql = breakable(client)
   const version = yield* versionOf(sql)
@@ -145,6 +161,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, url }: PostgresDatab
     return yield* new DatabaseUnusable({ database: nameOf(url), why: "newer_version", explanation })
   }
   if (version < Migrations.newest) yield* migrate(sql)
+  patience.millis = timeout + silenceBeyond
   return sql
 })
 

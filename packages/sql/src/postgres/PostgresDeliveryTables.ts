@@ -28,6 +28,7 @@ interface StoredAttempt {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const common = CommonTables.make(sql, postgres)
   let unfolded = 0
 
   /** Now and then, beside what was asked for. */
@@ -93,7 +94,7 @@ const make = Effect.gen(function* () {
   })
 
   return DeliveryTables.of({
-    ...CommonTables.make(sql, postgres),
+    ...common,
     atOnce: { insert, settle },
 
     insert: (records, changes) => Effect.map(insert(records, [], changes), (ids) => ids ?? []),
@@ -180,6 +181,10 @@ const make = Effect.gen(function* () {
       Effect.map(
         sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [id]),
         ([newest]) => newest?.id ?? null
+      ),
+    lastAttempts: (deliveries) =>
+      Effect.map(common.lastAttempts(deliveries), (rows) =>
+        rows.map((row) => ({ ...row, detail: fromStored(row.detail) }))
       ),
     attemptsOf: Effect.fnUntraced(function* (id) {
       const rows = yield* sql.unsafe<StoredAttempt>(Lists.attemptsOf, [id])

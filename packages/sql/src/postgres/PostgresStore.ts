@@ -6,6 +6,7 @@ import { Layer } from "effect"
 import type { Redacted } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
+import { SqlReads } from "../SqlReads.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
@@ -28,4 +29,8 @@ export const layer = (
     dialect: postgres,
     database: PostgresDatabase.nameOf(config.url),
     encryptionKey: config.encryptionKey
-  }).pipe(Layer.provide(PostgresDeliveryTables.layer), Layer.provideMerge(PostgresDatabase.layer(config)))
+  }).pipe(
+    Layer.provide(PostgresDeliveryTables.layer),
+    Layer.provide(SqlReads.layerClient),
+    Layer.provideMerge(PostgresDatabase.layer(config))
+  )

@@ -3,7 +3,7 @@
  *
  * The official driver does not load with this version of Effect; it can take this file's place, but for `SqliteRows`.
  */
-import { Context, Effect, Layer, Schedule, Schema, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, Option, Schedule, Schema, Semaphore, Stream, Tracer } from "effect"
 import type { Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, Statement } from "effect/sql"
@@ -11,13 +11,16 @@ import type { SqlConnection } from "effect/sql"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
 import { DatabaseSync } from "node:sqlite"
+import { SqlReads } from "../SqlReads.ts"
+import type { Durably } from "./LogSync.ts"
+import { alreadyDurable, LogSync, makeDurably } from "./LogSync.ts"
 
 export interface SqliteClientConfig {
   /** The path of the file, or `:memory:`. */
   readonly filename: string
   /**
-   * `FULL` (the default) syncs each commit to disk, so that what was accepted survives a power cut. `NORMAL` may lose the
-   * last commits in one, and no more.
+   * With `FULL` (the default) a change is on disk before it is answered for, so that what was accepted survives a power
+   * cut. `NORMAL` may lose the last commits in one, and no more.
    */
   readonly synchronous?: "FULL" | "NORMAL"
   /** How long a statement waits for another process that writes, in milliseconds. */
@@ -139,16 +142,16 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
         .map((row) => Object.values(row))
     )
 
+  const patience = {
+    while: isBusy,
+    schedule: Schedule.spaced(busyStep),
+    times: Math.floor(busyTimeout / (2 * busyStep))
+  }
+
   /** Waits for others, unless a transaction is open: then the file is this process's own. */
   const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Effect.suspend(() =>
-      db.isTransaction
-        ? statement
-        : Effect.retry(statement, {
-            while: isBusy,
-            schedule: Schedule.spaced(busyStep),
-            times: Math.floor(busyTimeout / (2 * busyStep))
-          })
+    Effect.catch(statement, (error) =>
+      isBusy(error) && !db.isTransaction ? Effect.retry(statement, patience) : Effect.fail(error)
     )
 
   const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
@@ -167,8 +170,52 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
   }
 }
 
+/**
+ * On the connection itself, at once: one statement is a transaction of its own. While another transaction is open the read
+ * takes its turn, so that it sees nothing that is not committed; with a tracer the client makes a span of it; and what goes
+ * wrong is tried again and told by the client.
+ */
+const makeReads = (
+  db: DatabaseSync,
+  prepare: Prepare,
+  connection: SqlConnection.Connection,
+  client: SqlClient.SqlClient
+) => {
+  const direct = (statement: string, params: ReadonlyArray<unknown>): ReadonlyArray<Row> | null => {
+    try {
+      return rowsOf(prepare(statement), params)
+    } catch {
+      return null
+    }
+  }
+  return SqlReads.of({
+    rows: (statement, params) =>
+      Effect.withFiber((fiber) => {
+        if (db.isTransaction || fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer)
+          return client.unsafe(statement, params)
+        const rows = direct(statement, params)
+        return rows === null ? connection.execute(statement, params, undefined) : Effect.succeed(rows)
+      })
+  })
+}
+
+/** Has the file keep a log; says whether it does, which a database in memory never does. */
+const setJournal = (db: DatabaseSync): boolean =>
+  Object.values(db.prepare("PRAGMA journal_mode = WAL").get() ?? {})[0] === "wal"
+
+/** Has what a transaction changed on disk before it is answered; of those within each other the outermost. */
+const durableTransactions = (sql: SqlClient.SqlClient, durably: Durably): SqlClient.SqlClient => {
+  const { transactionService, withTransaction } = sql
+  return Object.assign(sql, {
+    withTransaction: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+      Effect.flatMap(Effect.serviceOption(transactionService), (open) =>
+        Option.isSome(open) ? withTransaction(effect) : durably(withTransaction(effect))
+      )
+  })
+}
+
 /** The client of a file, and what else works on its connection. */
-export type Services = SqlClient.SqlClient | SqliteRows
+export type Services = SqlClient.SqlClient | SqliteRows | SqlReads
 
 /** Opens the file, which is made when there is none, and closes it with the scope. */
 export const make: (
@@ -186,15 +233,23 @@ export const make: (
       ),
       (opened) => Effect.sync(() => opened.close())
     )
-    yield* attempt("configure", () => db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};`))
+    const hasLog = yield* attempt("configure", () => setJournal(db))
+    const log = synchronous === "FULL" && hasLog ? new LogSync(filename) : null
+    yield* attempt("configure", () => db.exec(`PRAGMA synchronous = ${log === null ? synchronous : "NORMAL"}`))
+    if (log !== null) yield* Effect.addFinalizer(() => log.close)
+    const durably = log === null ? alreadyDurable : makeDurably(db, log)
 
     const prepare = makePrepare(db)
+    const connection = makeConnection(db, prepare, busyTimeout)
+    const acquirers = SqlClient.makeSqliteAcquirers({
+      connection: Effect.succeed(connection),
+      semaphore: Semaphore.makeUnsafe(1),
+      isTransaction: () => db.isTransaction
+    })
     const sql = yield* SqlClient.make({
-      ...SqlClient.makeSqliteAcquirers({
-        connection: Effect.succeed(makeConnection(db, prepare, busyTimeout)),
-        semaphore: Semaphore.makeUnsafe(1),
-        isTransaction: () => db.isTransaction
-      }),
+      ...acquirers,
+      // A statement outside of transactions is one of its own. It waits for the disk when others have their turn already.
+      borrower: (use) => durably(acquirers.borrower(use)),
       compiler: Statement.makeCompilerSqlite(),
       driver: "node-sqlite",
       beginTransaction: "BEGIN IMMEDIATE",
@@ -202,7 +257,10 @@ export const make: (
       releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
       spanAttributes: [["db.system.name", "sqlite"]]
     })
-    return Context.make(SqlClient.SqlClient, sql).pipe(Context.add(SqliteRows, makeRows(prepare)))
+    return Context.make(SqlClient.SqlClient, durableTransactions(sql, durably)).pipe(
+      Context.add(SqliteRows, makeRows(prepare)),
+      Context.add(SqlReads, makeReads(db, prepare, connection, sql))
+    )
   }
 )
 

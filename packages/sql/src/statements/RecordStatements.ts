@@ -36,6 +36,15 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, num
       WHERE ${isOneOfIds("e.seq")})`),
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 
+    /** The last attempts of some deliveries, which are given twice. One search by id each in two tables. */
+    lastAttempts: text(`SELECT a.delivery_id, a.number, a.started_at, a.duration_ms, a.outcome, a.status, a.detail
+      FROM attempts AS a WHERE ${isOneOfIds("a.delivery_id")}
+        AND a.number = (SELECT max(b.number) FROM attempts AS b WHERE b.delivery_id = a.delivery_id)
+      UNION ALL
+      SELECT id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail
+      FROM deliveries WHERE ${isOneOfIds("id")} AND attempt_outcome IS NOT NULL
+      ORDER BY 1, 2`),
+
     /** Appends. Returns the id. */
     insertNotice: text(`INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
       VALUES (?, ?, ?, ?, ?, ?) RETURNING id`),
@@ -44,6 +53,10 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, num
       WHERE id > ? ORDER BY id LIMIT ?`),
     noticesOfIntegration: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
       WHERE integration_id = ? AND id > ? ORDER BY id LIMIT ?`),
+    newestNotices: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
+      WHERE id < ? ORDER BY id DESC LIMIT ?`),
+    newestNoticesOfIntegration: text(`SELECT id, kind, integration_id, scope_type, scope_id, at, details FROM notices
+      WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
     /** Looks at the oldest so many. */
     deleteNotices: text(`DELETE FROM notices
       WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`),

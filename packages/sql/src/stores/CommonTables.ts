@@ -4,7 +4,7 @@
 import type { DeliveryId, EventId, NoticeId, Roll } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { DeliveryTables, OldEvent, StateCount } from "../DeliveryTables.ts"
+import type { DeliveryTables, OldEvent, StateCount, StoredLastAttempt } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationRow, SubjectRow } from "../IntegrationRows.ts"
 import { toRow } from "../NoticeRows.ts"
@@ -57,10 +57,16 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
       }
       return ids
     }),
-    notices: ({ after = 0, integration_id, limit }) =>
-      integration_id === undefined
-        ? sql.unsafe(records.notices, [after, limit])
-        : sql.unsafe(records.noticesOfIntegration, [integration_id, after, limit]),
+    notices: ({ after, integration_id, limit, order }) => {
+      const newest = order === "newest"
+      const [ofAll, ofOne] = newest
+        ? [records.newestNotices, records.newestNoticesOfIntegration]
+        : [records.notices, records.noticesOfIntegration]
+      const from = after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
+      return integration_id === undefined
+        ? sql.unsafe(ofAll, [from, limit])
+        : sql.unsafe(ofOne, [integration_id, from, limit])
+    },
     deleteNotices: (before, limit) => Effect.asVoid(sql.unsafe(records.deleteNotices, [limit, before])),
 
     oldEvents: (after, limit) => sql.unsafe<OldEvent>(records.oldEvents, [after, limit]),
@@ -92,6 +98,9 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
       const [total] = yield* sql.unsafe<{ readonly count: number }>(records.countOf, of)
       return { items, total: total?.count ?? 0 }
     }),
+
+    lastAttempts: (deliveries) =>
+      sql.unsafe<StoredLastAttempt>(records.lastAttempts, [dialect.ids(deliveries), dialect.ids(deliveries)]),
 
     beat: Effect.fnUntraced(function* (worker, now, until) {
       yield* sql.unsafe(records.beat, [worker, until])

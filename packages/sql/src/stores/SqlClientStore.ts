@@ -6,6 +6,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
 import { clientStatements } from "../statements/ClientStatements.ts"
+import { SqlReads } from "../SqlReads.ts"
 import { failAs } from "../StoreFailure.ts"
 
 const { redirect_uris, secrets } = RegisteredClient.fields
@@ -21,6 +22,7 @@ const encodeSecrets = Schema.encodeEffect(Secrets)
 
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const sql = yield* SqlClient.SqlClient
+  const reads = yield* SqlReads
   const statements = clientStatements(dialect)
 
   return ClientStore.of({
@@ -31,7 +33,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     }, failAs("ClientStore.add")),
 
     find: Effect.fnUntraced(function* (id) {
-      const [client] = yield* decode(yield* sql.unsafe(statements.byId, [id]))
+      const [client] = yield* decode(yield* reads.rows(statements.byId, [id]))
       return client ?? null
     }, failAs("ClientStore.find")),
 
@@ -48,5 +50,5 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   })
 })
 
-export const layer = (dialect: Dialect): Layer.Layer<ClientStore, never, SqlClient.SqlClient> =>
+export const layer = (dialect: Dialect): Layer.Layer<ClientStore, never, SqlClient.SqlClient | SqlReads> =>
   Layer.effect(ClientStore, make(dialect))

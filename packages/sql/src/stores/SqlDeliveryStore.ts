@@ -7,8 +7,9 @@ import { DeliveryStore, Standing } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
-import { decodeAttempts, decodeDeliveries, decodeEvents } from "../DeliveryRows.ts"
+import { decodeAttempts, decodeLastAttempts, decodeDeliveries, decodeEvents } from "../DeliveryRows.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
+import { fleeting } from "../Durability.ts"
 import { fromRows as noticesFromRows } from "../NoticeRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
@@ -36,16 +37,20 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
 
   const read = (operation: keyof Service) => failAs(`DeliveryStore.${operation}`)
 
-  const release: Service["release"] = Effect.fnUntraced(function* (leases, dueAt) {
-    const held = (yield* currentOf(tables, leases)).filter(({ from }) => from.state === "delivering")
-    const tally = new Tally()
-    yield* move(
-      tables,
-      tally,
-      held.map(({ from }) => ({ from, to: Standing.released(from, dueAt) }))
-    )
-    yield* tally.write(tables)
-  }, transact("release"))
+  const release: Service["release"] = Effect.fnUntraced(
+    function* (leases, dueAt) {
+      const held = (yield* currentOf(tables, leases)).filter(({ from }) => from.state === "delivering")
+      const tally = new Tally()
+      yield* move(
+        tables,
+        tally,
+        held.map(({ from }) => ({ from, to: Standing.released(from, dueAt) }))
+      )
+      yield* tally.write(tables)
+    },
+    transact("release"),
+    fleeting
+  )
 
   const resend: Service["resend"] = Effect.fnUntraced(function* (
     id,
@@ -87,7 +92,7 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     const tally = new Tally()
     yield* move(tables, tally, [{ from, to: Standing.resent(from, now) }])
     yield* tally.write(tables)
-    return "probing"
+    return from.id
   }, transact("probe"))
 
   return DeliveryStore.of({
@@ -97,13 +102,17 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
       return stored ?? (yield* sql.withTransaction(enqueueAll(tables, records, keys)))
     }, failAsUnlessTaken("DeliveryStore.enqueue")),
 
-    claim: Effect.fnUntraced(function* (request) {
-      for (let more = claimTries; ; more--) {
-        const { claimed, passedOver } = yield* sql.withTransaction(claimDue(tables, secrets, request))
-        if (!passedOver || more === 0) return claimed
-        yield* tables.pause
-      }
-    }, failAs("DeliveryStore.claim")),
+    claim: Effect.fnUntraced(
+      function* (request) {
+        for (let more = claimTries; ; more--) {
+          const { claimed, passedOver } = yield* sql.withTransaction(claimDue(tables, secrets, request))
+          if (!passedOver || more === 0) return claimed
+          yield* tables.pause
+        }
+      },
+      failAs("DeliveryStore.claim"),
+      fleeting
+    ),
 
     settle: Effect.fnUntraced(function* (settlements, now, disableAfter) {
       if (settlements.length === 0) return { applied: new Set<DeliveryId>(), changed: [], notices: [] }
@@ -126,6 +135,12 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     attempts: Effect.fnUntraced(function* (id) {
       return yield* decodeAttempts(yield* tables.attemptsOf(id))
     }, read("attempts")),
+
+    lastAttempts: Effect.fnUntraced(function* (ids) {
+      if (ids.length === 0) return new Map()
+      const last = yield* decodeLastAttempts(yield* tables.lastAttempts(ids))
+      return new Map(last.map(({ delivery_id, ...attempt }) => [delivery_id, attempt]))
+    }, read("lastAttempts")),
 
     findEvent: Effect.fnUntraced(function* (id) {
       const [event] = yield* decodeEvents(yield* tables.eventsById([id]))
@@ -159,8 +174,8 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
 
     purge: (request) => transact("purge")(purgeOld(tables, request)),
 
-    beat: (worker, now, until) => transact("beat")(tables.beat(worker, now, until)),
-    leave: (worker) => read("leave")(tables.leave(worker)),
+    beat: (worker, now, until) => fleeting(transact("beat")(tables.beat(worker, now, until))),
+    leave: (worker) => fleeting(read("leave")(tables.leave(worker))),
 
     summary: Effect.fnUntraced(function* (now) {
       const { events, ...states } = yield* readTallies(tables)

@@ -11,6 +11,7 @@ import type { IntegrationRow } from "../IntegrationRows.ts"
 import { failingOf, fromRow, toValues } from "../IntegrationRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import { SqlReads } from "../SqlReads.ts"
 import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
 import { takeKeys } from "./Keys.ts"
 import { cancelActiveOf } from "./Moving.ts"
@@ -18,6 +19,7 @@ import { Tally } from "./Tally.ts"
 
 const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) {
   const sql = yield* SqlClient.SqlClient
+  const reads = yield* SqlReads
   const tables = yield* DeliveryTables
   const statements = integrationStatements(dialect)
 
@@ -40,9 +42,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
     ),
 
     find: Effect.fnUntraced(function* (id) {
-      const rows = yield* sql.unsafe<IntegrationRow>(statements.byId, [id])
-      const [integration] = yield* fromRows(rows)
-      return integration ?? null
+      const [row] = yield* reads.rows<IntegrationRow>(statements.byId, [id])
+      return row === undefined ? null : yield* fromRow(row, secrets)
     }, failAs("IntegrationStore.find")),
 
     list: Effect.fnUntraced(
@@ -108,5 +109,5 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 export const layer = (
   dialect: Dialect,
   secrets: SecretBox
-): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | DeliveryTables> =>
+): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | DeliveryTables> =>
   Layer.effect(IntegrationStore, make(dialect, secrets))

@@ -16,6 +16,7 @@ import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { SecretBox } from "../SecretBox.ts"
+import type { SqlReads } from "../SqlReads.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
@@ -45,7 +46,7 @@ export const layer = (options: {
   /** What to call the database when it can't be used. */
   readonly database: string
   readonly encryptionKey: Redacted.Redacted<string> | undefined
-}): Layer.Layer<Stores, DatabaseUnusable, SqlClient.SqlClient | DeliveryTables> => {
+}): Layer.Layer<Stores, DatabaseUnusable, SqlClient.SqlClient | SqlReads | DeliveryTables> => {
   const { database, dialect } = options
   const secrets = SecretBoxes.make(options.encryptionKey)
   return Layer.mergeAll(

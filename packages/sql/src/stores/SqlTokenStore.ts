@@ -7,12 +7,14 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
+import { SqlReads } from "../SqlReads.ts"
 import { failAs } from "../StoreFailure.ts"
 import type { CodeRow, GrantColumns } from "../TokenRows.ts"
 import { decodeAccessToken, decodeCode, decodeRefreshToken } from "../TokenRows.ts"
 
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const sql = yield* SqlClient.SqlClient
+  const reads = yield* SqlReads
   const statements = tokenStatements(dialect)
 
   const storeAccess = ({ created_at, expires_at, grant_id, hash, retires }: AccessToken) =>
@@ -41,7 +43,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     ),
 
     findCode: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* sql.unsafe<CodeRow>(statements.codeWithGrant, [hash])
+      const [row] = yield* reads.rows<CodeRow>(statements.codeWithGrant, [hash])
       return row === undefined ? null : yield* decodeCode(row)
     }, failAs("TokenStore.findCode")),
 
@@ -58,12 +60,12 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     ),
 
     findAccessToken: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* sql.unsafe<GrantColumns>(statements.accessTokenWithGrant, [hash])
+      const [row] = yield* reads.rows<GrantColumns>(statements.accessTokenWithGrant, [hash])
       return row === undefined ? null : yield* decodeAccessToken(row)
     }, failAs("TokenStore.findAccessToken")),
 
     findRefreshToken: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* sql.unsafe<GrantColumns>(statements.refreshTokenWithGrant, [hash])
+      const [row] = yield* reads.rows<GrantColumns>(statements.refreshTokenWithGrant, [hash])
       return row === undefined ? null : yield* decodeRefreshToken(row)
     }, failAs("TokenStore.findRefreshToken")),
 
@@ -115,5 +117,5 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   })
 })
 
-export const layer = (dialect: Dialect): Layer.Layer<TokenStore, never, SqlClient.SqlClient> =>
+export const layer = (dialect: Dialect): Layer.Layer<TokenStore, never, SqlClient.SqlClient | SqlReads> =>
   Layer.effect(TokenStore, make(dialect))

@@ -1,7 +1,7 @@
 /**
  * Opening a PostgreSQL database: it is made ready once, however many start at once, and what is wrong is said.
  */
-import { DeliveryStore } from "@doorhook/core"
+import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
@@ -86,6 +86,32 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
+  it.live("tables of the first version are brought up to date, with the secrets that were rotated out", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      yield* open(server.url(name))
+      yield* Effect.promise(() =>
+        server.administer(
+          `SET search_path = doorhook;
+          ALTER TABLE integrations DROP COLUMN previous_secrets;
+          ALTER TABLE integrations ADD COLUMN previous_secret text, ADD COLUMN previous_secret_until bigint;
+          DELETE FROM migrations WHERE migration_id > 1;
+          INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user,
+              created_by_client, signing_secret, previous_secret, previous_secret_until, overrides, failing_noticed, version,
+              created_at, updated_at)
+            VALUES ('building', 1, 'webhook', 'https://receiver.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_bmV3',
+              'whsec_b2xk', 123, '{}', 0, 1, 0, 0)`,
+          name
+        )
+      )
+      const found = yield* IntegrationStore.use((store) => store.find(IntegrationId.make(1))).pipe(
+        Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
+      )
+      const secrets = found?.previous_secrets.map(({ secret, until }) => [Redacted.value(secret), until])
+      assert.deepStrictEqual(secrets, [["whsec_b2xk", 123]])
+    })
+  )
+
   it.live("tables that a newer doorhook made are left alone", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
@@ -95,7 +121,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const { message, why } = yield* refusal(server.url(name))
       assert.strictEqual(why, "newer_version")
-      assert.match(message, /version 99, this doorhook knows 1/)
+      assert.match(message, /version 99, this doorhook knows 2/)
     })
   )
 })

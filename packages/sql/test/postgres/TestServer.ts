@@ -31,6 +31,8 @@ export interface OwnServer extends TestServer {
   readonly halt: (signal: NodeJS.Signals) => Promise<void>
   /** Starts it again on the same data and port. */
   readonly resume: () => Promise<void>
+  /** Stops all of its processes where they are: connections stay, and nobody answers. Returns how to let them go on. */
+  readonly freeze: () => Promise<() => void>
 }
 
 const freePort = async (): Promise<number> => {
@@ -47,6 +49,7 @@ interface Embedded {
   readonly url: string
   readonly halt: (signal: NodeJS.Signals) => Promise<void>
   readonly resume: () => Promise<void>
+  readonly freeze: () => Promise<() => void>
   readonly stop: () => Promise<void>
 }
 
@@ -76,9 +79,31 @@ const startEmbedded = async (): Promise<Embedded> => {
     onLog: remember,
     onError: remember
   })
+  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
+  const postmaster = (): number => Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
   let halted = false
+  const freeze = async () => {
+    const client = new pg.Client({ connectionString: url })
+    // The connection that asks is frozen with the others.
+    client.on("error", () => undefined)
+    await client.connect()
+    const pids = [postmaster()]
+    // Nobody new comes from here on.
+    process.kill(postmaster(), "SIGSTOP")
+    const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity")
+    pids.push(...rows.map(({ pid }) => pid))
+    for (const pid of pids) process.kill(pid, "SIGSTOP")
+    let frozen = true
+    return () => {
+      if (!frozen) return
+      frozen = false
+      // Who ended when its client left is gone by then.
+      for (const pid of pids.toReversed()) if (isAlive(pid)) process.kill(pid, "SIGCONT")
+      void client.end()
+    }
+  }
   const halt = async (signal: NodeJS.Signals) => {
-    const pid = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
+    const pid = postmaster()
     halted = true
     process.kill(pid, signal)
     while (isAlive(pid)) await pause(10)
@@ -110,7 +135,7 @@ const startEmbedded = async (): Promise<Embedded> => {
       cause
     })
   }
-  return { url: `postgres://postgres:password@127.0.0.1:${port}/postgres`, halt, resume, stop }
+  return { url, halt, resume, freeze, stop }
 }
 
 /** How to reach a server for tests. */
@@ -136,7 +161,7 @@ const reach = async (url: string): Promise<Pick<TestServer, "administer" | "url"
 
 const start = async (): Promise<TestServer> => {
   const given = process.env["DATABASE_URL"]
-  const { stop, url } =
+  const { stop, url }: Pick<Embedded, "stop" | "url"> =
     given === undefined || given === "" ? await startEmbedded() : { url: given, stop: () => Promise.resolve() }
   return { ...(await reach(url)), stop }
 }

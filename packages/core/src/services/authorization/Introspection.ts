@@ -12,6 +12,7 @@ import type { ClientRequest } from "./ClientAuthentication.ts"
 import { authenticateClient } from "./ClientAuthentication.ts"
 import { OAuthError } from "./OAuthError.ts"
 import { firstRepeated, get } from "./Parameters.ts"
+import { RefreshBursts } from "./RefreshBursts.ts"
 import { hashOf, prefixes } from "./Secrets.ts"
 import { isReplay, rotationGrace } from "./TokenGrants.ts"
 
@@ -62,7 +63,7 @@ const isLive = Effect.fnUntraced(function* ({ kind, token, grant }: Found) {
   return yield* (yield* Directory).isActive(grant.user_id)
 })
 
-/** Who an access token stands for; null when it can't be used. Its first use retires what it came in exchange for. */
+/** Who an access token stands for; null when it can't be used. Its use retires what it came in exchange for. */
 export const authenticate = Effect.fnUntraced(function* (accessToken: string) {
   const store = yield* TokenStore
   const found = yield* store.findAccessToken(yield* hashOf(accessToken))
@@ -71,7 +72,8 @@ export const authenticate = Effect.fnUntraced(function* (accessToken: string) {
   const now = yield* Clock.currentTimeMillis
   // Later there is nothing to retire: the grace of the old refresh token is over.
   if (token.retires !== null && now < token.created_at + rotationGrace) {
-    yield* store.retireRefreshToken(token.retires, now)
+    const bursts = yield* RefreshBursts
+    if (!bursts.isUnderWay(token.retires, now)) yield* store.retireRefreshToken(token.retires, now)
   }
   const principal: Principal = {
     user_id: grant.user_id,

@@ -17,7 +17,7 @@ const encoder = new TextEncoder()
 /** The form in which a code, token or secret is kept. */
 export const hashOf = Effect.fnUntraced(function* (secret: string) {
   const crypto = yield* Crypto
-  return TokenHash.make(Base64Url.encode(yield* crypto.sha256(encoder.encode(secret))))
+  return TokenHash.make(yield* crypto.sha256Text(secret))
 })
 
 /** A new code, token or secret, and its hash. */

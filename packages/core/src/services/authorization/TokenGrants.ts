@@ -21,6 +21,7 @@ import { OAuthError } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { firstRepeated, get } from "./Parameters.ts"
 import * as Pkce from "./Pkce.ts"
+import { RefreshBursts } from "./RefreshBursts.ts"
 import * as ScopeParameter from "./ScopeParameter.ts"
 import { generate, hashOf } from "./Secrets.ts"
 
@@ -159,8 +160,13 @@ const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: P
   const successor = rotates ? yield* newRefreshToken(grant.id, now) : null
   const access = yield* newAccessToken(grant.id, now, successor === null ? null : hash)
   const issued = yield* store.refresh(hash, { access: access.record, refresh: successor?.record ?? null }, now)
-  // Retired or revoked since it was found.
-  if (!issued) return yield* refuseReplay(grant, now, "The refresh token")
+  // Retired or revoked since it was found living a moment ago: whoever sent it is late, and no thief.
+  if (!issued) {
+    return yield* OAuthError.invalidGrant(
+      "The refresh token was replaced while it was used. Use the one that replaced it."
+    )
+  }
+  if (successor !== null) (yield* RefreshBursts).note(hash, now)
   return response(access.value, successor?.value ?? presented, grant.scope, now)
 })
 

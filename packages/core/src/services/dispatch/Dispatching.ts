@@ -132,10 +132,11 @@ export const makeDispatcher: Effect.Effect<
   const beat = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     buffer.share(yield* store.beat(worker, now, now + beatFor))
+    refusals.clear("beat")
     sender.pump()
   }).pipe(
-    // Whoever can't be counted can't claim either, and says so there.
-    Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message))
+    // With nothing to send this is the only write: it is how a full disk is noticed before an event comes.
+    Effect.catchTag("StoreError", refusals.note("beat"))
   )
   const beating = lasting("Counting workers", Effect.andThen(Effect.sleep(beatInterval), beat))
 

@@ -4,6 +4,9 @@
 import { Clock, Effect, Latch, Metric, Queue } from "effect"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import type { Seen } from "../../domain/Notice.ts"
+import { explainAttempt } from "../../rules/Explanation.ts"
+import { shownHost } from "../../rules/UrlPolicy.ts"
 import { countAttempts, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
 import { Notices } from "../Notices.ts"
@@ -44,6 +47,18 @@ export interface Recorder {
   readonly run: Effect.Effect<never>
 }
 
+/** The last of what each integration was seen to do. */
+const seenIn = (batch: ReadonlyArray<Outcome>): ReadonlyMap<IntegrationId, Seen> => {
+  const seen = new Map<IntegrationId, Seen>()
+  for (const { delivery, settlement } of batch) {
+    const { configuration, id } = delivery.integration
+    const { attempt } = settlement
+    const last = attempt === null || attempt.outcome === "acknowledged" ? "" : explainAttempt(attempt)
+    seen.set(id, { host: shownHost(configuration.url), last })
+  }
+  return seen
+}
+
 export const makeRecorder = Effect.fnUntraced(function* ({
   forget,
   goOn,
@@ -78,7 +93,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     refusals.clear("settle")
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
     yield* forget(changed, now)
-    yield* told.tell(notices)
+    if (notices.length > 0) yield* told.tell(notices, seenIn(batch))
     const stale = batch.filter(({ delivery }) => !applied.has(delivery.id)).length
     if (stale > 0) yield* Metric.update(staleSettlements, stale)
   })

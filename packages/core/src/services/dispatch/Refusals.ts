@@ -7,7 +7,7 @@ import type { StoreError } from "../../ports/StoreError.ts"
 /** How the store is tried again when it does not answer: for as long as it takes. */
 export const storeRetry = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
 
-export type StoreOperation = "claim" | "settle"
+export type StoreOperation = "beat" | "claim" | "settle"
 
 export class Refusals {
   private readonly times = new Map<StoreOperation, number>()

@@ -11,6 +11,7 @@ import type { Crypto } from "../../ports/Crypto.ts"
 import type { Directory } from "../../ports/Directory.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
 import type { Transport } from "../../ports/Transport.ts"
+import { shownHost } from "../../rules/UrlPolicy.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
 import { makeAttempting } from "./Attempting.ts"
 import type { LaneBuffer, Pace } from "./LaneBuffer.ts"
@@ -32,6 +33,10 @@ const paceOf = ({ attempt }: Settlement): Pace => {
   if (attempt.outcome === "acknowledged") return "acknowledged"
   return attempt.duration_ms > slowFailure ? "slow" : null
 }
+
+/** What a delivery is called in a log. */
+const named = ({ id, integration }: LeasedDelivery): string =>
+  `${formatDeliveryId(id)} to integration ${integration.id} (${shownHost(integration.configuration.url)})`
 
 /** How a delivery ended for now. */
 export interface Outcome {
@@ -109,11 +114,11 @@ export const makeSender = Effect.fnUntraced(function* ({
       })
     }).pipe(
       Effect.catchTag(["DirectoryError", "TransportUnavailable"], (error) =>
-        putOff(delivery, Effect.logWarning(`${formatDeliveryId(delivery.id)} waits: ${error.message}`))
+        putOff(delivery, Effect.logWarning(`${named(delivery)} waits: ${error.message}`))
       ),
       // A defect must not strand its delivery: it is given back and its cause is told.
       Effect.catchDefect((defect) =>
-        putOff(delivery, Effect.logError(`${formatDeliveryId(delivery.id)} could not be attempted`, defect))
+        putOff(delivery, Effect.logError(`${named(delivery)} could not be attempted`, defect))
       )
     )
 

@@ -6,7 +6,7 @@ import type { IntegrationId } from "../../domain/Ids.ts"
 import type { Integration, Scope } from "../../domain/Integration.ts"
 import { Crypto } from "../../ports/Crypto.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
-import { previousSecretFor } from "../../rules/DeliveryPolicy.ts"
+import { rotated } from "../../rules/DeliveryPolicy.ts"
 import * as Signature from "../../rules/Signature.ts"
 import { Dispatcher } from "../Dispatcher.ts"
 import { IntegrationNotFound, VersionConflict } from "../IntegrationErrors.ts"
@@ -71,8 +71,7 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
     const signing_secret = yield* newSecret
     return yield* changeStored(scope, id, expected, (current, now) => ({
       ...current,
-      signing_secret,
-      previous_secret: { secret: current.signing_secret, until: now + previousSecretFor }
+      ...rotated(current, signing_secret, now)
     }))
   })
 

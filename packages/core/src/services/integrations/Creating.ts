@@ -45,7 +45,7 @@ export const makeCreating = Effect.fnUntraced(function* (access: Access, read: R
       disabled_reason: null,
       created_by: { user_id: actor.user_id, client_id: actor.client_id },
       signing_secret,
-      previous_secret: null,
+      previous_secrets: [],
       overrides: {},
       version: 1,
       created_at: now,

@@ -214,6 +214,9 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const [first, second] = all
       if (first === undefined || second === undefined) return yield* expectEqual("notices", all.length, 4)
       yield* expectEqual("the second alone", yield* store.notices({ after: first.id, limit: 1 }), [second])
+      yield* expectEqual("the newest", yield* store.notices({ order: "newest", limit: 10 }), all.toReversed())
+      const before = yield* store.notices({ order: "newest", after: second.id, limit: 10 })
+      yield* expectEqual("the one before the second", before, [first])
       const ofTwo = yield* store.notices({ integration_id: two.id, limit: 10 })
       yield* expectEqual(
         "of one",

@@ -57,8 +57,10 @@ const selected = (all: ReadonlyArray<Delivery>, filter: DeliveryFilter): Readonl
         (filter.state === undefined || delivery.state === filter.state) &&
         (filter.integration_id === undefined || delivery.integration_id === filter.integration_id) &&
         (filter.event_id === undefined || delivery.event_id === filter.event_id) &&
-        (filter.after === undefined || delivery.id > filter.after)
+        (filter.after === undefined ||
+          (filter.order === "newest" ? delivery.id < filter.after : delivery.id > filter.after))
     )
+    .toSorted((a, b) => (filter.order === "newest" ? b.id - a.id : a.id - b.id))
     .slice(0, filter.limit)
 
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
@@ -76,6 +78,8 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       }
       yield* expectEqual("pages", pages, [ids.slice(1, 5), ids.slice(5, 9), ids.slice(9), []])
       yield* expectEqual("from the beginning", idsOf(yield* store.list({ limit: 100 })), ids)
+      const newest = idsOf(yield* store.list({ order: "newest", limit: 100 }))
+      yield* expectEqual("from the end", newest, ids.toReversed())
     })
   },
   {
@@ -91,14 +95,17 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
           for (const event_id of [undefined, eventId(1), eventId(6), eventId(9), eventId(99)]) {
             for (const limit of [1, 100]) {
               for (const from of [undefined, after]) {
-                const filter: DeliveryFilter = {
-                  ...(state !== undefined && { state }),
-                  ...(integration_id !== undefined && { integration_id }),
-                  ...(event_id !== undefined && { event_id }),
-                  ...(from !== undefined && { after: from }),
-                  limit
+                for (const order of ["oldest", "newest"] as const) {
+                  const filter: DeliveryFilter = {
+                    ...(state !== undefined && { state }),
+                    ...(integration_id !== undefined && { integration_id }),
+                    ...(event_id !== undefined && { event_id }),
+                    ...(from !== undefined && { after: from }),
+                    order,
+                    limit
+                  }
+                  yield* expectEqual(JSON.stringify(filter), yield* store.list(filter), selected(all, filter))
                 }
-                yield* expectEqual(JSON.stringify(filter), yield* store.list(filter), selected(all, filter))
               }
             }
           }

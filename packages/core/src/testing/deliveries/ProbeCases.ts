@@ -39,7 +39,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const { ids, integration } = yield* gone
-      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), "probing")
+      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), ids[1])
       const claimed = yield* claim(start + 10)
       yield* expectEqual(
         "claimed",
@@ -79,7 +79,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "gone"])
       yield* expectEqual("claimed", yield* claim(start + 1_000_000), [])
-      yield* expectEqual("again", yield* store.probe(integration.id, start + 40), "probing")
+      yield* expectEqual("again", yield* store.probe(integration.id, start + 40), leased.id)
     })
   },
   {
@@ -91,7 +91,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       const [first, open] = yield* claim(start)
       if (first === undefined || open === undefined) return yield* expectEqual("claimed", 0, 2)
       yield* settle(start, settlement(first, { state: "cancelled", reason: "integration_gone", gone: true }))
-      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), "probing")
+      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), older)
       const claimed = yield* claim(start + 10)
       yield* expectEqual(
         "claimed",

@@ -3,8 +3,9 @@
  */
 import { Migrator } from "effect/sql"
 import { initial } from "./0001_Initial.ts"
+import { previousSecrets } from "./0002_PreviousSecrets.ts"
 
-const migrations = { "1_initial": initial }
+const migrations = { "1_initial": initial, "2_previous_secrets": previousSecrets }
 
 export const loader = Migrator.fromRecord(migrations)
 

@@ -28,16 +28,19 @@ export const eventsById = `SELECT id, resource_type, action, building_id, tenant
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
 /**
- * The deliveries that a filter selects, by growing id. States stand in the text, because only so is it seen that the
- * partial indexes serve.
+ * The deliveries that a filter selects, by growing id or by falling. States stand in the text, because only so is it seen
+ * that the partial indexes serve.
  */
 export const list = (
   filter: DeliveryFilter
 ): { readonly text: string; readonly params: ReadonlyArray<number | string> } => {
-  const { after = 0, event_id, integration_id, limit, state } = filter
+  const { event_id, integration_id, limit, order, state } = filter
+  const newest = order === "newest"
+  const by = newest ? "id DESC" : "id"
+  const after = filter.after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
   const params: Array<number | string> = []
   const parameter = (value: number | string): string => `$${params.push(value)}`
-  const conditions = [`id > ${parameter(after)}`]
+  const conditions = [`id ${newest ? "<" : ">"} ${parameter(after)}`]
   if (event_id !== undefined) {
     const event = parameter(event_id)
     const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ${event})`)
@@ -48,7 +51,7 @@ export const list = (
   const ofIntegration = integration_id !== undefined && event_id === undefined
   const most = parameter(limit)
   // Each table on its own: together they would be asked for more than the limit.
-  const first = (from: string, where: string): string => `(${from} WHERE ${where} ORDER BY id LIMIT ${most})`
+  const first = (from: string, where: string): string => `(${from} WHERE ${where} ORDER BY ${by} LIMIT ${most})`
   const stateIs = (one: DeliveryState | undefined): string => (one === undefined ? "" : ` AND state = '${one}'`)
   // So that ids are walked in their order, and not all that an index over integrations has in this state.
   const stateIsToo = (one: DeliveryState): string => ` AND state || '' = '${one}'`
@@ -66,5 +69,8 @@ export const list = (
     const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
     parts.push(first(ended, condition + stateIs(state) + again))
   }
-  return { text: parts.length === 1 ? parts.join() : `${parts.join(" UNION ALL ")} ORDER BY id LIMIT ${most}`, params }
+  return {
+    text: parts.length === 1 ? parts.join() : `${parts.join(" UNION ALL ")} ORDER BY ${by} LIMIT ${most}`,
+    params
+  }
 }

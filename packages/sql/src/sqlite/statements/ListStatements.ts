@@ -47,10 +47,13 @@ const indexOfEnded = ({ event_id, integration_id, state }: DeliveryFilter): stri
   return `INDEXED BY deliveries_unacknowledged${ofIntegration ? "_by_integration" : ""}`
 }
 
-/** The deliveries that a filter selects, by growing id. With a state, only once there are no endings. */
+/** The deliveries that a filter selects, by growing id or by falling. With a state, only once there are no endings. */
 export const list = (filter: DeliveryFilter): { readonly text: string; readonly params: ReadonlyArray<Value> } => {
-  const { after = 0, event_id, integration_id, limit, state } = filter
-  const conditions: Array<string> = ["id > ?"]
+  const { event_id, integration_id, limit, order, state } = filter
+  const newest = order === "newest"
+  const by = newest ? "id DESC" : "id"
+  const after = filter.after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
+  const conditions: Array<string> = [`id ${newest ? "<" : ">"} ?`]
   const values: Array<Value> = [after]
   if (event_id !== undefined) {
     const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ?)`)
@@ -81,5 +84,5 @@ export const list = (filter: DeliveryFilter): { readonly text: string; readonly 
     const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
     add(`${ended} ${indexOfEnded(filter)}`, "integration_id", state, again)
   }
-  return { text: `${parts.join(" UNION ALL ")} ORDER BY id LIMIT ?`, params: [...params, limit] }
+  return { text: `${parts.join(" UNION ALL ")} ORDER BY ${by} LIMIT ?`, params: [...params, limit] }
 }

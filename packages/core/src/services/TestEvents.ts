@@ -1,0 +1,142 @@
+/**
+ * Test events: one delivery to one integration, made up by doorhook and sent as any other is, so that whoever runs the
+ * receiver sees the whole way work: signature, acknowledgement, retries.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { Hex } from "effect/encoding"
+import { laneOf } from "../domain/Delivery.ts"
+import type { AccessLogData, CallData, Event } from "../domain/Event.ts"
+import type { DeliveryId, EventId, IntegrationId } from "../domain/Ids.ts"
+import { BuildingId, makeEventId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import { isoOf } from "../domain/IsoTime.ts"
+import { JsonText } from "../domain/JsonText.ts"
+import type { ResourceType } from "../domain/ResourceType.ts"
+import { definitionOf } from "../domain/ResourceType.ts"
+import { Crypto } from "../ports/Crypto.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import { Wake } from "../ports/Wake.ts"
+import { NotDeliverable, UnknownIntegration } from "./Deliveries.ts"
+
+/** A test event that is on its way. */
+export interface TestSent {
+  readonly event_id: EventId
+  readonly delivery_id: DeliveryId
+  readonly resource_type: ResourceType
+}
+
+/** No host's building: a test event is in nobody's list of access logs, where only what happened belongs. */
+const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
+
+/**
+ * The `data.id` of a test event, from the second that it is sent in: a receiver may drop what has an id that it knows, and
+ * may keep ids in 32 bits. Hosts that count up from 1 do not come so far.
+ */
+const testId = (now: number): number => 2_000_000_000 + (Math.floor(now / 1_000) % 147_000_000)
+
+/** What both say beside the fields of the document: receivers that look for it can leave the event aside. */
+const mark = { test: true } as const
+const name = "doorhook test event"
+
+/** `data` as the document describes it, so that a receiver takes it as it takes any other. */
+const dataOf = (type: ResourceType, now: number, guid: string): object => {
+  switch (type) {
+    case "access_log":
+      return {
+        id: testId(now),
+        logged_at: isoOf(now),
+        access_point: 0,
+        entry_method: "app",
+        release_status: "Unlocked",
+        name,
+        image_url: null,
+        ...mark
+      } satisfies AccessLogData & typeof mark
+    case "call":
+      return {
+        id: testId(now),
+        guid,
+        logged_at: isoOf(now),
+        status: "initializing",
+        notification_type: "visitor",
+        unit: null,
+        panel: { id: 0, name },
+        image_url: null,
+        ...mark
+      } satisfies CallData & typeof mark
+  }
+}
+
+/** Which type a test is of: one that the integration is bound to, and one that rings nowhere if there is one. */
+export const testTypeOf = ({ bindings }: Pick<Integration, "bindings">): ResourceType => {
+  const types = bindings.map(({ resource_type }) => resource_type)
+  return types.find((type) => !definitionOf(type).urgent) ?? types[0] ?? "access_log"
+}
+
+/** Sixteen random bytes as a UUID of version 4 (RFC 9562 section 5.4). */
+const uuidOf = (bytes: Uint8Array): string => {
+  const [versioned, variant] = [((bytes[6] ?? 0) & 0x0f) | 0x40, ((bytes[8] ?? 0) & 0x3f) | 0x80]
+  const hex = Hex.encode(bytes.with(6, versioned).with(8, variant))
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5")
+}
+
+export class TestEvents extends Context.Service<
+  TestEvents,
+  {
+    /**
+     * Sends a test event to one integration and to no other. Fails on one that is disabled: what doorhook disabled is tried
+     * by a probe instead.
+     */
+    readonly send: (id: IntegrationId) => Effect.Effect<TestSent, UnknownIntegration | NotDeliverable | StoreError>
+  }
+>()("@doorhook/core/services/TestEvents") {
+  static readonly layer: Layer.Layer<TestEvents, never, DeliveryStore | IntegrationStore | Wake | Crypto> =
+    Layer.effect(
+      TestEvents,
+      Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const integrations = yield* IntegrationStore
+        const wake = yield* Wake
+        const crypto = yield* Crypto
+
+        const send = Effect.fnUntraced(function* (id: IntegrationId) {
+          const integration = yield* integrations.find(id)
+          if (integration === null) return yield* new UnknownIntegration({ id })
+          if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
+          const now = yield* Clock.currentTimeMillis
+          const resource_type = testTypeOf(integration)
+          const data = JSON.stringify(dataOf(resource_type, now, uuidOf(yield* crypto.randomBytes(16))))
+          const event: Event = {
+            id: yield* Effect.provideService(makeEventId(now), Crypto, crypto),
+            resource_type,
+            action: "create",
+            building_id: nowhere,
+            tenant_ids: [],
+            data: JsonText.make(data),
+            created_at: now
+          }
+          const delivery = {
+            integration_id: id,
+            lane: laneOf(resource_type, 0),
+            matched_version: integration.version,
+            initial: { state: "pending" }
+          } as const
+          const [stored] = yield* store
+            .enqueue([{ event, deliveries: [delivery] }])
+            // No key was given that could be taken.
+            .pipe(Effect.catchTag("KeyTaken", Effect.die))
+          const [sent] = stored ?? []
+          if (sent === undefined || sent.state === "cancelled") {
+            return yield* new NotDeliverable({ why: "integration_deleted" })
+          }
+          if (sent.state === "skipped") return yield* new NotDeliverable({ why: "integration_disabled" })
+          yield* wake.signal
+          return { event_id: event.id, delivery_id: sent.id, resource_type }
+        })
+
+        return TestEvents.of({ send })
+      })
+    )
+}

@@ -1,0 +1,29 @@
+import type { NewNotice } from "@doorhook/core"
+import { BuildingId, IntegrationId, isoOf, noticeText, UrlPolicy } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+
+const about = {
+  integration_id: IntegrationId.make(12),
+  scope: { type: "building", id: BuildingId.make(1) },
+  at: 0
+} as const
+const failing: NewNotice = { kind: "failing", ...about, failing_since: 0, disables_at: 1_000 }
+
+describe("a notice in the log", () => {
+  it("names the integration, the host of its receiver, and how the last attempt ended", () => {
+    const host = UrlPolicy.shownHost("https://user:pass@receiver.example:8443/hook/s3cret?key=s3cret")
+    const text = noticeText(failing, isoOf, { host, last: "The receiver answered 500: something failed inside it." })
+    assert.match(text, /^Integration 12 \(receiver\.example:8443\) of building 1 has acknowledged nothing since 1970-/)
+    assert.match(text, / Last: The receiver answered 500/)
+    assert.notMatch(text, /s3cret|user|pass/)
+  })
+
+  it("says no more than is known", () => {
+    assert.match(
+      noticeText({ kind: "recovered", ...about, failing_since: null }, isoOf),
+      /^Integration 12 of building 1/
+    )
+    const text = noticeText({ kind: "disabled", ...about, reason: "failing" }, isoOf, { host: "a.example", last: "" })
+    assert.notMatch(text, /Last:|PATCH/)
+  })
+})

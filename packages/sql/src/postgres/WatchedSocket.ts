@@ -1,0 +1,105 @@
+/**
+ * A connection to the server that ends when an answer is awaited and nothing comes.
+ *
+ * A server that is frozen, or a network that swallows everything, does not break connections: whoever asked would wait
+ * for ever. The kernel of a frozen server even acknowledges what is sent, so TCP does not notice. Time here is the
+ * machine's own and never a test's.
+ */
+import type { TcpNetConnectOpts, IpcNetConnectOpts } from "node:net"
+import { Socket } from "node:net"
+import { Duplex } from "node:stream"
+import { ReadyWatch } from "./ReadyWatch.ts"
+
+/** How long an answer may take; null while nothing is bounded, as when tables are brought up to date. */
+export interface Patience {
+  millis: number | null
+}
+
+/** Where the server is. */
+export interface Endpoint {
+  readonly to: TcpNetConnectOpts | IpcNetConnectOpts
+  /** Whether the connection is encrypted, or may be. */
+  readonly mayEncrypt: boolean
+}
+
+/** How long a connection may be idle before the kernel asks whether the other end is there, in milliseconds. */
+const keepAliveAfter = 10_000
+
+/** The endpoint that the client takes from a URL: a libpq URI. */
+export const endpointOf = (text: string): Endpoint => {
+  const url = new URL(text)
+  const host = url.searchParams.get("host") ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost")
+  const port = Number(url.searchParams.get("port") ?? (url.port || "5432"))
+  const mode = url.searchParams.get("sslmode")
+  const mayEncrypt = mode !== null && mode !== "disable"
+  return host.startsWith("/")
+    ? { to: { path: `${host}/.s.PGSQL.${port}` }, mayEncrypt }
+    : { to: { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveAfter }, mayEncrypt }
+}
+
+class WatchedSocket extends Socket {
+  private readonly patience: Patience
+  /** Sees when an answer is complete; null where it is encrypted, and begins to come is all that can be seen. */
+  private readonly ready: ReadyWatch | null
+  private awaited = false
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(patience: Patience, ready: ReadyWatch | null) {
+    super()
+    this.patience = patience
+    this.ready = ready
+  }
+
+  private arm(): void {
+    const { millis } = this.patience
+    if (millis === null) return
+    this.timer ??= setTimeout(() => this.expire(millis), millis).unref()
+    this.timer.refresh()
+  }
+
+  private expire(millis: number): void {
+    const { bytesRead } = this
+    // After a long pause of this process the answer may be there, unread: what is there is read before immediates run.
+    setImmediate(() => {
+      if (this.awaited && this.bytesRead === bytesRead)
+        this.destroy(new Error(`the database server said nothing for ${millis} ms`))
+    })
+  }
+
+  private sent(): void {
+    this.awaited = true
+    this.arm()
+  }
+
+  override _write(chunk: Buffer, encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
+    this.sent()
+    super._write(chunk, encoding, callback)
+  }
+
+  override _writev(
+    chunks: Array<{ readonly chunk: Buffer; readonly encoding: BufferEncoding }>,
+    callback: (error?: Error | null) => void
+  ): void {
+    this.sent()
+    super._writev?.(chunks, callback)
+  }
+
+  override push(chunk: Uint8Array | null, encoding?: BufferEncoding): boolean {
+    if (chunk !== null && (this.ready === null || this.ready.sees(chunk))) this.awaited = false
+    else if (this.awaited) this.arm()
+    return super.push(chunk, encoding)
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    clearTimeout(this.timer)
+    super._destroy(error, callback)
+  }
+}
+
+/** A new connection to a server. */
+export const connectWatched = ({ mayEncrypt, to }: Endpoint, patience: Patience): Duplex => {
+  const socket = new WatchedSocket(patience, mayEncrypt ? null : new ReadyWatch())
+  socket.connect(to)
+  // TLS would read and write past a bare socket, unseen.
+  return mayEncrypt ? Duplex.from({ readable: socket, writable: socket }) : socket
+}

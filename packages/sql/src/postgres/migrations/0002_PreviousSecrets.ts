@@ -1,0 +1,19 @@
+/**
+ * Every secret that was rotated out signs until its own time: a list of them, as JSON, in place of one.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+const statements: ReadonlyArray<string> = [
+  `ALTER TABLE integrations ADD COLUMN previous_secrets text NOT NULL DEFAULT '[]'`,
+  `UPDATE integrations
+    SET previous_secrets = json_build_array(json_build_object('secret', previous_secret, 'until', previous_secret_until))::text
+    WHERE previous_secret IS NOT NULL`,
+  `ALTER TABLE integrations DROP COLUMN previous_secret`,
+  `ALTER TABLE integrations DROP COLUMN previous_secret_until`
+]
+
+export const previousSecrets = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of statements) yield* sql.unsafe(statement)
+})

@@ -1,0 +1,66 @@
+/**
+ * Looks at a database file without changing it.
+ */
+import { Effect } from "effect"
+import { accessSync, constants, existsSync, statSync } from "node:fs"
+import { dirname } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { DatabaseUnusable } from "../DatabaseUnusable.ts"
+import type { Inspection } from "../Inspection.ts"
+import * as Migrations from "./migrations/index.ts"
+
+const mayWrite = (path: string): boolean => {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The nearest folder above that there is: the others are made with the file. */
+const folderOf = (path: string): string => (existsSync(path) || dirname(path) === path ? path : folderOf(dirname(path)))
+
+const versionIn = (database: DatabaseSync): number => {
+  const found = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(Migrations.table)
+  if (found === undefined) return 0
+  return Number(database.prepare(`SELECT max(migration_id) AS version FROM ${Migrations.table}`).get()?.["version"])
+}
+
+/** Reads the file's pages too, so that a damaged one is found. */
+const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
+  const database = new DatabaseSync(filename, { readOnly: true })
+  try {
+    const checked = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]
+    if (checked !== "ok") throw new Error(`the file is damaged (${String(checked)}). Restore it from a backup.`)
+    const engine = database.prepare("SELECT sqlite_version() AS version").get()?.["version"]
+    return { engine: `SQLite ${String(engine)}`, version: versionIn(database) }
+  } finally {
+    database.close()
+  }
+}
+
+/** Inspects a file; one that is not there yet can be made where its folder may be written to. */
+export const inspect = (filename: string): Effect.Effect<Inspection, DatabaseUnusable> =>
+  Effect.try({
+    try: () => {
+      const newest = Migrations.newest
+      if (!existsSync(filename)) {
+        const isWritable = mayWrite(folderOf(dirname(filename)))
+        return { exists: false, version: 0, newest, engine: "SQLite", isWritable, ...nothingMore }
+      }
+      const found = look(filename)
+      const isReadableByOthers = process.platform === "win32" ? null : (statSync(filename).mode & 0o077) !== 0
+      const isWritable = mayWrite(filename) && mayWrite(dirname(filename))
+      return { exists: found.version > 0, newest, isWritable, isReadableByOthers, clockAhead: null, ...found }
+    },
+    catch: (cause) =>
+      new DatabaseUnusable({
+        database: filename,
+        why: "failed",
+        explanation: cause instanceof Error ? cause.message : String(cause),
+        cause
+      })
+  })
+
+const nothingMore = { isReadableByOthers: null, clockAhead: null }
