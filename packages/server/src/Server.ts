@@ -14,7 +14,8 @@ import type {
   OperatorIntegrations,
   Premises,
   Publisher,
-  SettingStore
+  SettingStore,
+  TestEvents
 } from "@doorhook/core"
 import { Context, Layer, Predicate } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
@@ -25,6 +26,7 @@ import { FeedRoutes } from "./api/FeedRoutes.ts"
 import { IntegrationRoutes } from "./api/IntegrationRoutes.ts"
 import { PremisesRoutes } from "./api/PremisesRoutes.ts"
 import { SourceRoutes } from "./api/SourceRoutes.ts"
+import { ConsoleRoutes } from "./console/ConsoleRoutes.ts"
 import { OpenApiRoute } from "./contract/OpenApiRoute.ts"
 import { HealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
@@ -36,10 +38,14 @@ import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
 import { ClientRoutes } from "./operator/ClientRoutes.ts"
 import { DeliveryRoutes } from "./operator/DeliveryRoutes.ts"
 import { EventRoutes } from "./operator/EventRoutes.ts"
+import { FiguresRoutes } from "./operator/FiguresRoutes.ts"
 import { NoticeRoutes } from "./operator/NoticeRoutes.ts"
 import { OperatorEndpoint } from "./operator/OperatorEndpoint.ts"
 import { OperatorIntegrationRoutes } from "./operator/OperatorIntegrationRoutes.ts"
 import type { OperatorKey } from "./operator/OperatorKey.ts"
+import { PortalLinkRoutes } from "./operator/PortalLinkRoutes.ts"
+import { PortalLinks } from "./portal/PortalLinks.ts"
+import { PortalRoutes } from "./portal/PortalRoutes.ts"
 
 /** What the routes need. */
 export type ServerServices =
@@ -55,6 +61,7 @@ export type ServerServices =
   | DeliveryStore
   | Dispatcher
   | SettingStore
+  | TestEvents
   | Crypto
   | OperatorKey
   | PublicUrl
@@ -70,14 +77,17 @@ const OperatorRoutes = Layer.mergeAll(
   DeliveryRoutes,
   OperatorIntegrationRoutes,
   NoticeRoutes,
-  ClientRoutes
+  ClientRoutes,
+  FiguresRoutes,
+  PortalLinkRoutes
 ).pipe(Layer.provide(OperatorEndpoint.layer))
 
 /** Every route, for a router of the caller's. */
 export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerServices> = Layer.mergeAll(
   OAuthRoutes,
   ApiRoutes,
-  OperatorRoutes,
+  Layer.mergeAll(OperatorRoutes, PortalRoutes).pipe(Layer.provide(PortalLinks.layer)),
+  ConsoleRoutes,
   HealthRoutes,
   MetricsRoute,
   OpenApiRoute,

@@ -31,6 +31,7 @@ import {
   SettingStore,
   StoreError,
   TenantId,
+  TestEvents,
   UserId,
   Wake
 } from "@doorhook/core"
@@ -249,6 +250,7 @@ export const services = (
     Publisher.layer,
     Deliveries.layer,
     OperatorIntegrations.layer,
+    TestEvents.layer,
     Premises.layer,
     Clients.layer
   ).pipe(

@@ -91,40 +91,48 @@ export class ApiEndpoint extends Context.Service<
       const negotiate = (request: Request) =>
         settings.plainJson ? MediaType.json : MediaType.negotiate(request.headers["accept"])
 
-      /** Runs a handler and answers in the media type that the client takes. */
-      const respond = Effect.fnUntraced(function* <R>(run: (request: Request) => Effect.Effect<Answer, KnownError, R>) {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const contentType = negotiate(request) ?? MediaType.jsonApi
-        const response = yield* recover(run(request)).pipe(
-          Effect.map(({ status, document, headers = {} }) =>
-            document === undefined
-              ? HttpServerResponse.empty({ status, headers })
-              : HttpServerResponse.text(Predicate.isString(document) ? document : JSON.stringify(document), {
-                  status,
-                  headers,
-                  contentType
-                })
-          ),
-          Effect.catch(failureResponse(contentType))
-        )
-        return HttpServerResponse.setHeaders(response, { vary: "Accept", "cache-control": "no-store" })
-      })
+      /** Headers of every answer. */
+      const common = { vary: "Accept", "cache-control": "no-store" } as const
+
+      /** Runs a handler and answers in the media type that the client takes; null is none. */
+      const respond = <R>(
+        run: (request: Request, mediaType: MediaType.ApiMediaType | null) => Effect.Effect<Answer, KnownError, R>
+      ) =>
+        Effect.withFiber<HttpServerResponse.HttpServerResponse, never, R | Request>((fiber) => {
+          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+          const mediaType = negotiate(request)
+          const contentType = mediaType ?? MediaType.jsonApi
+          return Effect.matchEffect(recover(run(request, mediaType)), {
+            onSuccess: ({ document, headers, status }) =>
+              Effect.succeed(
+                document === undefined
+                  ? HttpServerResponse.empty({ status, headers: { ...headers, ...common } })
+                  : HttpServerResponse.text(Predicate.isString(document) ? document : JSON.stringify(document), {
+                      status,
+                      headers: { ...headers, ...common },
+                      contentType
+                    })
+              ),
+            onFailure: (refusal) =>
+              Effect.map(failureResponse(contentType)(refusal), HttpServerResponse.setHeaders(common))
+          })
+        })
 
       return ApiEndpoint.of({
         operation: (names, run) =>
           respond(
-            Effect.fnUntraced(function* (request) {
+            Effect.fnUntraced(function* (request, mediaType) {
               const caller = yield* authenticate(request)
               const limits = yield* countRequest(caller.grant_id)
-              if (negotiate(request) === null) return yield* notAcceptable
+              if (mediaType === null) return yield* notAcceptable
               const answer = yield* run(caller, yield* readQuery(names))
               return { ...answer, headers: { ...limits, ...answer.headers } }
             })
           ),
         open: (answer) =>
           respond(
-            Effect.fnUntraced(function* (request) {
-              if (negotiate(request) === null) return yield* notAcceptable
+            Effect.fnUntraced(function* (_, mediaType) {
+              if (mediaType === null) return yield* notAcceptable
               yield* readQuery([])
               return answer
             })

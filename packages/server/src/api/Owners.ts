@@ -33,9 +33,8 @@ export const collectionUrl = (publicUrl: string, scope: Scope): string => `${own
 /** The owner that the path names. */
 export const scopeOf = ({ segment, toScope }: Owner) => pathId("owner_id", toScope, segment)
 
+const integrationId = pathId("id", (text) => parsePositiveInt(IntegrationId, text), "integrations")
+
 /** The integration that the path names, and its owner. */
 export const targetOf = (owner: Owner) =>
-  Effect.all({
-    scope: scopeOf(owner),
-    id: pathId("id", (text) => parsePositiveInt(IntegrationId, text), "integrations")
-  })
+  Effect.flatMap(scopeOf(owner), (scope) => Effect.map(integrationId, (id) => ({ scope, id })))

@@ -9,12 +9,16 @@ import { ErrorDocument } from "../http/RequestFailure.ts"
 /** Gives a schema the media type of JSON:API. */
 export const jsonApi = HttpApiSchema.asJson({ contentType: mediaType })
 
-/** The statuses that any operation may be answered with, and what they mean. */
-const commonStatuses = [400, 404, 405, 406, 429, 500, 503] as const
+/** The statuses that any operation may be answered with; and those that name something, which may not be there. */
+const alwaysPossible = [400, 405, 406, 429, 500, 503] as const
+const commonStatuses = [...alwaysPossible, 404] as const
 
 /** The error document with each of these statuses. */
 export const errorsOf = (statuses: ReadonlyArray<number>) =>
   statuses.map((status) => ErrorDocument.pipe(HttpApiSchema.status(status), jsonApi))
+
+/** Errors of lists that everybody has, of what is theirs: there is always one, if an empty one. */
+export const ownListErrors = errorsOf(alwaysPossible)
 
 /** Errors of operations without a body. */
 export const errors = errorsOf(commonStatuses)

@@ -71,6 +71,12 @@ const Metadata = Schema.Struct({
 
 const Page = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
 
+/** Where it sends the browser is in `Location`. */
+const Elsewhere = HttpApiSchema.Empty(303).annotate({
+  description:
+    "`Location` leads to the client, with an error, to where the host logs users in, or to this address without the client's secret. The form of the page ends in one to the client, with a code."
+})
+
 export const OAuth = HttpApiGroup.make("oauth").add(
   HttpApiEndpoint.get("authorize", "/oauth/authorize", {
     query: {
@@ -83,7 +89,7 @@ export const OAuth = HttpApiGroup.make("oauth").add(
       code_challenge: optional,
       code_challenge_method: optional
     },
-    success: [Page, HttpApiSchema.Empty(303)],
+    success: [Page, Elsewhere],
     error: [400, 401, 429, 500, 503].map((status) => Page.pipe(HttpApiSchema.status(status)))
   }).annotate(OpenApi.Summary, "Ask the user to log in; ends in a redirect with a code"),
   HttpApiEndpoint.post("token", "/oauth/token", {

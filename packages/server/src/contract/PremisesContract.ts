@@ -4,7 +4,7 @@
 import { BuildingId, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { BearerAuthorization, errors, jsonApi, PageInfo, PageLinks, PageQuery } from "./JsonApi.ts"
+import { BearerAuthorization, errors, jsonApi, ownListErrors, PageInfo, PageLinks, PageQuery } from "./JsonApi.ts"
 
 const list = <S extends Schema.Top>(item: S, identifier: string) =>
   Schema.Struct({
@@ -75,7 +75,7 @@ export const Buildings = HttpApiGroup.make("buildings")
     HttpApiEndpoint.get("list", "/v4/buildings", {
       query: PageQuery,
       success: list(Building, "BuildingList"),
-      error: errors
+      error: ownListErrors
     }).annotate(OpenApi.Summary, "The buildings that the user administers"),
     HttpApiEndpoint.get("get", "/v4/buildings/:id", {
       params: { id: BuildingId },
@@ -91,7 +91,7 @@ export const Tenants = HttpApiGroup.make("tenants")
     HttpApiEndpoint.get("list", "/v4/tenants", {
       query: Schema.Struct({ scope: Schema.optionalKey(Schema.Literal("self")), ...PageQuery.fields }),
       success: list(Tenant, "TenantList"),
-      error: errors
+      error: ownListErrors
     }).annotate(OpenApi.Summary, "The tenants that the user is"),
     ...events("/v4/tenants", TenantId)
   )

@@ -24,22 +24,43 @@ export const clientAddress = Effect.map(HttpServerRequest.HttpServerRequest, ({ 
 
 /** Puts the peer's address on a web request. */
 const withPeer = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-  Effect.flatMap(PeerAddress, (peer) =>
-    peer === null
+  Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest>((fiber) => {
+    const peer = fiber.getRef(PeerAddress)
+    return peer === null
       ? handler
       : Effect.updateService(handler, HttpServerRequest.HttpServerRequest, (request) =>
           request.modify({ remoteAddress: Option.some(peer) })
         )
-  )
+  })
+
+/** Says, once, that a proxy is in front that nobody named: then all its users count as one address. */
+const makeWarning = (isTrusted: (peer: string) => boolean) => {
+  let isTold = false
+  return (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> => {
+    if (isTold || request.headers["x-forwarded-for"] === undefined) return Effect.void
+    const peer = Option.getOrNull(request.peerAddress)
+    if (peer !== null && isTrusted(peer)) return Effect.void
+    isTold = true
+    return Effect.logWarning(
+      `A request with X-Forwarded-For came from ${peer ?? "an address that is not known"}, which is not named as a trusted proxy. The header is not believed: all who come that way count as one address, and whoever guesses passwords there has the others wait too. If that is your reverse proxy, name its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is said once.`
+    )
+  }
+}
 
 /** Finds out the address of each request before a route sees it. */
 export const ClientAddress = HttpRouter.middleware(
   Effect.map(HttpSettings, ({ trustedProxies }) => {
+    const isTrusted = (address: string): boolean => AddressPolicy.isInside(address, trustedProxies)
     const forwarded = HttpMiddleware.xForwardedHeaders({
-      trustedProxies: (address) => AddressPolicy.isInside(NetAddress.formatIp(address), trustedProxies)
+      trustedProxies: (address) => isTrusted(NetAddress.formatIp(address))
     })
-    return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-      withPeer(trustedProxies.length === 0 ? handler : forwarded(handler))
+    const warn = makeWarning(isTrusted)
+    return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
+      const believed = trustedProxies.length === 0 ? handler : forwarded(handler)
+      return withPeer(
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => Effect.andThen(warn(request), believed))
+      )
+    }
   }),
   { global: true }
 )

@@ -161,16 +161,16 @@ export const toRequestFailure = (error: KnownError): RequestFailure => {
 const interruptionOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> | null =>
   Cause.hasInterruptsOnly(cause) ? Cause.fromReasons<never>(cause.reasons.filter(Cause.isInterruptReason)) : null
 
+/** The failure to answer with, whatever a handler ended with. */
+const toAnswer = Effect.fnUntraced(function* (cause: Cause.Cause<KnownError>) {
+  const interruption = interruptionOf(cause)
+  if (interruption !== null) return yield* Effect.failCause(interruption)
+  const error = Option.getOrNull(Cause.findErrorOption(cause))
+  const answer = error === null ? internalError : toRequestFailure(error)
+  if (answer.status >= 500) yield* logFailure(error, cause)
+  return yield* answer
+})
+
 /** Turns whatever a handler can end with into a failure to answer with, and logs what is not the caller's doing. */
 export const recover = <A, R>(handler: Effect.Effect<A, KnownError, R>): Effect.Effect<A, RequestFailure, R> =>
-  Effect.catchCause(
-    handler,
-    Effect.fnUntraced(function* (cause) {
-      const interruption = interruptionOf(cause)
-      if (interruption !== null) return yield* Effect.failCause(interruption)
-      const error = Option.getOrNull(Cause.findErrorOption(cause))
-      const answer = error === null ? internalError : toRequestFailure(error)
-      if (answer.status >= 500) yield* logFailure(error, cause)
-      return yield* answer
-    })
-  )
+  Effect.catchCause(handler, toAnswer)

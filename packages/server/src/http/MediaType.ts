@@ -111,7 +111,9 @@ const preference = (ranges: ReadonlyArray<MediaRange>, mediaType: ApiMediaType) 
  * one that it names wins, then JSON:API.
  */
 export const negotiate = (accept: string | undefined): ApiMediaType | null => {
-  const listed = splitList(accept ?? "").flatMap((text) => parseRange(text) ?? [])
+  // What most clients send.
+  if (accept === undefined || accept === "*/*") return jsonApi
+  const listed = splitList(accept).flatMap((text) => parseRange(text) ?? [])
   if (listed.length === 0) return jsonApi
   const instances = listed.filter(isJsonApi)
   if (instances.length > 0 && !instances.some(isSupportedJsonApi)) return null

@@ -46,6 +46,12 @@ code { display: block; margin: 0 0 1rem; padding: .75rem; border: 1px dashed var
 export interface PageContent {
   readonly title: string
   readonly body: Html
+  /** What stands above the page's main part. */
+  readonly header?: Html
+  /** Rules between doorhook's own and the host's. */
+  readonly style?: string
+  /** What the page may do beyond standing still, as directives of a content security policy. */
+  readonly allows?: ReadonlyArray<string>
   /** Where forms of the page may lead besides this origin, as sources of a content security policy. */
   readonly formTargets?: ReadonlyArray<string>
   readonly status?: number
@@ -60,7 +66,7 @@ const brand = ({ logo, name }: AppearanceShape): Html | null =>
 `
 
 const documentOf = (
-  { title, body }: PageContent,
+  { title, body, header }: PageContent,
   style: string,
   appearance: AppearanceShape
 ): Html => markup`<!doctype html>
@@ -72,7 +78,7 @@ const documentOf = (
 <style>${trusted(style)}</style>
 </head>
 <body>
-<main>
+${header ?? null}<main>
 ${brand(appearance)}${body}
 </main>
 </body>
@@ -83,7 +89,7 @@ ${brand(appearance)}${body}
 export const answer = Effect.fnUntraced(function* (content: PageContent) {
   const crypto = yield* Crypto
   const appearance = yield* Appearance
-  const style = styleSheet + (appearance.css ?? "")
+  const style = styleSheet + (content.style ?? "") + (appearance.css ?? "")
   const digest = Base64.encode(yield* crypto.sha256(new TextEncoder().encode(style)))
   const formAction = ["'self'", ...(content.formTargets ?? [])].join(" ")
   return HttpServerResponse.text(documentOf(content, style, appearance).toString(), {
@@ -91,7 +97,10 @@ export const answer = Effect.fnUntraced(function* (content: PageContent) {
     contentType: "text/html; charset=utf-8",
     headers: {
       ...confidential,
-      "content-security-policy": `default-src 'none'; style-src 'sha256-${digest}'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+      "content-security-policy": [
+        `default-src 'none'; style-src 'sha256-${digest}'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+        ...(content.allows ?? [])
+      ].join("; "),
       "x-frame-options": "DENY",
       ...content.headers
     }

@@ -31,10 +31,17 @@ const Rotation = Schema.Struct({
   ).pipe(Schema.withDecodingDefaultTypeKey(Effect.succeed(defaultOverlap)))
 })
 
+/** A pointer leads to what the request has (JSON:API 1.1 section 11): where a member is missing, to what lacks it. */
+const reachable = ({ detail, pointer }: { readonly pointer: string; readonly detail: string }) => {
+  if (detail !== "Missing key") return { pointer, detail }
+  const at = pointer.lastIndexOf("/")
+  return { pointer: pointer.slice(0, at), detail: `\`${pointer.slice(at + 1)}\` is missing` }
+}
+
 /** Reads a value, or says all that is wrong with it. */
 const read = <A>(schema: Schema.Codec<A, unknown>, title: string, value: unknown) =>
   Schema.decodeUnknownEffect(schema)(value, { errors: "all" }).pipe(
-    Effect.mapError((error) => unprocessable(title, schemaProblems(error)))
+    Effect.mapError((error) => unprocessable(title, schemaProblems(error).map(reachable)))
   )
 
 /** How long the secrets before stay good; a day when it is not said. */

@@ -1,11 +1,10 @@
 /**
  * Deliveries as the operator sees them: ids as `dlv_…`, times as ISO 8601 UTC.
  */
-import { formatDeliveryId, isoOf } from "@doorhook/core"
-import type { Delivery, DeliverySummary, DeliveryWithAttempts } from "@doorhook/core"
+import { Explanation, formatDeliveryId, isoOf } from "@doorhook/core"
+import type { Delivery, DeliverySummary, DeliveryWithAttempts, ListedDelivery } from "@doorhook/core"
 
-/** A delivery in a list. */
-export const summaryOf = (delivery: Delivery) => ({
+const summaryOf = (delivery: Delivery) => ({
   id: formatDeliveryId(delivery.id),
   event_id: delivery.event_id,
   integration_id: String(delivery.integration_id),
@@ -16,10 +15,24 @@ export const summaryOf = (delivery: Delivery) => ({
   created_at: isoOf(delivery.created_at)
 })
 
-/** A delivery with its attempts, the first one first. */
+/** A delivery in a list, with how its last attempt ended. */
+export const listedOf = (delivery: ListedDelivery) => ({
+  ...summaryOf(delivery),
+  last_attempt:
+    delivery.last_attempt === null
+      ? null
+      : { ...delivery.last_attempt, started_at: isoOf(delivery.last_attempt.started_at) }
+})
+
+/** A delivery with its attempts, the first one first, and what all of it means. */
 export const detailOf = (delivery: DeliveryWithAttempts) => ({
   ...summaryOf(delivery),
-  attempts: delivery.history.map((attempt) => ({ ...attempt, started_at: isoOf(attempt.started_at) }))
+  explanation: delivery.explanation,
+  attempts: delivery.history.map((attempt) => ({
+    ...attempt,
+    explanation: Explanation.explainAttempt(attempt),
+    started_at: isoOf(attempt.started_at)
+  }))
 })
 
 /** What there is in all. */

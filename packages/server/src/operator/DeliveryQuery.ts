@@ -5,10 +5,10 @@ import { DeliveryState, deliveryStates, EventId, parseDeliveryId } from "@doorho
 import type { DeliveryFilter } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { QueryParameters } from "../http/QueryParameters.ts"
-import { readAfter, readIntegrationId, readLimit, readParameter } from "./ListQuery.ts"
+import { readAfter, readIntegrationId, readLimit, readOrder, readParameter } from "./ListQuery.ts"
 
 /** The accepted query parameters. */
-export const deliveryParameters = ["state", "integration_id", "event_id", "after", "limit"] as const
+export const deliveryParameters = ["state", "integration_id", "event_id", "order", "after", "limit"] as const
 type Parameter = (typeof deliveryParameters)[number]
 
 /** Reads the filter that a query describes. An empty parameter counts as not given. */
@@ -26,6 +26,7 @@ export const readFilter = Effect.fnUntraced(function* (query: QueryParameters<Pa
     Schema.decodeUnknownOption(EventId),
     "the id of an event, like evt_..."
   )
+  const order = yield* readOrder(query)
   const after = yield* readAfter(query, parseDeliveryId)
   const limit = yield* readLimit(query)
   const filter: DeliveryFilter = {
@@ -33,6 +34,7 @@ export const readFilter = Effect.fnUntraced(function* (query: QueryParameters<Pa
     ...(integration_id !== null && { integration_id }),
     ...(event_id !== null && { event_id }),
     ...(after !== null && { after }),
+    order,
     limit
   }
   return filter

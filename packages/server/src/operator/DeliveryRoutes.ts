@@ -8,7 +8,7 @@ import { readJson } from "../http/JsonBody.ts"
 import { pathId } from "../http/PathId.ts"
 import { failure } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
-import { countsOf, detailOf, summaryOf } from "./DeliveryDocument.ts"
+import { countsOf, detailOf, listedOf } from "./DeliveryDocument.ts"
 import { deliveryParameters, readFilter } from "./DeliveryQuery.ts"
 import { integrationId, pageOf } from "./ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
@@ -50,7 +50,7 @@ const makeRoutes = Effect.gen(function* () {
       const { items, next } = yield* pageOf(filter.limit, (limit) => deliveries.list({ ...filter, limit }))
       return {
         status: 200,
-        body: { deliveries: items.map(summaryOf), next: next === null ? null : formatDeliveryId(next.id) }
+        body: { deliveries: items.map(listedOf), next: next === null ? null : formatDeliveryId(next.id) }
       }
     })
   )

@@ -2,6 +2,7 @@
  * What the lists of the operator API have in common: their query parameters, and how they go on.
  */
 import { IntegrationId, parsePositiveInt } from "@doorhook/core"
+import type { ListOrder } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { pathId } from "../http/PathId.ts"
 import type { QueryParameters } from "../http/QueryParameters.ts"
@@ -39,6 +40,20 @@ export const readLimit = (query: QueryParameters<"limit">) =>
 /** After which one to go on; null is from the beginning. */
 export const readAfter = <A>(query: QueryParameters<"after">, parse: (text: string) => Option.Option<A>) =>
   readParameter(query, "after", parse, "the `next` of an earlier answer")
+
+const orders = ["oldest", "newest"] as const satisfies ReadonlyArray<ListOrder>
+
+/** Which comes first; the oldest, unless it is said. */
+export const readOrder = (query: QueryParameters<"order">) =>
+  Effect.map(
+    readParameter(
+      query,
+      "order",
+      (text) => Option.fromUndefinedOr(orders.find((order) => order === text)),
+      orders.join(" or ")
+    ),
+    (order) => order ?? "oldest"
+  )
 
 export const parseIntegrationId = (text: string): Option.Option<IntegrationId> => parsePositiveInt(IntegrationId, text)
 

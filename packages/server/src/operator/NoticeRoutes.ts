@@ -1,11 +1,11 @@
 /**
- * `GET /operator/notices`: what doorhook noticed about integrations, the oldest first.
+ * `GET /operator/notices`: what doorhook noticed about integrations, the oldest first unless it is told otherwise.
  */
 import { NoticeId, Notices, parsePositiveInt } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { resource } from "../http/Resource.ts"
-import { pageOf, readAfter, readIntegrationId, readLimit } from "./ListQuery.ts"
+import { pageOf, readAfter, readIntegrationId, readLimit, readOrder } from "./ListQuery.ts"
 import { noticeDocument } from "./NoticeDocument.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 
@@ -13,12 +13,18 @@ const makeRoutes = Effect.gen(function* () {
   const notices = yield* Notices
   const { operation, refuse } = yield* OperatorEndpoint
 
-  const list = operation(["integration_id", "after", "limit"], (query) =>
+  const list = operation(["integration_id", "order", "after", "limit"], (query) =>
     Effect.gen(function* () {
       const integration_id = yield* readIntegrationId(query)
+      const order = yield* readOrder(query)
       const after = yield* readAfter(query, (text) => parsePositiveInt(NoticeId, text))
       const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
-        notices.list({ limit, ...(integration_id !== null && { integration_id }), ...(after !== null && { after }) })
+        notices.list({
+          limit,
+          order,
+          ...(integration_id !== null && { integration_id }),
+          ...(after !== null && { after })
+        })
       )
       return {
         status: 200,

@@ -1,7 +1,7 @@
 /**
  * Which integrations there are, which fail, and what the operator sets of them.
  */
-import { OperatorIntegrations, readSwitches } from "@doorhook/core"
+import { formatDeliveryId, OperatorIntegrations, readSwitches, TestEvents } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
@@ -19,6 +19,7 @@ const parseStatus = (text: string) => Option.fromUndefinedOr(statuses.find((stat
 
 const makeRoutes = Effect.gen(function* () {
   const integrations = yield* OperatorIntegrations
+  const tests = yield* TestEvents
   const { operation, refuse } = yield* OperatorEndpoint
 
   const list = operation(["status", "after", "limit"], (query) =>
@@ -55,15 +56,23 @@ const makeRoutes = Effect.gen(function* () {
   const probe = operation([], () =>
     Effect.gen(function* () {
       const id = yield* integrationId
-      yield* integrations.probe(id)
-      return { status: 202, body: { id: String(id) } }
+      const delivery_id = formatDeliveryId(yield* integrations.probe(id))
+      return { status: 202, body: { id: String(id), delivery_id } }
+    })
+  )
+
+  const test = operation([], () =>
+    Effect.gen(function* () {
+      const { delivery_id, event_id, resource_type } = yield* tests.send(yield* integrationId)
+      return { status: 202, body: { delivery_id: formatDeliveryId(delivery_id), event_id, resource_type } }
     })
   )
 
   return [
     resource("/operator/integrations", { GET: list }, refuse),
     resource("/operator/integrations/:id", { GET: show, PATCH: set }, refuse),
-    resource("/operator/integrations/:id/probe", { POST: probe }, refuse)
+    resource("/operator/integrations/:id/probe", { POST: probe }, refuse),
+    resource("/operator/integrations/:id/test_event", { POST: test }, refuse)
   ]
 })
 

@@ -1,6 +1,6 @@
 import { AddressPolicy } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Option } from "effect"
+import { Logger, Option } from "effect"
 import type { OAuthServerOptions } from "./OAuthServer.ts"
 import { admin, authorizeC1, Browser, formOf, startServer } from "./OAuthServer.ts"
 
@@ -74,5 +74,27 @@ describe("who a client is", () => {
       assert.strictEqual(await logIn("2001:db8:1:2:ffff::1", admin.password), 429)
       assert.strictEqual(await logIn("2001:db8:1:3::1", admin.password), 303)
     })
+  })
+
+  it("has the operator told, once, of a proxy that nobody named", async () => {
+    for (const { trustedProxies, told } of [
+      { trustedProxies: [], told: 1 },
+      { trustedProxies: loopback, told: 0 }
+    ]) {
+      const lines: Array<string> = []
+      const around = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const server = await startServer({ around, http: { trustedProxies } })
+      try {
+        await fetch(`${server.url}/health/live`)
+        for (let time = 1; time <= 3; time++) {
+          await fetch(`${server.url}/health/live`, { headers: { "x-forwarded-for": "203.0.113.1" } })
+        }
+        const warnings = lines.filter((line) => line.includes("--trusted-proxy"))
+        assert.strictEqual(warnings.length, told)
+        for (const warning of warnings) assert.include(warning, "127.0.0.1")
+      } finally {
+        await server.stop()
+      }
+    }
   })
 })

@@ -76,7 +76,7 @@ describe("clients", () => {
         })
       assert.deepStrictEqual(yield* pointers({ id: 5, redirect_uris: "x", confidential: "no" }), [
         "/id",
-        "/name",
+        "",
         "/redirect_uris",
         "/confidential"
       ])

@@ -26,6 +26,7 @@ describe("GET /operator/deliveries", () => {
             reason: null,
             attempts: 0,
             next_attempt_at: "1970-01-01T00:16:40.000Z",
+            last_attempt: null,
             created_at: "1970-01-01T00:16:40.000Z"
           }
         ],
@@ -128,9 +129,23 @@ describe("one delivery", () => {
           outcome: "bad_status",
           status: 500,
           response_excerpt: "oops",
-          detail: null
+          detail: null,
+          explanation: "The receiver answered 500: something failed inside it. Its own log says what."
         }
       ])
+      assert.deepStrictEqual(reply.at("/explanation"), {
+        why: reply.at("/attempts/0/explanation"),
+        next: "Attempt 2 is due at 1970-01-01T00:16:45.000Z."
+      })
+      const list = yield* call("GET", "/operator/deliveries", { as })
+      assert.deepStrictEqual(list.at("/deliveries/0/last_attempt"), {
+        number: 1,
+        started_at: "1970-01-01T00:16:40.000Z",
+        duration_ms: 12,
+        outcome: "bad_status",
+        status: 500,
+        detail: null
+      })
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -165,7 +165,7 @@ describe("the operator's integrations", () => {
       assert.deepStrictEqual([gone.at("/status"), gone.at("/disabled_reason")], ["disabled", "gone"])
       const probing = yield* probe(integration)
       assert.strictEqual(probing.status, 202)
-      assert.deepStrictEqual(probing.json, { id: integration })
+      assert.deepStrictEqual(probing.json, { id: integration, delivery_id: "dlv_1" })
       yield* attempt("acknowledged", "delivered")
       assert.strictEqual((yield* show(integration)).at("/status"), "enabled")
     }).pipe(Effect.provide(testServer()))

@@ -17,7 +17,8 @@ const comparisons = [
   "packages/core/src/rules/Signature.ts",
   "packages/core/src/services/authorization/Secrets.ts",
   "packages/server/src/oauth/CsrfToken.ts",
-  "packages/server/src/operator/OperatorKey.ts"
+  "packages/server/src/operator/OperatorKey.ts",
+  "packages/server/src/portal/PortalToken.ts"
 ]
 
 const operand = String.raw`[\w$.?]+(?:\([\w$., ]*\))?`

@@ -25,7 +25,7 @@ export const documented: ReadonlyArray<Address> = Object.entries(OpenApi.fromApi
   })
 )
 
-/** What it has not: the operator's side, and what is there for machines that watch. */
+/** What it has not: the operator's side, pages for people, and what is there for machines that watch. */
 const undocumented: ReadonlyArray<Address> = [
   { path: "/operator/events", methods: ["POST"] },
   { path: "/operator/deliveries", methods: ["GET"] },
@@ -36,7 +36,19 @@ const undocumented: ReadonlyArray<Address> = [
   { path: "/operator/integrations/{id}", methods: ["GET", "PATCH"] },
   { path: "/operator/integrations/{id}/probe", methods: ["POST"] },
   { path: "/operator/integrations/{id}/recover", methods: ["POST"] },
+  { path: "/operator/integrations/{id}/test_event", methods: ["POST"] },
+  { path: "/operator/integrations/{id}/portal_links", methods: ["POST"] },
+  { path: "/operator/clients", methods: ["GET", "POST"] },
+  { path: "/operator/clients/{id}", methods: ["DELETE"] },
+  { path: "/operator/clients/{id}/rotate", methods: ["POST"] },
   { path: "/operator/notices", methods: ["GET"] },
+  { path: "/operator/figures", methods: ["GET"] },
+  { path: "/portal/open/{token}", methods: ["GET"] },
+  { path: "/portal/{id}", methods: ["GET"] },
+  { path: "/portal/{id}/deliveries/{delivery}", methods: ["GET"] },
+  { path: "/portal/{id}/test", methods: ["POST"] },
+  { path: "/console", methods: ["GET"] },
+  { path: "/console/{file}", methods: ["GET"] },
   { path: "/health/live", methods: ["GET"] },
   { path: "/health/ready", methods: ["GET"] },
   { path: "/metrics", methods: ["GET"] },
@@ -110,9 +122,13 @@ const isJson = (reply: RawReply): boolean =>
 /** The path of a target. The router takes one slash at the end for none. */
 const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/$/, "")
 
+/** The pages of the portal, and not what only looks like one. A slash at the end may be there or not, and a part be empty before one. */
+const part = "(?:[^/]+/?|/)"
+const portalPath = new RegExp(`^/portal/(?:open/${part}|${part}|[^/]*/deliveries/${part}|[^/]*/test/?)$`)
+
 /** Which rules an answer must follow. */
 const surfaceOf = (path: string): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
-  if (path === "/oauth/authorize") return "page"
+  if (path === "/oauth/authorize" || path === "/console" || portalPath.test(path)) return "page"
   if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
   if (path.startsWith("/v4/")) return "api"
   if (path.startsWith("/operator/")) return "operator"
@@ -139,7 +155,7 @@ export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<stri
   switch (isNowhere ? "other" : surfaceOf(pathOf(raw.target))) {
     case "page": {
       const isPage = headers["content-type"] === "text/html; charset=utf-8"
-      if (status !== 303 && status !== 405 && !isPage) problems.push("not a page")
+      if (![303, 308, 405].includes(status) && !isPage) problems.push("not a page")
       if (isPage && !/frame-ancestors 'none'/.test(headers["content-security-policy"] ?? "")) problems.push("no policy")
       if (headers["cache-control"] !== "no-store") problems.push("caches may keep it")
       break

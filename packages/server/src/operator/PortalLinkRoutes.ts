@@ -1,0 +1,48 @@
+/**
+ * `POST /operator/integrations/{id}/portal_links`: how a host gets a link for those whose integration it is.
+ */
+import { DurationText, schemaProblems } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import { HttpRouter } from "effect/http"
+import { parseJson } from "../http/JsonBody.ts"
+import { unprocessable } from "../http/KnownFailures.ts"
+import { readText } from "../http/RequestBody.ts"
+import { resource } from "../http/Resource.ts"
+import { defaultLinkLifetime, longestLinkLifetime, PortalLinks } from "../portal/PortalLinks.ts"
+import { integrationId } from "./ListQuery.ts"
+import { OperatorEndpoint } from "./OperatorEndpoint.ts"
+
+/** The largest body, in bytes. */
+const maxLinkBytes = 4 * 1024
+
+const Wanted = Schema.Struct({
+  expires_in: DurationText.DurationText.check(
+    Schema.isBetween({ minimum: 1_000, maximum: longestLinkLifetime }, { message: "must be from 1s to 24h" })
+  ).pipe(Schema.withDecodingDefaultTypeKey(Effect.succeed(defaultLinkLifetime)))
+})
+
+/** For how long a link is wanted; the default when nothing is said. */
+const readLifetime = Effect.gen(function* () {
+  const text = yield* readText(maxLinkBytes)
+  const value = text === "" ? {} : yield* parseJson(text)
+  const { expires_in } = yield* Schema.decodeUnknownEffect(Wanted)(value, { errors: "all" }).pipe(
+    Effect.mapError((error) => unprocessable("Invalid link", schemaProblems(error)))
+  )
+  return expires_in
+})
+
+const makeRoutes = Effect.gen(function* () {
+  const links = yield* PortalLinks
+  const { operation, refuse } = yield* OperatorEndpoint
+
+  const create = operation([], () =>
+    Effect.gen(function* () {
+      const id = yield* integrationId
+      return { status: 201, body: yield* links.create(id, yield* readLifetime) }
+    })
+  )
+
+  return [resource("/operator/integrations/:id/portal_links", { POST: create }, refuse)]
+})
+
+export const PortalLinkRoutes = HttpRouter.addAll(makeRoutes)

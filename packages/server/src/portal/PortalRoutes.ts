@@ -1,0 +1,200 @@
+/**
+ * An integration's own page: a link opens it, a cookie keeps it open, and both end at the same time.
+ *
+ * The token of the link is in one address only, which is left at once by a redirect, so that it stays in no history entry,
+ * no `Referer` and no screenshot.
+ */
+import {
+  Deliveries,
+  DeliveryState,
+  DeliveryStore,
+  formatDeliveryId,
+  OperatorIntegrations,
+  parseDeliveryId,
+  TestEvents
+} from "@doorhook/core"
+import type { Crypto, DeliveryId, IntegrationId } from "@doorhook/core"
+import { Clock, Effect, Option, Schedule, Schema } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { readText } from "../http/RequestBody.ts"
+import type { RequestFailure } from "../http/RequestFailure.ts"
+import { failureResponse } from "../http/RequestFailure.ts"
+import type { KnownError } from "../http/KnownFailures.ts"
+import { notFound } from "../http/KnownFailures.ts"
+import { json } from "../http/MediaType.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
+import { resource } from "../http/Resource.ts"
+import { Appearance } from "../oauth/Appearance.ts"
+import { confidential } from "../oauth/Answers.ts"
+import * as Page from "../oauth/Page.ts"
+import { pageOf, parseIntegrationId } from "../operator/ListQuery.ts"
+import { expired, forged, notOpen, onPage, unknown } from "./ClosedPages.ts"
+import * as Cookie from "./PortalCookie.ts"
+import { PortalLinks } from "./PortalLinks.ts"
+import type { PortalFrame, Row } from "./PortalPages.ts"
+import { deliveryPage, formTokenField, homePage } from "./PortalPages.ts"
+import type { Grant } from "./PortalToken.ts"
+import { makeTestThrottle } from "./TestThrottle.ts"
+
+/** How many deliveries a page shows. */
+const perPage = 25
+
+/** The largest body of a form, in bytes. */
+const maxFormBytes = 4 * 1024
+
+/** How long the answer to a test is waited for, and how often it is looked for, in milliseconds. */
+const testPatience = 6_000
+const lookEvery = 100
+
+const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
+  HttpServerResponse.empty({ status: 303, headers: { ...confidential, location, ...headers } })
+
+/** The path of an integration's page as the browser sees it, behind whatever prefix the service is mounted at. */
+const homeOf = (id: IntegrationId) =>
+  Effect.map(PublicUrl, ({ url }) => `${new URL(url).pathname.replace(/\/$/, "")}/portal/${id}`)
+
+const isState = Schema.is(DeliveryState)
+
+type Response = HttpServerResponse.HttpServerResponse
+
+const makeRoutes = Effect.gen(function* () {
+  const links = yield* PortalLinks
+  const deliveries = yield* Deliveries
+  const integrations = yield* OperatorIntegrations
+  const tests = yield* TestEvents
+  const store = yield* DeliveryStore
+  const throttle = makeTestThrottle()
+  const appearance = yield* Appearance
+  const services = yield* Effect.context<Crypto | PublicUrl>()
+
+  const served = <R>(handler: Effect.Effect<Response, KnownError, R>) =>
+    onPage(handler).pipe(Effect.provideService(Appearance, appearance), Effect.provideContext(services))
+
+  const pathParameter = (name: string) => Effect.map(HttpRouter.params, (params) => params[name] ?? "")
+
+  /** Runs for a visitor whose cookie is good; tells all others that the page is not open. */
+  const visiting = <R>(run: (visitor: PortalFrame, grant: Grant) => Effect.Effect<Response, KnownError, R>) =>
+    Effect.gen(function* () {
+      const id = Option.getOrNull(parseIntegrationId(yield* pathParameter("id")))
+      if (id === null) return yield* Page.answer(notOpen)
+      const access = yield* links.check("visit", yield* Cookie.read(id))
+      if (access._tag === "Expired") return yield* Page.answer(expired)
+      if (access._tag === "Unknown" || access.grant.integration_id !== id) return yield* Page.answer(notOpen)
+      const { grant } = access
+      const visitor: PortalFrame = {
+        integration: yield* integrations.show(id),
+        home: yield* homeOf(id),
+        expires_at: grant.expires_at,
+        formToken: yield* links.tokenFor("form", grant)
+      }
+      return yield* run(visitor, grant)
+    })
+
+  const open = Effect.gen(function* () {
+    const access = yield* links.check("link", yield* pathParameter("token"))
+    if (access._tag === "Expired") return yield* Page.answer(expired)
+    if (access._tag === "Unknown") return yield* Page.answer(unknown)
+    const grant = yield* links.renamed(access.grant)
+    const seconds = Math.ceil((grant.expires_at - (yield* Clock.currentTimeMillis)) / 1_000)
+    const cookie = yield* Cookie.write(grant.integration_id, yield* links.tokenFor("visit", grant), seconds)
+    return seeOther(yield* homeOf(grant.integration_id), { "set-cookie": cookie })
+  })
+
+  const listRows = (id: IntegrationId, state: DeliveryState | null, after: DeliveryId | null) =>
+    Effect.gen(function* () {
+      const { items, next } = yield* pageOf(perPage, (limit) =>
+        deliveries.list({
+          integration_id: id,
+          order: "newest",
+          limit,
+          ...(state !== null && { state }),
+          ...(after !== null && { after })
+        })
+      )
+      const rows: ReadonlyArray<Row> = yield* Effect.forEach(
+        items,
+        (delivery) => Effect.map(store.findEvent(delivery.event_id), (event) => ({ delivery, event })),
+        { concurrency: 5 }
+      )
+      return { rows, next: next === null ? null : formatDeliveryId(next.id) }
+    })
+
+  const showHome = (visitor: PortalFrame, told: { readonly words: string; readonly status: number } | null) =>
+    Effect.gen(function* () {
+      const { url } = yield* HttpServerRequest.HttpServerRequest
+      const query = new URLSearchParams(url.split("?")[1] ?? "")
+      const asked = query.get("state")
+      const state = isState(asked) ? asked : null
+      const after = Option.getOrNull(parseDeliveryId(query.get("after") ?? ""))
+      const { next, rows } = yield* listRows(visitor.integration.integration.id, state, after)
+      const content = homePage(visitor, { rows, state, next }, told?.words ?? null)
+      return yield* Page.answer({ ...content, status: told?.status ?? 200 })
+    })
+
+  const showDelivery = (visitor: PortalFrame) =>
+    Effect.gen(function* () {
+      const text = yield* pathParameter("delivery")
+      const id = Option.getOrNull(parseDeliveryId(text))
+      const none = notFound("This integration has no such delivery.")
+      if (id === null) return yield* none
+      const delivery = yield* deliveries.show(id).pipe(Effect.catchTag("DeliveryNotFound", () => none))
+      if (delivery.integration_id !== visitor.integration.integration.id) return yield* none
+      const event = yield* store.findEvent(delivery.event_id)
+      return yield* Page.answer(deliveryPage(visitor, { delivery, event }, null))
+    })
+
+  /** Waits until it is known how a delivery went, for a while. */
+  const awaitOutcome = (id: DeliveryId) =>
+    store.find(id).pipe(
+      Effect.repeat({
+        until: (delivery) => delivery === null || (delivery.state !== "pending" && delivery.state !== "delivering"),
+        schedule: Schedule.spaced(lookEvery)
+      }),
+      Effect.timeoutOption(testPatience)
+    )
+
+  /** Sends what can be sent: a test, or a probe of what doorhook disabled. Whoever sent it is led to how it went. */
+  const send = (visitor: PortalFrame) =>
+    Effect.gen(function* () {
+      const { id, status } = visitor.integration.integration
+      const wait = yield* throttle(id)
+      if (wait !== null) {
+        const words = `That was many tests at once. Please wait ${wait} s before the next.`
+        const page = yield* showHome(visitor, { words, status: 429 })
+        return HttpServerResponse.setHeader(page, "retry-after", String(wait))
+      }
+      const sent = status === "disabled" ? yield* integrations.probe(id) : (yield* tests.send(id)).delivery_id
+      yield* awaitOutcome(sent)
+      return seeOther(`${visitor.home}/deliveries/${formatDeliveryId(sent)}`)
+    })
+
+  /** Whether a form was shown in this visit. A browser that says that it comes from another site is believed. */
+  const isGenuine = Effect.fnUntraced(function* (grant: Grant) {
+    const { headers } = yield* HttpServerRequest.HttpServerRequest
+    const form = new URLSearchParams(yield* readText(maxFormBytes))
+    if ((headers["sec-fetch-site"] ?? "same-origin") !== "same-origin") return false
+    const access = yield* links.check("form", form.get(formTokenField) ?? "")
+    return (
+      access._tag === "Granted" &&
+      access.grant.integration_id === grant.integration_id &&
+      access.grant.nonce === grant.nonce
+    )
+  })
+
+  const home = visiting((visitor) => showHome(visitor, null))
+  const one = visiting(showDelivery)
+  const test = visiting((visitor, grant) =>
+    Effect.flatMap(isGenuine(grant), (genuine) => (genuine ? send(visitor) : Page.answer(forged)))
+  )
+
+  const refuse = (refusal: RequestFailure) =>
+    Effect.map(failureResponse(json)(refusal), HttpServerResponse.setHeader("cache-control", "no-store"))
+  return [
+    resource("/portal/open/:token", { GET: served(open) }, refuse),
+    resource("/portal/:id", { GET: served(home) }, refuse),
+    resource("/portal/:id/deliveries/:delivery", { GET: served(one) }, refuse),
+    resource("/portal/:id/test", { POST: served(test) }, refuse)
+  ]
+})
+
+export const PortalRoutes = HttpRouter.addAll(makeRoutes)

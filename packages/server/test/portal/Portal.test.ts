@@ -1,0 +1,229 @@
+import { DeliveryStore } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { published } from "../operator/Attempts.ts"
+import { call, document, operatorKey, testServer } from "../TestServer.ts"
+import type { Reply } from "../TestServer.ts"
+
+const as = operatorKey
+
+const link = (id: string, body?: unknown) =>
+  call("POST", `/operator/integrations/${id}/portal_links`, { as, ...(body !== undefined && { body }) })
+
+const pathOf = (reply: Reply): string => new URL(reply.textAt("/url")).pathname
+
+/** Opens a link as a browser would: the cookie that comes of it, and where it leads. */
+const open = Effect.fnUntraced(function* (reply: Reply) {
+  const opened = yield* call("GET", pathOf(reply))
+  assert.strictEqual(opened.status, 303)
+  const [setCookie = ""] = opened.headers.getSetCookie()
+  return { cookie: setCookie.split(";")[0] ?? "", home: opened.headers.get("location") ?? "", setCookie }
+})
+
+const get = (path: string, cookie: string) => call("GET", path, { headers: { cookie } })
+
+const submit = (home: string, cookie: string, token: string, more: Readonly<Record<string, string>> = {}) =>
+  call("POST", `${home}/test`, {
+    headers: { cookie, "content-type": "application/x-www-form-urlencoded", ...more },
+    body: new URLSearchParams({ form_token: token }).toString()
+  })
+
+const formToken = (page: Reply): string => /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? ""
+
+describe("a portal link", () => {
+  it.effect("opens the integration's page by a cookie, and is gone from the address", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(2)
+      const made = yield* link(integration)
+      assert.strictEqual(made.status, 201)
+      assert.strictEqual(made.at("/expires_at"), "1970-01-01T00:31:40.000Z")
+      const { cookie, home, setCookie } = yield* open(made)
+      assert.strictEqual(home, `/portal/${integration}`)
+      assert.match(setCookie, /; Path=\/; Max-Age=900; HttpOnly; SameSite=Lax$/)
+      const token = pathOf(made).split("/").at(-1) ?? ""
+      assert.notInclude(setCookie, token)
+      const page = yield* get(home, cookie)
+      assert.strictEqual(page.status, 200)
+      assert.include(page.text, "https://receiver.example/hook")
+      assert.strictEqual(page.text.match(/deliveries\/dlv_\d+/g)?.length, 2)
+      assert.notInclude(page.text, token)
+      assert.strictEqual(page.headers.get("referrer-policy"), "no-referrer")
+      assert.strictEqual(page.headers.get("cache-control"), "no-store")
+      const policy = page.headers.get("content-security-policy") ?? ""
+      assert.match(policy, /default-src 'none'.*frame-ancestors 'none'/)
+      assert.notInclude(policy, "script-src")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("ends, and the page that it has opened with it", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const made = yield* link(integration, { expires_in: "2m" })
+      const { cookie, home } = yield* open(made)
+      yield* TestClock.adjust("119 seconds")
+      assert.strictEqual((yield* get(home, cookie)).status, 200)
+      yield* TestClock.adjust("1 second")
+      for (const reply of [yield* get(home, cookie), yield* call("GET", pathOf(made))]) {
+        assert.strictEqual(reply.status, 403)
+        assert.include(reply.text, "This link has expired")
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is good for its integration alone, and not when a character of it differs", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const { integration: other } = yield* published(1)
+      const made = yield* link(integration)
+      const { cookie } = yield* open(made)
+      const elsewhere = cookie.replace(`portal_${integration}=`, `portal_${other}=`)
+      assert.strictEqual((yield* get(`/portal/${other}`, elsewhere)).status, 403)
+      assert.strictEqual((yield* get(`/portal/${integration}`, "")).status, 403)
+      // A link is no cookie.
+      const token = pathOf(made).split("/").at(-1) ?? ""
+      assert.strictEqual((yield* get(`/portal/${integration}`, `doorhook_portal_${integration}=${token}`)).status, 403)
+      const wrong = (text: string) => call("GET", `/portal/open/${text}`)
+      for (const changed of [
+        token.replace(`dh_pl_${integration}.`, `dh_pl_${other}.`),
+        token.replace(/\.(\d+)\./, (_, expiry: string) => `.${Number(expiry) + 1}.`),
+        token.replace(/.$/, (last) => (last === "A" ? "B" : "A")),
+        token.slice(0, -1),
+        "x"
+      ]) {
+        const refused = yield* wrong(changed)
+        assert.strictEqual(refused.status, 403, changed)
+        assert.include(refused.text, "This link does not work")
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("shows no delivery of another integration", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const { home, cookie } = yield* open(yield* link(integration))
+      yield* call("POST", "/v4/tenants/101/integrations", { as: "tenant", body: document() })
+      const event = { resource_type: "access_log", action: "create", building_id: 9, tenant_ids: [101], data: {} }
+      yield* call("POST", "/operator/events", { as, body: event })
+      const [first, second] = yield* (yield* DeliveryStore).list({ limit: 10 })
+      assert.strictEqual((yield* get(`${home}/deliveries/dlv_${first?.id}`, cookie)).status, 200)
+      const foreign = yield* get(`${home}/deliveries/dlv_${second?.id}`, cookie)
+      assert.strictEqual(foreign.status, 404)
+      assert.include(foreign.text, "This integration has no such delivery.")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is refused for what is no integration, and for lifetimes that are none", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      assert.strictEqual((yield* link("99")).status, 404)
+      assert.strictEqual((yield* call("POST", `/operator/integrations/${integration}/portal_links`)).status, 401)
+      for (const expires_in of ["soon", "25h", "0s", 15]) {
+        const refused = yield* link(integration, { expires_in })
+        assert.strictEqual(refused.status, 422, String(expires_in))
+        assert.strictEqual(refused.at("/errors/0/source/pointer"), "/expires_in")
+      }
+      assert.strictEqual((yield* link(integration, { expires_in: "24h" })).status, 201)
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
+describe("a test from the portal", () => {
+  it.effect("goes to that integration alone, and leads to how it went", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      yield* published(0)
+      const { cookie, home } = yield* open(yield* link(integration))
+      const token = formToken(yield* get(home, cookie))
+      const sending = yield* Effect.forkChild(submit(home, cookie, token))
+      const store = yield* DeliveryStore
+      // Nobody sends in these tests: the page stops waiting for the answer.
+      yield* Effect.repeat(TestClock.adjust("1 second"), {
+        until: () => Effect.sync(() => sending.pollUnsafe() !== undefined)
+      })
+      const sent = yield* Fiber.join(sending)
+      const deliveries = yield* store.list({ limit: 10 })
+      assert.deepStrictEqual(
+        deliveries.map(({ integration_id, state }) => [String(integration_id), state]),
+        [[integration, "pending"]]
+      )
+      assert.deepStrictEqual(
+        [sent.status, sent.headers.get("location")],
+        [303, `${home}/deliveries/dlv_${deliveries[0]?.id}`]
+      )
+      const page = yield* get(sent.headers.get("location") ?? "", cookie)
+      assert.include(page.text, "&quot;test&quot;:true")
+      const logs = yield* call("GET", "/v4/buildings/1/access_logs", { as: "admin" })
+      assert.strictEqual(logs.at("/meta/page_info/total_item_count"), 0)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is not sent by a form of another site, of another visit, or without its token", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const made = yield* link(integration)
+      const { cookie, home } = yield* open(made)
+      const { cookie: another } = yield* open(made)
+      const token = formToken(yield* get(home, cookie))
+      for (const refused of [
+        yield* submit(home, cookie, ""),
+        yield* submit(home, another, token),
+        yield* submit(home, "", token),
+        yield* submit(home, cookie, token, { "sec-fetch-site": "cross-site" }),
+        yield* submit(home, cookie, token, { "sec-fetch-site": "same-site" })
+      ]) {
+        assert.strictEqual(refused.status, 403)
+      }
+      assert.strictEqual((yield* (yield* DeliveryStore).list({ limit: 10 })).length, 0)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is throttled, with a word on how long", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "disabled" } })
+      const { cookie, home } = yield* open(yield* link(integration))
+      // One that was disabled by hand has no button. Whoever sends the form all the same is told why nothing is sent.
+      assert.strictEqual(formToken(yield* get(home, cookie)), "")
+      yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "enabled" } })
+      const token = formToken(yield* get(home, cookie))
+      yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "disabled" } })
+      for (let n = 0; n < 5; n++) assert.strictEqual((yield* submit(home, cookie, token)).status, 409)
+      const refused = yield* submit(home, cookie, token)
+      assert.strictEqual(refused.status, 429)
+      assert.strictEqual(refused.headers.get("retry-after"), "60")
+      assert.include(refused.text, "Please wait 60 s")
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* submit(home, cookie, token)).status, 409)
+    }).pipe(Effect.provide(testServer()))
+  )
+})
+
+describe("POST /operator/integrations/{id}/test_event", () => {
+  it.effect("sends what its integration is bound to, as the document describes it", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const calls = yield* call("POST", "/v4/buildings/1/integrations", {
+        as: "admin",
+        body: document({ bindings: [{ resource_type: "call", actions: ["create"] }] })
+      })
+      const store = yield* DeliveryStore
+      for (const [id, type] of [
+        [integration, "access_log"],
+        [calls.textAt("/data/id"), "call"]
+      ] as const) {
+        const sent = yield* call("POST", `/operator/integrations/${id}/test_event`, { as })
+        assert.strictEqual(sent.status, 202)
+        assert.strictEqual(sent.at("/resource_type"), type)
+        const list = yield* call("GET", `/operator/deliveries?integration_id=${id}`, { as })
+        assert.strictEqual(list.at("/deliveries/0/id"), sent.at("/delivery_id"))
+        assert.strictEqual(list.at("/deliveries/0/event_id"), sent.at("/event_id"))
+      }
+      assert.strictEqual((yield* store.list({ limit: 10 })).length, 2)
+      assert.strictEqual((yield* call("POST", "/operator/integrations/99/test_event", { as })).status, 404)
+      yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "disabled" } })
+      const refused = yield* call("POST", `/operator/integrations/${integration}/test_event`, { as })
+      assert.deepStrictEqual([refused.status, refused.at("/errors/0/code")], [409, "integration_disabled"])
+    }).pipe(Effect.provide(testServer()))
+  )
+})
