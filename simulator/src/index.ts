@@ -9,6 +9,8 @@ export { buildingsAndTenants } from "./scenario/DirectoryFile.ts"
 export type { DirectoryFile } from "./scenario/DirectoryFile.ts"
 export * from "./scenario/Presets.ts"
 export * from "./scenario/Scenario.ts"
+export { InvalidScenario, readScenario } from "./scenario/document/ReadScenario.ts"
+export { ScenarioDocument } from "./scenario/document/ScenarioDocument.ts"
 
 // plans
 export { maxRateScale } from "./plan/EventNumber.ts"
@@ -18,11 +20,21 @@ export { PlannedEvent } from "./plan/PlannedEvent.ts"
 export * as LocalTime from "./world/LocalTime.ts"
 
 // runs
+export { Equipment } from "./run/Equipment.ts"
+export type { EquipmentShape } from "./run/Equipment.ts"
 export * from "./run/DemoTraffic.ts"
 export type { Service } from "./run/OperatorApi.ts"
 export * from "./run/Pace.ts"
 export * from "./run/Run.ts"
 export * from "./run/Tally.ts"
+export { readSlos } from "./run/Slo.ts"
+export { readReceiver, receiverForms } from "./receivers/ReceiverText.ts"
+export { orderly, disturbed } from "./run/Disorder.ts"
+export type { Target } from "./run/Target.ts"
+export { serviceTarget } from "./run/OperatorApi.ts"
+export type { RunReport } from "./run/RunReport.ts"
+export { htmlReport } from "./report/Html.ts"
+export { csvReport } from "./report/Csv.ts"
 
 // the delivery engine in simulated worlds
 export * from "./engine/checks/All.ts"

@@ -196,7 +196,7 @@ describe("wrong usage", () => {
     { args: [...run, "--speed", "0x"], says: "--speed 0x" },
     { args: [...run, "--speed", "2x", "--as-fast-as-possible"], says: "exclude each other" },
     { args: [...run, "--max-inflight", "0"], says: "from 1 to 1000" },
-    { args: ["run", "--operator-key", "k"], says: "--to is missing" },
+    { args: ["run", "--operator-key", "k"], says: "--operator-key needs --to" },
     {
       args: ["run", "--to", "ftp://service", "--operator-key", "k"],
       says: "--to ftp://service: expected the base URL"

@@ -1,8 +1,8 @@
 import { DirectoryDocument } from "@doorhook/core"
-import { demo, demoDirectory, demoTraffic } from "@doorhook/simulator"
-import type { PlannedEvent } from "@doorhook/simulator"
+import { demo, demoDirectory, runDemo, Tally } from "@doorhook/simulator"
+import type { PlannedEvent, Target } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Result, Stream } from "effect"
+import { Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("the demo directory", () => {
@@ -30,16 +30,18 @@ describe("demo traffic", () => {
       const now = Date.UTC(2030, 0, 1, 3, 0)
       yield* TestClock.setTime(now)
       const seen: Array<{ readonly event: PlannedEvent; readonly at: number }> = []
-      const live = yield* demoTraffic({ seed: 5, rateScale: 100 }).pipe(
-        Stream.runForEach((event) =>
+      const target: Target<never> = {
+        name: "nobody",
+        greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
+        publish: (events) =>
           Effect.clockWith((clock) =>
             Effect.sync(() => {
-              seen.push({ event, at: clock.currentTimeMillisUnsafe() })
+              for (const event of events) seen.push({ event, at: clock.currentTimeMillisUnsafe() })
+              return { _tag: "Accepted", deliveries: 0, events: [] }
             })
           )
-        ),
-        Effect.forkChild
-      )
+      }
+      const live = yield* Effect.forkChild(runDemo({ seed: 5, rateScale: 100 }, target, new Tally()))
       yield* TestClock.adjust("10 minutes")
       assert.isAbove(seen.length, 500)
       for (const { event, at } of seen) {

@@ -14,11 +14,17 @@ const oneDay: PlanOptions = { seed: 7, start: monday, duration: day }
 
 /** SHA-256 of the first 10,000 lines from 2026-03-02T00:00 with seed 1: what the same version gives on every machine. */
 const golden: Readonly<Record<string, string>> = {
-  "residential-200": "db64be817b1586862536d5437944b273059a27c60012326a93c5026216aa4c23",
-  "office-1000": "eeae17f1c292c2364b3cba67582ac5e7b995aaf9930f3491d37cc6853e6c4f5d",
-  "mixed-use": "4852c382c0bbe9e17e2456608d1fc88d7517c46ebacb6b19adc2768df536e96f",
-  quiet: "eb280ee88c7faa9f134ebc9c77829a748a9e25f1e4ed02e4dd02a02cff6c080d",
-  demo: "92bcfefbcf4a9c2bc814bd7ca0c4c4f56e7accfcaec11a0f5245daa3b329664e"
+  "residential-200": "5ee7c8afc60f15f6e0279c437bbbe1d2ef6785f007fd18ca1abce086bf5cfc1e",
+  "office-1000": "a747be5dce5c0573ae099c878a919733bf7bcb87f26f9a8136577708cea2cc7e",
+  "mixed-use": "885ebe46a4c5c2b046fa3e0c07d4664ff30f79a2841f63df8974c88684fa06b8",
+  "holiday-peak": "b81950c6ba701cb3ca94a3ecf1291898001e0f4cc19f88c3fe69bf3d3f0a3d0a",
+  "courier-storm": "a30859cbc8bff43e63ddf9f4c4926233c8ba53839c9b404aca1ade018d57e729",
+  "controller-offline-flush": "8deeb882bd29032b49f5cea47a1f2fbb9a1bd2e8d0406ff0e78b45000ecf138c",
+  quiet: "f80198ca942795168f0a3dfe59dfef4e6378185c64922f2018bd02b9175988a9",
+  campus: "16421fc18b1cb5ab7224380ced7db6492d064e4a55f0b731af8893ac8c1619d1",
+  "night-watch": "7e301bbf886db39dbcdc82ede14a3fd62f9393b235502bc443efc050b72815ec",
+  "first-monday": "9766a6cecf960090057c3dea0be6e561bc37014267d492d52ac058f20faa032d",
+  demo: "b596a728545b07e8bcf4db39aa9316b0141d7b939ad86fcc1971a6eb48cdeb41"
 }
 
 const linesOf = (scenario: Scenario, options: PlanOptions) =>
@@ -43,7 +49,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
 
   it.effect("is in order of time, within its window, with unique ids, and decodes as what core publishes", () =>
     Effect.gen(function* () {
-      const lines = yield* linesOf(scenario, { ...oneDay, duration: 3 * day })
+      const lines = (yield* linesOf(scenario, { ...oneDay, duration: 3 * day })).slice(0, 3_000)
       assert.isAbove(lines.length, 80)
       const events = yield* Effect.forEach(lines, (line) =>
         Schema.decodeEffect(Schema.fromJsonString(PlannedEvent), { onExcessProperty: "error" })(line)
@@ -56,7 +62,10 @@ describe.each(presetNames)("the plan of %s", (name) => {
       assert.strictEqual(new Set(calls.map(({ guid }) => guid)).size, calls.length)
       for (const { guid } of calls)
         assert.match(guid, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-      for (const event of events) assert.strictEqual(event.data.logged_at, event.at)
+      const isExact = scenario.buildings.every(
+        ({ devices }) => devices?.outages === null && devices.clocks.deviation === 0 && devices.clocks.wrong === 0
+      )
+      for (const event of events) if (isExact) assert.strictEqual(event.data.logged_at, event.at)
       const published = PublishRequest.fromText(`[${lines.slice(0, 1_000).join(",")}]`)
       assert.isTrue(Result.isSuccess(published), Result.isFailure(published) ? published.failure.message : "")
     })
@@ -67,7 +76,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
     for (const happening of happenings(scenario, oneDay)) {
       const building = buildings.get(happening.building_id)
       const tenants = building?.units.flatMap(({ tenant_ids }) => tenant_ids) ?? []
-      assert.isAtLeast(happening.tenant_ids.length, 1)
+      if (happening.flow !== "anomalies") assert.isAtLeast(happening.tenant_ids.length, 1)
       for (const tenant of happening.tenant_ids) assert.include(tenants, tenant)
       if (happening._tag === "Access") assert.isTrue(building?.access_points.includes(happening.access_point))
       else assert.isTrue(building?.units.includes(happening.unit))
@@ -77,7 +86,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
   it("has a call before every door opened in the app", () => {
     let opened = 0
     const lastCall = new Map<string, number>()
-    for (const happening of happenings(scenario, { ...oneDay, duration: 7 * day })) {
+    for (const happening of happenings(scenario, { ...oneDay, duration: 2 * day })) {
       const key = `${happening.building_id} ${happening.flow} ${happening.tenant_ids.join(" ")}`
       if (happening._tag === "Call") lastCall.set(key, happening.time)
       else if (happening.entry_method === "app") {
@@ -87,7 +96,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
         opened++
       }
     }
-    assert.isAbove(opened, 10)
+    assert.isAbove(opened, 5)
   })
 })
 
@@ -98,7 +107,7 @@ describe("plans", () => {
       flow._tag === "Outsiders" && flow.name === "parcels" ? { ...flow, per_day: flow.per_day * 3 } : flow
     )
     const [before, after] = [[...happenings(scenario, oneDay)], [...happenings(busier, oneDay)]]
-    for (const flow of ["residents", "visitors", "food", "trades"]) {
+    for (const flow of ["residents", "visitors", "food", "trades", "anomalies"]) {
       assert.deepStrictEqual(ofFlow(after, flow), ofFlow(before, flow))
     }
     assert.isAbove(ofFlow(after, "parcels").length, 2 * ofFlow(before, "parcels").length)

@@ -27,6 +27,14 @@ const outsiders = (scenario: Scenario): ReadonlyArray<OutsiderFlow> =>
 const onOutsiders = (scenario: Scenario, change: (flow: OutsiderFlow) => OutsiderFlow): Scenario =>
   withFlows(scenario, (flow) => (flow._tag === "Outsiders" ? change(flow) : flow))
 
+const onlyOutsiders = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  buildings: scenario.buildings.map((traffic) => ({
+    ...traffic,
+    flows: traffic.flows.filter(({ _tag }) => _tag === "Outsiders")
+  }))
+})
+
 /** Whether two shares are within so many standard deviations of a binomial count. */
 const near = (hits: number, tries: number, share: number): boolean =>
   Math.abs(hits - tries * share) <= 4 * Math.sqrt(tries * share * (1 - share))
@@ -37,7 +45,7 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
 
   it("come as often as their flow says, on each day of the week", () => {
     // One ring or one use of a code for each arrival.
-    const once = onOutsiders(scenario, (flow) => ({ ...flow, repeated: 0, most_rings: 1 }))
+    const once = onOutsiders(onlyOutsiders(scenario), (flow) => ({ ...flow, repeated: 0, most_rings: 1, groups: 0 }))
     const counts = new Map<string, number>()
     for (const happening of happenings(once, {
       seed: 11,
@@ -63,11 +71,11 @@ describe.each(["residential-200", "office-1000", "mixed-use", "quiet"])("visitor
 
 describe("visits", () => {
   const scenario = scenarioOf("residential-200")
-  const all = [...happenings(scenario, { seed: 2, start: tuesday, duration: 56 * day })]
+  const all = [...happenings(onlyOutsiders(scenario), { seed: 2, start: tuesday, duration: 56 * day })]
   const visitors = all.filter(({ flow }) => flow === "visitors")
   const calls = visitors.filter(({ _tag }) => _tag === "Call")
   const opened = visitors.filter((h) => h._tag === "Access" && h.entry_method === "app")
-  const byCode = visitors.filter((h) => h._tag === "Access" && h.entry_method !== "app")
+  const byCode = visitors.filter((h) => h._tag === "Access" && h.role === "arrival leader")
   const flow = outsiders(scenario).find(({ name }) => name === "visitors")
 
   it("end with an open door as often as the flow says", () => {
@@ -182,12 +190,13 @@ describe("members", () => {
       flow,
       building,
       day: makeLocalDay(tuesday / day, building.time_zone),
+      weekday: 2,
       substream: root(seed),
       rateScale: 1,
       nextId: eventNumbers(0)
     })
     for (const happening of happenings) {
-      if (happening._tag !== "Access") continue
+      if (happening._tag !== "Access" || happening.label !== null) continue
       const key = `${happening.name} ${happening.tenant_ids.join()}`
       own.set(key, [...(own.get(key) ?? []), happening])
     }
@@ -287,7 +296,7 @@ describe("members", () => {
         .toSorted((a, b) => a - b)
       return times[Math.floor(times.length / 2)] ?? 0
     }
-    assert.closeTo(medianOf("2026-03-22T00:00", 1), medianOf("2026-03-29T00:00", 2), 0.25)
+    assert.closeTo(medianOf("2026-03-22T00:00", 1), medianOf("2026-03-29T00:00", 2), 0.4)
   })
 
   it("differ from day to day, each around a habit", () => {

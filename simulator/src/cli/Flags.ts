@@ -3,21 +3,34 @@
  * mistake is answered in the same way: what was wrong, and what is accepted.
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
-import { Effect, Option } from "effect"
+import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
 import { maxRateScale } from "../plan/EventNumber.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
+import { readScenario } from "../scenario/document/ReadScenario.ts"
 import { preset, presetNames } from "../scenario/Presets.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { dayMillis } from "../world/LocalTime.ts"
 import * as LocalTime from "../world/LocalTime.ts"
 
+/** Used where neither a preset nor a scenario is named. */
+const usualPreset = "residential-200"
+
+/** Which scenario: the flags of every subcommand that takes one. */
+export const scenarioFlags = {
+  preset: Flag.String("preset").pipe(
+    Flag.withDescription(`The scenario: ${presetNames.join(", ")} (default ${usualPreset})`),
+    Flag.optional
+  ),
+  scenario: Flag.String("scenario").pipe(
+    Flag.withDescription("A scenario file in place of a preset; docs/simulator.md describes its form"),
+    Flag.optional
+  )
+}
+
 /** Which plan: the flags of every subcommand that makes one. */
 export const planFlags = {
-  preset: Flag.String("preset").pipe(
-    Flag.withDescription(`The scenario: ${presetNames.join(", ")}`),
-    Flag.withDefault("residential-200")
-  ),
+  ...scenarioFlags,
   seed: Flag.String("seed").pipe(
     Flag.withDescription("A whole number; the same seed gives the same events"),
     Flag.withDefault("1")
@@ -36,9 +49,14 @@ export const planFlags = {
   )
 }
 
+/** The texts of `scenarioFlags`. */
+export interface ScenarioTexts {
+  readonly preset: Option.Option<string>
+  readonly scenario: Option.Option<string>
+}
+
 /** The texts of `planFlags`. */
-export interface PlanTexts {
-  readonly preset: string
+export interface PlanTexts extends ScenarioTexts {
   readonly seed: string
   readonly start: string
   readonly duration: string
@@ -64,9 +82,31 @@ export const positiveNumber = (text: string): Option.Option<number> =>
 /** The longest plan: event ids have room for the years in which it can start, and ten more. */
 const longestDuration = 3_650 * dayMillis
 
+/** The text of a file that was named on the command line. */
+export const readText = Effect.fnUntraced(function* (what: string, path: string) {
+  const files = yield* FileSystem.FileSystem
+  return yield* Effect.mapError(files.readFileString(path), ({ message }) =>
+    CommandFailure.usage(`${what} ${path}: expected a file that can be read (${message})`)
+  )
+})
+
+/** The scenario that the flags name: a file, or a preset. */
+export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts) {
+  if (Option.isNone(texts.scenario)) {
+    const name = Option.getOrElse(texts.preset, () => usualPreset)
+    return yield* readOr(preset(name), "preset", name, `one of ${presetNames.join(", ")}`)
+  }
+  if (Option.isSome(texts.preset)) return yield* CommandFailure.usage("--preset and --scenario exclude each other")
+  const path = texts.scenario.value
+  const text = yield* readText("--scenario", path)
+  return yield* Effect.fromResult(readScenario(text)).pipe(
+    Effect.mapError(({ message }) => CommandFailure.usage(`--scenario ${path}: ${message}`))
+  )
+})
+
 /** What the texts of `planFlags` say. */
 export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts) {
-  const scenario = yield* readOr(preset(texts.preset), "preset", texts.preset, `one of ${presetNames.join(", ")}`)
+  const scenario = yield* readScenarioFlags(texts)
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const start = yield* readOr(LocalTime.parse(texts.start), "start", texts.start, LocalTime.expected)
   const duration = yield* readOr(

@@ -3,10 +3,9 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import type { PlatformError } from "effect"
-import { Console, Effect, FileSystem, Predicate, Stdio, Stream } from "effect"
+import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
-import { toNdjson } from "../plan/Ndjson.ts"
-import { plan } from "../plan/Plan.ts"
+import { lineChunks } from "../plan/LineChunks.ts"
 import { grouped } from "../run/RunText.ts"
 import { planFlags, readPlan } from "./Flags.ts"
 
@@ -21,6 +20,18 @@ const isClosedPipe = (error: unknown): boolean =>
 const cannotWrite = (target: string, error: PlatformError.PlatformError) =>
   new CommandFailure({ message: `Cannot write ${target}: ${error.message}`, exitCode: 1 })
 
+/** Writes the labels of a chunk as lines of their own. */
+const labelWriter = Effect.fnUntraced(function* (path: Option.Option<string>) {
+  if (Option.isNone(path)) return null
+  const files = yield* FileSystem.FileSystem
+  const file = yield* Effect.mapError(files.open(path.value, { flag: "w" }), (error) => cannotWrite(path.value, error))
+  const encoder = new TextEncoder()
+  return (lines: ReadonlyArray<string>) =>
+    lines.length === 0
+      ? Effect.void
+      : Effect.mapError(file.writeAll(encoder.encode(lines.join(""))), (error) => cannotWrite(path.value, error))
+})
+
 export const planCommand = Command.make(
   "plan",
   {
@@ -28,30 +39,47 @@ export const planCommand = Command.make(
     out: Flag.String("out").pipe(
       Flag.withDescription("A file for the events, or - for standard output"),
       Flag.withDefault(standardOutput)
+    ),
+    labels: Flag.String("labels").pipe(
+      Flag.withDescription("A file for what is out of the ordinary, one line each: the id of the event and what it is"),
+      Flag.optional
     )
   },
-  Effect.fnUntraced(function* ({ out, ...texts }) {
-    const { scenario, options } = yield* readPlan(texts)
-    let count = 0
-    const lines = plan(scenario, options).pipe(
-      Stream.mapArray((events) => {
-        count += events.length
-        return events
-      }),
-      toNdjson
-    )
-    if (out === standardOutput) {
-      const stdio = yield* Stdio.Stdio
-      return yield* Stream.run(lines, stdio.stdout()).pipe(
-        Effect.catchTag("PlatformError", (error) =>
-          isClosedPipe(error) ? Effect.void : Effect.fail(cannotWrite("standard output", error))
+  Effect.fnUntraced(
+    function* ({ labels, out, ...texts }) {
+      const { scenario, options } = yield* readPlan(texts)
+      const writeLabels = yield* labelWriter(labels)
+      let count = 0
+      let labelled: Array<string> = []
+      const chunks = lineChunks(scenario, options, ({ happening: { id, label } }) => {
+        if (label !== null) labelled.push(`{"id":${id},"label":"${label}"}\n`)
+      })
+      const lines = Stream.fromIteratorSucceed(chunks, 1).pipe(
+        Stream.mapEffect(
+          Effect.fnUntraced(function* ({ bytes, events }) {
+            count += events
+            if (writeLabels !== null) yield* writeLabels(labelled)
+            labelled = []
+            return bytes
+          })
         )
       )
-    }
-    const files = yield* FileSystem.FileSystem
-    yield* Stream.run(lines, files.sink(out)).pipe(Effect.mapError((error) => cannotWrite(out, error)))
-    yield* Console.error(`${grouped(count)} events written to ${out}`)
-  })
+      if (out === standardOutput) {
+        const stdio = yield* Stdio.Stdio
+        return yield* Stream.run(lines, stdio.stdout()).pipe(
+          Effect.catchTag("PlatformError", (error) =>
+            isClosedPipe(error) ? Effect.void : Effect.fail(cannotWrite("standard output", error))
+          )
+        )
+      }
+      const files = yield* FileSystem.FileSystem
+      yield* Stream.run(lines, files.sink(out)).pipe(
+        Effect.catchTag("PlatformError", (error) => Effect.fail(cannotWrite(out, error)))
+      )
+      yield* Console.error(`${grouped(count)} events written to ${out}`)
+    },
+    (effect) => Effect.scoped(effect)
+  )
 ).pipe(
   Command.withDescription("Write the events of a scenario as NDJSON, in order of time, without sending them"),
   Command.withExamples([

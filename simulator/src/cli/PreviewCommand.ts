@@ -1,13 +1,16 @@
 /**
- * `simulate preview`: draws the day as a histogram, to be looked at before anything is sent.
+ * `simulate preview`: draws the day, to be looked at before anything is sent.
  */
-import { Console, Effect } from "effect"
+import { Console, Effect, Terminal } from "effect"
 import { Command } from "effect/cli"
 import type { PlanOptions } from "../plan/Plan.ts"
-import { happenings } from "../plan/Plan.ts"
+import { records } from "../plan/Plan.ts"
+import type { Recorded } from "../plan/Recording.ts"
 import { grouped } from "../run/RunText.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
-import { hourAt } from "../world/LocalDay.ts"
+import { weekdayOf } from "../world/CalendarDate.ts"
+import { dayNumberAt, hourAt } from "../world/LocalDay.ts"
+import { dayMillis } from "../world/LocalTime.ts"
 import { planFlags, readPlan } from "./Flags.ts"
 
 /** What happens in one hour of the day, by the clocks of each building, over all days. */
@@ -16,33 +19,80 @@ interface HourCount {
   accesses: number
 }
 
-const countByHour = (scenario: Scenario, options: PlanOptions): ReadonlyArray<HourCount> => {
-  const hours = Array.from({ length: 24 }, (): HourCount => ({ calls: 0, accesses: 0 }))
-  const zones = new Map(scenario.buildings.map(({ building }) => [building.id, building.time_zone]))
-  for (const { _tag, building_id, time } of happenings(scenario, options)) {
-    const count = hours[hourAt(time, zones.get(building_id) ?? "UTC")]
-    if (count === undefined) continue
-    if (_tag === "Call") count.calls++
-    else count.accesses++
+const weekdayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const
+
+/** Counts of a plan, by several keys. */
+class Tally {
+  readonly hours = Array.from({ length: 24 }, (): HourCount => ({ calls: 0, accesses: 0 }))
+  readonly weekdays = new Map<number, number>()
+  readonly flows = new Map<string, number>()
+  readonly methods = new Map<string, number>()
+  readonly labels = new Map<string, number>()
+  late = 0
+  total = 0
+
+  add({ at, happening }: Recorded, zone: string): void {
+    this.total++
+    const { flow, label, time } = happening
+    const hour = this.hours[hourAt(time, zone)]
+    if (hour !== undefined) {
+      if (happening._tag === "Call") hour.calls++
+      else hour.accesses++
+    }
+    const grow = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
+    const weekday = weekdayOf(dayNumberAt(time, zone))
+    this.weekdays.set(weekday, (this.weekdays.get(weekday) ?? 0) + 1)
+    grow(this.flows, flow)
+    if (happening._tag === "Access") grow(this.methods, happening.entry_method)
+    if (label !== null) grow(this.labels, label)
+    if (at !== time) this.late++
   }
-  return hours
 }
 
-/** The longest bar, in characters. */
+const tallyOf = (scenario: Scenario, options: PlanOptions): Tally => {
+  const tally = new Tally()
+  const zones = new Map(scenario.buildings.map(({ building }) => [building.id, building.time_zone]))
+  for (const record of records(scenario, options)) {
+    tally.add(record, zones.get(record.happening.building_id) ?? "UTC")
+  }
+  return tally
+}
+
+/** The longest bar, in characters, and the room of the columns before it. */
 const longestBar = 48
+const columnsBefore = 27
 
 /** A table by hour with a bar for each: `o` for calls, `#` for access logs. */
-export const drawDay = (hours: ReadonlyArray<HourCount>): string => {
+export const drawDay = (hours: ReadonlyArray<HourCount>, columns = columnsBefore + longestBar): string => {
+  const room = Math.max(0, Math.min(longestBar, columns - columnsBefore))
   const most = Math.max(1, ...hours.map(({ calls, accesses }) => calls + accesses))
-  const bar = (sign: string, count: number) => sign.repeat(Math.ceil((count * longestBar) / most))
+  // A bar is as long as both of its parts together, never longer than the room there is.
+  const bar = ({ calls, accesses }: HourCount) => {
+    const length = Math.ceil(((calls + accesses) * room) / most)
+    const rings = Math.round((calls * length) / Math.max(1, calls + accesses))
+    return "o".repeat(rings) + "#".repeat(length - rings)
+  }
   const row = (hour: string, calls: string, accesses: string, bars: string) =>
     `${hour.padEnd(6)}${calls.padStart(7)}${accesses.padStart(12)}  ${bars}`.trimEnd()
   return [
     row("hour", "call", "access_log", ""),
-    ...hours.map(({ calls, accesses }, hour) =>
-      row(`${hour}`.padStart(2, "0"), grouped(calls), grouped(accesses), bar("o", calls) + bar("#", accesses))
+    ...hours.map((count, hour) =>
+      row(`${hour}`.padStart(2, "0"), grouped(count.calls), grouped(count.accesses), bar(count))
     )
   ].join("\n")
+}
+
+/** Counts in one line that wraps between entries, the largest first. */
+const listed = (title: string, counts: ReadonlyMap<string, number>, columns: number): ReadonlyArray<string> => {
+  if (counts.size === 0) return []
+  const lines = [title.padEnd(10)]
+  for (const [name, count] of [...counts].toSorted(([, a], [, b]) => b - a)) {
+    const entry = ` ${name} ${grouped(count)}`
+    const line = lines.at(-1) ?? ""
+    if (line.length + entry.length > columns && line.trim() !== "") lines.push(`${" ".repeat(10)}${entry}`)
+    else lines[lines.length - 1] = line + entry
+  }
+  return lines
 }
 
 export const previewCommand = Command.make(
@@ -50,10 +100,31 @@ export const previewCommand = Command.make(
   planFlags,
   Effect.fnUntraced(function* (texts) {
     const { scenario, options } = yield* readPlan(texts)
-    const hours = countByHour(scenario, options)
-    const total = hours.reduce((sum, { calls, accesses }) => sum + calls + accesses, 0)
+    const terminal = yield* Terminal.Terminal
+    const width = yield* terminal.columns
+    const columns = width > 0 ? width : 80
+    const tally = tallyOf(scenario, options)
     yield* Console.log(`${scenario.name}: ${scenario.description}`)
-    yield* Console.log(`${grouped(total)} events in ${texts.duration} from ${texts.start}, seed ${texts.seed}\n`)
-    yield* Console.log(drawDay(hours))
+    yield* Console.log(`${grouped(tally.total)} events in ${texts.duration} from ${texts.start}, seed ${texts.seed}\n`)
+    yield* Console.log(drawDay(tally.hours, columns))
+    const days = [1, 2, 3, 4, 5, 6, 0].flatMap((weekday) => {
+      const count = tally.weekdays.get(weekday)
+      return count === undefined ? [] : [[weekdayNames[weekday] ?? "", count] as const]
+    })
+    const lines = [
+      ...(options.duration > dayMillis
+        ? [`${"weekdays".padEnd(10)} ${days.map(([name, count]) => `${name} ${grouped(count)}`).join(" ")}`]
+        : []),
+      ...listed("flows", tally.flows, columns),
+      ...listed("opened by", tally.methods, columns),
+      ...listed("labels", tally.labels, columns),
+      ...(tally.late === 0 ? [] : [`${"sent late".padEnd(10)} ${grouped(tally.late)}`])
+    ]
+    yield* Console.log(`\n${lines.join("\n")}`)
   })
-).pipe(Command.withDescription("Draw the hours of the day with the events of a scenario, without sending them"))
+).pipe(
+  Command.withDescription("Draw the hours of the day with the events of a scenario, without sending them"),
+  Command.withExamples([
+    { command: "doorhook simulate preview --preset mixed-use", description: "A Monday over shops and flats" }
+  ])
+)

@@ -2,11 +2,13 @@
  * The `simulate` command, to be mounted under `doorhook`.
  */
 import { Command } from "effect/cli"
+import { fitCommand } from "./FitCommand.ts"
 import { planCommand } from "./PlanCommand.ts"
 import { previewCommand } from "./PreviewCommand.ts"
 import { runCommand } from "./RunCommand.ts"
+import { validateCommand } from "./ValidateCommand.ts"
 
 export const simulateCommand = Command.make("simulate").pipe(
   Command.withDescription("Door and call traffic that looks like days in real buildings"),
-  Command.withSubcommands([planCommand, previewCommand, runCommand])
+  Command.withSubcommands([planCommand, previewCommand, runCommand, validateCommand, fitCommand])
 )

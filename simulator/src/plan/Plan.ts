@@ -5,12 +5,15 @@
  * on how long the plan is. A plan of two days is the plan of the first followed by the plan of the second.
  */
 import { Stream } from "effect"
+import type { Substream } from "../random/Substream.ts"
 import { child, root } from "../random/Substream.ts"
-import type { Scenario } from "../scenario/Scenario.ts"
+import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
 import type { Flow } from "../traffic/Flow.ts"
+import type { FlowDay } from "../traffic/FlowDay.ts"
 import type { Happening } from "../traffic/Happening.ts"
 import { happeningsOfDay } from "../traffic/Happenings.ts"
 import type { Building } from "../world/Building.ts"
+import { keptWeekday, noHolidays } from "../world/Calendar.ts"
 import { dayMaker, dayNumberAt, instantOf } from "../world/LocalDay.ts"
 import type { LocalTime } from "../world/LocalTime.ts"
 import { eventNumbers, placeOf } from "./EventNumber.ts"
@@ -18,6 +21,8 @@ import type { Source } from "./Merge.ts"
 import { merge } from "./Merge.ts"
 import type { PlannedEvent } from "./PlannedEvent.ts"
 import { plannedEvent } from "./PlannedEvent.ts"
+import type { Recorded } from "./Recording.ts"
+import { recorded } from "./Recording.ts"
 
 export interface PlanOptions {
   /** The same seed gives the same plan, byte for byte. */
@@ -31,76 +36,111 @@ export interface PlanOptions {
 }
 
 /** Milliseconds since the epoch; `until` is no longer part of it. */
-interface Window {
+export interface Window {
   readonly from: number
   readonly until: number
 }
 
-const windowOf = (building: Building, { start, duration }: PlanOptions): Window => {
+/** When a plan is going on in a building. */
+export const windowOf = (building: Building, { start, duration }: PlanOptions): Window => {
   const from = instantOf(start, building.time_zone)
   return { from, until: from + duration }
 }
 
-function* within(happenings: Iterable<Happening>, { from, until }: Window): IterableIterator<Happening> {
-  for (const happening of happenings) {
-    if (happening.time >= until) return
-    if (happening.time >= from) yield happening
-  }
-}
+/** The substream of all that goes on in a building. */
+const buildingSubstream = (seed: number, building: Building): Substream =>
+  child(child(root(seed), "building"), building.id)
 
 /** One flow of one building, from a day on. */
 interface FlowPlace {
-  readonly building: Building
+  readonly traffic: BuildingTraffic
   /** The building's place in the scenario. */
   readonly place: number
   readonly flow: Flow
   readonly window: Window
 }
 
+/** What a flow is given on a day of its building's calendar. */
+export const flowDay = <F extends Flow>(
+  { building, calendar = noHolidays }: BuildingTraffic,
+  place: number,
+  flow: F,
+  day: FlowDay<F>["day"],
+  { seed, rateScale = 1 }: PlanOptions
+): FlowDay<F> => ({
+  flow,
+  building,
+  day,
+  weekday: keptWeekday(calendar, day),
+  substream: child(child(buildingSubstream(seed, building), flow.name), day.number),
+  rateScale,
+  nextId: eventNumbers(placeOf(day.number, place, flow.name))
+})
+
+function* before(happenings: Iterable<Happening>, until: number): IterableIterator<Happening> {
+  for (const happening of happenings) {
+    if (happening.time >= until) return
+    yield happening
+  }
+}
+
 const sourceOf = (
-  { building, place, flow, window }: FlowPlace,
+  { traffic, place, flow, window }: FlowPlace,
   options: PlanOptions,
   makeDay: ReturnType<typeof dayMaker>
 ) => {
-  const substream = child(child(child(root(options.seed), "building"), building.id), flow.name)
+  const { building, devices } = traffic
   const dayFrom = (number: number): Source<Happening> | null => {
     const day = makeDay(number, building.time_zone)
     if (day.start >= window.until) return null
-    const rank = placeOf(number, place, flow.name)
     return {
       from: day.start,
-      rank,
-      open: () =>
-        within(
-          happeningsOfDay({
-            flow,
-            building,
-            day,
-            substream: child(substream, number),
-            rateScale: options.rateScale ?? 1,
-            nextId: eventNumbers(rank)
-          }),
-          window
-        ),
+      rank: placeOf(number, place, flow.name),
+      open: () => before(happeningsOfDay(flowDay(traffic, place, flow, day, options)), window.until),
       next: () => dayFrom(number + 1)
     }
   }
-  // A day's doings can go on after its midnight, but not for longer than a day (see `longestDay`).
-  return dayFrom(dayNumberAt(window.from, building.time_zone) - 1)
+  // A day's doings can go on after its midnight, but not for longer than a day (see `longestDay`); what a controller
+  // has kept comes before the next midnight or soon after.
+  const lookBack = devices === undefined ? 1 : 2
+  return dayFrom(dayNumberAt(window.from, building.time_zone) - lookBack)
 }
 
-/** What happens, before it is written down. */
-export const happenings = (scenario: Scenario, options: PlanOptions): IterableIterator<Happening> => {
+/** What happens, a few days before the plan begins included. */
+const allHappenings = (scenario: Scenario, options: PlanOptions): IterableIterator<Happening> => {
   const makeDay = dayMaker()
-  const sources = scenario.buildings.flatMap(({ building, flows }, place) => {
-    const window = windowOf(building, options)
-    return flows.flatMap((flow) => sourceOf({ building, place, flow, window }, options, makeDay) ?? [])
+  const sources = scenario.buildings.flatMap((traffic, place) => {
+    const window = windowOf(traffic.building, options)
+    return traffic.flows.flatMap((flow) => sourceOf({ traffic, place, flow, window }, options, makeDay) ?? [])
   })
   return merge(sources, ({ time }) => time)
 }
 
+const windowsOf = (scenario: Scenario, options: PlanOptions): ReadonlyMap<number, Window> =>
+  new Map(scenario.buildings.map(({ building }) => [building.id, windowOf(building, options)]))
+
+/** What happens, whatever becomes of it on its way to the service. */
+export function* happenings(scenario: Scenario, options: PlanOptions): IterableIterator<Happening> {
+  const windows = windowsOf(scenario, options)
+  for (const happening of allHappenings(scenario, options)) {
+    if (happening.time >= (windows.get(happening.building_id)?.from ?? 0)) yield happening
+  }
+}
+
+/** What the service hears, in order of time. */
+export function* records(scenario: Scenario, options: PlanOptions): IterableIterator<Recorded> {
+  const windows = windowsOf(scenario, options)
+  const equipped = scenario.buildings.flatMap(({ building, devices }) =>
+    devices === undefined ? [] : [{ building, devices, substream: buildingSubstream(options.seed, building) }]
+  )
+  for (const record of recorded(allHappenings(scenario, options), equipped)) {
+    const window = windows.get(record.happening.building_id)
+    if (window !== undefined && record.at >= window.from && record.at < window.until) yield record
+  }
+}
+
 function* plannedEvents(scenario: Scenario, options: PlanOptions): IterableIterator<PlannedEvent> {
-  for (const happening of happenings(scenario, options)) yield plannedEvent(happening)
+  for (const record of records(scenario, options)) yield plannedEvent(record)
 }
 
 /** How many events are generated at a time: as many as are published at a time. */

@@ -3,8 +3,9 @@
  */
 import { AccessLogData, Action, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
-import type { Access, Call, Happening } from "../traffic/Happening.ts"
-import { toIso } from "./IsoTime.ts"
+import type { Access, Call } from "../traffic/Happening.ts"
+import { fromIso, toIso } from "./IsoTime.ts"
+import type { Recorded } from "./Recording.ts"
 
 const common = {
   /** When it happens: ISO 8601, UTC, with milliseconds. */
@@ -19,7 +20,9 @@ export const PlannedEvent = Schema.Union([
 ])
 export type PlannedEvent = typeof PlannedEvent.Type
 
-const snapshotOf = ({ building_id, id }: Happening): string => `https://snapshots.example/${building_id}/${id}.jpg`
+/** Where the picture of it would be. */
+export const snapshotOf = (building_id: BuildingId, id: number | string): string =>
+  `https://snapshots.example/${building_id}/${id}.jpg`
 
 const callData = (call: Call, logged_at: string): CallData => ({
   id: call.id,
@@ -29,7 +32,7 @@ const callData = (call: Call, logged_at: string): CallData => ({
   notification_type: call.notification_type,
   unit: { id: call.unit.id, label: call.unit.label },
   panel: { id: call.panel.id, name: call.panel.name },
-  image_url: snapshotOf(call)
+  image_url: snapshotOf(call.building_id, call.id)
 })
 
 const accessLogData = (access: Access, logged_at: string): AccessLogData => ({
@@ -37,24 +40,34 @@ const accessLogData = (access: Access, logged_at: string): AccessLogData => ({
   logged_at,
   access_point: access.access_point.id,
   entry_method: access.entry_method,
-  release_status: "Unlocked",
+  release_status: access.release_status,
   name: access.name,
-  image_url: access.access_point.camera ? snapshotOf(access) : null
+  image_url: access.access_point.camera ? snapshotOf(access.building_id, access.id) : null
 })
 
-/** Writes down what happened. */
-export const plannedEvent = (happening: Happening): PlannedEvent => {
-  const at = toIso(happening.time)
+/** Writes down what was recorded. */
+export const plannedEvent = ({ happening, ...times }: Recorded): PlannedEvent => {
+  const at = toIso(times.at)
+  const logged_at = times.logged_at === times.at ? at : toIso(times.logged_at)
   const { building_id, tenant_ids } = happening
   return happening._tag === "Call"
-    ? { at, building_id, tenant_ids, resource_type: "call", action: "create", data: callData(happening, at) }
-    : { at, building_id, tenant_ids, resource_type: "access_log", action: "create", data: accessLogData(happening, at) }
+    ? { at, building_id, tenant_ids, resource_type: "call", action: "create", data: callData(happening, logged_at) }
+    : {
+        at,
+        building_id,
+        tenant_ids,
+        resource_type: "access_log",
+        action: "create",
+        data: accessLogData(happening, logged_at)
+      }
 }
 
-/** The same event at another time. */
+/** The same event at another time; what was logged earlier than it was published stays as much earlier. */
 export const movedTo = (event: PlannedEvent, instant: number): PlannedEvent => {
   const at = toIso(instant)
+  const lag = event.data.logged_at === event.at ? 0 : fromIso(event.at) - fromIso(event.data.logged_at)
+  const logged_at = lag === 0 ? at : toIso(instant - lag)
   return event.resource_type === "call"
-    ? { ...event, at, data: { ...event.data, logged_at: at } }
-    : { ...event, at, data: { ...event.data, logged_at: at } }
+    ? { ...event, at, data: { ...event.data, logged_at } }
+    : { ...event, at, data: { ...event.data, logged_at } }
 }

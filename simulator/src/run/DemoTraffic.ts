@@ -8,7 +8,11 @@ import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { movedTo } from "../plan/PlannedEvent.ts"
 import { demo } from "../scenario/Demo.ts"
 import { LocalTime } from "../world/LocalTime.ts"
-import { pace } from "./Pace.ts"
+import type { Sending } from "./Disorder.ts"
+import type { RunStopped } from "./Run.ts"
+import { run } from "./Run.ts"
+import type { Tally } from "./Tally.ts"
+import type { Target } from "./Target.ts"
 
 export interface DemoTrafficOptions {
   readonly seed: number
@@ -20,16 +24,25 @@ export interface DemoTrafficOptions {
 const start = LocalTime.make(1_772_539_200_000)
 
 /**
- * Events as they happen, each emitted when its time has come. Times of day are those of the demo's Tuesday noon
- * moved to now, so that there is something to see at any hour; `at` and `logged_at` are true.
+ * The sendings of the demo, with times of day that are those of its Tuesday noon moved to `beginning`, so that there is
+ * something to see at any hour; `at` and `logged_at` are true.
  */
-export const demoTraffic = (options: DemoTrafficOptions): Stream.Stream<PlannedEvent> =>
-  Stream.unwrap(
-    Effect.gen(function* () {
-      const shift = (yield* Clock.currentTimeMillis) - beginningOf(demo, start)
-      return plan(demo, { ...options, start, duration: Infinity }).pipe(
-        Stream.map((event) => movedTo(event, fromIso(event.at) + shift)),
-        pace((event) => fromIso(event.at))
-      )
+export const demoSendings = (options: DemoTrafficOptions, beginning: number): Stream.Stream<Sending> => {
+  const shift = beginning - beginningOf(demo, start)
+  return plan(demo, { ...options, start, duration: Infinity }).pipe(
+    Stream.map((event: PlannedEvent): Sending => {
+      const at = fromIso(event.at) + shift
+      return { event: movedTo(event, at), at, kind: "planned" }
     })
+  )
+}
+
+/** Publishes the demo's traffic to a target, each event when its time has come, until interrupted. */
+export const runDemo = <R>(
+  options: DemoTrafficOptions,
+  target: Target<R>,
+  tally: Tally
+): Effect.Effect<void, RunStopped, R> =>
+  Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
+    run(demoSendings(options, beginning), { target, beginning, speed: 1, maxInFlight: 8 }, tally)
   )

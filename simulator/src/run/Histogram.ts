@@ -15,21 +15,42 @@ const topOf = (bucket: number): number => {
 }
 
 export class Histogram {
-  readonly #buckets: Array<number> = []
+  /** Counts by bucket, grown as they are needed. */
+  #buckets = new Uint32Array(64)
   #count = 0
+  #sum = 0
   #max = 0
 
   /** Counts a duration, in milliseconds; negative ones as none. */
   add(millis: number): void {
     const whole = Math.max(0, Math.min(Math.floor(millis), 0xffff_ffff))
     const bucket = bucketOf(whole)
+    this.#grow(bucket)
     this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1
     this.#count++
+    this.#sum += whole
     this.#max = Math.max(this.#max, whole)
+  }
+
+  /** Counts what another one has counted. */
+  merge(other: Histogram): void {
+    for (const [bucket, count] of other.#buckets.entries()) {
+      if (count === 0) continue
+      this.#grow(bucket)
+      this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + count
+    }
+    this.#count += other.#count
+    this.#sum += other.#sum
+    this.#max = Math.max(this.#max, other.#max)
   }
 
   get count(): number {
     return this.#count
+  }
+
+  /** The mean of what was added, in milliseconds; 0 when nothing was. */
+  get mean(): number {
+    return this.#count === 0 ? 0 : this.#sum / this.#count
   }
 
   get max(): number {
@@ -39,10 +60,25 @@ export class Histogram {
   /** The duration that a share of all durations does not exceed, in milliseconds; 0 when there are none. */
   quantile(share: number): number {
     let left = Math.ceil(this.#count * share)
-    for (const [bucket, count = 0] of this.#buckets.entries()) {
+    for (const [bucket, count] of this.#buckets.entries()) {
       left -= count
       if (left <= 0) return Math.min(topOf(bucket), this.#max)
     }
     return this.#max
+  }
+
+  /** The share of durations up to a number of milliseconds, to the precision of the buckets; 0 when there are none. */
+  shareUpTo(millis: number): number {
+    let count = 0
+    for (let bucket = Math.min(bucketOf(millis), this.#buckets.length - 1); bucket >= 0; bucket--)
+      count += this.#buckets[bucket] ?? 0
+    return this.#count === 0 ? 0 : count / this.#count
+  }
+
+  #grow(bucket: number): void {
+    if (bucket < this.#buckets.length) return
+    const larger = new Uint32Array(Math.max(bucket + 1, 2 * this.#buckets.length))
+    larger.set(this.#buckets)
+    this.#buckets = larger
   }
 }

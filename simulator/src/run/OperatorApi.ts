@@ -7,6 +7,7 @@ import { Cause, Clock, Effect, Predicate, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
+import type { Target } from "./Target.ts"
 
 /** A running service. */
 export interface Service {
@@ -15,9 +16,19 @@ export interface Service {
   readonly operatorKey: Redacted.Redacted<string>
 }
 
+/** An event as the service took it in. */
+export interface AcceptedEvent {
+  /** None where the service does not say. */
+  readonly id?: string
+  readonly deliveries: number
+}
+
 /** What became of one request. */
 export type Answer =
-  | { readonly _tag: "Accepted"; readonly deliveries: number }
+  | { readonly _tag: "Accepted"; readonly deliveries: number; readonly events: ReadonlyArray<AcceptedEvent> }
+  | Denial
+
+export type Denial =
   /** The same request would be refused again. */
   | { readonly _tag: "Refused"; readonly status: number; readonly why: string }
   /** It may go better later. */
@@ -30,7 +41,9 @@ const timeout = 30_000
 const temporaryStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429])
 
 const PublishAnswer = Schema.fromJsonString(
-  Schema.Struct({ events: Schema.Array(Schema.Struct({ deliveries: Schema.Int })) })
+  Schema.Struct({
+    events: Schema.Array(Schema.Struct({ id: Schema.optionalKey(Schema.String), deliveries: Schema.Int }))
+  })
 )
 
 const toWire = ({ resource_type, action, building_id, tenant_ids, data }: PlannedEvent) => ({
@@ -45,18 +58,18 @@ const toWire = ({ resource_type, action, building_id, tenant_ids, data }: Planne
 const excerptOf = (text: string): string => text.replaceAll(/\s+/g, " ").slice(0, 200)
 
 /** What a request is answered with, `accepted` being what the body says when it is taken. */
-const readAnswer = Effect.fnUntraced(function* <E>(
+const readAnswer = Effect.fnUntraced(function* <A, E>(
   response: HttpClientResponse.HttpClientResponse,
-  accepted: (text: string) => Effect.Effect<Answer, E>
+  accepted: (text: string) => Effect.Effect<A, E>
 ) {
   const { status, headers } = response
   const text = yield* response.text
   if (status >= 200 && status <= 299) return yield* accepted(text)
   const why = `status ${status}: ${excerptOf(text)}`
-  if (status < 500 && !temporaryStatuses.has(status)) return { _tag: "Refused", status, why } satisfies Answer
+  if (status < 500 && !temporaryStatuses.has(status)) return { _tag: "Refused", status, why } satisfies Denial
   const now = yield* Clock.currentTimeMillis
   const retryAfter = RetryPolicy.parseRetryAfter(headers["retry-after"] ?? null, now)
-  return { _tag: "Unavailable", why, retryAfter } satisfies Answer
+  return { _tag: "Unavailable", why, retryAfter } satisfies Denial
 })
 
 /** Why there was no answer: the innermost cause, by its code (`ECONNREFUSED`) where it has one. */
@@ -72,12 +85,12 @@ const reasonOf = (error: unknown): string => {
  * Makes a request once. A service that can't be reached, or answers with something that is not doorhook's, is
  * `Unavailable`: it may be starting up behind a proxy.
  */
-const ask = <E>(
+export const ask = <A, E>(
   service: Service,
   request: HttpClientRequest.HttpClientRequest,
-  accepted: (text: string) => Effect.Effect<Answer, E>
-): Effect.Effect<Answer, never, HttpClient.HttpClient> => {
-  const unavailable = (why: string): Answer => ({ _tag: "Unavailable", why, retryAfter: null })
+  accepted: (text: string) => Effect.Effect<A, E>
+): Effect.Effect<A | Denial, never, HttpClient.HttpClient> => {
+  const unavailable = (why: string): Denial => ({ _tag: "Unavailable", why, retryAfter: null })
   return HttpClient.execute(HttpClientRequest.bearerToken(request, service.operatorKey)).pipe(
     Effect.flatMap((response) => readAnswer(response, accepted)),
     Effect.timeout(timeout),
@@ -95,12 +108,19 @@ export const publish = (service: Service, events: ReadonlyArray<PlannedEvent>, k
     ),
     (text) =>
       Effect.map(Schema.decodeEffect(PublishAnswer)(text), ({ events }): Answer => {
-        return { _tag: "Accepted", deliveries: events.reduce((sum, { deliveries }) => sum + deliveries, 0) }
+        return { _tag: "Accepted", deliveries: events.reduce((sum, { deliveries }) => sum + deliveries, 0), events }
       })
   )
 
 /** Asks whether the service is there and takes the key, without publishing anything. */
 export const greet = (service: Service) =>
   ask(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), () =>
-    Effect.succeed<Answer>({ _tag: "Accepted", deliveries: 0 })
+    Effect.succeed<Answer>({ _tag: "Accepted", deliveries: 0, events: [] })
   )
+
+/** A running service, as a run publishes to it. */
+export const serviceTarget = (service: Service): Target<HttpClient.HttpClient> => ({
+  name: service.url,
+  greet: greet(service),
+  publish: (events, key) => publish(service, events, key)
+})

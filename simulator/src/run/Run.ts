@@ -1,24 +1,41 @@
 /**
- * Plays a plan against a running service.
+ * Plays a plan against whatever takes events in.
  */
 import { maxEventsPerPublish, RetryPolicy } from "@doorhook/core"
 import { Array, Clock, Effect, Random, Schema, Stream } from "effect"
-import type { HttpClient } from "effect/http"
-import { fromIso } from "../plan/IsoTime.ts"
-import type { PlannedEvent } from "../plan/PlannedEvent.ts"
-import type { Answer, Service } from "./OperatorApi.ts"
-import { greet, publish } from "./OperatorApi.ts"
+import type { Sending } from "./Disorder.ts"
+import type { AcceptedEvent, Answer } from "./OperatorApi.ts"
 import { pace } from "./Pace.ts"
 import { Tally } from "./Tally.ts"
+import type { Target } from "./Target.ts"
 
-export interface RunOptions {
-  readonly service: Service
+export interface RunOptions<R> {
+  readonly target: Target<R>
   /** The time in the plan at which the run begins, in milliseconds since the epoch. */
   readonly beginning: number
   /** How many times faster than the plan; null for as fast as the service takes them. */
   readonly speed: number | null
   /** Requests open at once. With more than one, batches may overtake each other. */
   readonly maxInFlight: number
+  /** Who else is told what happens. */
+  readonly observer?: RunObserver
+}
+
+/** Whoever measures a run. All times are of the clock, in milliseconds since the epoch. */
+export interface RunObserver {
+  /** The first event is about to be due. */
+  readonly began: (now: number) => void
+  /** Its sending begins; it was due at a time, or as soon as possible. */
+  readonly started: (sending: Sending, due: number | null, now: number) => void
+  /** A batch was accepted, whose sending began at a time. */
+  readonly accepted: (
+    batch: ReadonlyArray<Scheduled>,
+    events: ReadonlyArray<AcceptedEvent>,
+    began: number,
+    now: number
+  ) => void
+  /** So many events were not taken in. */
+  readonly refused: (events: number) => void
 }
 
 /** The run could not go on. */
@@ -34,8 +51,8 @@ const establishedContact: RetryPolicy.RetryPolicy = {
 }
 
 /** An event and when it is to be sent; null for as soon as possible. */
-interface Scheduled {
-  readonly event: PlannedEvent
+export interface Scheduled {
+  readonly sending: Sending
   readonly due: number | null
 }
 
@@ -65,59 +82,70 @@ const persistently = Effect.fnUntraced(function* <R>(
 const isKeyRefused = (answer: Answer): boolean =>
   answer._tag === "Refused" && (answer.status === 401 || answer.status === 403)
 
-const keyRefused = ({ url }: Service): RunStopped =>
-  new RunStopped({ message: `${url} refused the operator key. Give the key of that service.` })
+const keyRefused = (name: string): RunStopped =>
+  new RunStopped({ message: `${name} refused the operator key. Give the key of that service.` })
 
-const notThere = ({ url }: Service): RunStopped =>
-  new RunStopped({ message: `${url} has no /operator/events: is it the base URL of a doorhook service?` })
+const notThere = (name: string): RunStopped =>
+  new RunStopped({ message: `${name} has no /operator/events: is it the base URL of a doorhook service?` })
 
-const notReached = ({ url }: Service, why: string): RunStopped =>
-  new RunStopped({ message: `${url} could not be reached (${why}). Is the service running?` })
+const notReached = (name: string, why: string): RunStopped =>
+  new RunStopped({ message: `${name} could not be reached (${why}). Is the service running?` })
 
 /**
  * Publishes every event when its time has come, in batches of what is due.
  *
  * Open loop: an event is due at the beginning of the run plus its time in the plan divided by the speed, however long
- * the service takes. What starts late is counted as late, and sent all the same. Requests that fail are made again, with
- * the same idempotency key; what the service still does not take counts as failed, and the run goes on. It stops when
- * the service is not there at its beginning, or refuses the key. The tally can be read while it goes on.
+ * the target takes. What starts late is counted as late, and sent all the same. Requests that fail are made again, with
+ * the same idempotency key; what the target still does not take counts as failed, and the run goes on. It stops when
+ * the target is not there at its beginning, or refuses the key. The tally can be read while it goes on.
  */
-export const run = Effect.fnUntraced(function* <E, R>(
-  events: Stream.Stream<PlannedEvent, E, R>,
-  options: RunOptions,
+export const run = Effect.fnUntraced(function* <E, R, R2>(
+  sendings: Stream.Stream<Sending, E, R>,
+  options: RunOptions<R2>,
   tally: Tally = new Tally()
-): Effect.fn.Return<void, E | RunStopped, R | HttpClient.HttpClient> {
-  const { service, beginning, speed, maxInFlight } = options
+): Effect.fn.Return<void, E | RunStopped, R | R2> {
+  const { target, beginning, observer, speed, maxInFlight } = options
   const runId = `${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
   let batches = 0
   let began: number | null = null
 
-  const greeting = yield* persistently(greet(service), firstContact, tally)
-  if (isKeyRefused(greeting)) return yield* keyRefused(service)
-  if (greeting._tag === "Unavailable") return yield* notReached(service, greeting.why)
+  const greeting = yield* persistently(target.greet, firstContact, tally)
+  if (isKeyRefused(greeting)) return yield* keyRefused(target.name)
+  if (greeting._tag === "Unavailable") return yield* notReached(target.name, greeting.why)
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {
-    const now = yield* Clock.currentTimeMillis
-    for (const { due } of batch) if (due !== null) tally.late(now - due)
+    const startedAt = yield* Clock.currentTimeMillis
+    for (const { due, sending } of batch) {
+      if (due !== null) tally.late(startedAt - due)
+      observer?.started(sending, due, startedAt)
+    }
     tally.due(batch.length)
-    const events = batch.map(({ event }) => event)
-    const request = publish(service, events, `simulate-${runId}-${batches++}`)
+    const events = batch.map(({ sending }) => sending.event)
+    const request = target.publish(events, `simulate-${runId}-${batches++}`)
     const answer = yield* persistently(request, establishedContact, tally)
-    if (answer._tag === "Accepted") return tally.accepted(batch.length, answer.deliveries)
+    if (answer._tag === "Accepted") {
+      observer?.accepted(batch, answer.events, startedAt, yield* Clock.currentTimeMillis)
+      return tally.accepted(batch.length, answer.deliveries)
+    }
     tally.failed(batch.length, answer.why)
-    if (isKeyRefused(answer)) return yield* keyRefused(service)
-    if (answer._tag === "Refused" && answer.status === 404) return yield* notThere(service)
+    observer?.refused(batch.length)
+    if (isKeyRefused(answer)) return yield* keyRefused(target.name)
+    if (answer._tag === "Refused" && answer.status === 404) return yield* notThere(target.name)
   })
 
-  const schedule = Effect.fnUntraced(function* (chunk: Array.NonEmptyReadonlyArray<PlannedEvent>) {
+  const schedule = Effect.fnUntraced(function* (chunk: Array.NonEmptyReadonlyArray<Sending>) {
     // The clock starts when the plan is ready, so that what it takes to get there is not counted as late.
-    const start = (began ??= yield* Clock.currentTimeMillis)
-    return Array.map(chunk, (event): Scheduled => {
-      return { event, due: speed === null ? null : start + Math.ceil((fromIso(event.at) - beginning) / speed) }
+    if (began === null) {
+      began = yield* Clock.currentTimeMillis
+      observer?.began(began)
+    }
+    const start = began
+    return Array.map(chunk, (sending): Scheduled => {
+      return { sending, due: speed === null ? null : start + Math.ceil((sending.at - beginning) / speed) }
     })
   })
 
-  const scheduled = events.pipe(Stream.mapArrayEffect(schedule), Stream.rechunk(maxEventsPerPublish))
+  const scheduled = sendings.pipe(Stream.mapArrayEffect(schedule), Stream.rechunk(maxEventsPerPublish))
   yield* (speed === null ? scheduled : pace<Scheduled>(({ due }) => due ?? 0)(scheduled)).pipe(
     Stream.chunks,
     Stream.mapEffect(send, { concurrency: maxInFlight }),

@@ -1,10 +1,12 @@
 /**
  * What a run tells the person at the terminal.
  */
+import { counted, duration, grouped, percent } from "../report/Words.ts"
+import type { Measurements } from "./Measurements.ts"
+import type { Quantiles, RunReport } from "./RunReport.ts"
 import type { RunSummary } from "./Tally.ts"
 
-/** 1234567 as `1,234,567`, in every locale. */
-export const grouped = (count: number): string => `${count}`.replaceAll(/\B(?=(\d{3})+$)/g, ",")
+export { grouped } from "../report/Words.ts"
 
 /** 3723000 as `1:02:03`. */
 export const clock = (millis: number): string => {
@@ -13,36 +15,102 @@ export const clock = (millis: number): string => {
   return `${Math.floor(seconds / 3_600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
 }
 
-const lateText = ({ late }: RunSummary): string =>
-  late === null ? "" : `p50 ${late.p50} ms, p99 ${late.p99} ms, max ${late.max} ms`
+const barLength = 24
 
-/** How the run stands, in one line: where it is in the plan and so on. Without a speed it is nowhere in particular. */
-export const progressLine = (summary: RunSummary, elapsed: number, speed: number | null): string => {
-  const parts = [
-    speed === null ? clock(elapsed) : `${clock(elapsed * speed)} of the plan`,
-    `planned ${grouped(summary.planned)}`,
-    `accepted ${grouped(summary.accepted)}`,
-    `deliveries ${grouped(summary.deliveries)}`,
-    `failed ${grouped(summary.failed)}`,
-    ...(summary.late === null ? [] : [`late p50 ${summary.late.p50} ms p99 ${summary.late.p99} ms`])
-  ]
-  return parts.join("  ")
+/** `[#######-----]  58 %` */
+const bar = (share: number): string => {
+  const done = Math.max(0, Math.min(1, share))
+  const filled = Math.round(done * barLength)
+  return `[${"#".repeat(filled)}${"-".repeat(barLength - filled)}] ${`${Math.floor(done * 100)}`.padStart(3)} %`
 }
 
-/** How the run ended, one number a line. */
-export const summaryText = (summary: RunSummary, elapsed: number): string => {
-  const perSecond = elapsed > 0 ? Math.round((summary.accepted * 1_000) / elapsed) : 0
-  const rows: ReadonlyArray<readonly [name: string, value: string]> = [
-    ["planned", `${grouped(summary.planned)} events`],
-    ["accepted", grouped(summary.accepted)],
-    ["deliveries", grouped(summary.deliveries)],
-    ["failed", `${grouped(summary.failed)}${summary.last_failure === null ? "" : ` (last: ${summary.last_failure})`}`],
-    ...(summary.unanswered === 0
-      ? []
-      : [["unanswered", `${grouped(summary.unanswered)} (sent or about to be)`] as const]),
-    ["retries", `${grouped(summary.retries)} requests`],
-    ...(summary.late === null ? [] : [["late", lateText(summary)] as const]),
-    ["took", `${(elapsed / 1_000).toFixed(1)} s, ${grouped(perSecond)} events/s`]
+export interface Progress {
+  /** How far it is, from 0 to 1; null where nobody knows. */
+  readonly share: number | null
+  /** Where in the plan, or how long it has gone on, in words. */
+  readonly place: string
+  readonly summary: RunSummary | null
+  readonly measured: Measurements
+  readonly speed: number | null
+  /** What is being done, when it is no longer sending. */
+  readonly phase: string | null
+}
+
+/** How the run stands, in one line. */
+export const progressLine = ({ measured, phase, place, share, speed, summary }: Progress): string => {
+  const late = measured.lateStart
+  return [
+    ...(share === null ? [] : [bar(share)]),
+    ...(phase === null ? [] : [phase]),
+    place,
+    `events ${grouped(summary === null ? measured.accepted : summary.accepted)}`,
+    `deliveries ${grouped(summary === null ? measured.deliveries : summary.deliveries)}`,
+    ...(measured.open > 0 ? [`open ${grouped(measured.open)}`] : []),
+    ...(summary !== null && summary.failed > 0 ? [`failed ${grouped(summary.failed)}`] : []),
+    ...(measured.ack.count > 0 ? [`ack p99 ${duration(measured.ack.quantile(0.99))}`] : []),
+    ...(summary !== null && speed !== null && late.count > 0 ? [`late p99 ${duration(late.quantile(0.99))}`] : [])
+  ].join("  ")
+}
+
+const quantileText = ({ max, p50, p99 }: Quantiles): string => `p50 ${p50} ms, p99 ${p99} ms, max ${max} ms`
+
+type Row = readonly [name: string, value: string]
+
+const publishedRows = ({ failed, last_failure, retries, unanswered }: RunSummary): ReadonlyArray<Row> => [
+  ["failed", `${grouped(failed)}${last_failure === null ? "" : ` (last: ${last_failure})`}`],
+  ...(unanswered === 0 ? [] : [row("unanswered", `${grouped(unanswered)} (sent or about to be)`)]),
+  ["retries", `${grouped(retries)} requests`]
+]
+
+const row = (name: string, value: string): Row => [name, value]
+
+const rateRow = (rate: number): Row => [
+  "rate",
+  `${percent(rate)} of events began within 1 s of their time${rate < 0.95 ? ": RATE NOT REACHED" : ""}`
+]
+
+const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Row> => {
+  const { latency, totals, took } = report
+  const perSecond = took > 0 ? Math.round((totals.accepted * 1_000) / took) : 0
+  const quantiles = (name: string, value: Quantiles | null): ReadonlyArray<Row> =>
+    value === null ? [] : [[name, quantileText(value)]]
+  const count = (name: string, value: number): ReadonlyArray<Row> => (value === 0 ? [] : [[name, grouped(value)]])
+  return [
+    ["planned", `${grouped(summary?.planned ?? totals.planned)} events`],
+    ["accepted", grouped(summary?.accepted ?? totals.accepted)],
+    ["deliveries", grouped(summary?.deliveries ?? totals.deliveries)],
+    ...(summary === null ? [] : publishedRows(summary)),
+    ...count("delivered", totals.delivered),
+    ...count("exhausted", totals.exhausted),
+    ...count("expired", totals.expired),
+    ...count("cancelled", totals.cancelled),
+    ...count("skipped", totals.skipped),
+    ...count("open", totals.open),
+    ...count("lost", totals.lost ?? 0),
+    ...(totals.duplicates === null ? [] : count("duplicates", totals.duplicates)),
+    ...(report.kind === "service" ? [] : count("backlog", totals.backlog)),
+    ...quantiles("ack", latency.ack),
+    ...quantiles("delivery", latency.delivery),
+    ...(report.kind === "virtual" ? [] : quantiles("intended", latency.intended)),
+    ...(report.kind === "virtual" ? [] : quantiles("service", latency.service)),
+    ...(report.kind === "virtual" || report.speed === null ? [] : quantiles("late", latency.late_start)),
+    ...(totals.rate === null || report.kind === "virtual" ? [] : [rateRow(totals.rate)]),
+    ...count("crashes", report.crashes),
+    ["took", `${(took / 1_000).toFixed(1)} s, ${grouped(perSecond)} events/s`]
   ]
-  return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n")
+}
+
+/** How the run ended, one number a line, then objectives and broken rules. */
+export const summaryText = (report: RunReport, summary: RunSummary | null): string => {
+  const rows = rowsOf(report, summary).map(([name, value]) => `${name.padEnd(12)} ${value}`)
+  const slos = report.slos.map(
+    ({ measured, met, slo }) => `${(met ? "met" : "MISSED").padEnd(12)} ${slo} (${measured})`
+  )
+  const broken = report.violations.map(
+    ({ at, rule, what }) => `broken       ${rule}: ${what} (${new Date(at).toISOString()})`
+  )
+  const more = report.totals.broken - report.violations.length
+  return [...rows, ...slos, ...broken, ...(more > 0 ? [`broken       in ${counted(more, "more place")}`] : [])].join(
+    "\n"
+  )
 }

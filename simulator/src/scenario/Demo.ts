@@ -2,36 +2,32 @@
  * The two buildings of the demo, and a directory that fits them.
  */
 import { outOfBandUri } from "@doorhook/core"
-import { residentialBuilding } from "../world/ResidentialBuilding.ts"
-import { officeBuilding } from "../world/OfficeBuilding.ts"
 import type { DirectoryFile } from "./DirectoryFile.ts"
 import { buildingsAndTenants } from "./DirectoryFile.ts"
+import { resolveBuilding } from "./document/Resolve.ts"
+import type { BuildingDocument } from "./document/ScenarioDocument.ts"
 import type { Scenario } from "./Scenario.ts"
-import { companyFlows, companyTrades, homeFlows } from "./UsualFlows.ts"
 
-const northTower = residentialBuilding({
-  id: 1,
-  name: "North Tower",
-  time_zone: "Europe/Berlin",
-  flats: 48,
-  firstIds: { tenant: 101, access_point: 11, unit: 1, panel: 1 }
-})
+const time_zone = "Europe/Berlin"
 
-const harbourHouse = officeBuilding({
-  id: 2,
+/** Devices that never fail: what a demo shows is live. */
+const devices = { outages: { every: "0s" } }
+
+const northTower: BuildingDocument = { name: "North Tower", time_zone, homes: { flats: 48 }, devices }
+
+const harbourHouse: BuildingDocument = {
   name: "Harbour House",
-  time_zone: "Europe/Berlin",
-  employees: 80,
-  companies: 5,
-  firstIds: { tenant: 201, access_point: 21, unit: 201, panel: 21 }
-})
+  time_zone,
+  offices: { employees: 80, companies: 5 },
+  devices
+}
 
 export const demo: Scenario = {
   name: "demo",
   description: "The two buildings that `npm start` shows: a house of 48 flats, an office house of 80 employees",
   buildings: [
-    { building: northTower, flows: homeFlows(northTower) },
-    { building: harbourHouse, flows: [...companyFlows(harbourHouse), companyTrades(harbourHouse)] }
+    ...resolveBuilding(northTower, 1, northTower.name, { tenant: 101, access_point: 11, unit: 1, panel: 1 }),
+    ...resolveBuilding(harbourHouse, 2, harbourHouse.name, { tenant: 201, access_point: 21, unit: 201, panel: 21 })
   ]
 }
 

@@ -3,11 +3,17 @@
  */
 import type { Flow } from "../traffic/Flow.ts"
 import type { Building } from "../world/Building.ts"
+import type { Calendar } from "../world/Calendar.ts"
+import type { Devices } from "../world/Devices.ts"
 
 /** A building and what goes on in it. No two of its flows have the same name. */
 export interface BuildingTraffic {
   readonly building: Building
   readonly flows: ReadonlyArray<Flow>
+  /** Its holidays; none by default. */
+  readonly calendar?: Calendar
+  /** How its devices fail; by default they do not. */
+  readonly devices?: Devices
 }
 
 export interface Scenario {
@@ -16,4 +22,6 @@ export interface Scenario {
   readonly description: string
   /** At most 512: event ids have room for no more. */
   readonly buildings: ReadonlyArray<BuildingTraffic>
+  /** Events that an average day of a usual week has; null where nobody has said. */
+  readonly events_per_day?: number | null
 }

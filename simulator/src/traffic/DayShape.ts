@@ -92,3 +92,11 @@ export const invert = (cumulative: Float64Array, share: number): number => {
 
 /** The clock time, in hours, by which a share of an ordinary day's arrivals has come. */
 export const clockAt = (shape: DayShape, share: number): number => invert(tablesOf(shape).ordinary, share) / hour
+
+/** The share of the day's arrivals that have come so long after its start: what `invert` inverts. */
+export const reachedAt = (cumulative: Float64Array, elapsed: number): number => {
+  const cell = Math.floor(elapsed / cellMillis)
+  const before = cumulative[Math.min(cell, cumulative.length - 1)] ?? 0
+  const after = cumulative[cell + 1] ?? before
+  return before + (elapsed / cellMillis - cell) * (after - before)
+}

@@ -7,16 +7,16 @@
 import type { Lognormal } from "../random/Distribution.ts"
 import { between, chance, lognormal, normal, poisson } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
-import type { Person } from "../world/Building.ts"
+import type { AccessPoint, Person } from "../world/Building.ts"
 import type { ByWeekday } from "./Flow.ts"
 import { ofWeekday } from "./Flow.ts"
 import type { FlowDay } from "./FlowDay.ts"
 import { rngFor } from "./FlowDay.ts"
 import type { Access } from "./Happening.ts"
-import type { ClockTime } from "./Members.ts"
+import type { ClockTime, MemberFlow } from "./Members.ts"
 import { attendance, memberHappenings } from "./Members.ts"
 
-export interface EmployeeFlow {
+export interface EmployeeFlow extends MemberFlow {
   readonly _tag: "Employees"
   readonly name: "employees"
   /** Share of the employees who come, Sunday first. */
@@ -36,30 +36,21 @@ export interface EmployeeFlow {
   readonly exits_logged: boolean
 }
 
-/**
- * Attendance by weekday as measured against early 2020 in 2,600 buildings (Monday and Thursday interpolated); arrivals
- * with 80 % of the people in one hour (Barney's up-peak); groups as in lobby studies, mostly single in the morning,
- * larger at noon; the rest is assumed and plausible.
- */
-export const employeeFlow: EmployeeFlow = {
-  _tag: "Employees",
-  name: "employees",
-  attendance: [0.02, 0.52, 0.62, 0.62, 0.56, 0.35, 0.04],
-  day_variation: 0.1,
-  arrives: { at: 8.83, spread: 0.39 },
-  leaves: { at: 17.4, spread: 0.8 },
-  arrival_groups: 0.1,
-  lunch: { at: 12.25, spread: 0.35, share: 0.6, minutes: { median: 38, sigma: 0.3 }, groups: 0.35 },
-  floor_uses: 1.5,
-  tailgating: 0.02,
-  exits_logged: true
-}
-
 /** Clock times in hours. */
 interface WorkingDay {
+  /** Where the person comes in: behind somebody else it is their door. */
+  readonly entrance: AccessPoint
   readonly arrives: number
   readonly leaves: number
-  readonly lunch: { readonly out: number; readonly back: number } | null
+  readonly lunch: Lunch | null
+}
+
+interface Lunch {
+  readonly out: number
+  readonly back: number
+  /** Those who go together go by one door. */
+  readonly door: AccessPoint
+  readonly isBehind: boolean
 }
 
 /** Nobody goes home or to lunch right after coming. */
@@ -72,54 +63,77 @@ const stepBehind = (rng: Rng): number => between(rng, 1, 2.2) / 3_600
 /** From the entrance to the floor, in hours. */
 const wayUp = (rng: Rng): number => between(rng, 60, 180) / 3_600
 
-const lunchOf = (rng: Rng, flow: EmployeeFlow, last: WorkingDay | null): WorkingDay["lunch"] => {
+/** `company` is the lunch of whoever went before. */
+const lunchOf = (rng: Rng, flow: EmployeeFlow, door: AccessPoint, company: Lunch | null): Lunch | null => {
   if (!chance(rng, flow.lunch.share)) return null
-  const company = last?.lunch
-  if (company && chance(rng, flow.lunch.groups)) {
-    return { out: company.out + stepBehind(rng), back: company.back + stepBehind(rng) }
+  if (company !== null && chance(rng, flow.lunch.groups)) {
+    return {
+      ...company,
+      out: company.out + stepBehind(rng),
+      back: company.back + stepBehind(rng),
+      isBehind: true
+    }
   }
   const out = normal(rng, flow.lunch.at, flow.lunch.spread)
-  return { out, back: out + lognormal(rng, flow.lunch.minutes) / 60 }
+  return { out, back: out + lognormal(rng, flow.lunch.minutes) / 60, door, isBehind: false }
 }
 
-const workingDayOf = (rng: Rng, flow: EmployeeFlow, person: Person, last: WorkingDay | null, isBehind: boolean) => {
-  // Four fifths of the variance of when people come is habit, the rest is the day.
+const workingDayOf = (
+  rng: Rng,
+  flow: EmployeeFlow,
+  person: Person,
+  last: WorkingDay | null,
+  company: Lunch | null,
+  lobby: AccessPoint,
+  isBehind: boolean
+): WorkingDay => {
   const arrives =
     last !== null && isBehind
       ? last.arrives + stepBehind(rng)
-      : flow.arrives.at + flow.arrives.spread * (0.894 * person.habit + normal(rng, 0, 0.447))
+      : flow.arrives.at + flow.arrives.spread * (habitShare * person.habit + normal(rng, 0, dayShare))
   const leaves = Math.max(arrives + shortestDay, normal(rng, flow.leaves.at, flow.leaves.spread))
-  const lunch = lunchOf(rng, flow, last)
+  const entrance = last !== null && isBehind ? last.entrance : person.entrance
+  // A car stays in the garage at noon.
+  const lunch = lunchOf(rng, flow, entrance.kind === "garage" ? lobby : entrance, company)
   const fits = lunch !== null && lunch.out > arrives + shortestMorning && lunch.back < leaves - shortestMorning
-  return { arrives, leaves, lunch: fits ? lunch : null }
+  return { entrance, arrives, leaves, lunch: fits ? lunch : null }
 }
+
+/** How much of the spread of when people come is habit; the rest is the day: four fifths of the variance. */
+export const habitShare = 0.894
+const dayShare = 0.447
 
 /** The employees' passages of one day. */
 export const employeeHappenings = (context: FlowDay<EmployeeFlow>): IterableIterator<Access> => {
-  const { flow, day } = context
+  const { flow, weekday } = context
   const rng = rngFor(context, "days")
-  const present = attendance(context, ofWeekday(flow.attendance, day.weekday), flow.day_variation)
+  const present = attendance(context, ofWeekday(flow.attendance, weekday), flow.day_variation)
   let last: WorkingDay | null = null
+  let company: Lunch | null = null
+  const [lobby] = context.building.access_points
   return memberHappenings(context, "company", (person, add) => {
     if (!chance(rng, present)) return
     const floor = person.unit.door
     const isBehind = last !== null && chance(rng, flow.arrival_groups)
-    const today: WorkingDay = workingDayOf(rng, flow, person, last, isBehind)
+    const today: WorkingDay = workingDayOf(rng, flow, person, last, company, lobby ?? person.entrance, isBehind)
+    const { entrance, lunch } = today
     last = today
-    const leavesTrace = flow.exits_logged || person.entrance.kind === "garage"
-    if (!isBehind || !chance(rng, flow.tailgating)) add(today.arrives, person.entrance)
+    company = lunch ?? company
+    const leavesTrace = flow.exits_logged || entrance.kind === "garage"
+    if (!isBehind) add(today.arrives, entrance, "arrival leader")
+    else if (!chance(rng, flow.tailgating)) add(today.arrives, entrance, "arrival follower")
     const atDesk = today.arrives + wayUp(rng)
     add(atDesk, floor)
-    if (today.lunch !== null) {
-      if (flow.exits_logged) add(today.lunch.out, person.entrance)
-      add(today.lunch.back, person.entrance)
-      add(today.lunch.back + wayUp(rng), floor)
+    if (lunch !== null) {
+      if (flow.exits_logged) add(lunch.out, lunch.door, lunch.isBehind ? "lunch follower" : "lunch leader")
+      add(lunch.back, lunch.door)
+      add(lunch.back + wayUp(rng), floor)
     }
-    for (let uses = poisson(rng, flow.floor_uses); uses > 0; uses--) {
+    for (let uses = poisson(rng, flow.floor_uses * person.activity); uses > 0; uses--) {
       const clock = between(rng, atDesk, today.leaves - 0.1)
-      const isOut = today.lunch !== null && clock > today.lunch.out - 0.05 && clock < today.lunch.back + 0.1
+      const isOut = lunch !== null && clock > lunch.out - 0.05 && clock < lunch.back + 0.1
       if (!isOut) add(clock, floor)
     }
-    if (leavesTrace) add(today.leaves, person.entrance)
+    if (leavesTrace) add(today.leaves, entrance)
   })
 }

@@ -1,6 +1,7 @@
 /**
  * A flow: one kind of people who use a building, with everything that says how they behave. Plain data.
  */
+import type { AnomalyFlow } from "./Anomalies.ts"
 import type { EmployeeFlow } from "./Employees.ts"
 import type { OutsiderFlow } from "./Outsiders.ts"
 import type { ResidentFlow } from "./Residents.ts"
@@ -18,11 +19,12 @@ export const flowNames = [
   "office_parcels",
   "food",
   "office_food",
-  "trades"
+  "trades",
+  "anomalies"
 ] as const
 export type FlowName = (typeof flowNames)[number]
 
-export type Flow = ResidentFlow | EmployeeFlow | OutsiderFlow
+export type Flow = ResidentFlow | EmployeeFlow | OutsiderFlow | AnomalyFlow
 
 /** One number for each day of the week, Sunday first. */
 export type ByWeekday = readonly [number, number, number, number, number, number, number]

@@ -10,6 +10,8 @@ export interface FlowDay<F> {
   readonly flow: F
   readonly building: Building
   readonly day: LocalDay
+  /** The weekday that people keep to: a holiday is kept like a Sunday, which is 0. */
+  readonly weekday: number
   /** All randomness of this flow on this day comes from here. */
   readonly substream: Substream
   /** How many times as many people as the scenario says. */

@@ -5,15 +5,43 @@ import type { BuildingId, CallData, TenantId } from "@doorhook/core"
 import type { AccessPoint, EntryMethod, Panel, Unit } from "../world/Building.ts"
 import type { FlowName } from "./Flow.ts"
 
+/**
+ * The part of somebody in a group, for those who come or go together: who leads comes at a time of their own (and who
+ * comes alone leads), who follows is right behind. `arrival` is the first coming of the day, or an outsider's coming;
+ * `lunch` is going out at noon.
+ */
+export const roles = ["other", "arrival leader", "arrival follower", "lunch leader", "lunch follower"] as const
+export type Role = (typeof roles)[number]
+
+/** What is out of the ordinary, as the simulation knows it: ground truth for whoever looks for it. */
+export const labels = [
+  "denied",
+  "buzzer_spam",
+  "stuck_button",
+  "pin_guessing",
+  "shared_credential",
+  "door_held",
+  "door_forced",
+  "night_entry"
+] as const
+export type Label = (typeof labels)[number]
+
+/** What becomes of an attempt at a door; the values of `release_status`. */
+export type Release = "Unlocked" | "Denied" | "Held open" | "Forced"
+
 interface Common {
-  /** In milliseconds since the epoch. */
+  /** When it happens, in milliseconds since the epoch. */
   readonly time: number
   /** Unique in a plan, for calls and accesses together. */
   readonly id: number
   readonly flow: FlowName
   readonly building_id: BuildingId
-  /** The tenants whose unit or access tools are involved. */
+  /** The tenants whose unit or access tools are involved; none for people nobody knows. */
   readonly tenant_ids: ReadonlyArray<TenantId>
+  readonly role: Role
+  readonly label: Label | null
+  /** The call that this follows from: of an opened door, of a repeated ring. */
+  readonly cause: number | null
 }
 
 /** Somebody rings. */
@@ -25,11 +53,12 @@ export interface Call extends Common {
   readonly panel: Panel
 }
 
-/** A door is unlocked. */
+/** Somebody opens a door, or tries to. */
 export interface Access extends Common {
   readonly _tag: "Access"
   readonly access_point: AccessPoint
-  readonly entry_method: EntryMethod
+  readonly entry_method: EntryMethod | "none"
+  readonly release_status: Release
   /** Who, or whose code it was. */
   readonly name: string
 }

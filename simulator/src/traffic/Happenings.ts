@@ -1,6 +1,7 @@
 /**
  * One day of one flow, whichever it is.
  */
+import { anomalyHappenings } from "./Anomalies.ts"
 import { employeeHappenings } from "./Employees.ts"
 import type { Flow } from "./Flow.ts"
 import type { FlowDay } from "./FlowDay.ts"
@@ -18,5 +19,7 @@ export const happeningsOfDay = (context: FlowDay<Flow>): IterableIterator<Happen
       return employeeHappenings({ ...context, flow })
     case "Outsiders":
       return outsiderHappenings({ ...context, flow })
+    case "Anomalies":
+      return anomalyHappenings({ ...context, flow })
   }
 }

@@ -1,15 +1,16 @@
 /**
  * What residents and employees have in common: they are there every day, hold credentials, and open doors themselves.
  */
-import { chance, dayFactor } from "../random/Distribution.ts"
+import { between, chance, dayFactor } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { AccessPoint, EntryMethod, Person, Use } from "../world/Building.ts"
-import { dayMillis, hour } from "../world/LocalTime.ts"
+import { dayMillis, hour, second } from "../world/LocalTime.ts"
 import { elapsedAt } from "../world/LocalDay.ts"
 import type { FlowName } from "./Flow.ts"
 import type { FlowDay } from "./FlowDay.ts"
 import { rngFor } from "./FlowDay.ts"
-import type { Access } from "./Happening.ts"
+import type { Access, Role } from "./Happening.ts"
+import { roles } from "./Happening.ts"
 import { Passages } from "./Passages.ts"
 
 /** When people do something: clock times in hours. */
@@ -18,13 +19,47 @@ export interface ClockTime {
   readonly spread: number
 }
 
-/** Uses of a credential that are not the usual way of its holder (assumed): a PIN works without a telephone. */
-const unusualShare = 0.08
+/** Credentials that are refused before they are accepted: worn, held badly, a mistyped PIN. */
+export interface Denials {
+  /** Share of all attempts that are denied. */
+  readonly share: number
+  /** Probability that the next attempt comes within five seconds; else the person comes back after half a minute or more. */
+  readonly retry: number
+}
 
-const methodOf = (rng: Rng, person: Person): EntryMethod => (chance(rng, unusualShare) ? "pin" : person.method)
+/** What every flow of members has. */
+export interface MemberFlow {
+  readonly name: FlowName
+  readonly denied: Denials
+  /** Uses of a credential that are not the usual way of its holder: a PIN works without a telephone. */
+  readonly other_method: number
+}
+
+const methodOf = (rng: Rng, person: Person, unusual: number): EntryMethod =>
+  chance(rng, unusual) ? "pin" : person.method
 
 /** Adds the passages of one person's day. Clock times are in hours; those past 24 are after midnight. */
-export type PersonDay = (person: Person, add: (clock: number, door: AccessPoint | null) => void) => void
+export type PersonDay = (person: Person, add: (clock: number, door: AccessPoint | null, role?: Role) => void) => void
+
+const roleNotes = new Map<Role, number>(roles.map((role, note) => [role, note]))
+const deniedNote = roles.length
+
+/** Denials cluster by person: one in ten has most of them (assumed). The mean is 1. */
+const clumsiness = (index: number): number => (index % 10 === 3 ? 5.5 : 0.5)
+
+/** Probability that a denied attempt was itself preceded by one (assumed). */
+const deniedAgain = 0.25
+
+/** Adds the denied attempts before a passage. */
+const addDenials = ({ retry, share }: Denials, rng: Rng, index: number, add: (before: number) => void): void => {
+  let probability = ((1 - deniedAgain) * clumsiness(index) * share) / (1 - share)
+  let before = 0
+  while (chance(rng, probability)) {
+    before += (chance(rng, retry) ? between(rng, 1, 5) : between(rng, 30, 240)) * second
+    add(before)
+    probability = deniedAgain
+  }
+}
 
 /**
  * The happenings of a day of members.
@@ -33,7 +68,7 @@ export type PersonDay = (person: Person, add: (clock: number, door: AccessPoint 
  * left. Behaviour stays as it is.
  */
 export function* memberHappenings(
-  context: FlowDay<{ readonly name: FlowName }>,
+  context: FlowDay<MemberFlow>,
   use: Use,
   personDay: PersonDay
 ): IterableIterator<Access> {
@@ -41,14 +76,24 @@ export function* memberHappenings(
   const people = building.people.filter(({ unit }) => unit.use === use)
   const passages = new Passages(people, building.access_points)
   const presence = rngFor(context, "presence")
+  const denials = rngFor(context, "denials")
   for (let left = rateScale; left > 0; left--) {
-    for (const [index, person] of people.entries()) {
-      if (left < 1 && !chance(presence, left)) continue
-      personDay(person, (clock, door) => passages.add(clockToElapsed(context, clock), index, door))
+    for (let index = 0; index < people.length; index++) {
+      const person = people[index]
+      if (person === undefined || (left < 1 && !chance(presence, left))) continue
+      personDay(person, (clock, door, role = "other") => {
+        const elapsed = clockToElapsed(context, clock)
+        passages.add(elapsed, index, door, roleNotes.get(role) ?? 0)
+        if (door === null || flow.denied.share === 0) return
+        addDenials(flow.denied, denials, index, (before) =>
+          passages.add(Math.max(0, elapsed - before), index, door, deniedNote)
+        )
+      })
     }
   }
   const methods = rngFor(context, "methods")
-  for (const { elapsed, person, access_point } of passages.inOrder()) {
+  for (const { elapsed, person, access_point, note } of passages.inOrder()) {
+    const isDenied = note === deniedNote
     yield {
       _tag: "Access",
       time: day.start + elapsed,
@@ -56,8 +101,12 @@ export function* memberHappenings(
       flow: flow.name,
       building_id: building.id,
       tenant_ids: person.tenant_ids,
+      role: roles[note] ?? "other",
+      label: isDenied ? "denied" : null,
+      cause: null,
       access_point,
-      entry_method: methodOf(methods, person),
+      entry_method: methodOf(methods, person, flow.other_method),
+      release_status: isDenied ? "Denied" : "Unlocked",
       name: person.name
     }
   }

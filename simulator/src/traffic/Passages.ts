@@ -12,7 +12,12 @@ export interface Passage {
   readonly elapsed: number
   readonly person: Person
   readonly access_point: AccessPoint
+  /** What was noted with it. */
+  readonly note: number
 }
+
+/** Notes are whole numbers below this. */
+export const noteRoom = 8
 
 export class Passages {
   readonly #people: ReadonlyArray<Person>
@@ -28,7 +33,7 @@ export class Passages {
   }
 
   /** Notes a passage of the person with that index. A door that is not under access control leaves no trace. */
-  add(elapsed: number, person: number, door: AccessPoint | null): void {
+  add(elapsed: number, person: number, door: AccessPoint | null, note: number): void {
     const index = door === null ? undefined : this.#doorIndex.get(door)
     if (index === undefined) return
     if (this.#count === this.#packed.length) {
@@ -36,20 +41,23 @@ export class Passages {
       larger.set(this.#packed)
       this.#packed = larger
     }
-    // Two days in milliseconds, times people, times doors: below 2^53 for a million people and fifty doors.
+    // Two days in milliseconds, times people, doors and notes: below 2^53 for 20,000 people and 300 doors.
     const time = Math.floor(elapsed) * this.#people.length + person
-    this.#packed[this.#count++] = time * this.#doors.length + index
+    this.#packed[this.#count++] = (time * this.#doors.length + index) * noteRoom + note
   }
 
   /** The passages in order of time. */
   *inOrder(): IterableIterator<Passage> {
     const packed = this.#packed.subarray(0, this.#count).toSorted()
+    const [people, doors] = [this.#people.length, this.#doors.length]
     for (const number of packed) {
-      const rest = Math.floor(number / this.#doors.length)
-      const access_point = this.#doors[number % this.#doors.length]
-      const person = this.#people[rest % this.#people.length]
+      const withoutNote = Math.floor(number / noteRoom)
+      const rest = Math.floor(withoutNote / doors)
+      const elapsed = Math.floor(rest / people)
+      const access_point = this.#doors[withoutNote - rest * doors]
+      const person = this.#people[rest - elapsed * people]
       if (access_point === undefined || person === undefined) continue
-      yield { elapsed: Math.floor(rest / this.#people.length), person, access_point }
+      yield { elapsed, person, access_point, note: number - withoutNote * noteRoom }
     }
   }
 }

@@ -15,10 +15,10 @@ import { ofWeekday } from "./Flow.ts"
 import type { FlowDay } from "./FlowDay.ts"
 import { rngFor } from "./FlowDay.ts"
 import type { Access } from "./Happening.ts"
-import type { ClockTime } from "./Members.ts"
+import type { ClockTime, MemberFlow } from "./Members.ts"
 import { attendance, memberHappenings } from "./Members.ts"
 
-export interface ResidentFlow {
+export interface ResidentFlow extends MemberFlow {
   readonly _tag: "Residents"
   readonly name: "residents"
   /** Holders of a credential who use it on a usual day. */
@@ -42,45 +42,6 @@ export interface ResidentFlow {
   readonly room_times: DayShape
   /** Share of those coming in on foot who follow somebody through the open door: no event. */
   readonly tailgating: number
-}
-
-/**
- * Inactive holders 25 % a day (a sample of four million users), morning peak 5 % of the people in five minutes, return
- * 18:10 +- 1.1 h; the rest is assumed and plausible.
- */
-export const residentFlow: ResidentFlow = {
-  _tag: "Residents",
-  name: "residents",
-  active: 0.75,
-  day_variation: 0.1,
-  goes_to_work: [0.06, 0.82, 0.86, 0.86, 0.84, 0.7, 0.14],
-  leaves: { at: 7.83, spread: 0.63 },
-  returns: { at: 18.17, spread: 1.1 },
-  errands: [0.9, 1.1, 1.1, 1.1, 1.1, 1.3, 1.5],
-  errand_times: {
-    from: 7,
-    to: 22,
-    even: 0.4,
-    peaks: [
-      { at: 10.5, spread: 1.5, weight: 0.35 },
-      { at: 16.5, spread: 2, weight: 0.25 }
-    ]
-  },
-  errand_minutes: { median: 65, sigma: 0.7 },
-  evenings: [0.1, 0.1, 0.1, 0.12, 0.16, 0.28, 0.32],
-  evening_leaves: { at: 19.7, spread: 0.6 },
-  evening_returns: { at: 23.1, spread: 1.1 },
-  room_uses: 0.35,
-  room_times: {
-    from: 6,
-    to: 23,
-    even: 0.4,
-    peaks: [
-      { at: 7.7, spread: 0.7, weight: 0.2 },
-      { at: 18.5, spread: 1.8, weight: 0.4 }
-    ]
-  },
-  tailgating: 0.15
 }
 
 /** Clock times in hours. */
@@ -112,7 +73,11 @@ const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Perso
     const out = flow.leaves.at + flow.leaves.spread * (0.71 * person.habit + normal(rng, 0, 0.71))
     absences.push({ out, back: Math.max(out + 2, at(rng, flow.returns)) })
   }
-  for (let trips = poisson(rng, ofWeekday(flow.errands, weekday) / (works ? 3 : 1)); trips > 0; trips--) {
+  for (
+    let trips = poisson(rng, (ofWeekday(flow.errands, weekday) * person.activity) / (works ? 3 : 1));
+    trips > 0;
+    trips--
+  ) {
     const out = clockAt(flow.errand_times, rng.uniform())
     absences.push({ out, back: out + lognormal(rng, flow.errand_minutes) / 60 })
   }
@@ -125,12 +90,12 @@ const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Perso
 
 /** The residents' passages of one day. */
 export const residentHappenings = (context: FlowDay<ResidentFlow>): IterableIterator<Access> => {
-  const { flow, day, building } = context
+  const { flow, weekday, building } = context
   const rng = rngFor(context, "days")
   const active = attendance(context, flow.active, flow.day_variation)
   return memberHappenings(context, "home", (person, add) => {
     if (!chance(rng, active)) return
-    const absences = absencesOf(rng, flow, day.weekday, person)
+    const absences = absencesOf(rng, flow, weekday, person)
     const drives = person.entrance.kind === "garage"
     for (const { out, back } of absences) {
       if (drives) add(out, person.entrance)

@@ -27,17 +27,6 @@ export interface RingBehaviour {
   readonly most_rings: number
 }
 
-/** All assumed: no public figures exist. */
-export const ringBehaviour: RingBehaviour = {
-  answered: 0.75,
-  answer_seconds: { median: 9, sigma: 0.6 },
-  ring_out_seconds: 30,
-  unlocked: 0.9,
-  unlock_seconds: { median: 4, sigma: 0.7 },
-  repeated: 0.35,
-  most_rings: 3
-}
-
 export interface VisitBehaviour extends RingBehaviour {
   readonly name: FlowName
   /** Whom they come to see. */
@@ -48,6 +37,8 @@ export interface VisitBehaviour extends RingBehaviour {
   readonly code_methods: ReadonlyArray<readonly [EntryMethod, share: number]>
   /** The name on the code; null is the visitor's own. */
   readonly code_name: string | null
+  /** Probability that one more comes along (geometric group sizes). With a code each enters on their own. */
+  readonly groups: number
   /** Share that comes to the main entrance; the others to any. */
   readonly main_entrance: number
 }
@@ -58,7 +49,7 @@ const secondsToRepeat = [5, 60] as const
 const hex = (word: number): string => word.toString(16).padStart(8, "0")
 
 /** A UUID of version 4 (RFC 9562). */
-const guid = (rng: Rng): string => {
+export const guid = (rng: Rng): string => {
   const [a, b, c, d] = [hex(rng.uint32()), hex(rng.uint32()), hex(rng.uint32()), hex(rng.uint32())]
   const variant = "89ab"[rng.below(4)] ?? "8"
   return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`
@@ -86,31 +77,74 @@ export const visit = (
   const host = oneOf(rng, hosts)
   const panel = chance(rng, flow.main_entrance) ? panels[0] : oneOf(rng, panels)
   if (host === undefined || panel === undefined) return []
-  const common = { flow: flow.name, building_id: building.id, tenant_ids: host.unit.tenant_ids }
-  const enter = (time: number, entry_method: EntryMethod, name: string): Happening => {
-    return { _tag: "Access", time, id: nextId(), ...common, access_point: panel.access_point, entry_method, name }
-  }
+  const common = {
+    flow: flow.name,
+    building_id: building.id,
+    tenant_ids: host.unit.tenant_ids,
+    label: null,
+    release_status: "Unlocked"
+  } as const
+  const { access_point } = panel
   if (chance(rng, flow.code)) {
-    return [enter(start, weighted(rng, flow.code_methods, "pin"), flow.code_name ?? fullName(rng))]
+    const entry_method = weighted(rng, flow.code_methods, "pin")
+    const name = flow.code_name ?? fullName(rng)
+    const entered: Array<Happening> = []
+    let time = start
+    do {
+      const role = entered.length === 0 ? "arrival leader" : "arrival follower"
+      entered.push({
+        _tag: "Access",
+        time,
+        id: nextId(),
+        ...common,
+        role,
+        cause: null,
+        access_point,
+        entry_method,
+        name
+      })
+      time += Math.floor(between(rng, 1, 2.2) * second)
+    } while (chance(rng, flow.groups))
+    return entered
   }
   const happenings: Array<Happening> = []
+  let first: number | null = null
   let time = start
   for (let ring = 1; ring <= flow.most_rings; ring++) {
     const { notification_type } = flow
+    const id = nextId()
     happenings.push({
       _tag: "Call",
       time,
-      id: nextId(),
-      ...common,
+      id,
+      flow: flow.name,
+      building_id: building.id,
+      tenant_ids: host.unit.tenant_ids,
+      role: ring === 1 ? "arrival leader" : "other",
+      label: null,
+      cause: first,
       guid: guid(rng),
       notification_type,
       unit: host.unit,
       panel
     })
+    first ??= id
     const answer = Math.min(lognormal(rng, flow.answer_seconds), flow.ring_out_seconds)
     if (chance(rng, flow.answered)) {
       const unlocked = time + Math.floor((answer + lognormal(rng, flow.unlock_seconds)) * second)
-      if (chance(rng, flow.unlocked)) happenings.push(enter(unlocked, "app", host.name))
+      if (chance(rng, flow.unlocked)) {
+        happenings.push({
+          _tag: "Access",
+          time: unlocked,
+          id: nextId(),
+          ...common,
+          role: "other",
+          cause: id,
+          access_point,
+          entry_method: "app",
+          name: host.name
+        })
+      }
       break
     }
     if (!chance(rng, flow.repeated)) break

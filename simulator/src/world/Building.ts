@@ -60,6 +60,8 @@ export interface Person {
   readonly works: boolean
   /** Habit: how much earlier (negative) or later than others, in standard deviations. */
   readonly habit: number
+  /** How many times as active as others; the mean over people is 1, a few are far more active (heavy tail). */
+  readonly activity: number
 }
 
 export interface Building {

@@ -3,11 +3,11 @@
  *
  * People keep to the clock on the wall, so rates are given by wall clock; events happen on the time line. Most days are
  * 24 hours, a day on which clocks change is not: the hour left out has no events, the hour repeated has them twice.
- * Bytes depend on the time zone database only where it changes for the days in question.
  */
-import { DateTime } from "effect"
+import { weekdayOf } from "./CalendarDate.ts"
 import type { LocalTime } from "./LocalTime.ts"
 import { dayMillis, hour } from "./LocalTime.ts"
+import { changeBetween, instantAt, offsetAt } from "./zones/TimeZone.ts"
 
 export interface LocalDay {
   /** Days since 1970-01-01 of the calendar. */
@@ -28,11 +28,7 @@ export interface LocalDay {
  * The instant at which the clocks of a zone show a time, in milliseconds since the epoch. A time shown twice is the
  * first of the two; one that is left out is as far after the gap as it is into it.
  */
-export const instantOf = (time: LocalTime | number, zone: string): number =>
-  DateTime.toEpochMillis(DateTime.makeZonedUnsafe(time, { timeZone: zone, adjustForTimeZone: true }))
-
-const offsetAt = (instant: number, zone: string): number =>
-  DateTime.zonedOffset(DateTime.makeZonedUnsafe(instant, { timeZone: zone }))
+export const instantOf = (time: LocalTime | number, zone: string): number => instantAt(time, zone)
 
 /** The number of the day that an instant lies on. */
 export const dayNumberAt = (instant: number, zone: string): number =>
@@ -44,30 +40,16 @@ export const hourAt = (instant: number, zone: string): number => {
   return Math.floor((wall - Math.floor(wall / dayMillis) * dayMillis) / hour)
 }
 
-/** The first instant in (from, to] whose offset is that of `to`. */
-const findChange = (from: number, to: number, zone: string): number => {
-  const after = offsetAt(to, zone)
-  let [low, high] = [from, to]
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (offsetAt(middle, zone) === after) high = middle
-    else low = middle
-  }
-  return high
-}
-
 export const makeLocalDay = (number: number, zone: string): LocalDay => {
   const start = instantOf(number * dayMillis, zone)
   const end = instantOf((number + 1) * dayMillis, zone)
-  const offset = offsetAt(start, zone)
-  const lastOffset = offsetAt(end - 1, zone)
   return {
     number,
-    weekday: (((number + 4) % 7) + 7) % 7,
+    weekday: weekdayOf(number),
     start,
     length: end - start,
-    offset,
-    change: offset === lastOffset ? null : { at: findChange(start, end - 1, zone), offset: lastOffset }
+    offset: offsetAt(start, zone),
+    change: changeBetween(start, end, zone)
   }
 }
 

@@ -2,6 +2,7 @@
  * What a clock on the wall shows, without saying where the wall is: a date and a time of day.
  */
 import { Option, Schema } from "effect"
+import { dayNumberOf, monthLength } from "./CalendarDate.ts"
 
 export const second = 1_000
 export const minute = 60 * second
@@ -29,35 +30,7 @@ export const parse = (text: string): Option.Option<LocalTime> => {
     .slice(1)
     .map((part) => Number(part ?? "0"))
   if (year < 2000 || year > 2078 || hours > 23 || minutes > 59 || seconds > 59) return Option.none()
-  const days = daysOf(year, month, day)
-  return days === null
-    ? Option.none()
-    : Option.some(LocalTime.make(days * dayMillis + hours * hour + minutes * minute + seconds * second))
-}
-
-const isLeap = (year: number): boolean => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-
-const monthLengths = (year: number): ReadonlyArray<number> => [
-  31,
-  isLeap(year) ? 29 : 28,
-  31,
-  30,
-  31,
-  30,
-  31,
-  31,
-  30,
-  31,
-  30,
-  31
-]
-
-/** Days from 1970-01-01 to a date of the Gregorian calendar; null when there is no such date. */
-const daysOf = (year: number, month: number, day: number): number | null => {
-  const lengths = monthLengths(year)
-  if (day < 1 || day > (lengths[month - 1] ?? 0)) return null
-  const before = year - 1
-  const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400) - 477
-  const inYear = lengths.slice(0, month - 1).reduce((sum, length) => sum + length, 0)
-  return (year - 1970) * 365 + leapDays + inYear + day - 1
+  if (month < 1 || month > 12 || day < 1 || day > monthLength(year, month)) return Option.none()
+  const days = dayNumberOf({ year, month, day })
+  return Option.some(LocalTime.make(days * dayMillis + hours * hour + minutes * minute + seconds * second))
 }

@@ -17,6 +17,14 @@ export const firstIdsOf = (building: number): FirstIds => {
   return { tenant: first, access_point: first, unit: first, panel: first }
 }
 
+/** Where the ids of offices begin in a building with homes too: there are at most 400 flats with 900 tenants. */
+export const secondIdsOf = ({ tenant, access_point, unit, panel }: FirstIds): FirstIds => ({
+  tenant: tenant + 900,
+  access_point: access_point + 900,
+  unit: unit + 900,
+  panel: panel + 900
+})
+
 /** Makes doors with rising ids. */
 export const doorMaker = (firstId: number) => {
   let id = firstId

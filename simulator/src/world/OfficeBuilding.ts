@@ -3,6 +3,7 @@
  */
 import { BuildingId, TenantId } from "@doorhook/core"
 import { between, standardNormal, weighted } from "../random/Distribution.ts"
+import { activityOf } from "./Activity.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import type { AccessPoint, Building, EntryMethod, Person, Unit } from "./Building.ts"
 import { familyName, fullName } from "./Names.ts"
@@ -16,14 +17,9 @@ export interface OfficeSpec {
   readonly employees: number
   readonly companies: number
   readonly firstIds?: FirstIds
+  /** How people usually open doors, and the share of each way. */
+  readonly methods: ReadonlyArray<readonly [EntryMethod, number]>
 }
-
-/** Assumed, as no public figures exist. */
-const methods: ReadonlyArray<readonly [EntryMethod, number]> = [
-  ["swipe_to_open", 0.8],
-  ["pin", 0.14],
-  ["qr_code", 0.06]
-]
 
 /** Employees who come by car (assumed). */
 const garageShare = 0.25
@@ -47,6 +43,7 @@ const companySizes = (rng: Rng, employees: number, companies: number): ReadonlyA
 
 const employeeOf = (
   rng: Rng,
+  methods: OfficeSpec["methods"],
   unit: Unit,
   entrances: ReadonlyArray<readonly [AccessPoint, number]>,
   otherwise: AccessPoint
@@ -57,11 +54,12 @@ const employeeOf = (
   method: weighted(rng, methods, "pin"),
   entrance: weighted(rng, entrances, otherwise),
   works: true,
-  habit: standardNormal(rng)
+  habit: standardNormal(rng),
+  activity: activityOf(rng)
 })
 
 export const officeBuilding = (spec: OfficeSpec): Building => {
-  const { id, name, time_zone, employees, companies, firstIds = firstIdsOf(id) } = spec
+  const { id, name, time_zone, employees, companies, firstIds = firstIdsOf(id), methods } = spec
   const rng = new Rng(child(root("office building"), id))
   const door = doorMaker(firstIds.access_point)
   const west = door("Lobby turnstile west", "entrance", { camera: true })
@@ -87,7 +85,7 @@ export const officeBuilding = (spec: OfficeSpec): Building => {
     }
     floors.push(floor)
     units.push(unit)
-    for (let employee = 0; employee < size; employee++) people.push(employeeOf(rng, unit, entrances, west))
+    for (let employee = 0; employee < size; employee++) people.push(employeeOf(rng, methods, unit, entrances, west))
   }
   return {
     id: BuildingId.make(id),

@@ -3,6 +3,7 @@
  */
 import { BuildingId, TenantId } from "@doorhook/core"
 import { chance, standardNormal, weighted } from "../random/Distribution.ts"
+import { activityOf } from "./Activity.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import type { AccessPoint, Building, EntryMethod, Panel, Person, Unit } from "./Building.ts"
 import { familyName, givenName } from "./Names.ts"
@@ -17,6 +18,8 @@ export interface ResidentialSpec {
   /** Flats on one floor; 4 by default. */
   readonly perFloor?: number
   readonly firstIds?: FirstIds
+  /** How people usually open doors, and the share of each way. */
+  readonly methods: ReadonlyArray<readonly [EntryMethod, number]>
 }
 
 /** Dwellers of a flat by its size (CIBSE Guide D table 3.12) and how common the sizes are (assumed). */
@@ -28,14 +31,7 @@ const flatSizes: ReadonlyArray<readonly [dwellers: number, share: number]> = [
 ]
 
 /** Dwellers who hold a credential: the others are children (assumed). */
-const credentialShare = 0.8
-
-/** Assumed, as no public figures exist. */
-const methods: ReadonlyArray<readonly [EntryMethod, number]> = [
-  ["swipe_to_open", 0.68],
-  ["pin", 0.28],
-  ["qr_code", 0.04]
-]
+export const credentialShare = 0.8
 
 /** Residents who come and go by car, and by the courtyard (assumed). */
 const garageShare = 0.3
@@ -91,7 +87,14 @@ const panelsOf = ({ front, courtyard }: Doors, firstId: number): ReadonlyArray<P
     : [{ id: firstId + 1, name: "Courtyard panel", access_point: courtyard, use: "home" } as const])
 ]
 
-const residentOf = (rng: Rng, unit: Unit, tenant: TenantId, surname: string, doors: Doors): Person => ({
+const residentOf = (
+  rng: Rng,
+  methods: ResidentialSpec["methods"],
+  unit: Unit,
+  tenant: TenantId,
+  surname: string,
+  doors: Doors
+): Person => ({
   name: `${givenName(rng)} ${chance(rng, sharedNameShare) ? surname : familyName(rng)}`,
   unit,
   tenant_ids: [tenant],
@@ -105,11 +108,12 @@ const residentOf = (rng: Rng, unit: Unit, tenant: TenantId, surname: string, doo
     doors.front
   ),
   works: chance(rng, workingShare),
-  habit: standardNormal(rng)
+  habit: standardNormal(rng),
+  activity: activityOf(rng)
 })
 
 export const residentialBuilding = (spec: ResidentialSpec): Building => {
-  const { id, name, time_zone, flats, perFloor = 4, firstIds = firstIdsOf(id) } = spec
+  const { id, name, time_zone, flats, perFloor = 4, firstIds = firstIdsOf(id), methods } = spec
   const rng = new Rng(child(root("residential building"), id))
   const doors = doorsOf(flats, firstIds.access_point)
   const units: Array<Unit> = []
@@ -127,7 +131,7 @@ export const residentialBuilding = (spec: ResidentialSpec): Building => {
     }
     units.push(unit)
     const surname = familyName(rng)
-    for (const tenant of tenant_ids) people.push(residentOf(rng, unit, tenant, surname, doors))
+    for (const tenant of tenant_ids) people.push(residentOf(rng, methods, unit, tenant, surname, doors))
   }
   return {
     id: BuildingId.make(id),

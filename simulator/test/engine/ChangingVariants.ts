@@ -210,7 +210,20 @@ export const changingVariants: ReadonlyArray<Variant> = [
     check: "signatures",
     breakage: {
       ...integrations(({ integrations: real }) => ({
-        update: (integration, version) => real.update({ ...integration, previous_secret: null }, version)
+        update: (integration, version) => real.update({ ...integration, previous_secrets: [] }, version)
+      })),
+      scenario: within({ rotate: 10, publish: 30 })
+    }
+  },
+  {
+    name: "a secret that ends at the second rotation after it",
+    check: "signatures",
+    breakage: {
+      ...integrations(({ integrations: real }) => ({
+        update: (integration, version) => {
+          const previous_secrets = integration.previous_secrets.slice(0, 1)
+          return real.update({ ...integration, previous_secrets }, version)
+        }
       })),
       scenario: within({ rotate: 10, publish: 30 })
     }
@@ -219,7 +232,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
     name: "an engine that signs with the new secret alone",
     check: "signatures",
     breakage: {
-      ...seeing((integration) => ({ ...integration, previous_secret: null })),
+      ...seeing((integration) => ({ ...integration, previous_secrets: [] })),
       scenario: within({ rotate: 10, publish: 30 })
     }
   },

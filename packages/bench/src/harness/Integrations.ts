@@ -17,7 +17,7 @@ export const createIntegration = (building: number, port: number) =>
       disabled_reason: null,
       created_by: { user_id: UserId.make("admin"), client_id: ClientId.make("c1") },
       signing_secret: Redacted.make(signingSecret),
-      previous_secret: null,
+      previous_secrets: [],
       overrides: {},
       version: 1,
       created_at: 0,
@@ -35,6 +35,6 @@ export const countDelivered = Effect.flatMap(DeliveryStore, (store) =>
   Effect.map(store.summary(0), ({ states }) => states.delivered)
 )
 
-/** Waits until so many deliveries are delivered. */
+/** Waits until so many deliveries are delivered. Asks seldom: what is asked for takes its time from what is measured. */
 export const delivered = (count: number) =>
-  Effect.repeat(countDelivered, { until: (found) => found >= count, schedule: Schedule.spaced("2 millis") })
+  Effect.repeat(countDelivered, { until: (found) => found >= count, schedule: Schedule.spaced("20 millis") })

@@ -12,9 +12,10 @@ import {
   Publisher
 } from "@doorhook/core"
 import { OperatorKey } from "@doorhook/server"
-import { demoDirectory, demoTraffic, showProgress } from "@doorhook/simulator"
+import { demoDirectory, runDemo, showProgress, Tally } from "@doorhook/simulator"
+import type { Target } from "@doorhook/simulator"
 import type { DeliverySummary } from "@doorhook/core"
-import { Clock, Console, Effect, Layer, Option, Random, Redacted, Schedule, Stream } from "effect"
+import { Clock, Console, Effect, Layer, Option, Random, Redacted, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
 import { runMain } from "../command/runMain.ts"
 import * as Serving from "../service/Serving.ts"
@@ -47,6 +48,7 @@ const introduce = Effect.gen(function* () {
       `  API          ${url}/v4/buildings/1/integrations`,
       `  OpenAPI      ${url}/openapi.json`,
       `  health       ${url}/health/ready`,
+      `  console      ${url}/console (operator key: ${Redacted.value(key)})`,
       `  deliveries   npx doorhook deliveries list --url ${url} --operator-key ${Redacted.value(key)}`,
       "",
       ...demoDirectory.users.map(({ login, password }) => `  login        ${login} / ${password}`),
@@ -59,20 +61,32 @@ const introduce = Effect.gen(function* () {
   )
 })
 
+/** The service in this process, as a run of the simulator publishes to it. What is accepted is counted, come what may. */
+const thisService = (publisher: Publisher["Service"], count: (accepted: Accepted) => void): Target<never> => ({
+  name: "the demo's service",
+  greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
+  publish: (events, key) =>
+    Effect.fromResult(PublishRequest.fromValue(events)).pipe(
+      Effect.flatMap((request) => publisher.publish(request.events, { key, fingerprint: key })),
+      Effect.match({
+        onFailure: (error) =>
+          error._tag === "StoreError"
+            ? { _tag: "Unavailable" as const, why: error.message, retryAfter: null }
+            : { _tag: "Refused" as const, status: 422, why: error.message },
+        onSuccess: (events) => {
+          const deliveries = events.reduce((sum, { deliveries }) => sum + deliveries, 0)
+          count({ events: events.length, deliveries })
+          return { _tag: "Accepted" as const, deliveries, events }
+        }
+      }),
+      Effect.uninterruptible
+    )
+})
+
 /** Publishes live traffic until interrupted. */
 const traffic = Effect.fnUntraced(function* (count: (accepted: Accepted) => void) {
-  const publisher = yield* Publisher
-  const seed = yield* Random.nextBetween(1, 1_000_000)
-  yield* Stream.runForEach(demoTraffic({ seed, rateScale }), (event) =>
-    Effect.gen(function* () {
-      const { events } = yield* Effect.fromResult(PublishRequest.fromValue(event))
-      const published = yield* publisher.publish(events)
-      count({
-        events: published.length,
-        deliveries: published.reduce((sum, { deliveries }) => sum + deliveries, 0)
-      })
-    })
-  )
+  const seed = Math.floor(yield* Random.nextBetween(1, 1_000_000))
+  yield* runDemo({ seed, rateScale }, thisService(yield* Publisher, count), new Tally())
 })
 
 const demo = Effect.fnUntraced(function* (stopAfter: number | null) {

@@ -1,5 +1,5 @@
 /**
- * Receivers can tell that it was us, with the secret they have: the current one, or the one before for a day.
+ * Receivers can tell that it was us, with the secret they have: the current one, or one that was rotated out within a day.
  */
 import type { Integration } from "@doorhook/core"
 import { Signature } from "@doorhook/core"
@@ -11,6 +11,9 @@ import type { Request, Trace } from "./Trace.ts"
 import { clockOf } from "./Trace.ts"
 
 const day = 24 * 3_600_000
+/** How many secrets that were rotated out sign at most. */
+const mostKept = 5
+
 const encoder = new TextEncoder()
 
 /** What the clocks of two processes, and a jump of the world's, can make of a day. */
@@ -18,12 +21,12 @@ const leeway = 5 * 60_000
 
 /** The header that a version of an integration asks for, at a time. */
 const headerOf = (
-  { previous_secret, signing_secret }: Integration,
+  { previous_secrets, signing_secret }: Integration,
   { body, timestamp, webhook_id }: Request["entry"],
   clock: number
 ): string => {
   const secrets = [signing_secret]
-  if (previous_secret !== null && clock < previous_secret.until) secrets.push(previous_secret.secret)
+  for (const { secret, until } of previous_secrets) if (clock < until) secrets.push(secret)
   const content = encoder.encode(`${webhook_id}.${timestamp}.${body}`)
   return secrets
     .map((secret) => {
@@ -43,7 +46,7 @@ const wrong = (trace: Trace): ReadonlyArray<Violation> =>
     return [{ what, entries: [entry.index] }]
   })
 
-/** Rotations that do not keep the secret before for a day. */
+/** Rotations that do not keep the secret before for a day, or end one that had time left and need not make room. */
 const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
   [...integrations.values()].flatMap((history) =>
     history.flatMap(({ index, integration, wall }, at) => {
@@ -51,18 +54,21 @@ const forgotten = ({ integrations }: Trace): ReadonlyArray<Violation> =>
       if (before === undefined) return []
       const secretOf = (secret: Integration["signing_secret"]) => Redacted.value(secret)
       if (secretOf(before.signing_secret) === secretOf(integration.signing_secret)) return []
-      const { previous_secret } = integration
+      const [newest, ...older] = integration.previous_secrets
       const isKept =
-        previous_secret !== null &&
-        secretOf(previous_secret.secret) === secretOf(before.signing_secret) &&
-        Math.abs(previous_secret.until - wall - day) < leeway
-      if (isKept) return []
+        newest !== undefined &&
+        secretOf(newest.secret) === secretOf(before.signing_secret) &&
+        Math.abs(newest.until - wall - day) < leeway
+      // Before the leeway's end a clock may say that its time is over.
+      const owed = before.previous_secrets.filter(({ until }) => until > wall + leeway).slice(0, mostKept - 1)
+      const kept = new Map(older.map(({ secret, until }) => [secretOf(secret), until]))
+      if (isKept && owed.every(({ secret, until }) => kept.get(secretOf(secret)) === until)) return []
       return [{ what: `integration ${integration.id} lost the secret it had`, entries: [index] }]
     })
   )
 
 export const signatures: Check = {
   name: "signatures",
-  rule: "Every request is signed with the current secret, and with the one before during its day.",
+  rule: "Every request is signed with the current secret, and with each before it during its day.",
   violations: (trace) => [...wrong(trace), ...forgotten(trace)]
 }

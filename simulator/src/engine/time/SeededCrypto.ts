@@ -4,7 +4,7 @@
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
-import { Base64 } from "effect/encoding"
+import { Base64, Base64Url } from "effect/encoding"
 import type { Rng } from "../../random/Substream.ts"
 
 const encoder = new TextEncoder()
@@ -24,6 +24,7 @@ export const digest = (...inputs: ReadonlyArray<Uint8Array>): Uint8Array => {
 export const seededCrypto = (rng: Rng): Layer.Layer<Crypto> =>
   Layer.succeed(Crypto, {
     sha256: (bytes) => Effect.sync(() => digest(bytes)),
+    sha256Text: (text) => Effect.sync(() => Base64Url.encode(digest(encoder.encode(text)))),
     hmacSha256: (key, text) => Effect.sync(() => Base64.encode(digest(key, encoder.encode(text)))),
     randomBytes: (length) => Effect.sync(() => Uint8Array.from({ length }, () => rng.below(256)))
   })

@@ -52,18 +52,25 @@ export class VirtualTime {
 
   /** Lets everything happen that happens up to a time, that time included. */
   runUntil(end: number): void {
-    this.#runTasks()
+    this.runTasks()
+    while (this.fireNext(end)) this.runTasks()
+    this.now = Math.max(this.now, end)
+  }
+
+  /** Passes to the next timer that rings up to a time, and lets it ring; false when there is none. */
+  fireNext(end: number): boolean {
     for (let next = this.#timers.first; next !== undefined && next.at <= end; next = this.#timers.first) {
       this.#timers.takeFirst()
       if (next.cancelled) continue
       this.now = Math.max(this.now, next.at)
       next.fire()
-      this.#runTasks()
+      return true
     }
-    this.now = Math.max(this.now, end)
+    return false
   }
 
-  #runTasks(): void {
+  /** Lets everything happen that happens in this instant. */
+  runTasks(): void {
     for (let count = 0; this.#taken < this.#tasks.length && count < maxTasksAtOnce; count++) this.#takeTask()?.()
     if (this.#taken === this.#tasks.length) {
       this.#tasks = []

@@ -115,7 +115,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
 
   const probe: DeliveryStore["Service"]["probe"] = Effect.fnUntraced(function* (integration_id, now) {
     const { answer, ids } = yield* queuedBy(integration_id, deliveries.probe(integration_id, now))
-    if (answer === "probing") history.add({ kind: "probed", integration_id, ids })
+    if (typeof answer === "number") history.add({ kind: "probed", integration_id, ids })
     return answer
   })
 

@@ -1,0 +1,95 @@
+/**
+ * What a run of the receiver suite takes, and whether it ever says something false of a receiver that is correct.
+ */
+import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
+import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+
+const name = "conformance"
+
+/** A run of level 3 should not take longer, in seconds. */
+const limit = 60
+
+const command = new URL("../../../doorhook/src/command/main.ts", import.meta.url).pathname
+const receiver = new URL("../../../../conformance/src/receivers/main.ts", import.meta.url).pathname
+const node = `${process.execPath} --conditions=source --no-warnings`
+
+interface Run {
+  readonly seconds: number
+  readonly exitCode: number
+  /** What was said of what did not pass. */
+  readonly said: string
+}
+
+/** One run of level 3 against the bundled receiver, on a fresh database. */
+const runOnce = Effect.fnUntraced(function* (seed: number, quick: boolean) {
+  const database = yield* temporaryDatabase
+  const origin = "http://127.0.0.1:0"
+  const args = ["--conditions=source", command, "conformance", "run", "--level", "3", "--seed", String(seed)]
+    .concat("--url", `${origin}/hook`, "--probe", `${origin}/probe`, "--control-url", `${origin}/control`)
+    .concat("--spawn", `exec env DATABASE=${database} ${node} ${receiver}`, "--port-env", "PORT")
+    .concat("--cases", `${database}.cases`, ...(quick ? ["--max-time", "30s"] : []))
+  return yield* Effect.callback<Run>((resume) => {
+    const begun = performance.now()
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] })
+    let output = ""
+    child.stdout.on("data", (chunk) => (output += chunk))
+    child.stderr.on("data", (chunk) => (output += chunk))
+    child.on("close", (code) => {
+      const said = output.split("\n").filter((line) => /^(FAIL|INCONCLUSIVE|ERROR|NOT_OBSERVABLE) /.test(line))
+      resume(
+        Effect.succeed({
+          seconds: (performance.now() - begun) / 1_000,
+          exitCode: code ?? -1,
+          said: said.length === 0 && code !== 0 ? output.slice(-300) : said.join("; ")
+        })
+      )
+    })
+    return Effect.sync(() => child.kill("SIGINT"))
+  })
+}, Effect.scoped)
+
+const run = Effect.fnUntraced(function* (options: Options) {
+  const rounds = roundsOf(options, 5)
+  const runs = yield* Effect.forEach(
+    Array.from({ length: rounds }, (_, seed) => seed),
+    (seed) => runOnce(seed, options.quick)
+  )
+  const wrong = runs.filter(({ exitCode }) => exitCode !== 0)
+  return [
+    { line: name, ours: runs.map(({ seconds }) => seconds), peer: runs.map(() => limit) },
+    {
+      line: `${name}/false-verdicts`,
+      ours: [wrong.length],
+      peer: [1],
+      more: { runs: runs.length, ...(wrong[0] !== undefined && { first: wrong[0].said }) }
+    }
+  ]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  summary: "a level 3 run of the receiver suite against a correct receiver: how long, and how often wrong",
+  compares:
+    "The command `conformance run --level 3` against the bundled correct receiver, spawned by the suite on a fresh SQLite file, with another seed each round; against the 60 seconds such a run may take.",
+  leavesOut: "Receivers that are slow to answer or to start: a run against them takes longer.",
+  lines: {
+    [name]: {
+      ours: "seconds of a level 3 run",
+      peer: "the seconds it may take",
+      unit: "s",
+      goal: { is: "at most", ratio: 1 }
+    },
+    [`${name}/false-verdicts`]: {
+      ours: "runs that did not pass",
+      peer: "one run",
+      unit: "runs",
+      goal: { is: "at most", ratio: 0 }
+    }
+  },
+  minutes: 3,
+  run
+}

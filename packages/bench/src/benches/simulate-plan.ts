@@ -1,0 +1,87 @@
+/**
+ * How fast the simulator makes events, and whether long plans take more memory than short ones.
+ */
+import { Effect } from "effect"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
+import { runProgram } from "../harness/RunProgram.ts"
+import { rounded } from "../harness/Statistics.ts"
+import { temporaryFolder } from "../harness/TemporaryFile.ts"
+
+const name = "simulate-plan"
+
+const simulator = new URL("../../../../simulator/src/plan/", import.meta.url)
+const rateProgram = fileURLToPath(new URL("measureRate.ts", simulator))
+const heapProgram = fileURLToPath(new URL("measureHeap.ts", simulator))
+
+interface Rates {
+  readonly events: number
+  readonly generated: number
+  readonly planned: number
+  readonly written: number
+}
+
+interface Heap {
+  readonly events: number
+  /** Bytes in use after each five days. */
+  readonly used: ReadonlyArray<number>
+}
+
+const megabytes = (bytes: number): number => bytes / 1_000_000
+
+const run = Effect.fnUntraced(function* (options: Options) {
+  const folder = yield* temporaryFolder
+  const file = join(folder, "events.ndjson")
+  const rounds = roundsOf(options, 5)
+  const [generated, planned, written] = [Array.of<number>(), Array.of<number>(), Array.of<number>()]
+  let events = 0
+  for (let round = 0; round < rounds; round++) {
+    const args = options.quick ? ["quiet", "7", "1"] : ["office-1000", "30", "2"]
+    const rates = yield* runProgram<Rates>("the plan", rateProgram, [...args, file])
+    generated.push(rates.generated)
+    planned.push(rates.planned)
+    written.push(rates.written)
+    events = rates.events
+    process.stderr.write(
+      `round ${round + 1}: ${Math.round(rates.generated)} events/s generated, ${Math.round(rates.planned)}/s to a file, ${Math.round(rates.written)}/s written\n`
+    )
+  }
+  const heap = yield* runProgram<Heap>("the long plan", heapProgram, options.quick ? ["10"] : ["30"])
+  const [first = 0] = heap.used
+  return [
+    { line: name, ours: generated, peer: written, more: { events } },
+    { line: `${name}/file`, ours: planned, peer: written },
+    {
+      line: `${name}/memory`,
+      ours: [megabytes(heap.used.at(-1) ?? 0)],
+      peer: [megabytes(first)],
+      more: { events: heap.events, most_mb: rounded(megabytes(Math.max(...heap.used))) }
+    }
+  ]
+})
+
+const peer = "events/s of writing the same bytes, lines ready in memory"
+
+export const benchmark: Benchmark = {
+  name,
+  minutes: 1,
+  summary: "events that the simulator makes a second, against writing the same bytes",
+  compares:
+    "Thirty days of an office house of 2,000 people (`office-1000` twice over, about 164,000 events) are generated in order of time: who, where, when, what follows from what, devices included. Beside it, in the same process, the lines of the same events, ready in memory, are joined, encoded and written to a file in chunks of 64 KiB. `simulate-plan/file` is the whole way of `simulate plan`, from nothing to the file. The memory line is the heap in use after thirty days of a hundred buildings, collected, against that after five.",
+  leavesOut:
+    "The disk: files stay in the system's cache. Scenarios whose controllers are offline for most of the time.",
+  lines: {
+    [name]: { ours: "events generated/s", peer, unit: "1/s", goal: { is: "at least", ratio: 0.3 } },
+    [`${name}/file`]: { ours: "events planned and written/s", peer, unit: "1/s", goal: null },
+    [`${name}/memory`]: {
+      ours: "MB in use after 30 days of 100 buildings",
+      peer: "MB in use after 5 days of them",
+      unit: "MB",
+      goal: { is: "at most", ratio: 1.1 }
+    }
+  },
+  run
+}

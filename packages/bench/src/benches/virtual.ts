@@ -1,0 +1,79 @@
+/**
+ * How much faster than life the simulator runs the engine.
+ */
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import type { Benchmark, Finding } from "../harness/Benchmark.ts"
+import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
+import { rounded } from "../harness/Statistics.ts"
+
+const name = "virtual"
+
+/** Simulated days a second that are enough. */
+const wanted = 30
+
+const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
+
+/** 250 events a day, each for four integrations: 1,000 deliveries. */
+const workload = ["--preset", "residential-200", "--rate-scale", "0.36", "--building-integrations", "4"]
+
+interface Report {
+  readonly took: number
+  readonly totals: { readonly deliveries: number; readonly delivered: number }
+}
+
+/** Runs so many days as a process, and reads its report. */
+const simulate = async (days: number): Promise<Report> => {
+  const folder = await mkdtemp(join(tmpdir(), "doorhook-virtual-"))
+  try {
+    const file = join(folder, "report.json")
+    const args = ["simulate", "run", "--virtual", "--duration", `${days}d`, "--tenant-integrations", "0", ...workload]
+    await promisify(execFile)(process.execPath, ["--conditions=source", command, ...args, "--report", `json=${file}`])
+    const report: Report = JSON.parse(await readFile(file, "utf8"))
+    return report
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+const run = Effect.fnUntraced(function* (options: Options) {
+  const days = options.quick ? 10 : 365
+  const finding = { line: name, ours: Array.of<number>(), peer: Array.of<number>(), more: {} } satisfies Finding
+  const more: Record<string, number> = {}
+  for (let round = 0; round < roundsOf(options, 3); round++) {
+    const { took, totals } = yield* Effect.promise(() => simulate(days))
+    finding.ours.push((days * 1_000) / took)
+    finding.peer.push(wanted)
+    more["deliveries_a_day"] = rounded(totals.deliveries / days)
+    more["days"] = days
+    process.stderr.write(
+      `round ${round + 1}: ${rounded((days * 1_000) / took)} days/s, ${Math.round(totals.deliveries / days)} deliveries a day\n`
+    )
+  }
+  return [{ ...finding, more }]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  minutes: 1,
+  summary: "simulated days a second of the whole engine on virtual time, 1,000 deliveries a day",
+  compares:
+    "`doorhook simulate run --virtual` plays 365 days of a house with about 250 events a day for four integrations, about 1,000 deliveries a day: planned traffic, the publisher, the dispatcher, signatures, the store in memory, modelled receivers, and every delivery checked. Simulated days are divided by the time it took.",
+  leavesOut:
+    "Starting the process and measuring storage, receivers that fail (retries cost about as much as first attempts), and SQLite, whose syncs to disk are real.",
+  lines: {
+    [name]: {
+      ours: "simulated days/s",
+      peer: `the ${wanted} that are wanted`,
+      unit: "days/s",
+      goal: { is: "at least", ratio: 1 }
+    }
+  },
+  run
+}

@@ -1,0 +1,51 @@
+/**
+ * `--report html=FILE,json=FILE,csv=FILE`.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, FileSystem } from "effect"
+import { csvReport } from "../report/Csv.ts"
+import { htmlReport } from "../report/Html.ts"
+import type { RunReport } from "../run/RunReport.ts"
+
+const writers = {
+  html: htmlReport,
+  json: (report: RunReport) => `${JSON.stringify(report, null, 2)}\n`,
+  csv: csvReport
+} as const
+type Format = keyof typeof writers
+
+const isFormat = (text: string): text is Format => Object.hasOwn(writers, text)
+
+export interface ReportFile {
+  readonly format: Format
+  readonly file: string
+}
+
+/** Reads the flag. */
+export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<ReportFile>, CommandFailure> =>
+  Effect.forEach(text.split(","), (part) => {
+    const at = part.indexOf("=")
+    const format = part.slice(0, at).trim()
+    const file = part.slice(at + 1).trim()
+    return at > 0 && isFormat(format) && file !== ""
+      ? Effect.succeed({ format, file })
+      : CommandFailure.usage(`--report ${part}: expected html=FILE, json=FILE or csv=FILE, several with commas between`)
+  })
+
+/** Writes all of them; the first that can't be written is a failure, after the others. */
+export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>, report: RunReport) {
+  const system = yield* FileSystem.FileSystem
+  const failures: Array<CommandFailure> = []
+  for (const { file, format } of files) {
+    yield* system.writeFileString(file, writers[format](report)).pipe(
+      Effect.andThen(Console.log(`report       ${file}`)),
+      Effect.catchTag("PlatformError", ({ message }) =>
+        Effect.sync(() => {
+          failures.push(new CommandFailure({ message: `Cannot write ${file}: ${message}`, exitCode: 1 }))
+        })
+      )
+    )
+  }
+  const [first] = failures
+  if (first !== undefined) return yield* first
+})

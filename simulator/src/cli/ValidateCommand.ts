@@ -1,0 +1,77 @@
+/**
+ * `simulate validate`: whether traffic looks like traffic.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, FileSystem, Option, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { grouped } from "../run/RunText.ts"
+import type { Check } from "../validate/Check.ts"
+import { fileChecks } from "../validate/FileChecks.ts"
+import { planChecks } from "../validate/PlanChecks.ts"
+import { table } from "../validate/Table.ts"
+import { planFlags, readPlan, readScenarioFlags } from "./Flags.ts"
+
+const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArray<Check>) {
+  const failed = checks.filter(({ verdict }) => verdict === "FAIL")
+  const passed = checks.filter(({ verdict }) => verdict === "PASS")
+  const left = checks.length - failed.length - passed.length
+  yield* Console.log(`${subject}\n\n${table(checks)}\n`)
+  yield* Console.log(`${passed.length} passed, ${failed.length} failed, ${left} skipped`)
+  if (failed.length === 0) {
+    if (passed.length > 0) return
+    return yield* new CommandFailure({ message: "Nothing could be checked: there is too little of it", exitCode: 1 })
+  }
+  const message = `${failed.length} of ${checks.length} checks failed: ${failed.map(({ name }) => name).join(", ")}`
+  return yield* new CommandFailure({ message, exitCode: 1 })
+})
+
+const ofFile = Effect.fnUntraced(function* (
+  path: string,
+  flags: { readonly preset: Option.Option<string>; readonly scenario: Option.Option<string> }
+) {
+  const isGiven = Option.isSome(flags.preset) || Option.isSome(flags.scenario)
+  const scenario = isGiven ? Option.some(yield* readScenarioFlags(flags)) : Option.none()
+  const files = yield* FileSystem.FileSystem
+  const lines = files.stream(path).pipe(Stream.decodeText, Stream.splitLines)
+  const { checks, count } = yield* fileChecks(lines, scenario).pipe(
+    Effect.catchTags({
+      PlatformError: ({ message }) =>
+        Effect.fail(CommandFailure.usage(`${path}: expected a file that can be read (${message})`)),
+      InvalidLine: ({ message }) => Effect.fail(CommandFailure.usage(`${path}, ${message}`))
+    })
+  )
+  if (count === 0) return yield* CommandFailure.usage(`${path}: expected events, one on each line; the file has none`)
+  const against = Option.match(scenario, { onNone: () => "", onSome: ({ name }) => ` against ${name}` })
+  yield* report(`${path}: ${grouped(count)} events${against}`, checks)
+})
+
+export const validateCommand = Command.make(
+  "validate",
+  {
+    ...planFlags,
+    duration: Flag.String("duration").pipe(
+      Flag.withDescription("How much time the plan covers; weeks are needed for some checks"),
+      Flag.withDefault("28d")
+    ),
+    file: Argument.String("file").pipe(
+      Argument.withDescription(
+        "A file of events (NDJSON), in place of a plan; with --preset or --scenario it is compared with that"
+      ),
+      Argument.optional
+    )
+  },
+  Effect.fnUntraced(function* ({ file, ...texts }) {
+    if (Option.isSome(file)) return yield* ofFile(file.value, texts)
+    const { scenario, options } = yield* readPlan(texts)
+    const subject = `${scenario.name}: ${texts.duration} from ${texts.start}, seed ${texts.seed}`
+    yield* report(subject, planChecks(scenario, options))
+  })
+).pipe(
+  Command.withDescription(
+    "Check whether traffic is realistic: a scenario's against what it states, or a file of events; exit 1 when a check fails"
+  ),
+  Command.withExamples([
+    { command: "doorhook simulate validate --preset office-1000", description: "Four weeks of a preset" },
+    { command: "doorhook simulate validate events.ndjson --preset quiet", description: "A file against a preset" }
+  ])
+)

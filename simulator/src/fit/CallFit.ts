@@ -1,0 +1,114 @@
+/**
+ * Flows of outsiders from the calls of a log, and from codes that outsiders use.
+ */
+import { weekdayOf } from "../world/CalendarDate.ts"
+import { minute, second } from "../world/LocalTime.ts"
+import type { AccessLog, LogEntry } from "./AccessLog.ts"
+import { byWeekday, dayVariation, mean, quantile, rounded, shapeFit, share } from "./Estimates.ts"
+import { durationText } from "../scenario/document/Values.ts"
+
+/** Of answered calls; answered and unlocked can't be told apart in a log. */
+const usualUnlocked = 0.9
+
+/** Somebody rings again within this. */
+const longestRepeat = 110 * second
+
+/** A door opens after the call within this. */
+const longestWait = 3 * minute
+
+export interface CallGroup {
+  readonly firsts: ReadonlyArray<LogEntry>
+  /** Those who use a code and lead a group, and how many are right behind them. */
+  readonly codes: ReadonlyArray<LogEntry>
+  readonly followers: number
+  readonly calls: number
+  readonly opened: number
+  readonly repeats: number
+  readonly waits: ReadonlyArray<number>
+}
+
+/** What follows from the calls of one kind. */
+export const callGroup = (
+  log: AccessLog,
+  isOurs: (entry: LogEntry) => boolean,
+  codes: ReadonlyArray<LogEntry>
+): CallGroup => {
+  const last = new Map<string, { readonly time: number; isOpened: boolean }>()
+  const firsts: Array<LogEntry> = []
+  const waits: Array<number> = []
+  let [calls, opened, repeats] = [0, 0, 0]
+  for (const entry of log.entries) {
+    const key = log.has.has("unit") ? entry.unit : entry.door
+    const before = last.get(key)
+    if (entry.isCall) {
+      if (!isOurs(entry)) continue
+      calls++
+      const isRepeat = before !== undefined && !before.isOpened && entry.time - before.time <= longestRepeat
+      if (isRepeat) repeats++
+      else firsts.push(entry)
+      last.set(key, { time: entry.time, isOpened: false })
+    } else if (
+      entry.method === "app" &&
+      before !== undefined &&
+      !before.isOpened &&
+      entry.time - before.time <= longestWait
+    ) {
+      before.isOpened = true
+      opened++
+      waits.push(entry.time - before.time)
+    }
+  }
+  const leaders = codes.filter((entry, index) => {
+    const before = codes[index - 1]
+    return before === undefined || before.person !== entry.person || entry.time - before.time > 2.5 * second
+  })
+  return { firsts, codes: leaders, followers: codes.length - leaders.length, calls, opened, repeats, waits }
+}
+
+const countByDay = (entries: ReadonlyArray<LogEntry>, days: ReadonlyArray<number>): ReadonlyMap<number, number> => {
+  const counts = new Map(days.map((day) => [day, 0]))
+  for (const { day } of entries) counts.set(day, (counts.get(day) ?? 0) + 1)
+  return counts
+}
+
+const isRest = ({ day }: LogEntry): boolean => weekdayOf(day) % 6 === 0
+
+/** The parameters of a flow; `size` is of what its rate is per. */
+export const outsiderFit = (group: CallGroup, days: ReadonlyArray<number>, size: number) => {
+  const arrivals = [...group.firsts, ...group.codes]
+  const counts = countByDay(arrivals, days)
+  const perDay = mean([...counts.values()])
+  const week = byWeekday(counts)
+  const weekdays = Object.fromEntries(
+    Object.entries(week).map(([name, value]) => [name, perDay > 0 ? rounded(value / perDay, 2) : 0])
+  )
+  const opens = group.calls === 0 ? 0 : group.opened / group.calls
+  const unlocked = opens > usualUnlocked ? share(opens) : usualUnlocked
+  const answered = share(opens / unlocked)
+  const unanswered = group.calls * (1 - answered)
+  const [working, resting] = [arrivals.filter((entry) => !isRest(entry)), arrivals.filter(isRest)]
+  const qr = group.codes.filter(({ method }) => method === "qr_code").length
+  return {
+    rate: rounded(perDay / Math.max(1, size), 5),
+    weekdays,
+    day_variation: Math.min(
+      1,
+      dayVariation(counts, (centre) => centre)
+    ),
+    ...(working.length >= 40 && { on_weekdays: shapeFit(working.map(({ clock }) => clock)) }),
+    ...(resting.length >= 40 && { on_weekends: shapeFit(resting.map(({ clock }) => clock)) }),
+    seasons: [],
+    code: share(group.codes.length / Math.max(1, arrivals.length)),
+    groups: share(group.followers / Math.max(1, group.followers + group.codes.length), 0.9),
+    qr_share: share(qr / Math.max(1, group.codes.length)),
+    ...(group.calls >= 30 && {
+      answered,
+      unlocked,
+      repeated: unanswered < 10 ? 0 : share(group.repeats / unanswered)
+    }),
+    ...(group.waits.length >= 30 && {
+      // The wait is the answer and the release; of the usual 13.9 s the answer is all that differs.
+      answer: { median: durationText(Math.max(second, quantile(group.waits, 0.5) * 0.66)), sigma: 0.6 }
+    })
+  }
+}

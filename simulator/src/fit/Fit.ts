@@ -1,0 +1,139 @@
+/**
+ * A scenario from an access log: what can be estimated is, the rest stays as it usually is.
+ */
+import { Result, Schema } from "effect"
+import { mostCompanies, mostFlats } from "../scenario/document/BuildingParameters.ts"
+import { resolve } from "../scenario/document/Resolve.ts"
+import { ScenarioDocument } from "../scenario/document/ScenarioDocument.ts"
+import { schemaProblems } from "@doorhook/core"
+import { anomalyKinds } from "../traffic/Anomalies.ts"
+import { weekdayOf } from "../world/CalendarDate.ts"
+import type { AccessLog } from "./AccessLog.ts"
+import { callGroup, outsiderFit } from "./CallFit.ts"
+import { mean, rounded } from "./Estimates.ts"
+import { homeFit } from "./HomeFit.ts"
+import type { Members } from "./Members.ts"
+import { membersOf, presence } from "./Members.ts"
+import { officeFit } from "./OfficeFit.ts"
+
+export type Kind = "homes" | "offices"
+
+export interface FitOptions {
+  readonly name: string
+  /** What the building is; null to tell it from how weekends differ. */
+  readonly kind: Kind | null
+  /** How many flats or employees there are; null for as many as the log shows. */
+  readonly size: number | null
+}
+
+/** The log says too little, or something that no scenario can be. */
+export class CannotFit extends Schema.TaggedError<CannotFit>()("CannotFit", { message: Schema.String }) {}
+
+export interface Fitted {
+  readonly document: ScenarioDocument
+  readonly kind: Kind
+  /** How much the estimates stand on. */
+  readonly days: number
+  readonly people: number
+  readonly calls: number
+}
+
+/** Fewest days and people that say anything of weekdays and habits. */
+const fewestDays = 7
+const fewestPeople = 5
+
+/** Offices are nearly empty at weekends. */
+const kindOf = (members: Members): Kind => {
+  const counts = [...presence(members)]
+  const [rest, work] = [true, false].map((isRest) =>
+    mean(counts.filter(([day]) => (weekdayOf(day) % 6 === 0) === isRest).map(([, count]) => count))
+  )
+  return (rest ?? 0) < 0.3 * (work ?? 0) ? "offices" : "homes"
+}
+
+const decode = Schema.decodeUnknownResult(ScenarioDocument, { errors: "all", onExcessProperty: "error" })
+
+/** Estimates a scenario of one building. */
+export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Result.Result<Fitted, CannotFit> => {
+  const members = membersOf(log)
+  const days = members.calendar.length
+  const refuse = (message: string) => Result.fail(new CannotFit({ message }))
+  if (days < fewestDays) return refuse(`the log covers ${days} days; at least ${fewestDays} are needed, better 28`)
+  if (!log.has.has("person")) return refuse("the log has no column that says who; name it by --columns person=HEADING")
+  if (members.people.length < fewestPeople) {
+    return refuse(`the log shows ${members.people.length} members; at least ${fewestPeople} are needed`)
+  }
+  const kind = given ?? kindOf(members)
+  // Panels call flats; what is noted of a member can be a person's own number.
+  const named = log.entries.filter(({ isCall, unit }) => unit !== "" && (kind === "offices" || isCall))
+  const units = new Set(named.map(({ unit }) => unit)).size
+  const deliveries = callGroup(
+    log,
+    ({ isDelivery }) => isDelivery,
+    members.codes.filter(({ isDelivery }) => isDelivery)
+  )
+  const visitors = callGroup(
+    log,
+    ({ isDelivery }) => !isDelivery,
+    members.codes.filter(({ isDelivery }) => !isDelivery)
+  )
+  // What is out of the ordinary is in the log's figures already.
+  const anomalies = Object.fromEntries(anomalyKinds.map((own) => [own, 0]))
+  const checked = (parts: object) => {
+    const building = { name, time_zone: log.zone, ...parts, anomalies }
+    const document = { name, description: `Fitted to ${days} days of an access log`, buildings: [building] }
+    return Result.mapError(decode(document), (error) => {
+      const problems = schemaProblems(error).map(({ detail, pointer }) => `${pointer} ${detail}`)
+      return new CannotFit({ message: `the estimates make no scenario: ${problems.join("; ")}` })
+    })
+  }
+  const finish = (parts: object): Result.Result<Fitted, CannotFit> =>
+    Result.map(checked(parts), (document) => ({
+      document,
+      kind,
+      days,
+      people: members.people.length,
+      calls: deliveries.calls + visitors.calls
+    }))
+  if (kind === "offices") {
+    const { employees, turnstiles } = officeFit(members)
+    const count = size ?? members.people.length
+    return finish({
+      offices: {
+        employees: count,
+        companies: Math.max(1, Math.min(mostCompanies, units, count)),
+        turnstiles,
+        entry_methods: members.methods
+      },
+      flows: {
+        employees,
+        guests: outsiderFit(visitors, members.calendar, count),
+        office_parcels: outsiderFit(deliveries, members.calendar, count),
+        office_food: { rate: 0 },
+        trades: { rate: 0 }
+      }
+    })
+  }
+  const isUnitKnown = units > members.people.length * 0.3 && units <= members.people.length * 1.2
+  const flats = Math.min(
+    mostFlats,
+    size ?? (isUnitKnown ? units : Math.max(1, Math.round(members.people.length / 1.9)))
+  )
+  // Rates of parcels are per dweller: four of five hold a credential.
+  const dwellers = rounded(members.people.length / 0.8, 1)
+  const parts = (residents: object) => ({
+    homes: { flats, entry_methods: members.methods },
+    flows: {
+      residents,
+      visitors: outsiderFit(visitors, members.calendar, flats),
+      parcels: outsiderFit(deliveries, members.calendar, dwellers),
+      food: { rate: 0 },
+      trades: { rate: 0 }
+    }
+  })
+  const residents = homeFit(members, (own) => {
+    const document = checked(parts(own))
+    return Result.isSuccess(document) ? resolve(document.success) : null
+  })
+  return finish(parts(residents))
+}

@@ -1,0 +1,126 @@
+/**
+ * Residents from a log.
+ *
+ * Their days leave fewer traces: most doors are not logged on the way out, and errands, work and evenings look alike. So
+ * what can be counted is counted in the log and in a simulation of the scenario fitted so far, and the parameters behind
+ * it are moved by the difference, a few times.
+ */
+import type { Scenario } from "../scenario/Scenario.ts"
+import { clockTimeOf, clockText } from "../scenario/document/Values.ts"
+import { residentDefaults } from "../scenario/document/MemberParameters.ts"
+import { hour } from "../world/LocalTime.ts"
+import { happenings } from "../plan/Plan.ts"
+import { LocalTime, dayMillis } from "../world/LocalTime.ts"
+import { dayNumberAt } from "../world/LocalDay.ts"
+import { offsetAt } from "../world/zones/TimeZone.ts"
+import { weekdayOf } from "../world/CalendarDate.ts"
+import { byWeekday, mean, quantile, rounded, share } from "./Estimates.ts"
+import type { Members } from "./Members.ts"
+import { presence } from "./Members.ts"
+
+/** What can be counted of residents. */
+interface Counts {
+  /** People seen on a day, and passages of one who is seen. */
+  readonly seen: number
+  readonly passages: number
+  /** Medians of passages in the morning and in the evening of working days, in hours. */
+  readonly morning: number
+  readonly evening: number
+}
+
+interface Passage {
+  readonly day: number
+  readonly clock: number
+  readonly person: string
+}
+
+const countsOf = (passages: ReadonlyArray<Passage>, days: number): Counts => {
+  const personDays = new Set(passages.map(({ day, person }) => `${day} ${person}`)).size
+  const working = passages.filter(({ day }) => weekdayOf(day) % 6 !== 0).map(({ clock }) => clock)
+  return {
+    seen: personDays / days,
+    passages: passages.length / Math.max(1, personDays),
+    morning: quantile(
+      working.filter((clock) => clock >= 5 && clock < 10),
+      0.5
+    ),
+    evening: quantile(
+      working.filter((clock) => clock >= 15.5 && clock < 21),
+      0.5
+    )
+  }
+}
+
+/** The parameters of residents that are moved. */
+interface Moved {
+  readonly active: number
+  readonly errands: number
+  readonly leaves: number
+  readonly returns: number
+}
+
+const parametersOf = ({ active, errands, leaves, returns }: Moved, members: Members) => {
+  const usual = residentDefaults
+  const week = byWeekday(presence(members))
+  const whole = mean(Object.values(week))
+  return {
+    active: share(active),
+    errands: Object.fromEntries(
+      Object.entries(usual.errands).map(([name, value]) => [name, rounded(value * errands, 2)])
+    ),
+    leaves: { at: clockText(leaves), spread: usual.leaves.spread },
+    returns: { at: clockText(returns), spread: usual.returns.spread },
+    denied: { share: share(members.denied / Math.max(1, members.attempts), 0.9) },
+    other_method: members.otherMethod,
+    ...(whole === 0 && { room_uses: 0 })
+  }
+}
+
+const rounds = 4
+const simulatedDays = 28
+
+/** The parameters of residents; `scenarioOf` makes the scenario that they would be part of. */
+export const homeFit = (
+  members: Members,
+  scenarioOf: (residents: ReturnType<typeof parametersOf>) => Scenario | null
+): ReturnType<typeof parametersOf> => {
+  const log = countsOf(
+    members.days.flatMap(({ entries, person }) => entries.map(({ clock, day }) => ({ day, clock, person }))),
+    Math.max(1, members.calendar.length)
+  )
+  const usual = residentDefaults
+  let moved: Moved = {
+    active: usual.active,
+    errands: 1,
+    leaves: clockTimeOf(usual.leaves).at,
+    returns: clockTimeOf(usual.returns).at
+  }
+  for (let round = 0; round < rounds; round++) {
+    const scenario = scenarioOf(parametersOf(moved, members))
+    const traffic = scenario?.buildings[0]
+    if (scenario === null || traffic === undefined) break
+    const zone = traffic.building.time_zone
+    const start = LocalTime.make((members.calendar[0] ?? 20_000) * dayMillis)
+    const passages: Array<Passage> = []
+    for (const happening of happenings(scenario, {
+      seed: 20_000 + round,
+      start,
+      duration: simulatedDays * dayMillis
+    })) {
+      if (happening._tag !== "Access" || happening.flow !== "residents" || happening.label !== null) continue
+      const day = dayNumberAt(happening.time, zone)
+      const clock = (happening.time + offsetAt(happening.time, zone) - day * dayMillis) / hour
+      passages.push({ day, clock, person: `${happening.name} ${happening.tenant_ids.join()}` })
+    }
+    const made = countsOf(passages, simulatedDays)
+    // People in the scenario may be a few more or fewer than in the log.
+    const [ours, theirs] = [traffic.building.people.length, Math.max(1, members.people.length)]
+    moved = {
+      active: Math.min(1, Math.max(0.02, moved.active * (log.seen / theirs / (made.seen / ours)))),
+      errands: Math.min(5, Math.max(0, moved.errands * (log.passages / made.passages) ** 2)),
+      leaves: moved.leaves + 0.7 * (log.morning - made.morning),
+      returns: moved.returns + 0.7 * (log.evening - made.evening)
+    }
+  }
+  return parametersOf(moved, members)
+}

@@ -1,0 +1,111 @@
+/**
+ * Employees from a log: who comes on which weekday, when, in groups, out to lunch and back.
+ */
+import { weekdayOf } from "../world/CalendarDate.ts"
+import { hour, second } from "../world/LocalTime.ts"
+import type { LogEntry } from "./AccessLog.ts"
+import { byWeekday, clockTime, dayVariation, lognormalFit, mean, rounded, share } from "./Estimates.ts"
+import type { MemberDay, Members } from "./Members.ts"
+import { presence } from "./Members.ts"
+
+/** Somebody this close behind at the same door came along. */
+const closeBehind = 2.5 * second
+
+/**
+ * The share of entries that came along with the one before, at the same door, less those who were that close by chance.
+ */
+const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
+  let [behind, chance, count] = [0, 0, 0]
+  const groups = Map.groupBy(entries, ({ day, door }) => `${day} ${door}`)
+  for (const own of groups.values()) {
+    const sorted = own.toSorted((a, b) => a.time - b.time)
+    for (const [index, entry] of sorted.entries()) {
+      const before = sorted[index - 1]
+      if (before === undefined) continue
+      count++
+      if (entry.time - before.time <= closeBehind) behind++
+      // How many come in the five minutes around says how likely chance is.
+      const around = sorted.filter(({ time }) => Math.abs(time - entry.time) < 150 * second).length - 1
+      chance += 1 - Math.exp((-around * closeBehind) / (300 * second))
+    }
+  }
+  if (count === 0) return 0
+  const [seen, expected] = [behind / count, chance / count]
+  // Those around are partly the group itself: chance is overrated by as much as there are groups.
+  const byChance = expected * (1 - seen)
+  return share((seen - byChance) / (1 - byChance), 0.9)
+}
+
+interface Lunch {
+  readonly out: LogEntry
+  readonly minutes: number
+}
+
+/** Two entries at the outer doors in the middle of the day, with some time between them. */
+const lunchOf = ({ entries }: MemberDay, outer: ReadonlySet<string>): Lunch | null => {
+  const own = entries.filter(({ door }) => outer.has(door))
+  // In, out, back, out: who leaves the building for lunch has four.
+  const [, out, back, leaves] = own
+  if (own.length !== 4 || out === undefined || back === undefined || leaves === undefined) return null
+  return out.clock < 10 || out.clock > 15 ? null : { out, minutes: (back.time - out.time) / 60_000 }
+}
+
+const isWorking = ({ day }: { readonly day: number }): boolean => weekdayOf(day) % 6 !== 0
+
+/** The doors by which most days begin. */
+const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
+  const firsts = Map.groupBy(
+    days.flatMap(({ entries }) => entries.slice(0, 1)),
+    ({ door }) => door
+  )
+  return new Set([...firsts].filter(([, own]) => own.length > days.length * 0.04).map(([door]) => door))
+}
+
+/** The parameters of employees. */
+export const officeFit = (members: Members) => {
+  const people = Math.max(1, members.people.length)
+  const present = presence(members)
+  const week = byWeekday(present)
+  const attendance = Object.fromEntries(Object.entries(week).map(([name, value]) => [name, share(value / people)]))
+  const working = members.days.filter(isWorking)
+  const outer = outerDoors(working)
+  const firsts = working.flatMap(({ entries }) => {
+    const [first] = entries
+    return first !== undefined && outer.has(first.door) ? [first] : []
+  })
+  const lasts = working.flatMap(({ entries }) => {
+    const [first, last] = [entries[0], entries.at(-1)]
+    return first !== undefined && last !== undefined && outer.has(last.door) && last.time - first.time > 3 * hour
+      ? [last.clock]
+      : []
+  })
+  const hasExits = lasts.length > working.length / 2
+  const lunches = working.flatMap((day) => lunchOf(day, outer) ?? [])
+  const inner = mean(working.map(({ entries }) => entries.filter(({ door }) => !outer.has(door)).length))
+  const lunchShare = lunches.length / Math.max(1, working.length)
+  return {
+    turnstiles: hasExits,
+    employees: {
+      attendance,
+      day_variation: Math.min(
+        1,
+        dayVariation(present, (centre) => centre * (1 - centre / people))
+      ),
+      arrives: clockTime(firsts.map(({ clock }) => clock)),
+      ...(hasExits && { leaves: clockTime(lasts) }),
+      arrival_groups: groupShare(firsts),
+      ...(hasExits &&
+        lunches.length >= 20 && {
+          lunch: {
+            ...clockTime(lunches.map(({ out }) => out.clock)),
+            share: share(lunchShare),
+            duration: lognormalFit(lunches.map(({ minutes }) => minutes * 60_000)),
+            groups: groupShare(lunches.map(({ out }) => out))
+          }
+        }),
+      floor_uses: rounded(Math.max(0, inner - 1 - lunchShare), 2),
+      denied: { share: share(members.denied / Math.max(1, members.attempts), 0.9) },
+      other_method: members.otherMethod
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * A program for the benchmark and the tests: days of a hundred buildings, and how many bytes of memory are in use after
+ * each five of them, collected. `measureHeap.ts DAYS` prints one line of JSON.
+ */
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { Result } from "effect"
+import { lineChunks } from "./LineChunks.ts"
+import { readScenario } from "../scenario/document/ReadScenario.ts"
+import { LocalTime, dayMillis } from "../world/LocalTime.ts"
+
+const buildings = [
+  { name: "House", copies: 60, homes: { flats: 25 }, time_zone: "Europe/Berlin" },
+  { name: "Office", copies: 40, offices: { employees: 40, companies: 3 }, time_zone: "America/New_York" }
+]
+const scenario = Result.getOrThrow(readScenario(JSON.stringify({ name: "hundred", buildings })))
+const days = Number(process.argv[2] ?? "30")
+
+// What `--expose-gc` does, for whoever starts this without it.
+setFlagsFromString("--expose-gc")
+const collect: () => void = runInNewContext("gc")
+
+const start = Date.UTC(2026, 2, 2)
+let events = 0
+let next = 5
+const used: Array<number> = []
+for (const chunk of lineChunks(
+  scenario,
+  { seed: 1, start: LocalTime.make(start), duration: days * dayMillis },
+  ({ at }) => {
+    if (at < start + next * dayMillis) return
+    next += 5
+    collect()
+    used.push(process.memoryUsage().heapUsed)
+  }
+)) {
+  events += chunk.events
+}
+collect()
+used.push(process.memoryUsage().heapUsed)
+process.stdout.write(JSON.stringify({ events, used }))

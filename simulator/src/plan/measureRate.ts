@@ -1,0 +1,66 @@
+/**
+ * A program for the benchmark: how fast a plan is generated, and how fast the same bytes are written to a file from
+ * lines that are ready in memory. `measureRate.ts PRESET DAYS RATE_SCALE FILE` prints one line of JSON, events a second.
+ */
+import { closeSync, openSync, writeSync } from "node:fs"
+import { Option } from "effect"
+import { preset } from "../scenario/Presets.ts"
+import { LocalTime, dayMillis } from "../world/LocalTime.ts"
+import { lineChunks } from "./LineChunks.ts"
+import { lineOf } from "./Lines.ts"
+import type { PlanOptions } from "./Plan.ts"
+import { records } from "./Plan.ts"
+
+const [name = "office-1000", days = "30", rateScale = "1", file = ""] = process.argv.slice(2)
+
+/** 2026-03-02, a Monday. */
+const start = LocalTime.make(1_772_409_600_000)
+
+const scenario = Option.getOrThrow(preset(name))
+const options: PlanOptions = { seed: 1, start, duration: Number(days) * dayMillis, rateScale: Number(rateScale) }
+
+const secondsOf = (work: () => void): number => {
+  const began = performance.now()
+  work()
+  return (performance.now() - began) / 1_000
+}
+
+const generate = (): void => {
+  for (const record of records(scenario, options)) if (record.at < 0) throw new RangeError("before 1970")
+}
+
+/** What a plan costs from nothing to the file. */
+const planToFile = (): void => {
+  const target = openSync(file, "w")
+  for (const { bytes } of lineChunks(scenario, options)) writeSync(target, bytes)
+  closeSync(target)
+}
+
+/** Lines are copies of their own, as if they had been read: not texts whose parts are still to be joined. */
+const lines = Array.from(records(scenario, options), (record) => Buffer.from(lineOf(record)).toString())
+
+const write = (): void => {
+  const encoder = new TextEncoder()
+  const target = openSync(file, "w")
+  let text = ""
+  for (const line of lines) {
+    text += line
+    if (text.length < 0x1_0000) continue
+    writeSync(target, encoder.encode(text))
+    text = ""
+  }
+  writeSync(target, encoder.encode(text))
+  closeSync(target)
+}
+
+/** The first round only warms up. */
+for (const work of [generate, planToFile, write]) work()
+const rate = (work: () => void): number => lines.length / secondsOf(work)
+process.stdout.write(
+  JSON.stringify({
+    events: lines.length,
+    generated: rate(generate),
+    planned: rate(planToFile),
+    written: rate(write)
+  })
+)

@@ -1,0 +1,186 @@
+/**
+ * What an operator asks, answered in words from what a run has measured, with the arithmetic beside it.
+ */
+import { defaultDeliverySettings } from "@doorhook/core"
+import type { IntegrationLine, RunReport } from "../run/RunReport.ts"
+import { bytes, counted, duration, grouped, momentOf, percent } from "./Words.ts"
+
+export interface Answer {
+  readonly question: string
+  readonly answer: string
+  /** How the numbers come about; null where they were simply counted. */
+  readonly arithmetic: string | null
+}
+
+type Measured = Omit<RunReport, "answers" | "slos" | "verdict">
+
+const day = 24 * 3_600_000
+
+const isLong = ({ duration: length }: Measured): boolean => length > day
+
+/** Milliseconds from midnight to the beginning, by the clocks of the buildings. */
+const offsetOf = ({ start }: Measured): number => {
+  const match = /T(\d\d):(\d\d)/.exec(start)
+  return match === null ? 0 : (Number(match[1]) * 60 + Number(match[2])) * 60_000
+}
+
+const when = (report: Measured, sinceStart: number): string => momentOf(sinceStart, offsetOf(report), isLong(report))
+
+const lost = (report: Measured): Answer => {
+  const {
+    accepted,
+    broken,
+    cancelled,
+    delivered,
+    deliveries,
+    exhausted,
+    expired,
+    failed,
+    lost: missing,
+    open,
+    skipped
+  } = report.totals
+  const ends = [
+    [delivered, "delivered"],
+    [exhausted, "given up after the last retry"],
+    [expired, "expired (calls nobody waits for any more)"],
+    [cancelled, "cancelled"],
+    [skipped, "skipped (integration disabled)"],
+    [open, "still waiting for a retry"]
+  ] as const
+  const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
+  const verdict =
+    missing === null
+      ? `Nobody can say: the service took in ${counted(accepted, "event")} and did not say what became of them.`
+      : missing > 0
+        ? `Yes: ${counted(missing, "delivery", "deliveries")} of what was accepted can't be accounted for.`
+        : `No. All ${grouped(deliveries)} deliveries of ${grouped(accepted)} accepted events are accounted for: ${list || "there were none"}.`
+  const notTaken =
+    failed > 0
+      ? ` ${counted(failed, "event")} ${failed === 1 ? "was" : "were"} never accepted, and whoever published them was told.`
+      : ""
+  const rules = broken > 0 ? ` A rule of delivery was broken in ${counted(broken, "place")}: see below.` : ""
+  return { question: "Was anything lost?", answer: verdict + notTaken + rules, arithmetic: null }
+}
+
+const fast = ({ ack_timeout, latency: { ack, delivery }, totals }: Measured): Answer | null => {
+  if (ack === null) return null
+  const first = `Half of all acknowledged requests were answered within ${duration(ack.p50)}, 99 % within ${duration(ack.p99)} (${duration(ack_timeout)} are allowed).`
+  const second =
+    delivery === null
+      ? ""
+      : ` From acceptance to acknowledgement, retries included, it took ${duration(delivery.p50)} for half and ${duration(delivery.p99)} for 99 %; the longest took ${duration(delivery.max)}.`
+  const third =
+    totals.deliveries === 0
+      ? ""
+      : ` ${percent(totals.delivered / totals.deliveries)} of deliveries reached their receiver.`
+  return { question: "How fast did receivers get their events?", answer: first + second + third, arithmetic: null }
+}
+
+const outageOf = (report: Measured, line: IntegrationLine): string => {
+  const window = /down:(\d\d:\d\d)-(\d\d:\d\d)/.exec(line.receiver)
+  const grew = `${line.name}: ${counted(line.most_open, "delivery was", "deliveries were")} waiting at most, at ${when(report, line.most_open_at)}`
+  if (line.states.exhausted > 0)
+    return `${grew}; ${counted(line.states.exhausted, "delivery was", "deliveries were")} given up, because the schedule ended before the receiver was back.`
+  if (line.empty_at === null) return `${grew}; it was not empty again before the run ended.`
+  const end = window?.[2]
+  const took = line.empty_at - line.most_open_at
+  const back = end === undefined ? "" : `, after the receiver was back at ${end}`
+  return `${grew}; none was left at ${when(report, line.empty_at)}, ${duration(took)} later${back}.`
+}
+
+const outages = (report: Measured): Answer | null => {
+  const down = report.integration_lines
+    .filter(({ receiver }) => /\bdown\b/.test(receiver))
+    .toSorted((a, b) => b.most_open - a.most_open)
+  if (down.length === 0) return null
+  const { access_log: schedule = [] } = report.retry
+  return {
+    question: "How big does the backlog get while a receiver is down, and how long does it take to drain?",
+    answer: down
+      .slice(0, 3)
+      .map((line) => outageOf(report, line))
+      .join(" "),
+    arithmetic: `What failed during the outage comes again when its schedule says (${schedule.map(duration).join(", ") || "no retry"}), so the gap between the last retries sets how long the tail is, not how fast doorhook sends. \`deliveries recover\` sends all of it at once.`
+  }
+}
+
+const backlog = (report: Measured): Answer => {
+  const { backlog: most, backlog_at, most_in_flight } = report.totals
+  return {
+    question: "How much was waiting at the worst moment?",
+    answer:
+      `${counted(most, "delivery", "deliveries")}, at ${when(report, backlog_at)}. ${most_in_flight > 0 ? `At most ${counted(most_in_flight, "request")} ${most_in_flight === 1 ? "was" : "were"} open at once.` : ""}`.trim(),
+    arithmetic: null
+  }
+}
+
+const duplicates = ({ totals: { attempts, duplicates: count, repeated } }: Measured): Answer | null => {
+  if (count === null) return null
+  const onPurpose =
+    repeated > 0 ? ` Besides, ${counted(repeated, "event was", "events were")} published twice on purpose.` : ""
+  return {
+    question: "How many duplicates must receivers cope with?",
+    answer: `${count === 0 ? "None" : grouped(count)} in ${counted(attempts, "request")}${count === 0 ? "" : `, ${percent(count / attempts)}`}: the receiver had processed the event, and doorhook could not know.${onPurpose}`,
+    arithmetic:
+      "An answer that is late or lost, and a process that dies before it recorded one, each cost one request more; `webhook-id` stays the same."
+  }
+}
+
+const perDay = (count: number, { duration: length }: Measured): number => (length > 0 ? (count * day) / length : 0)
+
+const size = (report: Measured): Answer | null => {
+  const { storage, totals } = report
+  if (storage === null) return null
+  const events = perDay(totals.accepted, report)
+  const deliveries = perDay(totals.deliveries, report)
+  const year = 365 * (events * storage.bytes_per_event + deliveries * storage.bytes_per_delivery)
+  return {
+    question: "How large is the database after a year?",
+    answer: `${bytes(year)} on SQLite if everything is kept; ${bytes((year * 90) / 365)} with the default retention of 90 days.`,
+    arithmetic: `Measured on a real file of ${grouped(storage.events)} events and ${grouped(storage.deliveries)} deliveries: ${grouped(storage.bytes_per_event)} bytes an event and ${grouped(storage.bytes_per_delivery)} bytes a delivery, indexes included. ${grouped(events)} events × ${grouped(storage.bytes_per_event)} + ${grouped(deliveries)} deliveries × ${grouped(storage.bytes_per_delivery)} bytes a day × 365.`
+  }
+}
+
+const workers = (report: Measured): Answer | null => {
+  const { ack } = report.latency
+  const busiest = report.series.reduce(
+    (most, line) => (line.attempts > most.attempts ? line : most),
+    report.series[0] ?? { attempts: 0, at: 0 }
+  )
+  if (ack === null || busiest.attempts === 0) return null
+  const rate = (busiest.attempts * 1_000) / report.interval
+  const { concurrency, concurrencyPerIntegration } = defaultDeliverySettings
+  const open = (rate * ack.mean) / 1_000
+  const places = 0.8 * concurrency
+  const times = Math.max(1, Math.floor(places / Math.max(open, 0.001)))
+  const one = 1_000 / ack.mean
+  return {
+    question: "How many workers does this load take, and what if it grows?",
+    answer: `One. By the number of requests open at once, one worker is enough up to ${times > 100_000 ? "more than 100,000" : `about ${grouped(Number(times.toPrecision(2)))}`} times this load; N times that takes N workers over one PostgreSQL. One integration gets at most ${grouped(concurrencyPerIntegration * one)} requests a second at this answer time, however many workers there are.`,
+    arithmetic: `Little's law on the busiest interval: ${rate.toFixed(2)} requests/s × ${duration(ack.mean)} each = ${open.toFixed(2)} open at once; a worker has ${concurrency} places, of which access logs may use ${Math.floor(places)}: ${Math.floor(places)} / ${open.toFixed(2)}. One integration has ${concurrencyPerIntegration} places: ${concurrencyPerIntegration} / ${duration(ack.mean)}. How many requests a second a machine can record is another limit: \`npm run bench -- deliver-sqlite\` measures it on yours.`
+  }
+}
+
+const kept = ({ totals: { planned, rate }, latency: { late_start } }: Measured): Answer | null => {
+  if (rate === null || late_start === null) return null
+  const enough = rate >= 0.95
+  return {
+    question: "Was the planned rate reached?",
+    answer: `${enough ? "Yes" : "No: RATE NOT REACHED, so latencies are those of a lower load than planned"}. Of ${grouped(planned)} events ${percent(rate)} began within a second of their time; 99 % began at most ${duration(late_start.p99)} late.`,
+    arithmetic: null
+  }
+}
+
+/** Everything that this run can answer. */
+export const answersOf = (report: Measured): ReadonlyArray<Answer> =>
+  [
+    lost(report),
+    outages(report),
+    fast(report),
+    backlog(report),
+    duplicates(report),
+    report.kind === "virtual" ? null : kept(report),
+    size(report),
+    workers(report)
+  ].flatMap((answer) => answer ?? [])

@@ -1,0 +1,181 @@
+/**
+ * What became of what was published to a service: asked of it over its operator API, until everything has ended or
+ * patience has.
+ */
+import type { DeliveryState } from "@doorhook/core"
+import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook/core"
+import { Clock, Effect, Schema } from "effect"
+import type { HttpClient } from "effect/http"
+import { HttpClientRequest } from "effect/http"
+import type { Measurements } from "./Measurements.ts"
+import type { AcceptedEvent, Denial, Service } from "./OperatorApi.ts"
+import { ask } from "./OperatorApi.ts"
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  event_id: Schema.String,
+  integration_id: Schema.Union([Schema.String, Schema.Int]),
+  state: State,
+  attempts: Schema.Int
+})
+type Row = typeof Row.Type
+
+const Page = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Row), next: Schema.NullOr(Schema.String) }))
+
+const Detail = Schema.fromJsonString(
+  Schema.Struct({
+    created_at: Schema.String,
+    attempts: Schema.Array(
+      Schema.Struct({ started_at: Schema.String, duration_ms: Schema.Finite, outcome: AttemptOutcome })
+    )
+  })
+)
+
+/** The most events that are followed one by one. */
+const mostEvents = 1_000_000
+
+/** Of how many deliveries the attempts are looked at: evenly spread over all of them. */
+const sample = 1_000
+
+/** Between two looks, in milliseconds. */
+const pause = 500
+
+const settled: ReadonlySet<DeliveryState> = new Set(settledStates)
+
+/** What the service says. */
+export interface Account {
+  /** Deliveries that it said it made, and does not show. */
+  readonly missing: number
+  /** Why it could not be asked; null when it could. */
+  readonly why: string | null
+}
+
+export class Accounting {
+  /** Our events, and how many deliveries of each are still to be found. */
+  readonly #events = new Map<string, number>()
+  readonly #integrations = new Map<string, number>()
+  readonly #service: Service
+  readonly #measurements: Measurements
+  readonly #timeOf: (instant: number) => number
+  #expected = 0
+  #found = 0
+  #first: string | null = null
+
+  constructor(service: Service, measurements: Measurements, timeOf: (instant: number) => number) {
+    this.#service = service
+    this.#measurements = measurements
+    this.#timeOf = timeOf
+  }
+
+  accepted(events: ReadonlyArray<AcceptedEvent>): void {
+    for (const { deliveries, id } of events) {
+      this.#expected += deliveries
+      if (id === undefined || deliveries === 0 || this.#events.size >= mostEvents) continue
+      this.#first ??= id
+      this.#events.set(id, deliveries)
+    }
+  }
+
+  /** Asks until all has ended, or for so long at most, in milliseconds. */
+  settle(grace: number): Effect.Effect<Account, never, HttpClient.HttpClient> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#expected === 0) return { missing: 0, why: null }
+      if (this.#first === null) return { missing: 0, why: "the service did not say which events it took in" }
+      const until = (yield* Clock.currentTimeMillis) + grace
+      let after = yield* this.#beginning(this.#first)
+      if (typeof after !== "string") return { missing: 0, why: after.why }
+      const ids: Array<string> = []
+      const open = new Map<string, Row>()
+      for (;;) {
+        const walked: string | Denial = yield* this.#walk(after, ids, open)
+        if (typeof walked !== "string") return { missing: 0, why: walked.why }
+        after = walked
+        const isComplete = open.size === 0 && this.#found >= this.#expected
+        if (isComplete || (yield* Clock.currentTimeMillis) >= until) break
+        yield* Effect.sleep(pause)
+      }
+      for (const row of open.values()) this.#count(row)
+      yield* this.#look(ids)
+      return { missing: Math.max(0, this.#expected - this.#found - open.size), why: null }
+    })
+  }
+
+  /** The place before our first delivery. */
+  #beginning(event: string) {
+    return Effect.map(this.#page(`event_id=${event}&limit=1000`), (page) => {
+      if ("_tag" in page) return page
+      const numbers = page.deliveries.map(({ id }) => Number(id.slice("dlv_".length))).filter(Number.isSafeInteger)
+      const first = Math.min(...numbers)
+      return Number.isFinite(first) && first > 1 ? `after=dlv_${first - 1}&` : ""
+    })
+  }
+
+  /** Reads on, up to the first of ours that has not ended; answers where to go on. */
+  #walk(after: string, ids: Array<string>, open: Map<string, Row>) {
+    return Effect.gen({ self: this }, function* () {
+      let place = after
+      let solid = after
+      let isSolid = true
+      open.clear()
+      for (;;) {
+        const page: typeof Page.Type | Denial = yield* this.#page(`${place}limit=1000`)
+        if ("_tag" in page) return page
+        for (const row of page.deliveries) {
+          const isOurs = this.#events.has(row.event_id)
+          if (isOurs && !settled.has(row.state)) isSolid = false
+          if (isSolid) {
+            solid = `after=${row.id}&`
+            if (isOurs) {
+              this.#count(row)
+              this.#found++
+              ids.push(row.id)
+            }
+          } else if (isOurs) open.set(row.id, row)
+        }
+        // What has ended behind the first that has not is counted with it, once that has.
+        if (page.next === null) return solid
+        place = `after=${page.next}&`
+      }
+    })
+  }
+
+  #count({ attempts, integration_id, state }: Row): void {
+    const name = String(integration_id)
+    const totals = this.#measurements.integration(
+      this.#integrations.get(name) ?? this.#number(name),
+      `integration ${name}`,
+      ""
+    )
+    this.#measurements.told(totals, state, attempts)
+  }
+
+  #number(name: string): number {
+    const number = this.#integrations.size + 1
+    this.#integrations.set(name, number)
+    return number
+  }
+
+  /** Looks at the attempts of some deliveries: how long receivers took. */
+  #look(ids: ReadonlyArray<string>) {
+    const step = Math.max(1, Math.ceil(ids.length / sample))
+    const chosen = ids.filter((_, at) => at % step === 0)
+    return Effect.forEach(chosen, (id) => this.#detail(id), { concurrency: 8, discard: true })
+  }
+
+  #detail(id: string) {
+    const url = `${this.#service.url}/operator/deliveries/${id}`
+    return Effect.map(ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail)), (detail) => {
+      if ("_tag" in detail) return
+      const published = Date.parse(detail.created_at)
+      for (const { duration_ms, outcome, started_at } of detail.attempts) {
+        const ended = Date.parse(started_at) + duration_ms
+        this.#measurements.sampled(this.#timeOf(ended), outcome, duration_ms, ended - published)
+      }
+    })
+  }
+
+  #page(query: string) {
+    const url = `${this.#service.url}/operator/deliveries?${query}`
+    return ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Page))
+  }
+}

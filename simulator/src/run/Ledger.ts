@@ -1,0 +1,283 @@
+/**
+ * Follows every delivery of an engine that the simulator runs itself, from its acceptance to its end, and checks on the
+ * way that the engine's rules are kept. What has ended is forgotten, so memory depends on the backlog alone.
+ *
+ * The rules are those of the engine's own checks (`engine/checks`), told for a stream: these see whole histories of
+ * small worlds, this sees months of large ones.
+ */
+import type {
+  AttemptOutcome,
+  DeliveryId,
+  DeliveryState,
+  DeliverySummary,
+  Event,
+  EventId,
+  IntegrationId,
+  RetryPolicy as Policy,
+  Settlement,
+  TransportResult
+} from "@doorhook/core"
+import { deliveryStates, RetryPolicy } from "@doorhook/core"
+import type { IntegrationTotals, Measurements } from "./Measurements.ts"
+
+/** A place where a rule was broken. */
+export interface Violation {
+  readonly rule: RuleName
+  readonly what: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+export const rules = {
+  "nothing-lost":
+    "Every accepted event gets a delivery for each integration it matches, and each delivery ends or waits",
+  "retry-times": "A retry comes when its schedule or Retry-After says, up to a fifth later",
+  "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
+  "call-lifetime": "No call is sent after its lifetime",
+  "attempt-numbers": "Attempts are numbered from 1 without gaps",
+  "delivered-is-received": "What ends as delivered was answered 200 in time",
+  "same-body": "All attempts of an event carry the same bytes"
+} as const
+export type RuleName = keyof typeof rules
+
+/** The most broken places that are described. */
+const mostDescribed = 20
+
+export interface LedgerOptions {
+  readonly measurements: Measurements
+  /** Milliseconds since the beginning of the run, on the report's axis, of an instant. */
+  readonly timeOf: (instant: number) => number
+  readonly retry: Readonly<Record<Event["resource_type"], Policy.RetryPolicy>>
+  readonly ackTimeout: number
+  /** By how much clocks of the engine and the ledger can be apart, in milliseconds. */
+  readonly tolerance: number
+  /** The longest that a due retry may wait while there are places for it, in milliseconds; null is not checked. */
+  readonly slack: number | null
+}
+
+interface Tracked {
+  readonly id: DeliveryId
+  readonly event: Event
+  readonly integration_id: IntegrationId
+  readonly totals: IntegrationTotals
+  /** Attempts that are recorded. */
+  attempts: number
+  processed: boolean
+  body: string | null
+  dueAt: number | null
+  /** How the last request ended, and when. */
+  last: TransportResult | null
+  lastEnd: number
+  requests: number
+}
+
+export class Ledger {
+  readonly violations: Array<Violation> = []
+  /** Deliveries that were settled and are deleted for their age. */
+  purged = 0
+  /** Open deliveries that do not wait for a retry. */
+  moving = 0
+  /** How many places there were where a rule was broken, those without description too. */
+  broken = 0
+  readonly #options: LedgerOptions
+  readonly #byId = new Map<DeliveryId, Tracked>()
+  readonly #byIntegration = new Map<IntegrationId, Map<EventId, Tracked>>()
+  readonly #ended = new Set<IntegrationId>()
+  /** When a retry last had to wait for a place, or for a process. */
+  #busyAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: LedgerOptions) {
+    this.#options = options
+  }
+
+  /** How many deliveries have not ended. */
+  get open(): number {
+    return this.#byId.size
+  }
+
+  /** There are no places, or no process: retries wait. */
+  busy(now: number): void {
+    this.#busyAt = now
+  }
+
+  /** A delivery is stored. */
+  stored(
+    id: DeliveryId,
+    state: DeliveryState,
+    event: Event,
+    integration: IntegrationId,
+    totals: IntegrationTotals
+  ): void {
+    const { measurements, timeOf } = this.#options
+    const time = timeOf(event.created_at)
+    measurements.deliver(time, totals)
+    const tracked: Tracked = {
+      id,
+      event,
+      integration_id: integration,
+      totals,
+      attempts: 0,
+      processed: false,
+      body: null,
+      dueAt: null,
+      last: null,
+      lastEnd: 0,
+      requests: 0
+    }
+    this.#byId.set(id, tracked)
+    const siblings = this.#byIntegration.get(integration) ?? new Map<EventId, Tracked>()
+    this.#byIntegration.set(integration, siblings)
+    siblings.set(event.id, tracked)
+    this.moving++
+    if (state === "skipped" || state === "cancelled") this.#end(tracked, state, event.created_at)
+  }
+
+  /** An event was stored with deliveries to some integrations, and matches these. */
+  matched(event: Event, to: ReadonlyArray<IntegrationId>, wanted: ReadonlySet<IntegrationId>): void {
+    const complete = to.length === wanted.size && to.every((id) => wanted.has(id))
+    if (!complete)
+      this.tell(
+        "nothing-lost",
+        event.created_at,
+        `event ${event.id} went to ${to.join(", ") || "nobody"} instead of ${[...wanted].join(", ") || "nobody"}`
+      )
+  }
+
+  /** A request is sent. Null when it fits no delivery that is open. */
+  requested(integration: IntegrationId, webhookId: string, attempt: number, body: string, now: number): Tracked | null {
+    const tracked = this.#find(integration, webhookId)
+    if (tracked === undefined || this.#ended.has(integration)) {
+      this.tell(
+        "nothing-after-end",
+        now,
+        `event ${webhookId} was sent to integration ${integration}, where it is not open`
+      )
+      return null
+    }
+    const { retry, slack, tolerance } = this.#options
+    const { dueAt, event } = tracked
+    const who = `delivery ${tracked.id}`
+    if (attempt !== tracked.attempts + 1)
+      this.tell("attempt-numbers", now, `${who} was sent as attempt ${attempt} after ${tracked.attempts} attempts`)
+    const { lifetime } = retry[event.resource_type]
+    if (lifetime !== null && now - event.created_at >= lifetime + tolerance)
+      this.tell("call-lifetime", now, `${who} was sent when its event was ${now - event.created_at} ms old`)
+    if (dueAt !== null) {
+      if (now < dueAt - tolerance) this.tell("retry-times", now, `${who} was sent ${dueAt - now} ms before it was due`)
+      if (slack !== null && now - dueAt > slack && this.#busyAt < dueAt)
+        this.tell("retry-times", now, `${who} was sent ${now - dueAt} ms after it was due`)
+    }
+    if (tracked.body === null) tracked.body = body
+    else if (tracked.body !== body) this.tell("same-body", now, `${who} was sent with other bytes than before`)
+    if (dueAt !== null) this.moving++
+    tracked.dueAt = null
+    tracked.requests++
+    return tracked
+  }
+
+  /** A receiver has processed it. */
+  processed(tracked: Tracked, now: number): void {
+    if (tracked.processed) this.#options.measurements.duplicate(this.#options.timeOf(now), tracked.totals)
+    tracked.processed = true
+  }
+
+  /** A request has ended, in the eyes of the engine that sent it. */
+  responded(tracked: Tracked, result: TransportResult, outcome: AttemptOutcome, now: number): void {
+    tracked.last = result
+    tracked.lastEnd = now
+    this.#options.measurements.attempt(this.#options.timeOf(now), tracked.totals, outcome, Math.round(result.elapsed))
+  }
+
+  /** What an attempt made of a delivery is recorded. */
+  settled({ attempt, delivery_id, next_attempt_at, state }: Settlement, now: number): void {
+    const tracked = this.#byId.get(delivery_id)
+    if (tracked === undefined) return
+    if (attempt !== null) {
+      if (attempt.number !== tracked.attempts + 1)
+        this.tell(
+          "attempt-numbers",
+          now,
+          `delivery ${delivery_id} has attempt ${attempt.number} after ${tracked.attempts}`
+        )
+      tracked.attempts = attempt.number
+    }
+    if (state === "retrying") {
+      this.#checkSchedule(tracked, next_attempt_at, now)
+      if (tracked.dueAt === null && next_attempt_at !== null) this.moving--
+      tracked.dueAt = next_attempt_at
+      return
+    }
+    if (state === "delivered" && !this.#isAcknowledged(tracked))
+      this.tell("delivered-is-received", now, `delivery ${delivery_id} ended as delivered, and was not acknowledged`)
+    this.#end(tracked, state, now)
+  }
+
+  /** An integration is deleted or disabled: nothing more is sent to it, what was open is cancelled. */
+  integrationEnded(id: IntegrationId, now: number): void {
+    this.#ended.add(id)
+    for (const tracked of this.#byIntegration.get(id)?.values() ?? []) this.#end(tracked, "cancelled", now)
+  }
+
+  /** Nothing more will happen: what is open must be waiting for a retry that is still to come, and the store must agree. */
+  finish(now: number, { states }: DeliverySummary): void {
+    const { deliveries } = this.#options.measurements
+    const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
+    if (stored !== deliveries)
+      this.tell("nothing-lost", now, `${deliveries} deliveries were stored, and ${stored} are accounted for`)
+    for (const { dueAt, id } of this.#byId.values()) {
+      if (dueAt !== null && dueAt >= now) continue
+      this.tell("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
+    }
+  }
+
+  /** The states of open deliveries: those that wait for a retry, and those that wait for a place. */
+  get openStates(): { readonly retrying: number; readonly pending: number } {
+    let retrying = 0
+    for (const { dueAt } of this.#byId.values()) if (dueAt !== null) retrying++
+    return { retrying, pending: this.#byId.size - retrying }
+  }
+
+  tell(rule: RuleName, at: number, what: string): void {
+    this.broken++
+    if (this.violations.length < mostDescribed) this.violations.push({ rule, at, what })
+  }
+
+  #find(integration: IntegrationId, webhookId: string): Tracked | undefined {
+    const siblings: ReadonlyMap<string, Tracked> | undefined = this.#byIntegration.get(integration)
+    return siblings?.get(webhookId)
+  }
+
+  #isAcknowledged({ last }: Tracked): boolean {
+    return last?._tag === "Answered" && last.status === 200 && last.headers_elapsed <= this.#options.ackTimeout
+  }
+
+  #checkSchedule(tracked: Tracked, dueAt: number | null, now: number): void {
+    const { retry, tolerance } = this.#options
+    const delay = retry[tracked.event.resource_type].delays[tracked.attempts - 1]
+    if (delay === undefined || dueAt === null) {
+      this.tell("retry-times", now, `delivery ${tracked.id} has no retry ${tracked.attempts} in its schedule`)
+      return
+    }
+    const { last, lastEnd } = tracked
+    const asks = last?._tag === "Answered" && (last.status === 429 || last.status === 503) ? last.retry_after : null
+    const asked = Math.min(RetryPolicy.parseRetryAfter(asks, lastEnd) ?? 0, RetryPolicy.maxRetryAfter)
+    const from = lastEnd + Math.max(delay, asked)
+    const to = lastEnd + Math.max(Math.floor(delay * (1 + RetryPolicy.maxJitter)), asked)
+    if (dueAt < from - tolerance || dueAt > to + tolerance)
+      this.tell(
+        "retry-times",
+        now,
+        `a retry of delivery ${tracked.id} is due ${dueAt - lastEnd} ms after attempt ${tracked.attempts}, which its schedule does not say`
+      )
+  }
+
+  #end(tracked: Tracked, state: DeliveryState, now: number): void {
+    const { measurements, timeOf } = this.#options
+    if (!this.#byId.delete(tracked.id)) return
+    if (tracked.dueAt === null) this.moving--
+    this.#byIntegration.get(tracked.integration_id)?.delete(tracked.event.id)
+    measurements.settle(timeOf(now), tracked.totals, state, tracked.requests, now - tracked.event.created_at)
+  }
+}
+
+export type { Tracked }

@@ -1,0 +1,47 @@
+/**
+ * Puts a report together from what was measured.
+ */
+import { answersOf } from "../report/Answers.ts"
+import type { Violation } from "./Ledger.ts"
+import type { Measurements } from "./Measurements.ts"
+import type { RunFacts, RunReport, Storage } from "./RunReport.ts"
+import { measuredParts, schemaVersion, totalsOf } from "./RunReport.ts"
+import type { Slo } from "./Slo.ts"
+import { judgeSlo } from "./Slo.ts"
+
+export interface Findings {
+  readonly facts: RunFacts
+  readonly measurements: Measurements
+  readonly slos: ReadonlyArray<Slo>
+  /** Null where nobody could be asked. */
+  readonly lost: number | null
+  readonly broken: number
+  readonly violations: ReadonlyArray<Violation>
+  readonly crashes: number
+  readonly storage: Storage | null
+  readonly took: number
+  readonly interrupted: boolean
+  /** Whether the receivers were ours, so that duplicates are known. */
+  readonly ownReceivers: boolean
+}
+
+export const makeReport = (findings: Findings): RunReport => {
+  const { broken, crashes, facts, interrupted, lost, measurements, ownReceivers, slos, storage, took, violations } =
+    findings
+  const totals = totalsOf(measurements, { lost, broken, scheduled: facts.speed !== null, ownReceivers })
+  const parts = measuredParts(measurements, ownReceivers)
+  const results = slos.map((slo) => judgeSlo({ ...parts, totals }, slo))
+  const isBad = broken > 0 || (lost ?? 0) > 0 || totals.failed > 0 || results.some(({ met }) => !met)
+  const measured = {
+    ...facts,
+    schemaVersion,
+    took,
+    interrupted,
+    totals,
+    ...parts,
+    crashes,
+    violations,
+    storage
+  } as const
+  return { ...measured, verdict: isBad ? "fail" : "pass", slos: results, answers: answersOf(measured) }
+}

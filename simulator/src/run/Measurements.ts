@@ -1,0 +1,194 @@
+/**
+ * Everything a run measures, in memory that does not depend on how long it is. A report is made of it at any time.
+ */
+import type { AttemptOutcome, DeliveryState } from "@doorhook/core"
+import { noDeliveries } from "@doorhook/core"
+import type { LocalClock } from "../receivers/LocalClock.ts"
+import { Histogram } from "./Histogram.ts"
+import { Series } from "./Series.ts"
+
+/** What one integration got. */
+export interface IntegrationTotals {
+  readonly name: string
+  /** The rules for its receiver, as they were written; empty for a prompt one or a real one. */
+  readonly receiver: string
+  readonly states: Record<DeliveryState, number>
+  deliveries: number
+  attempts: number
+  /** Requests that its receiver had processed before. */
+  duplicates: number
+  open: number
+  mostOpen: number
+  /** Since the beginning: when the most were open, and when none was for the first time after that. */
+  mostOpenAt: number
+  emptyAt: number | null
+  readonly ack: Histogram
+}
+
+const hours = 24
+const weekdays = 7
+
+/** The most attempts that are told apart. */
+const mostAttempts = 16
+
+export class Measurements {
+  readonly series = new Series()
+  /** From the time that the plan says to the answer of whoever took the event in. */
+  readonly intended = new Histogram()
+  /** From the actual start of sending to that answer. */
+  readonly service = new Histogram()
+  /** How much later than intended sending began. */
+  readonly lateStart = new Histogram()
+  /** How long acknowledged requests to receivers took. */
+  readonly ack = new Histogram()
+  /** From an event's acceptance to its acknowledgement by a receiver, over all attempts. */
+  readonly delivery = new Histogram()
+  readonly integrations = new Map<number, IntegrationTotals>()
+  /** Events by weekday (0 is Sunday) and hour of their building. */
+  readonly week: ReadonlyArray<ReadonlyArray<number>>
+  readonly #week: ReadonlyArray<Array<number>>
+  /** How many settled deliveries took so many attempts; the last one is «or more». */
+  readonly attemptsPerDelivery: Array<number> = Array.from({ length: mostAttempts + 1 }, () => 0)
+  readonly outcomes = new Map<AttemptOutcome, number>()
+  readonly states: Record<DeliveryState, number> = { ...noDeliveries }
+  planned = 0
+  accepted = 0
+  refused = 0
+  /** Events sent a second time on purpose. */
+  repeated = 0
+  /** Events sent out of order, or late, on purpose. */
+  reordered = 0
+  delayed = 0
+  deliveries = 0
+  attempts = 0
+  duplicates = 0
+  open = 0
+  mostOpen = 0
+  mostOpenAt = 0
+  /** Requests to receivers open at once, at most. */
+  mostInFlight = 0
+
+  constructor() {
+    this.#week = Array.from({ length: weekdays }, () => Array.from({ length: hours }, () => 0))
+    this.week = this.#week
+  }
+
+  /** An event of the plan, at a time since the beginning. */
+  plan(time: number, instant: number, clock: LocalClock): void {
+    this.planned++
+    this.series.at(time).planned++
+    const { hour, weekday } = clock.at(instant)
+    const day = this.#week[weekday]
+    if (day !== undefined) day[hour] = (day[hour] ?? 0) + 1
+  }
+
+  /** Its sending began. */
+  start(time: number, late: number): void {
+    this.series.at(time).sent++
+    this.lateStart.add(late)
+  }
+
+  /** It was accepted. */
+  accept(intended: number, service: number): void {
+    this.accepted++
+    this.intended.add(intended)
+    this.service.add(service)
+  }
+
+  /** A delivery is open from now on. */
+  deliver(time: number, integration: IntegrationTotals): void {
+    this.deliveries++
+    integration.deliveries++
+    integration.open++
+    if (integration.open > integration.mostOpen) {
+      integration.mostOpen = integration.open
+      integration.mostOpenAt = time
+      integration.emptyAt = null
+    }
+    this.open++
+    if (this.open > this.mostOpen) {
+      this.mostOpen = this.open
+      this.mostOpenAt = time
+    }
+    this.series.open(time, this.open)
+  }
+
+  /** A request to a receiver has ended. */
+  attempt(time: number, integration: IntegrationTotals, outcome: AttemptOutcome, took: number): void {
+    this.attempts++
+    integration.attempts++
+    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
+    const interval = this.series.at(time)
+    interval.attempts++
+    interval.answer.add(took)
+    if (outcome !== "acknowledged") return
+    interval.acknowledged++
+    this.ack.add(took)
+    integration.ack.add(took)
+  }
+
+  /** A receiver got what it had processed before. */
+  duplicate(time: number, integration: IntegrationTotals): void {
+    this.duplicates++
+    integration.duplicates++
+    this.series.at(time).duplicates++
+  }
+
+  /** A delivery is settled for good. */
+  settle(time: number, integration: IntegrationTotals, state: DeliveryState, attempts: number, age: number): void {
+    this.states[state]++
+    integration.states[state]++
+    integration.open--
+    if (integration.open === 0) integration.emptyAt ??= time
+    this.open--
+    const place = Math.min(attempts, mostAttempts)
+    this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
+    if (state === "delivered") this.delivery.add(age)
+    this.series.open(time, this.open)
+  }
+
+  /** A service says how a delivery stands. */
+  told(integration: IntegrationTotals, state: DeliveryState, attempts: number): void {
+    this.deliveries++
+    integration.deliveries++
+    this.states[state]++
+    integration.states[state]++
+    this.attempts += attempts
+    integration.attempts += attempts
+    const place = Math.min(attempts, mostAttempts)
+    this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
+  }
+
+  /** One of some attempts that a service was asked for; `age` is that of its event when it ended. */
+  sampled(time: number, outcome: AttemptOutcome, took: number, age: number): void {
+    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
+    const interval = this.series.at(time)
+    interval.attempts++
+    interval.answer.add(took)
+    if (outcome !== "acknowledged") return
+    interval.acknowledged++
+    this.ack.add(took)
+    this.delivery.add(age)
+  }
+
+  /** The totals of an integration, made when it is first heard of. */
+  integration(id: number, name: string, receiver: string): IntegrationTotals {
+    const known = this.integrations.get(id)
+    if (known !== undefined) return known
+    const made: IntegrationTotals = {
+      name,
+      receiver,
+      states: { ...noDeliveries },
+      deliveries: 0,
+      attempts: 0,
+      duplicates: 0,
+      open: 0,
+      mostOpen: 0,
+      mostOpenAt: 0,
+      emptyAt: null,
+      ack: new Histogram()
+    }
+    this.integrations.set(id, made)
+    return made
+  }
+}

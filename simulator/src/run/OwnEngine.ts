@@ -1,0 +1,193 @@
+/**
+ * The real delivery engine in this process and in real time, for runs that need no service: storage in memory, and
+ * receivers that are modelled, or one that is real.
+ */
+import type {
+  Crypto,
+  DeliverySettingsShape,
+  IntegrationId,
+  TransportRequest,
+  TransportResult,
+  TransportUnavailable
+} from "@doorhook/core"
+import {
+  Acknowledgement,
+  DeliverySettings,
+  DeliveryStore,
+  Dispatcher,
+  IdempotencyStore,
+  IntegrationStore,
+  JsonText,
+  MemoryStore,
+  NoticeListener,
+  Notices,
+  Publisher,
+  Signature,
+  Transport,
+  Wake
+} from "@doorhook/core"
+import { Clock, Effect, Layer, References } from "effect"
+import type { Redacted } from "effect"
+import type { PlannedEvent } from "../plan/PlannedEvent.ts"
+import type { Substream } from "../random/Substream.ts"
+import { everybody } from "../virtual/Worker.ts"
+import { Ledger } from "./Ledger.ts"
+import type { IntegrationTotals, Measurements } from "./Measurements.ts"
+import type { Answer } from "./OperatorApi.ts"
+import type { Target } from "./Target.ts"
+import { watchedStore } from "./WatchedStore.ts"
+import type { PlannedIntegration } from "./World.ts"
+import { integrationOf, Matcher } from "./World.ts"
+
+/** What became of a request, and whether its receiver has processed it; null when nobody can know. */
+export interface Sent {
+  readonly result: TransportResult
+  readonly processed: boolean | null
+}
+
+export interface OwnEngineOptions {
+  readonly measurements: Measurements
+  readonly integrations: ReadonlyArray<PlannedIntegration>
+  /** Where an integration's events are sent. */
+  readonly urlOf: (integration: PlannedIntegration) => string
+  /** The receiver as it is described in the report. */
+  readonly receiverOf: (integration: PlannedIntegration) => string
+  readonly send: (
+    request: TransportRequest,
+    integration: PlannedIntegration
+  ) => Effect.Effect<Sent, TransportUnavailable>
+  /** The secret that all integrations have; null for one of its own each. */
+  readonly secret: Redacted.Redacted<string> | null
+  readonly settings: Partial<DeliverySettingsShape> & Pick<DeliverySettingsShape, "retry" | "ackTimeout">
+  readonly seed: Substream
+  /** Milliseconds since the beginning, on the report's axis, of an instant. */
+  readonly timeOf: (instant: number) => number
+  readonly crypto: Layer.Layer<Crypto>
+}
+
+export interface OwnEngine {
+  readonly target: Target<never>
+  readonly ledger: Ledger
+  /** Checks how it stands at the end. */
+  readonly finish: Effect.Effect<void>
+}
+
+/** How far the clocks of the sender and of the ledger are apart: what it takes to come from one to the other. */
+const tolerance = 500
+
+const newEventOf = ({ action, building_id, data, resource_type, tenant_ids }: PlannedEvent) => ({
+  action,
+  building_id,
+  resource_type,
+  tenant_ids,
+  data: JsonText.JsonText.make(JSON.stringify(data), { disableChecks: true })
+})
+
+export { newEventOf }
+
+interface Recipient {
+  readonly id: IntegrationId
+  readonly planned: PlannedIntegration
+  readonly totals: IntegrationTotals
+}
+
+/** Starts an engine for as long as the scope lives. */
+export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions) {
+  const { crypto, integrations, measurements, receiverOf, secret, seed, send, settings, timeOf, urlOf } = options
+  const stores = yield* Layer.build(Layer.fresh(MemoryStore.layer))
+  const ledger = new Ledger({
+    measurements,
+    timeOf,
+    retry: settings.retry,
+    ackTimeout: settings.ackTimeout,
+    tolerance,
+    slack: null
+  })
+  const matcher = new Matcher()
+  const byId = new Map<IntegrationId, Recipient>()
+  const byUrl = new Map<string, Recipient>()
+  const integrationStore = yield* Effect.provide(IntegrationStore, stores)
+  const deliveryStore = yield* Effect.provide(DeliveryStore, stores)
+  const now = yield* Clock.currentTimeMillis
+  for (const planned of integrations) {
+    const url = urlOf(planned)
+    const { id } = yield* Effect.orDie(integrationStore.create(integrationOf(planned.scope, url, seed, now, secret)))
+    const recipient = { id, planned, totals: measurements.integration(id, planned.name, receiverOf(planned)) }
+    byId.set(id, recipient)
+    byUrl.set(url, recipient)
+    matcher.add(planned.scope, id)
+  }
+  const totals = (id: IntegrationId) => byId.get(id)?.totals ?? measurements.integration(id, `integration ${id}`, "")
+  let inFlight = 0
+
+  const post = Effect.fnUntraced(function* (request: TransportRequest) {
+    const recipient = byUrl.get(request.url)
+    if (recipient === undefined) return yield* Effect.die(new Error(`no integration has the URL ${request.url}`))
+    const { headers } = request
+    const number = Number(headers[Signature.headerNames.attempt] ?? 0)
+    const id = headers[Signature.headerNames.id] ?? ""
+    const tracked = ledger.requested(recipient.id, id, number, request.body, yield* Clock.currentTimeMillis)
+    inFlight++
+    measurements.mostInFlight = Math.max(measurements.mostInFlight, inFlight)
+    const { processed, result } = yield* Effect.ensuring(
+      send(request, recipient.planned),
+      Effect.sync(() => {
+        inFlight--
+      })
+    )
+    const ended = yield* Clock.currentTimeMillis
+    if (tracked !== null) {
+      if (processed === true) ledger.processed(tracked, ended)
+      ledger.responded(tracked, result, Acknowledgement.judge(result, request.deadline, "200"), ended)
+    }
+    return result
+  })
+
+  const store = watchedStore(deliveryStore, integrationStore, ledger, {
+    matching: (event) => matcher.matching(event),
+    totals,
+    due: () => {}
+  })
+  const engine = yield* Layer.build(
+    Publisher.layer.pipe(
+      Layer.provideMerge(Dispatcher.layer),
+      Layer.provide(Notices.layer),
+      Layer.provide(
+        Layer.mergeAll(
+          Layer.succeed(DeliveryStore, store),
+          Layer.succeed(IntegrationStore, integrationStore),
+          Layer.succeed(IdempotencyStore, yield* Effect.provide(IdempotencyStore, stores)),
+          Layer.succeed(Transport, { post }),
+          Layer.succeed(NoticeListener, () => Effect.void),
+          Layer.orDie(DeliverySettings.layer(settings)),
+          Wake.layerLocal,
+          everybody,
+          crypto
+        )
+      ),
+      Layer.fresh
+    )
+  ).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
+  const publisher = yield* Effect.provide(Publisher, engine)
+
+  const target: Target<never> = {
+    name: "the engine in this process",
+    greet: Effect.succeed<Answer>({ _tag: "Accepted", deliveries: 0, events: [] }),
+    publish: (events, key) =>
+      publisher.publish(events.map(newEventOf), { key, fingerprint: key }).pipe(
+        Effect.map((published): Answer => ({
+          _tag: "Accepted",
+          deliveries: published.reduce((sum, { deliveries }) => sum + deliveries, 0),
+          events: published
+        })),
+        Effect.catchTag(["StoreError", "KeyReused"], ({ message }) =>
+          Effect.succeed<Answer>({ _tag: "Refused", status: 0, why: message })
+        )
+      )
+  }
+  const finish = Effect.gen(function* () {
+    const at = yield* Clock.currentTimeMillis
+    ledger.finish(at, yield* Effect.orDie(deliveryStore.summary(at)))
+  })
+  return { target, ledger, finish } satisfies OwnEngine
+})

@@ -1,0 +1,62 @@
+/**
+ * The store of an engine with a ledger beside it: what is stored and settled is written into it.
+ */
+import type { DeliveryStore, Event, IntegrationId, IntegrationStore } from "@doorhook/core"
+import { Effect } from "effect"
+import type { Ledger } from "./Ledger.ts"
+import type { IntegrationTotals } from "./Measurements.ts"
+
+/** What the ledger must know of the run's integrations. */
+export interface Recipients {
+  /** Which integrations should get an event. */
+  readonly matching: (event: Event) => ReadonlySet<IntegrationId>
+  readonly totals: (integration: IntegrationId) => IntegrationTotals
+  /** A retry is due at a time, in milliseconds since the epoch. */
+  readonly due: (at: number) => void
+}
+
+export const watchedStore = (
+  store: DeliveryStore["Service"],
+  integrations: Pick<IntegrationStore["Service"], "find">,
+  ledger: Ledger,
+  { due, matching, totals }: Recipients
+): DeliveryStore["Service"] => {
+  const endIfDisabled = (now: number) => (id: IntegrationId) =>
+    Effect.map(integrations.find(id), (integration) => {
+      if (integration?.status !== "enabled") ledger.integrationEnded(id, now)
+    })
+  return {
+    ...store,
+    enqueue: (records, keys) =>
+      Effect.map(store.enqueue(records, keys), (stored) => {
+        records.forEach(({ deliveries, event }, at) => {
+          ledger.matched(
+            event,
+            deliveries.map(({ integration_id }) => integration_id),
+            matching(event)
+          )
+          deliveries.forEach(({ integration_id }, nth) => {
+            const delivery = stored[at]?.[nth]
+            if (delivery !== undefined)
+              ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id))
+          })
+        })
+        return stored
+      }),
+    settle: (settlements, now, disableAfter) =>
+      Effect.tap(store.settle(settlements, now, disableAfter), ({ applied, changed }) => {
+        for (const settlement of settlements) {
+          if (!applied.has(settlement.delivery_id)) continue
+          ledger.settled(settlement, now)
+          if (settlement.next_attempt_at !== null) due(settlement.next_attempt_at)
+        }
+        return changed.length === 0 ? Effect.void : Effect.forEach(changed, endIfDisabled(now), { discard: true })
+      }),
+    purge: (request) =>
+      Effect.tap(store.purge(request), ({ deliveries }) =>
+        Effect.sync(() => {
+          ledger.purged += deliveries
+        })
+      )
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * A list of events against a scenario that it should be of: how many, and how they spread over the hours.
+ */
+import type { PlanOptions } from "../plan/Plan.ts"
+import { records } from "../plan/Plan.ts"
+import type { Scenario } from "../scenario/Scenario.ts"
+import { weekdayOf } from "../world/CalendarDate.ts"
+import { offsetAt } from "../world/zones/TimeZone.ts"
+import { LocalTime, dayMillis, hour, second } from "../world/LocalTime.ts"
+import type { Check, Test } from "./Check.ts"
+import { near } from "./Check.ts"
+import type { EventRow } from "./EventRow.ts"
+import { rowOf } from "./EventRow.ts"
+import { chiSquareTail } from "./Statistics.ts"
+
+/** Counts by kind of day and hour (UTC), and who is right behind whom. */
+export class Profile {
+  readonly hours = new Map<string, number>()
+  #count = 0
+  #behind = 0
+  readonly #doors = new Map<string, number>()
+
+  add({ event, logged_at }: EventRow): void {
+    this.#count++
+    const day = Math.floor(logged_at / dayMillis)
+    const kind = weekdayOf(day) % 6 === 0 ? "weekend" : "weekday"
+    const key = `${event.resource_type} ${kind} ${`${Math.floor(logged_at / hour) % 24}`.padStart(2, "0")}`
+    this.hours.set(key, (this.hours.get(key) ?? 0) + 1)
+    if (event.resource_type !== "access_log") return
+    const door = `${event.building_id} ${event.data.access_point}`
+    if (logged_at - (this.#doors.get(door) ?? -Infinity) <= 2.5 * second) this.#behind++
+    this.#doors.set(door, logged_at)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Share of events within two and a half seconds behind another at the same door. */
+  get behind(): number {
+    return this.#count === 0 ? 0 : this.#behind / this.#count
+  }
+}
+
+/** Groups and day factors make counts vary more than chance alone: chi-square is divided by this. */
+const overdispersion = 4
+
+/** Whether two profiles are of one scenario. */
+const profileP = (one: Profile, other: Profile): number => {
+  let [statistic, cells, a, b] = [0, 0, 0, 0]
+  const scale = one.count / other.count
+  for (const key of [...new Set([...one.hours.keys(), ...other.hours.keys()])].toSorted()) {
+    a += one.hours.get(key) ?? 0
+    b += other.hours.get(key) ?? 0
+    if (a + b < 20) continue
+    // Two Poisson counts, one of them scaled.
+    statistic += (a - b * scale) ** 2 / (a + b * scale * scale + 1)
+    cells++
+    ;[a, b] = [0, 0]
+  }
+  return cells === 0 ? 1 : chiSquareTail(statistic / overdispersion, cells)
+}
+
+/** Other days of the scenario, of the same length and beginning at the same time. */
+const referenceOf = (scenario: Scenario, options: PlanOptions): ReadonlyArray<Profile> =>
+  [1_000_001, 1_000_002, 1_000_003, 1_000_004].map((seed) => {
+    const profile = new Profile()
+    for (const record of records(scenario, { ...options, seed })) profile.add(rowOf(record))
+    return profile
+  })
+
+/** The checks of a profile against a scenario whose plan would begin and end when the events do. */
+export const againstScenario = (
+  profile: Profile,
+  scenario: Scenario,
+  first: number,
+  last: number
+): { readonly tests: ReadonlyArray<Test>; readonly checks: ReadonlyArray<Check> } => {
+  // Whole hours, so that what is compared has the same hours in it.
+  const start = Math.floor(first / hour) * hour
+  const zone = scenario.buildings[0]?.building.time_zone ?? "UTC"
+  const offset = offsetAt(start, zone)
+  const options: PlanOptions = {
+    seed: 0,
+    start: LocalTime.make(start + offset),
+    duration: Math.max(hour, Math.ceil((last - start) / hour) * hour)
+  }
+  const references = referenceOf(scenario, options)
+  const [reference] = references
+  if (reference === undefined) return { tests: [], checks: [] }
+  const counts = references.map(({ count }) => count)
+  const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
+  const behind = references.reduce((sum, own) => sum + own.behind, 0) / references.length
+  return {
+    tests: [
+      {
+        name: "hours of the day against the scenario",
+        p: profileP(profile, reference),
+        meaning:
+          "Events are spread over the hours otherwise than those of the scenario: a flat day, other people, or another time zone."
+      }
+    ],
+    checks: [
+      near(
+        "events against the scenario",
+        profile.count,
+        mean,
+        Math.max(0.25, 0.8 / Math.sqrt(Math.max(1, options.duration / dayMillis))) * mean + 5 * Math.sqrt(mean),
+        "There are more or fewer events than the scenario makes in the same time.",
+        0
+      ),
+      near(
+        "right behind somebody else",
+        profile.behind,
+        behind,
+        0.4 * behind + 5 * Math.sqrt((behind + 0.001) / Math.max(1, profile.count)),
+        "People come alone where the scenario has groups, or in groups where it has none.",
+        4
+      )
+    ]
+  }
+}

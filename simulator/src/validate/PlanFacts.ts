@@ -1,0 +1,149 @@
+/**
+ * What a plan is made of, as its checks need it: arrivals with the intensity they came from.
+ */
+import type { PlanOptions } from "../plan/Plan.ts"
+import { flowDay, windowOf } from "../plan/Plan.ts"
+import { sqrt } from "../random/Arithmetic.ts"
+import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
+import { cumulativeOn, reachedAt } from "../traffic/DayShape.ts"
+import type { EmployeeFlow } from "../traffic/Employees.ts"
+import { habitShare } from "../traffic/Employees.ts"
+import type { Flow } from "../traffic/Flow.ts"
+import { ofWeekday } from "../traffic/Flow.ts"
+import type { Happening } from "../traffic/Happening.ts"
+import { happeningsOfDay } from "../traffic/Happenings.ts"
+import { attendance } from "../traffic/Members.ts"
+import type { OutsiderFlow } from "../traffic/Outsiders.ts"
+import { expectedOn, shapeOn } from "../traffic/Outsiders.ts"
+import type { LocalDay } from "../world/LocalDay.ts"
+import { dayMaker, dayNumberAt, timeOfDay } from "../world/LocalDay.ts"
+import { hour, minute } from "../world/LocalTime.ts"
+import { normalCdf } from "./Statistics.ts"
+
+/** One day of one flow in one building. */
+interface FlowFacts {
+  readonly day: LocalDay
+  readonly weekday: number
+  /** Real time of each leader's arrival, in milliseconds since the epoch, rising. */
+  readonly leaders: ReadonlyArray<number>
+  /** The cumulative intensity at each, and of the whole day. */
+  readonly reached: ReadonlyArray<number>
+  readonly total: number
+  /** Expected leaders in each hour of the clock. */
+  readonly hours: ReadonlyArray<number>
+}
+
+/** All whole days of a plan in a building. */
+export function* daysOf(traffic: BuildingTraffic, options: PlanOptions): IterableIterator<LocalDay> {
+  const { building } = traffic
+  const { from, until } = windowOf(building, options)
+  const makeDay = dayMaker()
+  let number = dayNumberAt(from, building.time_zone)
+  if (makeDay(number, building.time_zone).start < from) number++
+  for (let day = makeDay(number, building.time_zone); day.start + day.length <= until;) {
+    yield day
+    day = makeDay(++number, building.time_zone)
+  }
+}
+
+const leadersOf = (happenings: Iterable<Happening>): ReadonlyArray<number> =>
+  [...happenings].filter(({ role }) => role === "arrival leader").map(({ time }) => time)
+
+/** The days of a flow of outsiders. */
+export function* outsiderFacts(
+  traffic: BuildingTraffic,
+  place: number,
+  flow: OutsiderFlow,
+  options: PlanOptions
+): IterableIterator<FlowFacts> {
+  for (const day of daysOf(traffic, options)) {
+    const context = flowDay(traffic, place, flow, day, options)
+    const leaders = leadersOf(happeningsOfDay(context))
+    const expected = expectedOn(context)
+    const cumulative = cumulativeOn(shapeOn(flow, context.weekday), day)
+    const at = (elapsed: number) => expected * reachedAt(cumulative, elapsed)
+    const hours = Array.from({ length: 24 }, () => 0)
+    for (let elapsed = 0; elapsed < day.length; elapsed += 5 * minute) {
+      const place = Math.floor(timeOfDay(day, elapsed) / hour)
+      hours[place] = (hours[place] ?? 0) + at(Math.min(day.length, elapsed + 5 * minute)) - at(elapsed)
+    }
+    yield {
+      day,
+      weekday: context.weekday,
+      leaders,
+      reached: leaders.map((time) => at(time - day.start)),
+      total: at(day.length),
+      hours
+    }
+  }
+}
+
+/** Expected comings by each minute of the clock, if everybody comes: habits differ by person. */
+const comingsByMinute = ({ building }: BuildingTraffic, flow: EmployeeFlow): Float64Array => {
+  const sums = new Float64Array(1_441)
+  const spread = flow.arrives.spread * sqrt(1 - habitShare * habitShare)
+  for (const { habit, unit } of building.people) {
+    if (unit.use !== "company") continue
+    const mean = flow.arrives.at + flow.arrives.spread * habitShare * habit
+    for (let at = 0; at <= 1_440; at++) sums[at] = (sums[at] ?? 0) + normalCdf((at / 60 - mean) / spread)
+  }
+  return sums
+}
+
+export interface EmployeeFacts {
+  readonly day: LocalDay
+  readonly weekday: number
+  /** How many are expected to come, given how full the day is. */
+  readonly expected: number
+  readonly leaders: ReadonlyArray<number>
+  readonly reached: ReadonlyArray<number>
+  /** Clock times of all entries of the day's first comings, and of all going to lunch, in milliseconds. */
+  readonly arrivals: ReadonlyArray<number>
+  readonly lunches: ReadonlyArray<number>
+  /** People who were seen. */
+  readonly present: number
+}
+
+/** The days of employees. */
+export function* employeeFacts(
+  traffic: BuildingTraffic,
+  place: number,
+  flow: EmployeeFlow,
+  options: PlanOptions
+): IterableIterator<EmployeeFacts> {
+  const comings = comingsByMinute(traffic, flow)
+  for (const day of daysOf(traffic, options)) {
+    const context = flowDay(traffic, place, flow, day, options)
+    const share = attendance(context, ofWeekday(flow.attendance, context.weekday), flow.day_variation)
+    const all = [...happeningsOfDay(context)]
+    const leaders = leadersOf(all)
+    const clockOf = ({ time }: Happening) => timeOfDay(day, time - day.start)
+    // A group ends with one minus the probability of one more; all but the leader do not come at their own time.
+    const scale = share * (1 - flow.arrival_groups) * (options.rateScale ?? 1)
+    const reached = leaders.map((time) => {
+      const at = Math.min(1_439.999, timeOfDay(day, time - day.start) / minute)
+      const [before = 0, after = 0] = [comings[Math.floor(at)], comings[Math.floor(at) + 1]]
+      return scale * (before + (at - Math.floor(at)) * (after - before))
+    })
+    yield {
+      day,
+      weekday: context.weekday,
+      expected: share * (comings[1_440] ?? 0) * (options.rateScale ?? 1),
+      leaders,
+      reached,
+      arrivals: all.filter(({ role }) => role.startsWith("arrival")).map(clockOf),
+      lunches: all.filter(({ role }) => role.startsWith("lunch")).map(clockOf),
+      present: new Set(all.flatMap((h) => (h._tag === "Access" ? [`${h.name} ${h.tenant_ids.join()}`] : []))).size
+    }
+  }
+}
+
+type Tagged<Tag extends Flow["_tag"]> = Extract<Flow, { readonly _tag: Tag }>
+
+const hasTag = <Tag extends Flow["_tag"]>(flow: Flow, tag: Tag): flow is Tagged<Tag> => flow._tag === tag
+
+/** All flows of a kind, with their buildings. */
+export const flowsTagged = <Tag extends Flow["_tag"]>(scenario: Scenario, tag: Tag) =>
+  scenario.buildings.flatMap((traffic, place) =>
+    traffic.flows.flatMap((flow) => (hasTag(flow, tag) ? [{ traffic, place, flow }] : []))
+  )

@@ -1,0 +1,56 @@
+/**
+ * Drives a virtual world through a plan, and lets others have a turn now and then.
+ */
+import { Effect, Stream } from "effect"
+import type { Sending } from "../run/Disorder.ts"
+import { newEventOf } from "../run/OwnEngine.ts"
+import type { Stores } from "../engine/world/WatchedStore.ts"
+import { realTurn } from "./RealWork.ts"
+import type { VirtualWorld } from "./VirtualWorld.ts"
+
+export interface VirtualRunOptions {
+  /** When the plan ends, in milliseconds since the epoch. */
+  readonly end: number
+  /** How long what is open then may go on, in milliseconds. */
+  readonly drain: number
+  readonly zoneOf: (building: number) => string
+  readonly stores: Stores
+}
+
+const hour = 3_600_000
+
+/** How many events are published between two turns of others. */
+const slice = 200
+
+/** Publishes each event at its time, then waits until everything has ended or for so long, and judges the end. */
+export const virtualRun = Effect.fnUntraced(function* <E, R>(
+  sendings: Stream.Stream<Sending, E, R>,
+  world: VirtualWorld,
+  { drain, end, stores, zoneOf }: VirtualRunOptions
+) {
+  const { measurements } = world
+  /** Waits for real work where there is some. */
+  const runUntil = (at: number): Effect.Effect<void> =>
+    Effect.suspend(() => (world.runUntil(at) ? Effect.void : Effect.andThen(realTurn, runUntil(at))))
+  const play = (chunk: ReadonlyArray<Sending>) =>
+    Effect.gen(function* () {
+      for (const { at, event, kind } of chunk) {
+        while (!world.runUntil(at)) yield* realTurn
+        if (kind === "repeated") measurements.repeated++
+        else if (kind === "reordered") measurements.reordered++
+        else if (kind === "delayed") measurements.delayed++
+        world.publish([{ at, event: newEventOf(event), zone: zoneOf(event.building_id) }])
+      }
+    })
+  yield* sendings.pipe(
+    Stream.rechunk(slice),
+    Stream.chunks,
+    Stream.runForEach((chunk) => Effect.andThen(play(chunk), Effect.yieldNow))
+  )
+  yield* runUntil(end)
+  for (let at = end; !world.isSettled && at < end + drain;) {
+    at += hour
+    yield* Effect.andThen(runUntil(at), Effect.yieldNow)
+  }
+  world.finish(yield* Effect.orDie(stores.deliveries.summary(world.time.wall)))
+})

@@ -1,0 +1,150 @@
+/**
+ * Devices that are offline and send later, wrong clocks, denied attempts, and what is out of the ordinary.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { readScenario } from "@doorhook/simulator"
+import { happenings, records } from "../src/plan/Plan.ts"
+import type { Recorded } from "../src/plan/Recording.ts"
+import { doorsPerController } from "../src/world/Devices.ts"
+import { dayMillis } from "../src/world/LocalTime.ts"
+import { startAt } from "./support.ts"
+
+const scenario = (devices: object, anomalies: object = {}) =>
+  Result.getOrThrow(
+    readScenario(
+      JSON.stringify({
+        name: "x",
+        buildings: [{ name: "House", time_zone: "Europe/Berlin", homes: { flats: 100 }, devices, anomalies }]
+      })
+    )
+  )
+
+const week = { seed: 4, start: startAt("2026-03-02T00:00"), duration: 7 * dayMillis }
+
+const online = { outages: { every: "0s" } }
+const failing = {
+  outages: { every: "8h", down: { median: "40m", sigma: 0.5 } },
+  flush: { per_second: 10, jitter: "5s" }
+}
+
+const all = (devices: object, options = week): ReadonlyArray<Recorded> => [...records(scenario(devices), options)]
+
+describe("controllers that are offline", () => {
+  const usual = all(online)
+  const flaky = all(failing)
+  const late = flaky.filter(({ at, happening }) => at > happening.time)
+
+  it("send what they kept when they are back, in a burst, out of order", () => {
+    assert.isAbove(late.length, 40)
+    for (const { at, happening, logged_at } of late) {
+      assert.strictEqual(happening._tag, "Access")
+      assert.strictEqual(logged_at, happening.time)
+      assert.isBelow(at - happening.time, 6 * 3_600_000)
+    }
+    const times = flaky.map(({ at }) => at)
+    assert.deepStrictEqual(
+      times,
+      times.toSorted((a, b) => a - b)
+    )
+    const disorder = late.filter(({ logged_at }, index) => logged_at < (late[index - 1]?.logged_at ?? 0)).length
+    assert.isAbove(disorder, 3)
+  })
+
+  it("lose no opening of a member, and place no call", () => {
+    const members = (list: ReadonlyArray<Recorded>) =>
+      list
+        .filter(
+          ({ happening: { cause, flow, _tag, time } }) =>
+            _tag === "Access" && cause === null && flow !== "anomalies" && time < week.start + 6 * dayMillis
+        )
+        .map(({ happening }) => happening.id)
+        .toSorted((a, b) => a - b)
+    assert.deepStrictEqual(members(flaky), members(usual))
+    const calls = (list: ReadonlyArray<Recorded>) => list.filter(({ happening }) => happening._tag === "Call").length
+    assert.isBelow(calls(flaky), calls(usual))
+    const placed = new Set(flaky.map(({ happening }) => happening.id))
+    for (const { happening } of flaky) if (happening.cause !== null) assert.isTrue(placed.has(happening.cause))
+  })
+
+  it("keep the order of what they log while they are online", () => {
+    const building = scenario(online).buildings[0]?.building ?? assert.fail("no building")
+    const last = new Map<number, number>()
+    for (const { at, happening, logged_at } of flaky) {
+      if (at !== happening.time) continue
+      const door = happening._tag === "Call" ? happening.panel.access_point : happening.access_point
+      const controller = Math.floor(building.access_points.indexOf(door) / doorsPerController)
+      assert.isAtLeast(logged_at, last.get(controller) ?? 0)
+      last.set(controller, logged_at)
+    }
+  })
+
+  it("are the same whichever day a plan begins with", () => {
+    const [first, rest] = [
+      all(failing, { ...week, duration: 3 * dayMillis }),
+      all(failing, { ...week, start: startAt("2026-03-05T00:00"), duration: 4 * dayMillis })
+    ]
+    const ids = (list: ReadonlyArray<Recorded>) => list.map(({ at, happening }) => `${at} ${happening.id}`)
+    assert.deepStrictEqual([...ids(first), ...ids(rest)], ids(flaky))
+  })
+})
+
+describe("clocks", () => {
+  it("are wrong by a fixed time for each controller, the panel like its door", () => {
+    const skewed = all({ ...online, clocks: { wrong: 1, wrong_deviation: "90s" } })
+    const skews = new Set(skewed.map(({ happening, logged_at }) => logged_at - happening.time))
+    assert.isTrue(skews.size >= 1 && skews.size <= 2, `${skews.size}`)
+    assert.isAbove(Math.max(...[...skews].map(Math.abs)), 1_000)
+    const skewOf = new Map(skewed.map(({ happening, logged_at }) => [happening.id, logged_at - happening.time]))
+    for (const { happening, logged_at } of skewed) {
+      if (happening.cause !== null) assert.strictEqual(logged_at - happening.time, skewOf.get(happening.cause))
+    }
+  })
+})
+
+describe("what is out of the ordinary", () => {
+  it("is labelled, and moves nothing else", () => {
+    const often = {
+      buzzer_spam: 60,
+      stuck_button: 30,
+      pin_guessing: 60,
+      shared_credential: 60,
+      door_held: 60,
+      door_forced: 60,
+      night_entry: 60
+    }
+    const none = Object.fromEntries(Object.keys(often).map((kind) => [kind, 0]))
+    const [with_, without] = [often, none].map((anomalies) => [...happenings(scenario(online, anomalies), week)])
+    const own = (with_ ?? []).filter(({ flow }) => flow === "anomalies")
+    assert.deepStrictEqual(
+      (with_ ?? []).filter(({ flow }) => flow !== "anomalies"),
+      without
+    )
+    assert.deepStrictEqual(new Set<string | null>(own.map(({ label }) => label)), new Set(Object.keys(often)))
+    for (const h of own) {
+      if (h.label === "pin_guessing") assert.isTrue(h._tag === "Access" && h.release_status === "Denied")
+      if (h.label === "door_forced")
+        assert.isTrue(h._tag === "Access" && h.release_status === "Forced" && h.tenant_ids.length === 0)
+    }
+  })
+
+  it("has denied attempts as often as stated, most of them followed by another within seconds", () => {
+    const list = all(online, { ...week, duration: 28 * dayMillis }).map(({ happening }) => happening)
+    const attempts = list.filter(({ flow }) => flow === "residents")
+    const denied = attempts.filter(({ label }) => label === "denied")
+    assert.closeTo(denied.length / attempts.length, 0.02, 0.006)
+    const next = denied.filter((h) =>
+      attempts.some(
+        (other) =>
+          other !== h &&
+          other._tag === "Access" &&
+          h._tag === "Access" &&
+          other.name === h.name &&
+          other.access_point === h.access_point &&
+          other.time > h.time &&
+          other.time <= h.time + 5_500
+      )
+    )
+    assert.closeTo(next.length / denied.length, 0.6, 0.15)
+  })
+})

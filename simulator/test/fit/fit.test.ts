@@ -1,0 +1,182 @@
+/**
+ * Fitting a log gives back what it was made with, and says what is wrong with a log.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Option, Result } from "effect"
+import { preset } from "@doorhook/simulator"
+import { readLog } from "../../src/fit/AccessLog.ts"
+import type { LogOptions } from "../../src/fit/AccessLog.ts"
+import { fit } from "../../src/fit/Fit.ts"
+import { readTime } from "../../src/fit/LogTime.ts"
+import { records } from "../../src/plan/Plan.ts"
+import { toIso } from "../../src/plan/IsoTime.ts"
+import type { EmployeeFlow } from "../../src/traffic/Employees.ts"
+import type { OutsiderFlow } from "../../src/traffic/Outsiders.ts"
+import { resolve } from "../../src/scenario/document/Resolve.ts"
+import type { Scenario } from "../../src/scenario/Scenario.ts"
+import { dayMillis } from "../../src/world/LocalTime.ts"
+import { startAt } from "../support.ts"
+
+const zone = "Europe/Berlin"
+const options: LogOptions = { zone, named: {}, delimiter: null }
+
+const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+
+/** Four weeks of a preset as an access log. */
+const logOf = (scenario: Scenario): string => {
+  const rows = ["Time,Type,Door,Person,Unit,Method,Result,Purpose"]
+  for (const { happening: h, logged_at } of records(scenario, {
+    seed: 6,
+    start: startAt("2026-03-02T00:00"),
+    duration: 28 * dayMillis
+  })) {
+    const unit = h.tenant_ids.join("+")
+    const cells =
+      h._tag === "Call"
+        ? [toIso(logged_at), "call", h.panel.name, "", unit, "", "", h.notification_type]
+        : [toIso(logged_at), "access", h.access_point.name, h.name, unit, h.entry_method, h.release_status, ""]
+    rows.push(cells.map(quoted).join(","))
+  }
+  return `${rows.join("\r\n")}\r\n`
+}
+
+const fitted = (name: string) => {
+  const log = Result.getOrThrow(readLog(logOf(Option.getOrThrow(preset(name))), options))
+  return Result.getOrThrow(fit(log, { name: "mine", kind: null, size: null }))
+}
+
+const flowOf = (scenario: Scenario, name: string) =>
+  scenario.buildings[0]?.flows.find((flow) => flow.name === name) ?? assert.fail(`no ${name}`)
+
+describe("fit of an office", () => {
+  const found = fitted("office-1000")
+  const [own, given] = [resolve(found.document), Option.getOrThrow(preset("office-1000"))]
+  const employees = (scenario: Scenario): EmployeeFlow => {
+    const flow = flowOf(scenario, "employees")
+    return flow._tag === "Employees" ? flow : assert.fail("no employees")
+  }
+  const [mine, theirs] = [employees(own), employees(given)]
+
+  it("finds an office and its people", () => {
+    assert.strictEqual(found.kind, "offices")
+    assert.closeTo(found.people, 1_000, 15)
+  })
+
+  it("gives back attendance, times, groups and lunch", () => {
+    for (const [weekday, share] of theirs.attendance.entries()) {
+      // Four days of each, with a day factor of 0.15.
+      assert.closeTo(mine.attendance[weekday] ?? 0, share, 0.02 + 0.3 * share, `weekday ${weekday}`)
+    }
+    assert.closeTo(mine.arrives.at, theirs.arrives.at, 0.08)
+    assert.closeTo(mine.arrives.spread, theirs.arrives.spread, 0.06)
+    assert.closeTo(mine.leaves.at, theirs.leaves.at, 0.1)
+    assert.closeTo(mine.leaves.spread, theirs.leaves.spread, 0.12)
+    assert.closeTo(mine.arrival_groups, theirs.arrival_groups, 0.03)
+    assert.closeTo(mine.lunch.at, theirs.lunch.at, 0.08)
+    assert.closeTo(mine.lunch.share, theirs.lunch.share, 0.06)
+    assert.closeTo(mine.lunch.groups, theirs.lunch.groups, 0.08)
+    assert.closeTo(mine.lunch.minutes.median, theirs.lunch.minutes.median, 2)
+    assert.closeTo(mine.floor_uses, theirs.floor_uses, 0.35)
+    assert.closeTo(mine.denied.share, theirs.denied.share, 0.004)
+    assert.closeTo(mine.day_variation, theirs.day_variation, 0.08)
+    assert.isTrue(mine.exits_logged)
+  })
+})
+
+describe("fit of a house", () => {
+  const found = fitted("residential-200")
+  const [own, given] = [resolve(found.document), Option.getOrThrow(preset("residential-200"))]
+  const outsiders = (scenario: Scenario, name: string): OutsiderFlow => {
+    const flow = flowOf(scenario, name)
+    return flow._tag === "Outsiders" ? flow : assert.fail("no outsiders")
+  }
+
+  it("gives back people and their times", () => {
+    assert.strictEqual(found.kind, "homes")
+    const [mine, theirs] = [flowOf(own, "residents"), flowOf(given, "residents")]
+    if (mine._tag !== "Residents" || theirs._tag !== "Residents") return assert.fail("no residents")
+    assert.closeTo(found.people, given.buildings[0]?.building.people.length ?? 0, 15)
+    assert.closeTo(own.buildings[0]?.building.units.length ?? 0, 200, 6)
+    assert.closeTo(mine.active, theirs.active, 0.1)
+    assert.closeTo(mine.leaves.at, theirs.leaves.at, 0.4)
+    assert.closeTo(mine.returns.at, theirs.returns.at, 0.4)
+    assert.closeTo(mine.errands[2], theirs.errands[2], 0.35)
+  })
+
+  it("gives back how often and how visitors come, trades among them", () => {
+    const [mine, visitors, trades] = [
+      outsiders(own, "visitors"),
+      outsiders(given, "visitors"),
+      outsiders(given, "trades")
+    ]
+    assert.closeTo(mine.per_day / (visitors.per_day + trades.per_day), 1, 0.15)
+    assert.closeTo(mine.answered, visitors.answered, 0.05)
+    assert.closeTo(mine.repeated, visitors.repeated, 0.07)
+    assert.closeTo(mine.code, visitors.code, 0.06)
+    assert.closeTo(mine.day_variation, visitors.day_variation, 0.12)
+    const parcels = outsiders(own, "parcels")
+    const stated = outsiders(given, "parcels").per_day + outsiders(given, "food").per_day
+    assert.closeTo(parcels.per_day / stated, 1, 0.15)
+  })
+})
+
+describe("logs", () => {
+  const failure = (text: string, own: Partial<LogOptions> = {}) => {
+    const result = readLog(text, { ...options, ...own })
+    return Result.isFailure(result) ? result.failure.message : "no failure"
+  }
+
+  it.each([
+    ["2026-03-02T07:30:00Z", "2026-03-02T07:30:00.000Z"],
+    ["2026-03-02T07:30:00.250+02:00", "2026-03-02T05:30:00.250Z"],
+    ["2026-03-02 07:30", "2026-03-02T06:30:00.000Z"],
+    ["2026-07-02 07:30:15", "2026-07-02T05:30:15.000Z"],
+    ["02.03.2026 07:30:00", "2026-03-02T06:30:00.000Z"],
+    ["3/2/2026 7:30:00 PM", "2026-03-02T18:30:00.000Z"],
+    ["1772433000", "2026-03-02T06:30:00.000Z"],
+    ["1772433000500", "2026-03-02T06:30:00.500Z"]
+  ])("may write a time as %s", (text, instant) => {
+    assert.strictEqual(toIso(readTime(text, zone) ?? 0), instant)
+  })
+
+  it("may use other headings, semicolons, quotes, a byte order mark and any order", () => {
+    const text = '\ufeffZeitpunkt;Karte;Leser\n"02.03.2026 08:00";"Meier; Anna";Tor\n02.03.2026 07:00;Bo;"Tor ""A"""\n'
+    const log = Result.getOrThrow(readLog(text, { ...options, named: { person: "karte", door: "Leser" } }))
+    assert.deepStrictEqual(
+      log.entries.map(({ clock, door, person }) => [clock, door, person]),
+      [
+        [7, 'Tor "A"', "Bo"],
+        [8, "Tor", "Meier; Anna"]
+      ]
+    )
+  })
+
+  it("are refused with the line and what is accepted", () => {
+    assert.include(failure(""), "line 1: the file is empty")
+    assert.include(failure("door,person\nA,B\n"), "name it by --columns time=HEADING")
+    assert.include(
+      failure("time,person\n2026-03-02 08:00,A\nyesterday,B\n"),
+      'line 3: "yesterday" is no time; expected'
+    )
+    assert.include(failure("time,person\n2026-02-30 08:00,A\n"), "line 2")
+    assert.include(
+      failure('time,person\n"2026-03-02 08:00\n",A\n2026-03-02 08:00\n'),
+      "line 4: has 1 cells, the header has 2"
+    )
+    assert.include(failure("time,person\n", {}), "no rows")
+    assert.include(
+      failure("time,person\n", { named: { door: "Tür" } }),
+      'no column "Tür"; the header has "time", "person"'
+    )
+  })
+
+  it("that are too short or name nobody are refused", () => {
+    const say = (text: string) => {
+      const result = Result.flatMap(readLog(text, options), (log) => fit(log, { name: "x", kind: null, size: null }))
+      return Result.isFailure(result) ? result.failure.message : ""
+    }
+    assert.include(say("time,person\n2026-03-02 08:00,A\n"), "at least 7 are needed")
+    const days = Array.from({ length: 10 }, (_, n) => `2026-03-${n + 10} 08:00`)
+    assert.include(say(`time,door\n${days.map((time) => `${time},A`).join("\n")}\n`), "--columns person=HEADING")
+  })
+})

@@ -1,0 +1,19 @@
+/**
+ * A program: the SHA-256 of nine days of every preset, a change of the clocks included. Run by several Node.js versions.
+ */
+import { createHash } from "node:crypto"
+import { Option } from "effect"
+import { lineChunks } from "../src/plan/LineChunks.ts"
+import { preset, presetNames } from "../src/scenario/Presets.ts"
+import { LocalTime } from "../src/world/LocalTime.ts"
+
+const start = LocalTime.make(Date.UTC(2026, 2, 2))
+const hash = createHash("sha256")
+for (const name of presetNames) {
+  const scenario = Option.getOrThrow(preset(name))
+  for (const { bytes } of lineChunks(scenario, { seed: 1, start, duration: 8 * 86_400_000 })) hash.update(bytes)
+  // The day on which clocks are put forward.
+  const spring = LocalTime.make(Date.UTC(2026, 2, 29))
+  for (const { bytes } of lineChunks(scenario, { seed: 1, start: spring, duration: 86_400_000 })) hash.update(bytes)
+}
+process.stdout.write(hash.digest("hex"))

@@ -1,0 +1,55 @@
+/**
+ * What only whole processes show: the same bytes under other versions of Node.js, and memory that does not grow.
+ */
+import { execFile } from "node:child_process"
+import { existsSync, realpathSync } from "node:fs"
+import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { assert, describe, it } from "@effect/vitest"
+
+const run = async (node: string, ...args: ReadonlyArray<string>) =>
+  (await promisify(execFile)(node, ["--conditions=source", "--no-warnings", ...args])).stdout
+
+const programs = {
+  hash: fileURLToPath(new URL("planHash.ts", import.meta.url)),
+  heap: fileURLToPath(new URL("../src/plan/measureHeap.ts", import.meta.url))
+}
+
+/** Every Node.js there is: of the project's dependencies, of the path. */
+const found = [
+  fileURLToPath(new URL("../../node_modules/node/bin/node", import.meta.url)),
+  ...(process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "node"))
+].filter(existsSync)
+
+const nodes = [...new Set([process.execPath, ...found].map((path) => realpathSync(path)))]
+
+/** Sources run without a build from this version on. */
+const isFit = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.replace("v", "").split(".").map(Number)
+  return major > 22 || (major === 22 && minor >= 19)
+}
+
+/** SHA-256 of the plans of all presets: the same under every version and on every system. */
+const golden = "4c8200136617579fe46876269a5bbf054c6f896ff48793ffa52db9db4628d1ab"
+
+describe("plans", () => {
+  it.each(nodes)("are the same, byte for byte, under %s", async (node) => {
+    const version = (await promisify(execFile)(node, ["--version"])).stdout.trim()
+    if (!isFit(version)) {
+      process.stderr.write(`\nNOT TESTED: ${node} is ${version}; plans are compared from Node.js 22.19 on\n`)
+      return
+    }
+    assert.strictEqual(await run(node, programs.hash), golden, version)
+  })
+
+  it("of thirty days of a hundred buildings take no more memory than of five", async () => {
+    const { events, used }: { readonly events: number; readonly used: ReadonlyArray<number> } = JSON.parse(
+      await run(process.execPath, programs.heap)
+    )
+    assert.isAbove(events, 150_000)
+    assert.isAtLeast(used.length, 6)
+    const [first = 0] = used
+    for (const bytes of used) assert.isBelow(bytes, first + 8_000_000, used.join(" "))
+  })
+})

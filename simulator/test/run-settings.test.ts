@@ -1,0 +1,220 @@
+/**
+ * What `simulate run` is told on the command line: receivers, objectives, disorder; and what it answers to nonsense.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { disturbed, plan, readReceiver, readSlos, receiverForms, simulateCommand } from "@doorhook/simulator"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Result, Stream } from "effect"
+import { Command } from "effect/cli"
+import { FetchHttpClient } from "effect/http"
+import { TestConsole } from "effect/testing"
+import { Rng, root } from "../src/random/Substream.ts"
+import { Receiver } from "../src/receivers/Receiver.ts"
+import { modelFor } from "../src/receivers/ReceiverText.ts"
+import { Histogram } from "../src/run/Histogram.ts"
+import { scenarioOf, startAt } from "./support.ts"
+
+const platform = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, TestConsole.layer)
+const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
+
+/** What a receiver answers to many requests at a minute of a day, as outcomes with how often each was. */
+const answersOf = (texts: ReadonlyArray<string>, minute = 600, date = "2026-03-03", sinceStart = 0) => {
+  const rules = texts.map((text) => Result.getOrThrow(readReceiver(text)))
+  const receiver = new Receiver(modelFor(rules, 1), new Rng(root(7)))
+  const counts = new Map<string, number>()
+  const times = new Histogram()
+  for (let nth = 0; nth < 4_000; nth++) {
+    const { processed, result } = receiver.receive({
+      now: nth * 100,
+      sinceStart,
+      deadline: 5_000,
+      local: { minute, date }
+    })
+    const name = `${result._tag === "Answered" ? result.status : result.outcome}${processed ? "" : " unprocessed"}`
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+    times.add(result.elapsed)
+  }
+  return { counts, times, share: (name: string) => (counts.get(name) ?? 0) / 4_000 }
+}
+
+describe("modelled receivers", () => {
+  it("take as long as they are said to, and what is late for the sender is done all the same", () => {
+    const { share, times } = answersOf(["slow:p50=2s,p99=9s"])
+    assert.approximately(times.quantile(0.5), 2_000, 150)
+    // ln 4.5 / 2.326 is the spread; of such times 7.8 % are above 5 s.
+    assert.approximately(share("timeout"), 0.078, 0.02)
+    assert.approximately(share("200"), 0.922, 0.02)
+  })
+
+  it("fail as often as they are said to, alone and together", () => {
+    assert.approximately(answersOf(["duplicate-ack-lost:10%"]).share("connection_reset"), 0.1, 0.02)
+    assert.approximately(answersOf(["late:0.2"]).share("timeout"), 0.2, 0.02)
+    const { share } = answersOf(["flaky:0.3", "late:0.5"])
+    assert.approximately(share("200"), 0.35, 0.03)
+    assert.approximately(share("500 unprocessed") + share("502 unprocessed"), 0.21, 0.03)
+    assert.approximately(share("connection_reset unprocessed"), 0.09, 0.02)
+  })
+
+  it("are down by the clock, over midnight too, and on one day alone", () => {
+    const refused = (text: string, minute: number, date = "2026-03-03") =>
+      answersOf([text], minute, date).share("connection_refused unprocessed")
+    assert.deepStrictEqual(
+      [539, 540, 899, 900].map((minute) => refused("down:09:00-15:00", minute)),
+      [0, 1, 1, 0]
+    )
+    assert.deepStrictEqual(
+      [1319, 1320, 0, 359, 360].map((minute) => refused("down:22:00-06:00", minute)),
+      [0, 1, 1, 1, 0]
+    )
+    assert.deepStrictEqual(
+      ["2026-03-02", "2026-03-03", "2026-03-04"].map((date) => refused("down:09:00-15:00,on=2026-03-03", 600, date)),
+      [0, 1, 0]
+    )
+    assert.strictEqual(refused("down:22:00-06:00,on=2026-03-03", 60, "2026-03-04"), 1)
+    assert.strictEqual(refused("down", 0), 1)
+  })
+
+  it("limit the rate and say when to come back; go away for good from a time on", () => {
+    // 4,000 requests in 400 s, three each second.
+    assert.approximately(answersOf(["rate-limited:3/s"]).share("200"), 0.3, 0.01)
+    assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_199_999).share("200"), 1)
+    assert.strictEqual(answersOf(["gone:after=2h"], 600, "2026-03-03", 7_200_000).share("410 unprocessed"), 1)
+  })
+
+  it("are one integration's, some integrations', or everybody's", () => {
+    const places = (text: string) => {
+      const { appliesTo } = Result.getOrThrow(readReceiver(text))
+      return Array.from({ length: 20 }, (_, at) => at + 1).filter(appliesTo)
+    }
+    assert.deepStrictEqual(places("3=gone"), [3])
+    assert.deepStrictEqual(places("2-4=gone"), [2, 3, 4])
+    assert.deepStrictEqual(places("10%=gone"), [10, 20])
+    assert.strictEqual(places("gone").length, 20)
+  })
+
+  it("are all read that are offered, and everything else is answered with what is accepted", () => {
+    for (const form of receiverForms) assert.isTrue(Result.isSuccess(readReceiver(form)), form)
+    const nonsense = [
+      "",
+      "fast",
+      "slow",
+      "slow:p50=9s,p99=2s",
+      "slow:p50=x",
+      "down:9-15",
+      "down:25:00-26:00",
+      "down:09:00-09:00"
+    ]
+    const more = [
+      "flaky",
+      "flaky:2",
+      "flaky:-1",
+      "late:x",
+      "rate-limited:10",
+      "rate-limited:10/d",
+      "gone:after=x",
+      "0=gone",
+      "4-2=gone",
+      "constructor"
+    ]
+    for (const text of [...nonsense, ...more, "down:09:00-15:00,on=2026-02-30"]) {
+      const read = readReceiver(text)
+      assert.isTrue(Result.isFailure(read), text)
+      if (Result.isFailure(read)) assert.include(read.failure, "slow:p50=2s,p99=9s / down")
+    }
+  })
+})
+
+describe("objectives", () => {
+  it("are read with their spaces, their percentages and their other name", () => {
+    const slos = Result.getOrThrow(readSlos("ack_p99<5s, loss=0,rate>=95% ,delivery_p99.9<=1h,backlog<500"))
+    assert.deepStrictEqual(
+      slos.map(({ operator, value }) => [operator, value]),
+      [
+        ["<", 5_000],
+        ["=", 0],
+        [">=", 0.95],
+        ["<=", 3_600_000],
+        ["<", 500]
+      ]
+    )
+  })
+
+  it.each([
+    "",
+    "ack_p99",
+    "ack<5s",
+    "ack_p77<5s",
+    "ack_p99<5",
+    "ack_p99<<5s",
+    "lost=none",
+    "rate>=95s",
+    "rate>200%",
+    "lost=0,"
+  ])("%j is answered with what is accepted", (text) => {
+    const read = readSlos(text)
+    assert.isTrue(Result.isFailure(read))
+    if (Result.isFailure(read)) assert.match(read.failure, /METRIC OPERATOR VALUE|is compared with/)
+  })
+})
+
+describe("disorder", () => {
+  it.effect("repeats, moves and delays as many as it is told, keeps the order of time, and loses none", () =>
+    Effect.gen(function* () {
+      const day = plan(scenarioOf("office-1000"), { seed: 1, start: startAt("2026-03-03T00:00"), duration: 86_400_000 })
+      const events = yield* Stream.runCollect(day)
+      const sent = yield* Stream.runCollect(
+        disturbed(day, { repeated: 0.1, reordered: 0.2, delayed: 0.05 }, new Rng(root(3)))
+      )
+      const count = (kind: string) => sent.filter((sending) => sending.kind === kind).length / events.length
+      assert.approximately(count("repeated"), 0.1, 0.02)
+      assert.approximately(count("delayed"), 0.05, 0.02)
+      assert.approximately(count("reordered"), 0.19, 0.03)
+      const ids = ({ event }: (typeof sent)[number]) => event.data.id
+      const firsts = sent.filter(({ kind }) => kind !== "repeated")
+      assert.sameMembers(
+        firsts.map(ids),
+        events.map(({ data }) => data.id)
+      )
+      assert.deepStrictEqual(
+        sent.map(({ at }) => at),
+        sent.map(({ at }) => at).toSorted((a, b) => a - b)
+      )
+      for (const { at, event, kind } of sent) {
+        const moved = at - Date.parse(event.at)
+        if (kind === "planned") assert.strictEqual(moved, 0)
+        else assert.isAbove(moved, 0)
+      }
+    })
+  )
+})
+
+describe("wrong usage of simulate run", () => {
+  const virtual = ["run", "--virtual"]
+  it.effect.each([
+    { args: [...virtual, "--receiver", "fast"], says: "slow:p50=2s,p99=9s" },
+    { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
+    { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
+    { args: [...virtual, "--retry", "calls=5s"], says: "call, access_log" },
+    { args: [...virtual, "--retry", "access_log=soon"], says: "--retry soon: expected a duration" },
+    { args: [...virtual, "--crash-every", "0s"], says: "above 0" },
+    { args: [...virtual, "--speed", "60x"], says: "--virtual runs as fast as it computes" },
+    { args: [...virtual, "--to", "http://127.0.0.1:1"], says: "exclude each other" },
+    { args: [...virtual, "--dup-rate", "2"], says: "a share from 0 to 1" },
+    { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
+    { args: [...virtual, "--database", "x.db"], says: "only memory is accepted" },
+    { args: ["run", "--crash-every", "6h"], says: "--crash-every needs --virtual" },
+    { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },
+    { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--receiver", "gone"], says: "models receivers" },
+    { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no way out to the network" },
+    { args: ["run", "--to", "http://127.0.0.1:1", "--operator-key", "k", "--retry", "call="], says: "doorhook serve" }
+  ])("$args is answered with what is accepted", ({ args, says }) =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(simulate(...args))
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, CommandFailure.usageExitCode)
+      assert.include(failure.message, says)
+      assert.notInclude(failure.message, "\n")
+    }).pipe(Effect.provide(platform))
+  )
+})

@@ -1,0 +1,196 @@
+/**
+ * `simulate run` as a process, against a real receiver, a service that loses something, modelled receivers and a real
+ * SQLite file; and what Ctrl-C does.
+ */
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { Webhook } from "standardwebhooks"
+import { startReceiver } from "../../packages/doorhook/test/harness/Receiver.ts"
+import { runDoorhook, startDoorhook, temporaryFolder } from "../../packages/doorhook/test/harness/ServiceProcess.ts"
+
+const Totals = Schema.Record(Schema.String, Schema.NullOr(Schema.Finite))
+const Report = Schema.fromJsonString(
+  Schema.Struct({
+    interrupted: Schema.Boolean,
+    verdict: Schema.String,
+    totals: Totals,
+    slos: Schema.Array(Schema.Struct({ met: Schema.Boolean }))
+  })
+)
+
+const readReport = (file: string) =>
+  Effect.flatMap(
+    Effect.promise(() => readFile(file, "utf8")),
+    Schema.decodeEffect(Report)
+  )
+
+const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<typeof temporaryFolder>>) =>
+  it.live(name, () => Effect.scoped(body), 60_000)
+
+const secret = "whsec_c2VjcmV0IG9mIHRoZSByZWNlaXZlciBvZiB0ZXN0cw=="
+const soon = ["--retry", "access_log=50ms,50ms", "--retry", "call=50ms,50ms"]
+
+/** Deliveries of a service that takes in everything and shows all but some of it. */
+const forgetfulService = (hidden: number) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      let count = 0
+      const row = (number: number) => ({
+        id: `dlv_${number}`,
+        event_id: `evt_${number}`,
+        integration_id: "1",
+        state: "delivered",
+        attempts: 1,
+        next_attempt_at: null,
+        created_at: "2026-03-02T08:00:00.000Z"
+      })
+      const attempts = [{ number: 1, started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
+      const server = createServer((request, response) => {
+        const url = new URL(request.url ?? "", "http://service")
+        const answer = (status: number, body: unknown) => response.writeHead(status).end(JSON.stringify(body))
+        if (url.pathname.startsWith("/operator/deliveries/")) return answer(200, { ...row(1), attempts })
+        if (url.pathname === "/operator/deliveries") {
+          const [, only] = /evt_(\d+)/.exec(url.searchParams.get("event_id") ?? "") ?? []
+          const after = Number(url.searchParams.get("after")?.slice(4) ?? 0)
+          const shown = Array.from({ length: Math.max(0, count - hidden) }, (_, at) => at + 1)
+          const rows = shown.filter((number) => (only === undefined ? number > after : number === Number(only)))
+          const page = rows.slice(0, 50)
+          const next = rows.length > page.length ? `dlv_${page.at(-1)}` : null
+          return answer(200, { deliveries: page.map(row), next })
+        }
+        let text = ""
+        request.on("data", (part) => (text += part))
+        request.on("end", () => {
+          const sent: ReadonlyArray<unknown> = JSON.parse(text)
+          answer(202, { events: sent.map(() => ({ id: `evt_${++count}`, deliveries: 1 })) })
+        })
+      })
+      server.listen(0, "127.0.0.1")
+      await once(server, "listening")
+      const address = server.address()
+      return { server, url: `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}` }
+    }),
+    ({ server }) =>
+      Effect.promise(async () => {
+        server.closeAllConnections()
+        server.close()
+        await once(server, "close")
+      })
+  )
+
+describe("simulate run", () => {
+  live(
+    "delivers to a real receiver: signed, retried, everything once it is acknowledged",
+    Effect.gen(function* () {
+      const refused = new Set<string>()
+      const receiver = yield* startReceiver(({ headers }) => {
+        const id = String(headers["webhook-id"])
+        // Some events are refused the first time.
+        if (refused.has(id) || !/[abc]$/.test(id)) return 200
+        refused.add(id)
+        return 503
+      })
+      const file = join(yield* temporaryFolder, "report.json")
+      const { code, stderr, stdout } = yield* runDoorhook(
+        ["simulate", "run", "--to-receiver", receiver.url, "--as-fast-as-possible", "--duration", "2h"].concat(
+          ["--start", "2026-03-03T17:00", "--slo", "lost=0,exhausted=0,ack_p99<5s", "--report", `json=${file}`],
+          soon
+        ),
+        { DOORHOOK_RECEIVER_SECRET: secret }
+      )
+      assert.strictEqual(code, 0, stderr + stdout)
+      const { totals, verdict } = yield* readReport(file)
+      assert.strictEqual(verdict, "pass")
+      assert.strictEqual(totals["delivered"], totals["deliveries"])
+      assert.isAbove(refused.size, 0)
+      assert.strictEqual(receiver.received.length, (totals["deliveries"] ?? 0) + refused.size)
+      const verifier = new Webhook(secret)
+      for (const { body, headers } of receiver.received) {
+        const own = Object.entries(headers).map(([name, value]) => [name, String(value)] as const)
+        assert.doesNotThrow(() => verifier.verify(body, Object.fromEntries(own)))
+      }
+      const missed = yield* runDoorhook(
+        ["simulate", "run", "--to-receiver", receiver.url, "--as-fast-as-possible", "--duration", "1h"].concat(
+          ["--start", "2026-03-03T17:00", "--slo", "ack_max<1ms"],
+          soon
+        )
+      )
+      assert.strictEqual(missed.code, 1)
+      assert.match(missed.stderr, /^doorhook: Objectives missed: ack_max<1ms \(\d+ms\)\n$/)
+    })
+  )
+
+  live(
+    "asks a service what became of each event, and says what it has lost",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const run = Effect.fnUntraced(function* (hidden: number) {
+        const { url } = yield* forgetfulService(hidden)
+        const file = join(folder, `${hidden}.json`)
+        const args = [
+          "simulate",
+          "run",
+          "--to",
+          url,
+          "--as-fast-as-possible",
+          "--duration",
+          "6h",
+          "--operator-key",
+          "k"
+        ]
+        const more = ["--start", "2026-03-03T08:00", "--grace", "1s", "--slo", "lost=0,ack_p99<5s", "--report"]
+        const finished = yield* runDoorhook([...args, ...more, `json=${file}`])
+        return { ...finished, ...(yield* readReport(file)) }
+      })
+      const honest = yield* run(0)
+      assert.strictEqual(honest.code, 0, honest.stderr)
+      assert.isAbove(honest.totals["accepted"] ?? 0, 60)
+      assert.deepStrictEqual([honest.totals["delivered"], honest.totals["lost"]], [honest.totals["accepted"], 0])
+      const forgetful = yield* run(3)
+      assert.strictEqual(forgetful.code, 1)
+      assert.strictEqual(forgetful.totals["lost"], 3)
+      assert.match(forgetful.stderr, /3 deliveries of accepted events are not accounted for/)
+    })
+  )
+
+  live(
+    "writes its report and ends with 130 after Ctrl-C",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "report.json")
+      const { child, finished, printed } = yield* startDoorhook(
+        ["simulate", "run", "--start", "2026-03-03T17:00", "--rate-scale", "20"].concat(
+          ["--speed", "20x", "--report", `json=${file}`],
+          soon
+        )
+      )
+      yield* Effect.promise(() => printed(/--virtual takes moments/))
+      child.kill("SIGINT")
+      const { code, stdout } = yield* Effect.promise(() => finished)
+      assert.strictEqual(code, 130, stdout)
+      assert.match(stdout, /Ctrl-C again ends that/)
+      const { interrupted, totals } = yield* readReport(file)
+      assert.isTrue(interrupted)
+      assert.deepStrictEqual([totals["lost"], totals["broken"]], [0, 0])
+    })
+  )
+
+  live(
+    "runs on a real SQLite file in virtual time, and takes no file that is there",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "virtual.db")
+      const args = ["simulate", "run", "--virtual", "--preset", "quiet", "--duration", "12h", "--database", file]
+      const { code, stderr, stdout } = yield* runDoorhook([...args, "--receiver", "flaky:0.2", "--crash-every", "3h"])
+      assert.strictEqual(code, 0, stderr + stdout)
+      assert.isTrue(existsSync(file))
+      assert.match(stdout, /delivered +\d+/)
+      const again = yield* runDoorhook(args)
+      assert.strictEqual(again.code, 3)
+      assert.match(again.stderr, /expected the name of a new file/)
+    })
+  )
+})

@@ -1,0 +1,177 @@
+/**
+ * Scenario files: their schema, what is said when they are wrong, and what they make.
+ */
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Option, Result } from "effect"
+import { preset, presetNames, readScenario } from "@doorhook/simulator"
+import { scenarioJsonSchema, schemaFile } from "../src/scenario/document/JsonSchema.ts"
+import { referencePage, withReference } from "../src/scenario/document/Reference.ts"
+import { presetDocument } from "../src/scenario/Presets.ts"
+import { happenings, records } from "../src/plan/Plan.ts"
+import { lineOf } from "../src/plan/Lines.ts"
+import { plannedEvent } from "../src/plan/PlannedEvent.ts"
+import type { Scenario } from "../src/scenario/Scenario.ts"
+import { dayMillis } from "../src/world/LocalTime.ts"
+import { startAt } from "./support.ts"
+
+const read = (value: unknown): Scenario => Result.getOrThrow(readScenario(JSON.stringify(value)))
+
+const problemsOf = (text: string) => {
+  const result = readScenario(text)
+  return Result.isFailure(result) ? result.failure.problems : []
+}
+
+const house = { name: "House", homes: { flats: 20 } }
+
+describe("the JSON Schema of scenario files", () => {
+  it("is the file that is published", () => {
+    assert.deepStrictEqual(JSON.parse(readFileSync(schemaFile, "utf8")), JSON.parse(scenarioJsonSchema()))
+  })
+
+  it("is what the reference in the documentation is made of", () => {
+    const page = readFileSync(referencePage, "utf8")
+    assert.strictEqual(page, withReference(page))
+  })
+
+  it("gives every parameter of a flow its meaning, default and source", () => {
+    const schema: unknown = JSON.parse(scenarioJsonSchema())
+    const text = JSON.stringify(schema)
+    for (const name of [
+      "attendance",
+      "arrival_groups",
+      "day_variation",
+      "ring_out",
+      "repeated",
+      "tailgating",
+      "denied"
+    ]) {
+      assert.include(text, `"${name}":{`)
+    }
+    const count = (key: string) => text.split(`"${key}":`).length - 1
+    assert.isAbove(count("default"), 100)
+    assert.isAbove(count("x-source"), 100)
+  })
+})
+
+describe("a scenario file", () => {
+  it("says a preset again", () => {
+    for (const name of presetNames) {
+      const document = presetDocument(name)
+      if (Option.isNone(document)) continue
+      const [own, given] = [read(document.value), Option.getOrThrow(preset(name))]
+      assert.deepStrictEqual(own, given)
+    }
+  })
+
+  it("is refused with line, column and path of each problem", () => {
+    const text = `{
+  "name": "x",
+  "buildings": [
+    { "name": "a", "homes": { "flats": 0 }, "time_zone": "Europe/Berlinn",
+      "flows": { "parcels": { "rte": 1, "ring_out": 5 } } }
+  ]
+}`
+    const problems = problemsOf(text).map(({ line, column, path }) => `${line}:${column} ${path}`)
+    assert.deepStrictEqual(problems.toSorted(), [
+      "4:31 $.buildings[0].homes.flats",
+      "4:45 $.buildings[0].time_zone",
+      "5:31 $.buildings[0].flows.parcels.rte",
+      "5:41 $.buildings[0].flows.parcels.ring_out"
+    ])
+  })
+
+  it.each([
+    ['{"name": "x", "buildings": [}', "1:29", "a value"],
+    ['{"name": "x"\n "buildings": []}', "2:2", "a comma or }"],
+    ["", "1:1", "a value"],
+    ["{'name': 1}", "1:2", "double quotes"],
+    ['{"name": "x", "buildings": []} x', "1:32", "nothing more"]
+  ])("%s is no JSON, at %s", (text, place, says) => {
+    const [problem] = problemsOf(text)
+    assert.strictEqual(`${problem?.line}:${problem?.column}`, place)
+    assert.include(problem?.detail ?? "", says)
+  })
+
+  it.each([
+    [{ name: "x", buildings: [] }, "at least one building"],
+    [{ name: "x", buildings: [{ name: "a" }] }, "`homes`, `offices` or both"],
+    [
+      {
+        name: "x",
+        buildings: [
+          { ...house, id: 3 },
+          { ...house, id: 3 }
+        ]
+      },
+      "the id 3 of another building"
+    ],
+    [{ name: "x", buildings: [{ ...house, flows: { guests: {} } }] }, "is of a building with `offices`"],
+    [{ name: "x", buildings: [{ ...house, holidays: ["25.12."] }] }, "2026-12-25"],
+    [
+      {
+        name: "x",
+        buildings: [
+          { ...house, copies: 300 },
+          { ...house, copies: 300 }
+        ]
+      },
+      "at most 512"
+    ],
+    [
+      {
+        name: "x",
+        buildings: [{ ...house, flows: { food: { on_weekdays: { from: "12:00", to: "11:00", even: 1, peaks: [] } } } }]
+      },
+      "`from` before `to`"
+    ],
+    [{ name: "x", buildings: [house], events: 1 }, "is not known here"]
+  ])("%j is refused", (value, says) => {
+    const result = readScenario(JSON.stringify(value))
+    assert.isTrue(Result.isFailure(result))
+    assert.include(Result.isFailure(result) ? result.failure.message : "", says)
+  })
+
+  it("keeps holidays like Sundays, and seasons", () => {
+    const quiet = { outages: { every: "0s" } }
+    const count = (holidays: ReadonlyArray<string>, factor: number) => {
+      const offices = { name: "O", offices: { employees: 300 }, holidays, devices: quiet }
+      const season = [{ from: "03-01", to: "03-31", factor }]
+      const flows = { office_parcels: { seasons: season } }
+      const scenario = read({ name: "x", buildings: [{ ...offices, flows }] })
+      const all = [
+        ...happenings(scenario, { seed: 1, start: startAt("2026-03-03T00:00"), duration: dayMillis, rateScale: 20 })
+      ]
+      return {
+        employees: all.filter(({ flow }) => flow === "employees").length,
+        parcels: all.filter(({ flow, role }) => flow === "office_parcels" && role === "arrival leader").length
+      }
+    }
+    const [usual, holiday, busy] = [count([], 1), count(["03-03"], 1), count(["2026-03-04"], 3)]
+    assert.isBelow(holiday.employees, usual.employees / 10)
+    assert.strictEqual(busy.employees, usual.employees)
+    assert.closeTo(busy.parcels / usual.parcels, 3, 0.5)
+  })
+
+  it("writes lines that are the planned events, byte for byte", () => {
+    const scenario = read({
+      name: "x",
+      buildings: [{ ...house, name: 'Haus "Süd"', offices: { employees: 30 }, devices: { outages: { every: "6h" } } }]
+    })
+    for (const record of records(scenario, { seed: 2, start: startAt("2026-03-02"), duration: 7 * dayMillis })) {
+      assert.strictEqual(lineOf(record), `${JSON.stringify(plannedEvent(record))}\n`)
+    }
+  })
+})
+
+describe.each(presetNames.filter((name) => name !== "demo"))("%s", (name) => {
+  const scenario = Option.getOrThrow(preset(name))
+
+  it("has as many events a day as it states", () => {
+    let count = 0
+    for (const _ of records(scenario, { seed: 9, start: startAt("2026-03-02"), duration: 21 * dayMillis })) count++
+    const stated = scenario.events_per_day ?? assert.fail("states none")
+    // Days differ by the day factor: three weeks of them by 5 % and more.
+    assert.closeTo(count / 21 / stated, 1, 0.17)
+  })
+})

@@ -1,0 +1,150 @@
+/**
+ * `--scenario`, `plan --labels`, `fit` and a narrow `preview`, as a user runs them.
+ */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { CommandFailure } from "@doorhook/core"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Command } from "effect/cli"
+import { TestConsole } from "effect/testing"
+import { fitCommand } from "../src/cli/FitCommand.ts"
+import { planCommand } from "../src/cli/PlanCommand.ts"
+import { drawDay, previewCommand } from "../src/cli/PreviewCommand.ts"
+
+const command = Command.make("simulate").pipe(Command.withSubcommands([fitCommand, planCommand, previewCommand]))
+const simulate = (...args: ReadonlyArray<string>) => Command.runWith(command, { version: "0" })(args)
+const platform = Layer.mergeAll(NodeServices.layer, TestConsole.layer)
+
+const folder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "scenario-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true }))
+)
+
+const fileWith = Effect.fnUntraced(function* (name: string, text: string) {
+  const file = join(yield* folder, name)
+  yield* Effect.promise(() => writeFile(file, text))
+  return file
+})
+
+const house = JSON.stringify({
+  name: "mine",
+  buildings: [{ name: "House", homes: { flats: 10 }, anomalies: { pin_guessing: 90 } }]
+})
+
+/** Ten people come at eight and go at five, every working day of four weeks. */
+const log = [
+  "time;person;door",
+  ...Array.from({ length: 28 }, (_, day) => day).flatMap((day) =>
+    day % 7 > 4
+      ? []
+      : Array.from({ length: 10 }, (_, person) => person).flatMap((person) =>
+          ["08", "17"].map(
+            (hour) =>
+              `${`${2 + day}`.padStart(2, "0")}.03.2026 ${hour}:${10 + person * 3 + (day % 5)}:17;P${person};Gate`
+          )
+        )
+  )
+].join("\n")
+
+const usageError = (effect: Effect.Effect<unknown, unknown>, says: string) =>
+  Effect.gen(function* () {
+    const failure = yield* Effect.flip(effect)
+    assert.instanceOf(failure, CommandFailure)
+    assert.strictEqual(failure.exitCode, CommandFailure.usageExitCode)
+    assert.include(failure.message, says)
+    assert.notInclude(failure.message, "\n")
+  })
+
+describe("--scenario", () => {
+  it.live("plans what the file says, with labels in a file of their own", () =>
+    Effect.gen(function* () {
+      const scenario = yield* fileWith("house.json", house)
+      const [out, labels] = [`${scenario}.ndjson`, `${scenario}.labels`]
+      yield* simulate("plan", "--scenario", scenario, "--duration", "7d", "--out", out, "--labels", labels)
+      const linesOf = (file: string) =>
+        Effect.promise(async () =>
+          (await readFile(file, "utf8"))
+            .trimEnd()
+            .split("\n")
+            .map((line) => JSON.parse(line))
+        )
+      const events = yield* linesOf(out)
+      const found = yield* linesOf(labels)
+      assert.isAbove(events.length, 150)
+      const ids = new Set(events.map(({ data }) => data.id))
+      assert.isTrue(found.every(({ id }) => ids.has(id)))
+      const guesses = found.filter(({ label }) => label === "pin_guessing")
+      assert.isAbove(guesses.length, 50)
+      assert.isTrue(events.every((event) => !("label" in event) && !("label" in event.data)))
+    }).pipe(Effect.provide(platform))
+  )
+
+  it.live("is refused with file, line and column", () =>
+    Effect.gen(function* () {
+      const scenario = yield* fileWith("house.json", '{ "name": "x",\n  "building": [] }')
+      yield* usageError(
+        Effect.provide(simulate("plan", "--scenario", scenario), platform),
+        "line 1, column 1: $.buildings is missing"
+      )
+      yield* usageError(Effect.provide(simulate("plan", "--scenario", "/nowhere.json"), platform), "/nowhere.json")
+      yield* usageError(
+        Effect.provide(simulate("plan", "--scenario", scenario, "--preset", "quiet"), platform),
+        "exclude each other"
+      )
+    }).pipe(Effect.provide(platform))
+  )
+})
+
+describe("simulate fit", () => {
+  it.live("makes a scenario that can be previewed", () =>
+    Effect.gen(function* () {
+      const file = yield* fileWith("log.csv", log)
+      const out = `${file}.json`
+      yield* simulate("fit", file, "--time-zone", "Europe/Berlin", "--out", out)
+      const document = JSON.parse(yield* Effect.promise(() => readFile(out, "utf8")))
+      const [{ flows, offices }] = document.buildings
+      assert.strictEqual(offices.employees, 10)
+      assert.strictEqual(flows.employees.attendance.wed, 1)
+      assert.strictEqual(flows.employees.attendance.sun, 0)
+      assert.match(flows.employees.arrives.at, /^08:2/)
+      assert.match(flows.employees.leaves.at, /^17:2/)
+      yield* simulate("preview", "--scenario", out)
+      assert.match((yield* TestConsole.logLines).join("\n"), /fitted: Fitted to 26 days of an access log/)
+    }).pipe(Effect.provide(platform))
+  )
+
+  it.live.each([
+    [["--time-zone", "Berlin"], "--time-zone Berlin: expected the IANA name"],
+    [["--columns", "who=Karte"], "expected COLUMN=HEADING"],
+    [["--columns", "time=Wann"], 'no column "Wann"'],
+    [["--kind", "castle"], "homes, offices or auto"],
+    [["--size", "0"], "from 1 to 20000"],
+    [["--delimiter", "comma"], "no column is a time"]
+  ] as const)("with %j is answered with what is accepted", ([args, says]) =>
+    Effect.gen(function* () {
+      const file = yield* fileWith("log.csv", log)
+      yield* usageError(Effect.provide(simulate("fit", file, ...args), platform), says)
+    }).pipe(Effect.provide(platform))
+  )
+})
+
+describe("simulate preview", () => {
+  it("fits into narrow terminals", () => {
+    const hours = Array.from({ length: 24 }, (_, hour) => ({ calls: hour * 7, accesses: hour * 1_000 }))
+    for (const columns of [20, 30, 40, 60, 200]) {
+      const lines = drawDay(hours, columns).split("\n")
+      assert.isAtMost(Math.max(...lines.map((line) => line.length)), Math.max(columns, 27))
+    }
+    assert.strictEqual(
+      Math.max(
+        ...drawDay(hours, 200)
+          .split("\n")
+          .map((line) => line.length)
+      ),
+      75
+    )
+  })
+})

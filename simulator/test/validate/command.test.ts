@@ -1,0 +1,122 @@
+/**
+ * `simulate validate`, on presets and on files, as a user runs it.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { CommandFailure } from "@doorhook/core"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+import { Command } from "effect/cli"
+import { TestConsole } from "effect/testing"
+import { validateCommand } from "../../src/cli/ValidateCommand.ts"
+import { lineChunks } from "../../src/plan/LineChunks.ts"
+import { toIso } from "../../src/plan/IsoTime.ts"
+import { preset } from "@doorhook/simulator"
+import { planChecks } from "../../src/validate/PlanChecks.ts"
+import { startAt } from "../support.ts"
+
+const validate = (...args: ReadonlyArray<string>) => Command.runWith(validateCommand, { version: "0" })(args)
+const platform = Layer.mergeAll(NodeServices.layer, TestConsole.layer)
+
+const folder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "validate-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true }))
+)
+
+const linesOf = (name: string, seed: number): ReadonlyArray<string> => {
+  const decoder = new TextDecoder()
+  const scenario = Option.getOrThrow(preset(name))
+  const options = { seed, start: startAt("2026-03-03T00:00"), duration: 86_400_000 }
+  return [...lineChunks(scenario, options)].flatMap(({ bytes }) => decoder.decode(bytes).trimEnd().split("\n"))
+}
+
+/** The same events at other times, in order. */
+const moved = (
+  lines: ReadonlyArray<string>,
+  move: (time: number, index: number, all: ReadonlyArray<number>) => number
+) => {
+  const times = lines.map((line) => Date.parse(JSON.parse(line).at))
+  const others = times.map(move).toSorted((a, b) => a - b)
+  return lines.map((line, index) => {
+    const at = toIso(others[index] ?? 0)
+    const event = JSON.parse(line)
+    return JSON.stringify({ ...event, at, data: { ...event.data, logged_at: at } })
+  })
+}
+
+const day = 86_400_000
+
+const spoilt = {
+  minutes: (lines: ReadonlyArray<string>) => moved(lines, (time) => Math.floor(time / 60_000) * 60_000),
+  "even ticks": (lines: ReadonlyArray<string>) =>
+    moved(lines, (_, index, all) => {
+      const [first = 0, last = 0] = [all[0], all.at(-1)]
+      return first + Math.floor(((last - first) * index) / all.length)
+    }),
+  "a flat day": (lines: ReadonlyArray<string>) =>
+    moved(lines, (time, index) => Math.floor(time / day) * day + ((index * 61_803_399) % day))
+}
+
+const run = Effect.fnUntraced(function* (lines: ReadonlyArray<string>, ...args: ReadonlyArray<string>) {
+  const file = join(yield* folder, "events.ndjson")
+  yield* Effect.promise(() => writeFile(file, `${lines.join("\n")}\n`))
+  const failure = yield* Effect.option(Effect.flip(validate(file, ...args)))
+  return { failure, text: (yield* TestConsole.logLines).join("\n") }
+})
+
+describe("simulate validate of a file", () => {
+  it.live.each(["residential-200", "office-1000", "mixed-use", "night-watch", "controller-offline-flush", "quiet"])(
+    "passes a plan of %s",
+    (name) =>
+      Effect.gen(function* () {
+        const { failure, text } = yield* run(linesOf(name, 3), "--preset", name)
+        assert.isTrue(Option.isNone(failure), text)
+        assert.match(text, /PASS +resolution of stamps|SKIP +resolution/)
+      }).pipe(Effect.provide(platform))
+  )
+
+  it.live.each(["minutes", "even ticks", "a flat day"] as const)("fails %s, with what that means", (how) =>
+    Effect.gen(function* () {
+      const { failure, text } = yield* run(spoilt[how](linesOf("residential-200", 3)))
+      const error = Option.getOrThrow(failure)
+      assert.instanceOf(error, CommandFailure)
+      assert.strictEqual(error.exitCode, 1)
+      assert.match(text, /FAIL .*\n {6}[A-Z].*\./)
+    }).pipe(Effect.provide(platform))
+  )
+
+  it.live("fails events of another scenario", () =>
+    Effect.gen(function* () {
+      const { failure, text } = yield* run(linesOf("residential-200", 3), "--preset", "office-1000")
+      assert.isTrue(Option.isSome(failure))
+      assert.match(text, /FAIL +hours of the day against the scenario/)
+    }).pipe(Effect.provide(platform))
+  )
+
+  it.live.each([
+    [["{}"], "line 1"],
+    [[...linesOf("quiet", 1).slice(0, 2), "nonsense"], "line 3: is not JSON"],
+    [[""], "the file has none"]
+  ] as const)("says which line of a file can't be read", ([lines, says]) =>
+    Effect.gen(function* () {
+      const { failure } = yield* run(lines)
+      const error = Option.getOrThrow(failure)
+      assert.instanceOf(error, CommandFailure)
+      assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
+      assert.include(error.message, says)
+    }).pipe(Effect.provide(platform))
+  )
+})
+
+describe("the checks of a scenario's own traffic", () => {
+  it.each(["mixed-use", "office-1000"])("pass %s", (name) => {
+    const scenario = Option.getOrThrow(preset(name))
+    const options = { seed: 2, start: startAt("2026-03-02T00:00"), duration: 28 * day }
+    const checks = planChecks(scenario, options)
+    const failed = checks.filter(({ verdict }) => verdict === "FAIL")
+    assert.deepStrictEqual(failed, [])
+    assert.isAbove(checks.filter(({ verdict }) => verdict === "PASS").length, 25)
+  })
+})

@@ -1,0 +1,200 @@
+/**
+ * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
+ */
+import { defaultDeliverySettings } from "@doorhook/core"
+import { disturbed, orderly, plan, readReceiver } from "@doorhook/simulator"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { beginningOf } from "../src/plan/Plan.ts"
+import { Rng, root } from "../src/random/Substream.ts"
+import type { RuleName } from "../src/run/Ledger.ts"
+import { rules } from "../src/run/Ledger.ts"
+import { measuredParts } from "../src/run/RunReport.ts"
+import { plannedIntegrations } from "../src/run/World.ts"
+import { makeIntegrations, memoryStores } from "../src/virtual/MemoryStores.ts"
+import { virtualRun } from "../src/virtual/VirtualRun.ts"
+import type { VirtualOptions } from "../src/virtual/VirtualWorld.ts"
+import { VirtualWorld } from "../src/virtual/VirtualWorld.ts"
+import type { WorkerPorts } from "../src/virtual/Worker.ts"
+import { scenarioOf, startAt } from "./support.ts"
+
+const hour = 3_600_000
+const scenario = scenarioOf("residential-200")
+const start = startAt("2026-03-03T06:00")
+
+interface Wishes {
+  readonly hours?: number
+  readonly receivers?: ReadonlyArray<string>
+  readonly seed?: number
+  readonly rateScale?: number
+  readonly options?: Partial<VirtualOptions>
+}
+
+/** A run of some hours of a Tuesday. */
+const runOf = ({ hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
+  Effect.gen(function* () {
+    const beginning = beginningOf(scenario, start)
+    const stores = yield* memoryStores
+    const world = new VirtualWorld({
+      seed,
+      beginning,
+      integrations: yield* makeIntegrations(stores, plannedIntegrations(scenario, 5), seed, beginning),
+      receivers: receivers.map((text) => Result.getOrThrow(readReceiver(text))),
+      retry: defaultDeliverySettings.retry,
+      ackTimeout: 5_000,
+      workers: 1,
+      crashEvery: null,
+      deleteEvery: null,
+      stores,
+      realWork: null,
+      ...options
+    })
+    const sendings = disturbed(
+      plan(scenario, { seed, start, duration: hours * hour, rateScale }),
+      orderly,
+      new Rng(root(seed))
+    )
+    yield* virtualRun(sendings, world, {
+      end: beginning + hours * hour,
+      drain: 96 * hour,
+      stores,
+      zoneOf: () => "Europe/Berlin"
+    })
+    return world
+  })
+
+const rulesBroken = (world: VirtualWorld): ReadonlyArray<RuleName> => [
+  ...new Set(world.ledger.violations.map(({ rule }) => rule))
+]
+
+describe("a run on virtual time", () => {
+  it.live("delivers everything to prompt receivers, and is the same again with the same seed", () =>
+    Effect.gen(function* () {
+      const [first, again, other] = yield* Effect.all([runOf({}), runOf({}), runOf({ seed: 2 })])
+      assert.deepStrictEqual(first.ledger.violations, [])
+      const { accepted, deliveries, planned, states } = first.measurements
+      assert.isAbove(planned, 150)
+      assert.deepStrictEqual([accepted, states.delivered], [planned, deliveries])
+      assert.isAbove(deliveries, planned)
+      const parts = measuredParts(first.measurements, true)
+      assert.deepStrictEqual(measuredParts(again.measurements, true), parts)
+      assert.notDeepEqual(measuredParts(other.measurements, true), parts)
+    })
+  )
+
+  it.live("tells how large the backlog of an outage gets, when it is gone, and what nobody waits for any more", () =>
+    Effect.gen(function* () {
+      const world = yield* runOf({ receivers: ["1=down:09:00-15:00"] })
+      assert.deepStrictEqual(world.ledger.violations, [])
+      const { integrations, states } = world.measurements
+      const [[, down] = assert.fail("there are integrations")] = [...integrations]
+      assert.isAbove(down.mostOpen, 30)
+      // From 6 o'clock on: it is worst at about 15 o'clock, and the retries of the last hours take hours.
+      assert.approximately(down.mostOpenAt, 9 * hour, hour)
+      assert.isAbove(down.emptyAt ?? 0, 9 * hour)
+      assert.isAbove(states.expired, 0)
+      assert.strictEqual(states.expired + states.delivered, world.measurements.deliveries)
+    })
+  )
+
+  it.live("loses nothing when processes die, integrations are deleted, and receivers are bad in every way", () =>
+    Effect.gen(function* () {
+      const receivers = [
+        "flaky:0.1",
+        "late:0.05",
+        "duplicate-ack-lost:0.1",
+        "1=slow:p50=1s,p99=9s",
+        "2=rate-limited:1/m,retry-after=20s",
+        "3=gone:after=4h"
+      ]
+      const options = { crashEvery: hour / 2, deleteEvery: 2 * hour, workers: 2 }
+      for (const seed of [1, 2]) {
+        const world = yield* runOf({ seed, receivers, options, rateScale: 3 })
+        assert.deepStrictEqual(world.ledger.violations, [])
+        assert.isTrue(world.isSettled)
+        assert.isAbove(world.crashes, 10)
+        assert.isAbove(world.deleted, 4)
+        assert.isAbove(world.measurements.duplicates, 10)
+        assert.strictEqual(world.measurements.accepted, world.measurements.planned)
+      }
+    })
+  )
+
+  it.live("keeps what it remembers bounded: what has ended is forgotten", () =>
+    Effect.gen(function* () {
+      const world = yield* runOf({ hours: 48, rateScale: 2, receivers: ["flaky:0.05"] })
+      assert.strictEqual(world.ledger.open, 0)
+      assert.isAbove(world.ledger.purged, world.measurements.deliveries / 2)
+      assert.isBelow(world.measurements.series.intervals.length, 200)
+    })
+  )
+})
+
+type Transport = WorkerPorts["transport"]
+
+const withTransport =
+  (change: (transport: Transport) => Transport) =>
+  (ports: WorkerPorts): WorkerPorts => ({ ...ports, transport: change(ports.transport) })
+
+const { retry } = defaultDeliverySettings
+
+/** Engines that break a rule each. */
+const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = {
+  "nothing-lost": ({ stores, ...ports }) => ({
+    ...ports,
+    stores: {
+      ...stores,
+      deliveries: {
+        ...stores.deliveries,
+        enqueue: (records, keys) =>
+          stores.deliveries.enqueue(
+            records.map((record, at) => (at === 0 ? { ...record, deliveries: [] } : record)),
+            keys
+          )
+      }
+    }
+  }),
+  "retry-times": (ports) => ({
+    ...ports,
+    settings: { ...ports.settings, retry: { ...retry, access_log: { delays: [3_000, 30_000], lifetime: null } } }
+  }),
+  "nothing-after-end": withTransport((transport) => ({
+    post: (request) =>
+      Effect.tap(transport.post(request), () => Effect.forkDetach(Effect.delay(transport.post(request), "10 seconds")))
+  })),
+  "call-lifetime": (ports) => ({
+    ...ports,
+    settings: { ...ports.settings, retry: { ...retry, call: { delays: [60_000], lifetime: null } } }
+  }),
+  "attempt-numbers": withTransport((transport) => ({
+    post: (request) => transport.post({ ...request, headers: { ...request.headers, "doorhook-attempt": "7" } })
+  })),
+  "delivered-is-received": withTransport((transport) => ({
+    post: (request) =>
+      Effect.map(transport.post(request), (result) =>
+        result._tag === "Answered" && result.status === 500 ? { ...result, status: 200 } : result
+      )
+  })),
+  "same-body": withTransport((transport) => ({
+    post: (request) =>
+      transport.post({ ...request, body: `${request.body}${request.headers["doorhook-attempt"] === "1" ? "" : " "}` })
+  }))
+}
+
+describe("the ledger", () => {
+  it("has a broken engine for each of its rules", () => {
+    assert.sameMembers(Object.keys(broken), Object.keys(rules))
+  })
+
+  for (const [rule, breakage] of Object.entries(broken)) {
+    it.live(`notices an engine that breaks ${rule}`, () =>
+      Effect.gen(function* () {
+        const world = yield* runOf({ hours: 6, receivers: ["flaky:0.3"], options: { breakage } })
+        assert.isTrue(
+          rulesBroken(world).some((found) => found === rule),
+          rulesBroken(world).join()
+        )
+      })
+    )
+  }
+})

@@ -1,0 +1,48 @@
+/**
+ * The table of time zones against the runtime's own.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { offsetAt, timeZone } from "../src/world/zones/TimeZone.ts"
+import { aliases, edition, zones } from "../src/world/zones/ZoneTable.ts"
+
+const readerOf = (zone: string) => {
+  const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" })
+  return (instant: number): number => {
+    const text = format.formatToParts(instant).find(({ type }) => type === "timeZoneName")?.value ?? ""
+    const match = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(text)
+    const [, sign = "+", hours = "0", minutes = "0"] = match ?? []
+    return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+  }
+}
+
+/** Zones whose rules have been what they are for many years, in every edition. */
+const steady = ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC", "Asia/Tokyo"]
+
+describe("time zones", () => {
+  const names = edition === process.versions["tz"] ? [...Object.keys(zones), "Europe/Vienna"] : steady
+
+  it("show what the runtime shows", () => {
+    for (const name of names) {
+      const reader = readerOf(name)
+      // Two days a year in different seasons, and a whole year of the steady ones.
+      for (let year = 2000; year < 2080; year += 3) {
+        for (const month of [0, 6]) {
+          const instant = Date.UTC(year, month, 15, 12)
+          assert.strictEqual(offsetAt(instant, name), reader(instant), `${name} ${year}-${month + 1}`)
+        }
+      }
+    }
+    for (const name of steady) {
+      const reader = readerOf(name)
+      for (let instant = Date.UTC(2026, 0, 1); instant < Date.UTC(2027, 0, 1); instant += 6 * 3_600_000) {
+        assert.strictEqual(offsetAt(instant, name), reader(instant), `${name} ${instant}`)
+      }
+    }
+  })
+
+  it("are known by their other names", () => {
+    for (const name of Object.keys(aliases)) assert.isNotNull(timeZone(name), name)
+    assert.isNull(timeZone("Europe/Nowhere"))
+    assert.isNull(timeZone("constructor"))
+  })
+})
