@@ -13,7 +13,7 @@ import type { Terms } from "../src/checks/Terms.ts"
 import type { Exchange } from "../src/executor/Exchange.ts"
 import type { Attempt, Trace } from "../src/executor/Trace.ts"
 
-const terms: Terms = { deadline: 5_000, guard: 50, rule: "200" }
+const terms: Terms = { deadline: 5_000, guard: 50, rule: "200", dedupKey: "both" }
 
 type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 
@@ -28,6 +28,7 @@ const answered = (status: number, changes: Partial<Answered> = {}): Exchange => 
   ending: "complete",
   bytes: 0,
   detail: null,
+  headers: {},
   ...changes
 })
 
@@ -48,20 +49,30 @@ const cutOff = answered(200, { ending: "cut_off" })
 const overlong = answered(200, { ending: "malformed" })
 
 const attemptOf = (exchange: Exchange, about: Partial<Attempt> = {}): Attempt => ({
+  kind: "delivery",
+  provisional: false,
+  endpoint: "http://127.0.0.1/hook",
   op: 0,
   event: 0,
   number: 1,
   first: true,
   raced: false,
   webhook_id: "evt_1",
-  request: { headers: {}, body: "" },
+  request: { method: "POST", headers: {}, body: "", encoding: "utf8" },
   reused: false,
   started: 0,
   exchange,
   ...about
 })
 
-const traceOf = (attempts: ReadonlyArray<Attempt>): Trace => ({ history: { v: 1, ops: [] }, attempts })
+const traceOf = (attempts: ReadonlyArray<Attempt>): Trace => ({
+  history: { v: 1, ops: [] },
+  events: [],
+  attempts,
+  interventions: [],
+  effects: [],
+  effectsElsewhere: []
+})
 
 /** Events sent once each. */
 const events = (...exchanges: ReadonlyArray<Exchange>): Trace =>
@@ -107,13 +118,20 @@ describe("first attempts", () => {
   it("pass when all are acknowledged", () => {
     assert.deepStrictEqual(everyFirstAttemptAcknowledged(events(good, good), terms), {
       verdict: "PASS",
-      attempts: [0, 1]
+      attempts: [0, 1],
+      events: 0
     })
   })
 
   it("fail at the first that is not, and by timing only when it was one of time", () => {
     const finding = everyFirstAttemptAcknowledged(events(good, answered(500), late), terms)
-    assert.deepStrictEqual(finding, { verdict: "FAIL", attempt: 1, observed: "500 after 3 ms", timing: false })
+    assert.deepStrictEqual(finding, {
+      verdict: "FAIL",
+      attempt: 1,
+      event: null,
+      observed: "500 after 3 ms",
+      timing: false
+    })
     assert.isTrue(timingOf(everyFirstAttemptAcknowledged(events(late), terms)))
     assert.isTrue(timingOf(everyFirstAttemptAcknowledged(events(endless), terms)))
     assert.isFalse(timingOf(everyFirstAttemptAcknowledged(events(reset), terms)))
@@ -185,7 +203,8 @@ describe("duplicates", () => {
     for (const first of [good, answered(500), late, reset]) {
       assert.deepStrictEqual(everyDuplicateAcknowledged(repeated(first, good), terms), {
         verdict: "PASS",
-        attempts: [1]
+        attempts: [1],
+        events: 0
       })
     }
   })
@@ -212,7 +231,8 @@ describe("duplicates", () => {
     const retried = attemptOf(good, { op: 1, first: false })
     assert.deepStrictEqual(everyDuplicateAcknowledged(traceOf([...copies, retried]), terms), {
       verdict: "PASS",
-      attempts: [2]
+      attempts: [2],
+      events: 0
     })
     const refused = attemptOf(answered(409), { op: 1, first: false })
     assert.strictEqual(verdictOf(everyDuplicateAcknowledged(traceOf([...copies, refused]), terms)), "FAIL")

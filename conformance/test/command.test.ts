@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, FileSystem } from "effect"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { conformance, idsWith, spawnConformance } from "./support/command.ts"
+import { requirements } from "../src/requirements/index.ts"
 import type { Received } from "./support/receiver.ts"
 import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
 
@@ -21,7 +22,7 @@ describe("as a process", () => {
       assert.strictEqual(exitCode, 0, output)
       assert.strictEqual(report?.verdict, "pass")
       assert.include(output, "seed 3")
-      assert.include(output, "7 PASS")
+      assert.match(output, /\d+ PASS; \d+ attempts/)
     })
   )
 
@@ -30,14 +31,22 @@ describe("as a process", () => {
       const target = yield* receiver(({ duplicate }, response) =>
         answer(response, duplicate ? 409 : 200, "\u001b[31mseen")
       )
-      const { ended } = yield* spawnConformance("run", "--url", `${target.url}?token=hush`, "--seed", "3")
+      const { ended } = yield* spawnConformance(
+        "run",
+        "--url",
+        `${target.url}?token=hush`,
+        "--seed",
+        "3",
+        "--only",
+        "R-DUP-01"
+      )
       const { exitCode, output } = yield* ended
       assert.strictEqual(exitCode, 1, output)
       assert.include(output, "FAIL  R-DUP-01")
       assert.match(output, /1\. sent {2}a new access_log event\n {7}got {3}200/)
-      assert.match(output, /2\. sent {2}the same event again, byte for byte\n {7}got {3}409.*: \[31mseen {3}<- here/)
+      assert.match(output, /2\. sent {2}the same event again, .*\n {7}got {3}409.*: \[31mseen {3}<- here/)
       assert.match(output, /By hand {4}for attempt in 1 2; do curl /)
-      assert.match(output, /Again {6}npx doorhook conformance run --url .* --only R-DUP-01 --seed 3/)
+      assert.match(output, /Again {6}npx doorhook conformance replay .*R-DUP-01-[0-9a-f]{8}.json.* --url .* --seed 3/)
       assert.include(output, "The receiver does not conform: R-DUP-01 failed.")
       assert.notInclude(output, "hush", "a query may be a secret")
       assert.notInclude(output, "\u001b", "an answer must not steer the terminal")
@@ -61,10 +70,10 @@ describe("as a process", () => {
 
   it.live("exits with 3 on a flag that does not exist", () =>
     Effect.gen(function* () {
-      const { ended } = yield* spawnConformance("run", "--url", "http://127.0.0.1:9/", "--probe", "http://127.0.0.1:9/")
+      const { ended } = yield* spawnConformance("run", "--url", "http://127.0.0.1:9/", "--prob", "http://127.0.0.1:9/")
       const { exitCode, output } = yield* ended
       assert.strictEqual(exitCode, 3, output)
-      assert.include(output, "--probe")
+      assert.include(output, "--prob")
     })
   )
 
@@ -91,8 +100,40 @@ describe("refuses with exit code 3 and one line", () => {
     ["the metadata address", ["--url", "http://169.254.169.254/"], /--i-own-this-target/],
     ["what is no URL", ["--url", "localhost:9000"], /^--url must begin with http:\/\/ or https:\/\/$/],
     ["a password in the URL", ["--url", "http://me:you@127.0.0.1/"], /user name or password/],
-    ["level 2", ["--url", "http://127.0.0.1:9/", "--level", "2"], /level 2 needs a probe.*--level 1 is there/],
-    ["level 3", ["--url", "http://127.0.0.1:9/", "--level", "3"], /level 3 needs a probe and.*--level 1 is there/],
+    ["level 2", ["--url", "http://127.0.0.1:9/", "--level", "2"], /^--level 2 needs a probe: --probe http:URL/],
+    ["level 3 without a probe", ["--url", "http://127.0.0.1:9/", "--level", "3"], /^--level 3 needs a probe/],
+    [
+      "level 3 without a hook",
+      ["--url", "http://127.0.0.1:9/", "--level", "3", "--probe", "exec:true"],
+      /needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn/
+    ],
+    [
+      "an unknown probe",
+      ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sql:x"],
+      /no such probe; write http:URL/
+    ],
+    [
+      "a log without an expression",
+      ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "log:x"],
+      /log:FILE:REGEX/
+    ],
+    ["a sink without a port", ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sink:x"], /sink:PORT/],
+    ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; there are signed/],
+    ["signed without a secret", ["--url", "http://127.0.0.1:9/", "--profile", "signed"], /needs the receiver's secret/],
+    ["load without a rate", ["--url", "http://127.0.0.1:9/", "--profile", "load"], /needs --peak-rate/],
+    ["clock without a hook", ["--url", "http://127.0.0.1:9/", "--profile", "clock"], /needs --advance-cmd/],
+    ["tenant without a second URL", ["--url", "http://127.0.0.1:9/", "--profile", "tenant"], /needs a second --url/],
+    [
+      "a rate that is none",
+      ["--url", "http://127.0.0.1:9/", "--peak-rate", "fast"],
+      /write events a second like 50\/s/
+    ],
+    [
+      "a pause without an end",
+      ["--url", "http://127.0.0.1:9/", "--pause-cmd", "x"],
+      /--pause-cmd and --resume-cmd go together/
+    ],
+    ["a port for nothing", ["--url", "http://127.0.0.1:9/", "--port-env", "PORT"], /--port-env is for --spawn/],
     ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /there is no such level/],
     [
       "an unknown report",
@@ -124,7 +165,6 @@ describe("refuses with exit code 3 and one line", () => {
 
   const misread: ReadonlyArray<readonly [what: string, flags: ReadonlyArray<string>]> = [
     ["a missing URL", []],
-    ["a profile, of which there is none yet", ["--url", "http://127.0.0.1:9/", "--profile", "signed"]],
     ["a deadline that is no duration", ["--url", "http://127.0.0.1:9/", "--deadline", "soon"]],
     ["an unknown way to acknowledge", ["--url", "http://127.0.0.1:9/", "--ack", "3xx"]]
   ]
@@ -164,9 +204,9 @@ describe("run", () => {
         "R-FWD-*"
       )
       assert.strictEqual(exitCode, 0)
-      assert.deepStrictEqual(idsWith(report, "PASS"), ["R-DUP-01"])
+      assert.deepStrictEqual(idsWith(report, "PASS"), ["R-DUP-01", "R-DUP-04"])
       assert.deepStrictEqual(idsWith(report, "SKIPPED"), ["R-FWD-01"])
-      assert.strictEqual(report?.requirements.length, 2)
+      assert.strictEqual(report?.requirements.length, 3)
       const refusing = yield* receiver((_, response) => answer(response, 500))
       const presumed = yield* conformance("run", "--url", refusing.url, "--only", "R-DUP-01")
       assert.strictEqual(presumed.exitCode, 2)
@@ -177,16 +217,16 @@ describe("run", () => {
   it.live("stops with exit code 4 when the receiver goes away, and keeps what it found", () =>
     Effect.gen(function* () {
       const target = yield* receiver(({ index }, response, socket) => {
-        if (index < 10) return response.end("ok")
+        if (index < 60) return response.end("ok")
         target.die()
         socket.destroy()
       })
-      const { exitCode, message, report } = yield* conformance("run", "--url", target.url)
+      const { exitCode, message, report } = yield* conformance("run", "--url", target.url, "--only", "R-FWD-*,R-ACK-02")
       assert.strictEqual(exitCode, 4)
       assert.include(message, "3 times in a row")
       assert.strictEqual(report?.ended, "target_unusable")
-      assert.include(idsWith(report, "PASS"), "R-ACK-01")
       assert.include(idsWith(report, "INCONCLUSIVE"), "R-FWD-02")
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [], "a receiver that is gone is no list of failures")
       assert.notStrictEqual(report?.verdict, "pass")
     })
   )
@@ -198,8 +238,7 @@ describe("run", () => {
       })
       const { exitCode, report } = yield* conformance("run", "--url", target.url, "--only", "R-DUP-01")
       assert.strictEqual(exitCode, 4)
-      assert.strictEqual(target.received.length, 3)
-      assert.include(report?.requirements[0]?.observed, "could not be reached any more, with 1 of 7 cases done")
+      assert.match(report?.requirements[0]?.observed ?? "", /could not be reached any more, with \d of \d+ cases done/)
     })
   )
 
@@ -227,7 +266,7 @@ describe("run", () => {
           response.end("ok")
         }, 60)
       })
-      const { exitCode, output } = yield* conformance("run", "--url", target.url, "--max-time", "5s")
+      const { exitCode, output } = yield* conformance("run", "--url", target.url, "--only", "R-FWD-*,R-HTTP-0*")
       assert.strictEqual(exitCode, 0, output)
       assert.isAbove(most, 3)
     })
@@ -240,15 +279,15 @@ describe("run", () => {
         body.replace(/("id":\s*)\d{9,10}\b/, "$10").replace(/("(?:guid|logged_at)":\s*)"[^"]+"/g, '$1""')
       const bodies = Effect.fnUntraced(function* (seed: string) {
         const before = target.received.length
-        yield* conformance("run", "--url", target.url, "--seed", seed)
+        yield* conformance("run", "--url", target.url, "--seed", seed, "--only", "R-FWD-*")
         return target.received.slice(before)
       })
       const first = yield* bodies("5")
       const second = yield* bodies("5")
       const third = yield* bodies("6")
-      // Copies sent at once arrive in any order, but they are alike.
-      assert.deepStrictEqual(first.map(shapeOf), second.map(shapeOf))
-      assert.notDeepEqual(first.map(shapeOf), third.map(shapeOf))
+      // Histories that run side by side arrive in any order, but they are alike.
+      assert.sameMembers(first.map(shapeOf), second.map(shapeOf))
+      assert.notDeepEqual(first.map(shapeOf).toSorted(), third.map(shapeOf).toSorted())
       const ids = new Set(first.map(({ headers }) => headers["webhook-id"]))
       assert.isFalse(second.some(({ headers }) => ids.has(headers["webhook-id"])))
     })
@@ -301,8 +340,9 @@ describe("list and explain", () => {
     Effect.gen(function* () {
       const { exitCode, output } = yield* conformance("list")
       assert.strictEqual(exitCode, 0)
-      assert.strictEqual(output.split("\n").length, 7)
-      assert.include(output, "R-DUP-01  level 1  MUST  Every further attempt")
+      assert.strictEqual(output.split("\n").length, requirements.length)
+      assert.match(output, /R-DUP-01 +level 1 +MUST +Every further attempt/)
+      assert.match(output, /R-SIG-01 +level 1, profile signed +MUST/)
     })
   )
 

@@ -5,9 +5,13 @@ import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted } from "effect"
 import type { Socket } from "node:net"
+import { defaultTerms } from "../src/checks/Terms.ts"
+import type { HttpRequest } from "../src/executor/Connection.ts"
 import { open } from "../src/executor/Connection.ts"
 import { execute } from "../src/executor/Execute.ts"
 import { Minting } from "../src/executor/Minting.ts"
+import type { Setting } from "../src/executor/Setting.ts"
+import { noHooks } from "../src/hooks/Hooks.ts"
 import { accessLog, call } from "../src/history/Events.ts"
 import type { Operation } from "../src/history/History.ts"
 import { again, newEvent, raceAgain, raceNew, retry } from "../src/history/History.ts"
@@ -16,8 +20,22 @@ import { acknowledge, receiver, socketReceiver } from "./support/receiver.ts"
 const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 const secret = Redacted.make("whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
 
+const request: HttpRequest = { method: "POST", headers: {}, body: "{}", encoding: "utf8" }
+
+const setting: Omit<Setting, "url"> = {
+  otherUrls: [],
+  secret,
+  terms: { ...defaultTerms, deadline: 2_000 },
+  hooks: noHooks,
+  typical: () => 0,
+  allElseDone: Effect.void,
+  pace: 1,
+  peakRate: 0,
+  fillerTime: 1_000
+}
+
 const run = (url: string, ...ops: ReadonlyArray<Operation>) =>
-  execute({ v: 1, ops }, { url: new URL(url), secret, limit: 2_000 }).pipe(Effect.provide(services))
+  execute({ v: 1, ops }, { ...setting, url: new URL(url) }).pipe(Effect.provide(services))
 
 /** One request, answered with these bytes. */
 const exchangeWith = (bytes: string | ((socket: Socket) => void), limit = 2_000) =>
@@ -26,7 +44,7 @@ const exchangeWith = (bytes: string | ((socket: Socket) => void), limit = 2_000)
       socket.on("data", () => (typeof bytes === "string" ? socket.write(bytes) : bytes(socket)))
     })
     const connection = yield* open(new URL(url))
-    return (yield* connection.post({ headers: {}, body: "{}" }, limit)).exchange
+    return (yield* connection.post(request, limit)).exchange
   })
 
 describe("a history", () => {
@@ -184,9 +202,9 @@ describe("an exchange", () => {
       const until = (condition: () => boolean) =>
         Effect.sleep(5).pipe(Effect.repeat({ until: () => Effect.sync(condition) }))
       const connection = yield* open(new URL(url))
-      yield* connection.post({ headers: {}, body: "{}" }, 50)
+      yield* connection.post(request, 50)
       yield* until(() => closed === 1)
-      const fiber = yield* Effect.forkChild(connection.post({ headers: {}, body: "{}" }, 60_000))
+      const fiber = yield* Effect.forkChild(connection.post(request, 60_000))
       yield* until(() => arrived === 2)
       yield* Fiber.interrupt(fiber)
       yield* until(() => closed === 2)
@@ -196,7 +214,7 @@ describe("an exchange", () => {
   it.live("with nobody there never began", () =>
     Effect.gen(function* () {
       const connection = yield* open(new URL("http://127.0.0.1:1/"))
-      const { exchange } = yield* connection.post({ headers: {}, body: "{}" }, 2_000)
+      const { exchange } = yield* connection.post(request, 2_000)
       assert.deepInclude(exchange, { outcome: "connection_refused", connected: false })
     })
   )

@@ -159,12 +159,16 @@ describe("raw JSON", () => {
 describe("samples", () => {
   it("are the same for the same seed, and others for another", () => {
     fc.assert(
-      fc.property(fc.nat(), fc.constantFrom(...requirements), (seed, { sampled }) => {
-        assert.deepStrictEqual(draw(sampled, seed), draw(sampled, seed))
-        assert.notDeepEqual(draw(sampled, seed), draw(sampled, seed + 1))
-        assert.strictEqual(draw(sampled, seed).length, sampled.runs)
-      }),
-      { numRuns: 20 }
+      fc.property(
+        fc.nat(),
+        fc.constantFrom(...requirements.filter(({ sampled }) => sampled.runs > 0)),
+        (seed, { sampled }) => {
+          assert.deepStrictEqual(draw(sampled, seed), draw(sampled, seed))
+          assert.notDeepEqual(draw(sampled, seed), draw(sampled, seed + 1))
+          assert.strictEqual(draw(sampled, seed).length, sampled.runs)
+        }
+      ),
+      { numRuns: 12 }
     )
   })
 })

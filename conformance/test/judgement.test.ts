@@ -4,15 +4,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Finding } from "../src/checks/Finding.ts"
-import { fail, inconclusive, pass } from "../src/checks/Finding.ts"
+import { fail, inconclusive, nothing, pass } from "../src/checks/Finding.ts"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import { guardOf, percentile99 } from "../src/executor/Calibration.ts"
 import type { CaseRun, Ended, Plan } from "../src/executor/Judgement.ts"
-import { isOpen, isWorthRepeating, judge } from "../src/executor/Judgement.ts"
+import { judge, keyOf } from "../src/executor/Judgement.ts"
+import { makeLedger } from "../src/executor/Ledger.ts"
 import type { Trace } from "../src/executor/Trace.ts"
 import { accessLog } from "../src/history/Events.ts"
 import type { Case } from "../src/history/History.ts"
 import { makeCase, newEvent } from "../src/history/History.ts"
+import { define } from "../src/requirements/Requirement.ts"
 import type { Requirement } from "../src/requirements/Requirement.ts"
 
 const complete: Ended = { how: "complete", message: "" }
@@ -24,7 +26,7 @@ const drawn = caseNumber(3)
 
 /** A requirement whose check finds what it is told to, trace by trace. */
 const planned = (findings: ReadonlyMap<Trace, Finding>, strength: Requirement["strength"] = "MUST"): Plan => ({
-  requirement: {
+  requirement: define({
     id: "R-TEST-01",
     level: 1,
     strength,
@@ -36,24 +38,50 @@ const planned = (findings: ReadonlyMap<Trace, Finding>, strength: Requirement["s
     directed: [first, second],
     sampled: { arbitrary: fc.constant(drawn), runs: 1 },
     check: (trace) => findings.get(trace) ?? pass([])
-  },
+  }),
   directed: [first, second],
-  sampled: [drawn]
+  sampled: [drawn],
+  keys: new Set([first, second, drawn].map(keyOf)),
+  missing: null,
+  unproven: null
 })
 
-const traceOf = ({ history }: Case): Trace => ({ history, attempts: [] })
+const traceOf = ({ history }: Case): Trace => ({
+  history,
+  events: [],
+  attempts: [],
+  interventions: [],
+  effects: [],
+  effectsElsewhere: []
+})
 
 const runOf = (one: Case, changes: Partial<CaseRun> = {}): CaseRun => ({
   case: one,
   alone: true,
   trace: traceOf(one),
   whole: true,
+  settled: true,
   repeats: [],
   ...changes
 })
 
 const verdictOf = (plan: Plan, runs: ReadonlyArray<CaseRun>, ended = complete) =>
   judge(plan, runs, defaultTerms, ended).verdict
+
+/** Whether the last of some runs is worth repeating. */
+const isLastWorthRepeating = (plan: Plan, runs: ReadonlyArray<CaseRun>): boolean => {
+  const ledger = makeLedger([plan], defaultTerms)
+  for (const run of runs) ledger.add(run)
+  ledger.isAskedFor(drawn)
+  return ledger.isWorthRepeating(runs.length - 1)
+}
+
+/** Whether one more case is asked for after some runs. */
+const asksForMore = (plan: Plan, runs: ReadonlyArray<CaseRun>): boolean => {
+  const ledger = makeLedger([plan], defaultTerms)
+  for (const run of runs) ledger.add(run)
+  return ledger.isAskedFor(drawn)
+}
 
 describe("a verdict", () => {
   const [one, two] = [runOf(first), runOf(second)]
@@ -86,21 +114,30 @@ describe("a verdict", () => {
     ])
     const plan = planned(findings)
     assert.strictEqual(verdictOf(plan, [one, two]), "INCONCLUSIVE")
-    assert.isTrue(isWorthRepeating(plan, two, [one, two], defaultTerms))
+    assert.isTrue(isLastWorthRepeating(plan, [one, two]))
     const confirmed = { ...two, repeats: [traceOf(second), repeat] }
     assert.strictEqual(verdictOf(plan, [one, confirmed]), "FAIL")
-    assert.isFalse(isWorthRepeating(plan, confirmed, [one, confirmed], defaultTerms))
+    assert.isFalse(isLastWorthRepeating(plan, [one, confirmed]))
     const accident = { ...two, repeats: [traceOf(second), traceOf(second)] }
     const outcome = judge(plan, [one, accident], defaultTerms, complete)
     assert.strictEqual(outcome.verdict, "INCONCLUSIVE")
     assert.include(outcome.observed, "seen once")
   })
 
-  it("waits for a repeat of anything that happened while other histories ran", () => {
-    const plan = planned(new Map([[two.trace, fail(0, "broken")]]))
+  it("rests on what was wrong once, but not on times, where other histories ran", () => {
     const crowded = { ...two, alone: false }
-    assert.strictEqual(verdictOf(plan, [one, crowded]), "INCONCLUSIVE")
-    assert.isTrue(isWorthRepeating(plan, crowded, [one, crowded], defaultTerms))
+    assert.strictEqual(verdictOf(planned(new Map([[two.trace, fail(0, "broken")]])), [one, crowded]), "FAIL")
+    const late = planned(new Map([[two.trace, fail(0, "late", true)]]))
+    assert.isTrue(isLastWorthRepeating(late, [one, crowded]))
+    assert.strictEqual(verdictOf(late, [one, crowded]), "INCONCLUSIVE")
+    assert.strictEqual(verdictOf(late, [one, { ...crowded, repeats: [traceOf(second)] }]), "PASS")
+  })
+
+  it("is NOT_OBSERVABLE for want of something, unless it is FAIL without it", () => {
+    const plan = planned(new Map([[two.trace, fail(0, "broken")]]))
+    assert.strictEqual(verdictOf({ ...planned(new Map()), missing: "effects" }, []), "NOT_OBSERVABLE")
+    assert.strictEqual(verdictOf({ ...planned(new Map()), unproven: "digest" }, [one, two]), "NOT_OBSERVABLE")
+    assert.strictEqual(verdictOf({ ...plan, unproven: "digest" }, [one, two]), "FAIL")
   })
 
   it("asks for no repeat where it is decided anyway", () => {
@@ -110,7 +147,7 @@ describe("a verdict", () => {
         [two.trace, fail(0, "late", true)]
       ])
     )
-    assert.isFalse(isWorthRepeating(plan, two, [one, two], defaultTerms))
+    assert.isFalse(isLastWorthRepeating(plan, [one, two]))
   })
 
   it("takes of a history that was broken off only what it proves", () => {
@@ -122,9 +159,9 @@ describe("a verdict", () => {
   })
 
   it("is not held open by a trace in which there was nothing to judge", () => {
-    const findings = new Map([[two.trace, inconclusive(null, "nothing")]])
+    const findings = new Map([[two.trace, nothing("nothing")]])
     assert.strictEqual(verdictOf(planned(findings), [one, two]), "PASS")
-    findings.set(one.trace, inconclusive(null, "nothing"))
+    findings.set(one.trace, nothing("nothing"))
     assert.strictEqual(verdictOf(planned(findings), [one, two]), "INCONCLUSIVE")
   })
 })
@@ -132,13 +169,13 @@ describe("a verdict", () => {
 describe("a requirement", () => {
   it("asks for more until it is broken, suspected, or left open twice", () => {
     const [one, two] = [runOf(first), runOf(second)]
-    assert.isTrue(isOpen(planned(new Map()), [one, two], defaultTerms))
-    assert.isFalse(isOpen(planned(new Map([[one.trace, fail(0, "")]])), [one], defaultTerms))
-    assert.isFalse(isOpen(planned(new Map([[one.trace, fail(0, "", true)]])), [one], defaultTerms))
+    assert.isTrue(asksForMore(planned(new Map()), [one, two]))
+    assert.isFalse(asksForMore(planned(new Map([[one.trace, fail(0, "")]])), [one]))
+    assert.isFalse(asksForMore(planned(new Map([[one.trace, fail(0, "", true)]])), [one]))
     const open = new Map([[one.trace, inconclusive(0, "")]])
-    assert.isTrue(isOpen(planned(open), [one], defaultTerms))
+    assert.isTrue(asksForMore(planned(open), [one]))
     open.set(two.trace, inconclusive(0, ""))
-    assert.isFalse(isOpen(planned(open), [one, two], defaultTerms))
+    assert.isFalse(asksForMore(planned(open), [one, two]))
   })
 })
 

@@ -5,11 +5,13 @@
 import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { requirements } from "../src/requirements/index.ts"
 import { conformance, idsWith } from "./support/command.ts"
 import type { Behaviour, Received } from "./support/receiver.ts"
 import { acknowledge, answer, receiver, socketReceiver } from "./support/receiver.ts"
 
-const allIds = ["R-ACK-01", "R-ACK-02", "R-ACK-03", "R-ACK-04", "R-DUP-01", "R-FWD-01", "R-FWD-02"]
+/** What level 1 can show: a GET without effect takes a probe to see, but does not fail without. */
+const proven = requirements.filter(({ level, profile }) => level === 1 && profile === null).map(({ id }) => id)
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -36,14 +38,15 @@ const checking: Behaviour = ({ body, headers }, response) => {
 }
 
 describe("a correct receiver passes", () => {
-  it.live.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])("with seed %i", (seed) =>
+  it.live.each([0, 1])("with seed %i", (seed) =>
     Effect.gen(function* () {
       const { exitCode, output, report, target } = yield* run(acknowledge, "--seed", String(seed))
-      assert.deepStrictEqual(idsWith(report, "PASS"), allIds, output)
+      assert.sameMembers([...idsWith(report, "PASS")], [...proven], output)
       assert.strictEqual(exitCode, 0)
       assert.strictEqual(report?.verdict, "pass")
       assert.strictEqual(report?.seed, seed)
-      assert.strictEqual(report?.attempts, target.received.length)
+      // Some are given up before they have arrived.
+      assert.isAtLeast(report?.attempts ?? 0, target.received.filter(({ method }) => method === "POST").length)
     })
   )
 
@@ -72,7 +75,7 @@ describe("a correct receiver passes", () => {
         const { body, headers, method } = received
         const isDoorhook =
           method === "POST" &&
-          headers["content-type"] === "application/json" &&
+          headers["content-type"]?.toLowerCase().startsWith("application/json") === true &&
           headers["user-agent"]?.startsWith("doorhook/") === true &&
           String(headers[Signature.headerNames.id]).startsWith("evt_") &&
           /^\d{10}$/.test(String(headers[Signature.headerNames.timestamp])) &&
@@ -87,7 +90,7 @@ describe("a correct receiver passes", () => {
   it.live.each(manners)("%s", ([, behave, ...flags]) =>
     Effect.gen(function* () {
       const { exitCode, output, report } = yield* run(behave, ...flags)
-      assert.deepStrictEqual(idsWith(report, "PASS"), allIds, output)
+      assert.sameMembers([...idsWith(report, "PASS")], [...proven], output)
       assert.strictEqual(exitCode, 0)
     })
   )
@@ -126,19 +129,28 @@ describe("a correct receiver passes", () => {
           serve()
         }
       })
-      const { exitCode, output } = yield* conformance("run", "--url", target, "--deadline", "1s")
+      const { exitCode, output } = yield* conformance(
+        "run",
+        "--url",
+        target,
+        "--only",
+        "R-ACK-*,R-DUP-*,R-FWD-*",
+        "--skip",
+        "R-DUP-04",
+        "--max-time",
+        "60s"
+      )
       assert.strictEqual(exitCode, 0, output)
     })
   )
 })
 
-/** A fault, the flags it is looked for with, and the requirements that name it. `only`: nothing else may fail. */
+/** A fault, the flags it is looked for with, and the requirements that name it. */
 interface Fault {
   readonly name: string
   readonly behave: Behaviour
   readonly flags?: ReadonlyArray<string>
   readonly named: ReadonlyArray<string>
-  readonly only?: boolean
 }
 
 const short = ["--deadline", "400ms"]
@@ -171,21 +183,18 @@ const faults: ReadonlyArray<Fault> = [
   {
     name: "answers 409 to duplicates",
     behave: ({ duplicate }, response) => answer(response, duplicate ? 409 : 200, "seen it"),
-    named: ["R-DUP-01"],
-    only: true
+    named: ["R-DUP-01"]
   },
   {
     name: "answers 500 to duplicates",
     behave: ({ duplicate }, response) => answer(response, duplicate ? 500 : 200),
-    named: ["R-DUP-01"],
-    only: true
+    named: ["R-DUP-01"]
   },
   {
     name: "hangs on duplicates",
     behave: ({ duplicate }, response) => (duplicate ? undefined : response.end("ok")),
     flags: ["--deadline", "1s"],
-    named: ["R-DUP-01"],
-    only: true
+    named: ["R-DUP-01"]
   },
   {
     name: "answers 409 to duplicates with another body",
@@ -197,53 +206,45 @@ const faults: ReadonlyArray<Fault> = [
         answer(response, known === undefined || known === body ? 200 : 409)
       }
     })(),
-    named: ["R-DUP-01"],
-    only: true
+    named: ["R-DUP-01"]
   },
   {
     name: "answers 500 to an unknown member in data",
     behave: (received, response) => answer(response, "battery_level" in dataOf(received) ? 500 : 200),
-    named: ["R-FWD-01"],
-    only: true
+    named: ["R-FWD-01"]
   },
   {
     name: "answers 400 to an unknown member beside event",
     behave: (received, response) => answer(response, Object.keys(bodyOf(received)).length === 1 ? 200 : 400),
-    named: ["R-FWD-01"],
-    only: true
+    named: ["R-FWD-01"]
   },
   {
     name: "answers 400 to an unknown member beside data",
     behave: (received, response) => answer(response, Object.keys(eventOf(received)).length === 3 ? 200 : 400),
-    named: ["R-FWD-01"],
-    only: true
+    named: ["R-FWD-01"]
   },
   {
     name: "answers 400 to an unknown member inside unit",
     behave: (received, response) =>
       answer(response, Object.keys(record(dataOf(received)["unit"])).length > 2 ? 400 : 200),
-    named: ["R-FWD-01"],
-    only: true
+    named: ["R-FWD-01"]
   },
   {
     name: "answers 400 to an unknown resource type",
     behave: (received, response) =>
       answer(response, ["call", "access_log"].includes(String(eventOf(received)["resource_type"])) ? 200 : 400),
-    named: ["R-FWD-01"],
-    only: true
+    named: ["R-FWD-01"]
   },
   {
     name: "answers 422 to an unknown action",
     behave: (received, response) => answer(response, eventOf(received)["action"] === "create" ? 200 : 422),
-    named: ["R-FWD-01"],
-    only: true
+    named: ["R-FWD-01"]
   },
   {
     name: "crashes on a null optional",
     behave: (received, response, socket) =>
       dataOf(received)["image_url"] === null ? socket.destroy() : response.end("ok"),
-    named: ["R-FWD-02"],
-    only: true
+    named: ["R-FWD-02"]
   },
   {
     name: "crashes on an absent optional",
@@ -251,27 +252,23 @@ const faults: ReadonlyArray<Fault> = [
       eventOf(received)["resource_type"] === "call" && !("unit" in dataOf(received))
         ? socket.destroy()
         : response.end("ok"),
-    named: ["R-FWD-02"],
-    only: true
+    named: ["R-FWD-02"]
   },
   {
     name: "crashes on a name with astral characters",
     behave: (received, response, socket) =>
       /[\u{10000}-\u{10ffff}]/u.test(String(dataOf(received)["name"])) ? socket.destroy() : response.end("ok"),
-    named: ["R-FWD-02"],
-    only: true
+    named: ["R-FWD-02"]
   },
   {
     name: "refuses an empty name",
     behave: (received, response) => answer(response, dataOf(received)["name"] === "" ? 400 : 200),
-    named: ["R-FWD-02"],
-    only: true
+    named: ["R-FWD-02"]
   },
   {
     name: "refuses a name of more than 200 characters",
     behave: (received, response) => answer(response, String(dataOf(received)["name"]).length > 200 ? 500 : 200),
-    named: ["R-FWD-02"],
-    only: true
+    named: ["R-FWD-02"]
   },
   { name: "resets the connection", behave: (_, _response, socket) => socket.resetAndDestroy(), named: ["R-ACK-01"] },
   { name: "closes the connection", behave: (_, _response, socket) => socket.end(), named: ["R-ACK-01"] },
@@ -308,12 +305,10 @@ const faults: ReadonlyArray<Fault> = [
 ]
 
 describe("a faulty receiver is failed by the requirement that names its fault", () => {
-  it.live.each(faults)("$name", ({ behave, flags = [], named, only = false }) =>
+  it.live.each(faults)("$name", ({ behave, flags = [], named }) =>
     Effect.gen(function* () {
-      const { exitCode, output, report } = yield* run(behave, "--seed", "11", ...flags)
-      const failed = idsWith(report, "FAIL")
-      if (only) assert.deepStrictEqual(failed, named, output)
-      else assert.includeMembers([...failed], [...named], output)
+      const { exitCode, output, report } = yield* run(behave, "--seed", "11", "--only", named.join(","), ...flags)
+      assert.deepStrictEqual(idsWith(report, "FAIL"), named, output)
       assert.strictEqual(exitCode, 1)
       assert.strictEqual(report?.verdict, "fail")
     })
@@ -342,7 +337,9 @@ describe("a faulty receiver is failed by the requirement that names its fault", 
       const { exitCode, report } = yield* run(
         ({ index }, response) => (index === 1 ? undefined : response.end("ok")),
         "--deadline",
-        "1s"
+        "1s",
+        "--only",
+        "R-ACK-*"
       )
       assert.deepStrictEqual(idsWith(report, "FAIL"), [])
       assert.include(idsWith(report, "INCONCLUSIVE"), "R-ACK-03")
@@ -353,10 +350,10 @@ describe("a faulty receiver is failed by the requirement that names its fault", 
   it.live("a receiver that acknowledges nothing is not asked for more than that", () =>
     Effect.gen(function* () {
       const silent = yield* run(() => undefined, ...short)
-      assert.deepStrictEqual(idsWith(silent.report, "INCONCLUSIVE").slice(-3), ["R-DUP-01", "R-FWD-01", "R-FWD-02"])
-      assert.isAtMost(silent.target.received.length, 5)
+      assert.includeMembers([...idsWith(silent.report, "INCONCLUSIVE")], ["R-DUP-01", "R-FWD-01", "R-HTTP-09"])
+      assert.isAtMost(silent.target.received.length, 60)
       const endless = yield* run((_, response) => void response.writeHead(200).write("o"), ...short)
-      assert.isAtMost(endless.target.received.length, 8)
+      assert.isAtMost(endless.target.received.length, 60)
     })
   )
 })

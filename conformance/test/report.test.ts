@@ -2,18 +2,20 @@
  * What is told of a run: commands that work when they are copied, nothing secret, nothing that steers a terminal.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import * as fc from "fast-check"
 import { execFileSync } from "node:child_process"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import type { Verdict } from "../src/checks/Finding.ts"
 import { curlOf } from "../src/report/Curl.ts"
 import { exitCodeOf } from "../src/report/ExitCode.ts"
-import { make } from "../src/report/Report.ts"
+import { makeReport } from "../src/report/MakeReport.ts"
 import { rerunOf } from "../src/report/Rerun.ts"
 import type { Invocation } from "../src/report/Rerun.ts"
 import { quote } from "../src/report/Shell.ts"
 import { shownText, shownUrl } from "../src/report/Shown.ts"
 import { requirements } from "../src/requirements/index.ts"
+import { withDefaults } from "../src/run/SuiteOptions.ts"
 import type { Ended } from "../src/executor/Judgement.ts"
 
 const invocation: Invocation = {
@@ -22,7 +24,10 @@ const invocation: Invocation = {
   deadline: 5_000,
   rule: "200",
   signed: false,
-  owned: false
+  owned: false,
+  level: 1,
+  profiles: [],
+  flags: []
 }
 
 /** What bash makes of a command's words. */
@@ -46,7 +51,12 @@ describe("a command", () => {
 
   it("to do a request by hand carries its headers and body, but no signature", () => {
     const headers = { "webhook-id": "evt_1", "webhook-signature": "v1,c2VjcmV0" }
-    const command = curlOf(invocation.url, { headers, body: `{"name":"O'Neill 🔑"}` }, 400, false)
+    const command = curlOf(
+      invocation.url,
+      { method: "POST", headers, body: `{"name":"O'Neill 🔑"}`, encoding: "utf8" },
+      400,
+      false
+    )
     assert.deepStrictEqual(wordsOf(command), [
       "curl",
       "-sS",
@@ -64,12 +74,17 @@ describe("a command", () => {
   it("to run again says what differs from the defaults", () => {
     assert.strictEqual(
       rerunOf(invocation, "R-ACK-01"),
-      "npx doorhook conformance run --url http://127.0.0.1:9000/hook --only R-ACK-01 --seed 7"
+      "npx doorhook conformance replay R-ACK-01 --url http://127.0.0.1:9000/hook --seed 7"
+    )
+    const seen: Invocation = { ...invocation, level: 2, profiles: ["load"], flags: ["--probe", "exec:./count it"] }
+    assert.strictEqual(
+      rerunOf(seen, ".conformance/cases/R-DUP-02-00aa11bb.json"),
+      "npx doorhook conformance replay .conformance/cases/R-DUP-02-00aa11bb.json --url http://127.0.0.1:9000/hook --seed 7 --level 2 --profile load --probe 'exec:./count it'"
     )
     const other: Invocation = { ...invocation, deadline: 400, rule: "2xx", signed: true, owned: true }
     assert.strictEqual(
       rerunOf(other, "R-ACK-01"),
-      "DOORHOOK_CONFORMANCE_SECRET=whsec_... npx doorhook conformance run --url http://127.0.0.1:9000/hook --only R-ACK-01 --seed 7 --deadline 400ms --ack 2xx --i-own-this-target"
+      "DOORHOOK_CONFORMANCE_SECRET=whsec_... npx doorhook conformance replay R-ACK-01 --url http://127.0.0.1:9000/hook --seed 7 --deadline 400ms --ack 2xx --i-own-this-target"
     )
   })
 })
@@ -86,13 +101,40 @@ describe("what is shown", () => {
 })
 
 describe("an exit code", () => {
-  const codeOf = (how: Ended["how"], ...verdicts: ReadonlyArray<Verdict>): number => {
+  const cases = { directed: 0, directedDone: 0, randomDone: 0 }
+
+  const codeOf = (how: Ended["how"], ...verdicts: ReadonlyArray<Verdict>): number => codeWith(null, how, ...verdicts)
+
+  /** With the ids of requirements that are known to fail. */
+  const codeWith = (
+    baseline: ReadonlyArray<string> | null,
+    how: Ended["how"],
+    ...verdicts: ReadonlyArray<Verdict>
+  ): number => {
     const outcomes = verdicts.flatMap((verdict, index) => {
       const requirement = requirements[index]
-      return requirement === undefined ? [] : [{ requirement, verdict, observed: "", evidence: null }]
+      return requirement === undefined
+        ? []
+        : [{ requirement, verdict, observed: "", evidence: null, confirmed: null, cases }]
     })
     const ended: Ended = { how, message: "" }
-    return exitCodeOf(make({ invocation, level: 1, terms: defaultTerms, outcomes, skipped: [], ended, attempts: 0 }))
+    return exitCodeOf(
+      makeReport({
+        options: withDefaults({ url: invocation.url, baseline }, 7, Effect.void),
+        terms: defaultTerms,
+        guard: { guard: 50, echo: 1 },
+        startedAt: "2026-03-02T08:00:00.000Z",
+        durationMs: 1,
+        calibration: null,
+        outcomes,
+        skipped: [],
+        ended,
+        runs: [],
+        attempts: 0,
+        stored: new Map(),
+        problem: null
+      })
+    )
   }
 
   it("follows from the verdicts", () => {
@@ -104,6 +146,15 @@ describe("an exit code", () => {
     assert.strictEqual(codeOf("complete"), 2)
     assert.strictEqual(codeOf("complete", "SKIPPED"), 2)
     assert.strictEqual(codeOf("complete", "NOT_OBSERVABLE"), 2)
+  })
+
+  it("leaves known failures aside, and not those that are known no longer", () => {
+    const [first] = requirements
+    const known = first === undefined ? [] : [first.id]
+    assert.strictEqual(codeWith(known, "complete", "FAIL", "PASS"), 0)
+    assert.strictEqual(codeWith(known, "complete", "FAIL", "FAIL"), 1)
+    assert.strictEqual(codeWith(known, "complete", "PASS", "PASS"), 1)
+    assert.strictEqual(codeWith(known, "complete", "INCONCLUSIVE", "PASS"), 2)
   })
 
   it("says that the receiver is gone before it says what was found", () => {

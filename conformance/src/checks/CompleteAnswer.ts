@@ -11,7 +11,8 @@ import type { Terms } from "./Terms.ts"
 import { exchangeInWords } from "./Words.ts"
 
 export const everyAnswerComplete = (trace: Trace, terms: Terms): Finding =>
-  eachAttempt(trace, "no answer began in time, so there was no end to judge", ({ exchange }, index) => {
+  eachAttempt(trace, "no answer began in time, so there was no end to judge", ({ exchange, kind }, index) => {
+    if (kind !== "delivery") return null
     const observed = exchangeInWords(exchange)
     if (exchange._tag === "Failed") return exchange.outcome === "timeout" ? null : fail(index, observed)
     if (exchange.ending === "cut_off" || exchange.ending === "malformed") return fail(index, observed)

@@ -8,7 +8,6 @@ import type { Attempt, Trace } from "../executor/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"
-import type { Reading } from "./Reading.ts"
 import { isTiming, read } from "./Reading.ts"
 import type { Terms } from "./Terms.ts"
 import { exchangeInWords } from "./Words.ts"
@@ -24,13 +23,15 @@ const isAlike = (a: Attempt, b: Attempt, terms: Terms): boolean => {
 
 export const everyDuplicateAcknowledged = (trace: Trace, terms: Terms): Finding =>
   eachAttempt(trace, "no event was sent again", (attempt, index) => {
-    if (attempt.first) return null
+    if (attempt.first || attempt.kind !== "delivery" || attempt.provisional) return null
     const reading = read(attempt.exchange, terms)
     if (reading === "acknowledged") return "good"
     const observed = `sent again (attempt ${attempt.number}): ${exchangeInWords(attempt.exchange)}`
     if (reading === "borderline") return inconclusive(index, observed)
     const earlier = earlierThan(attempt, trace)
-    const readings: ReadonlyArray<Reading> = earlier.map(({ exchange }) => read(exchange, terms))
+    // Whose sender went away may still run.
+    if (earlier.some(({ kind }) => kind === "cut")) return null
+    const readings = earlier.map(({ exchange }) => read(exchange, terms))
     if (!readings.includes("acknowledged")) {
       if (readings.some(isTiming))
         return inconclusive(index, `${observed}, while an earlier attempt may still have run`)

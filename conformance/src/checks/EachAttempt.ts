@@ -4,7 +4,7 @@
  */
 import type { Attempt, Trace } from "../executor/Trace.ts"
 import type { Finding } from "./Finding.ts"
-import { inconclusive, pass } from "./Finding.ts"
+import { nothing as empty, pass } from "./Finding.ts"
 
 /** Judges one attempt: a finding against it, `good`, or null when it has nothing to do with the requirement. */
 export type JudgeAttempt = (attempt: Attempt, index: number) => Finding | "good" | null
@@ -20,5 +20,5 @@ export const eachAttempt = (trace: Trace, nothing: string, judge: JudgeAttempt):
     else open ??= found
   }
   if (open !== null) return open
-  return good.length === 0 ? inconclusive(null, nothing) : pass(good)
+  return good.length === 0 ? empty(nothing) : pass(good)
 }

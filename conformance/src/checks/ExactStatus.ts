@@ -10,7 +10,8 @@ import type { Terms } from "./Terms.ts"
 import { exchangeInWords } from "./Words.ts"
 
 export const everyStatusAcknowledges = (trace: Trace, { rule }: Terms): Finding =>
-  eachAttempt(trace, "no answer came, so there was no status to judge", ({ exchange }, index) => {
+  eachAttempt(trace, "no answer came, so there was no status to judge", ({ exchange, kind }, index) => {
+    if (kind !== "delivery") return null
     if (exchange._tag === "Failed") return null
     return Acknowledgement.isAcknowledgingStatus(exchange.status, rule)
       ? "good"

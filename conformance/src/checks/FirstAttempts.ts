@@ -11,7 +11,7 @@ import { exchangeInWords } from "./Words.ts"
 
 export const everyFirstAttemptAcknowledged = (trace: Trace, terms: Terms): Finding =>
   eachAttempt(trace, "no first attempt was made", (attempt, index) => {
-    if (!attempt.first || attempt.raced) return null
+    if (!attempt.first || attempt.raced || attempt.kind !== "delivery") return null
     const reading = read(attempt.exchange, terms)
     if (reading === "acknowledged") return "good"
     const observed = exchangeInWords(attempt.exchange)

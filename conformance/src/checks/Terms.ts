@@ -9,10 +9,19 @@ export interface Terms {
   /** How far around the deadline nothing is decided, in milliseconds: the suite's own measuring error. */
   readonly guard: number
   readonly rule: Acknowledgement.AcknowledgementRule
+  /** Which key for dropping duplicates is stressed; `both` vary together. */
+  readonly dedupKey: DedupKey
 }
 
+export type DedupKey = "both" | "header" | "body"
+
 /** The terms of the interface, as far as a clock can keep to them. */
-export const defaultTerms: Terms = { deadline: Acknowledgement.defaultDeadline, guard: 50, rule: "200" }
+export const defaultTerms: Terms = {
+  deadline: Acknowledgement.defaultDeadline,
+  guard: 50,
+  rule: "200",
+  dedupKey: "both"
+}
 
 /** What acknowledges, in words. */
 export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "status 200" : "a 2xx status")

@@ -1,49 +1,11 @@
 /**
  * The `conformance` command. What it does is loaded when it is called, so that it costs other commands nothing.
  */
-import { DurationText } from "@doorhook/core"
-import { Config, Effect } from "effect"
+import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { secretVariable } from "../report/Rerun.ts"
+import { badge, mutants, sender } from "./FurtherCommands.ts"
+import { targetFlags } from "./Shared.ts"
 
-const url = Flag.String("url").pipe(
-  Flag.withDescription("The receiver's URL: events are posted to it"),
-  Flag.withMetavar("URL")
-)
-const level = Flag.Int("level").pipe(
-  Flag.withDescription("How much of the receiver the suite may see: 1 (the default) is its URL alone"),
-  Flag.withDefault(1)
-)
-const secret = Flag.Redacted("secret").pipe(
-  Flag.withDescription(`Signs what is sent: the receiver's whsec_ secret. Better in ${secretVariable}`),
-  Flag.withFallbackConfig(Config.Redacted(secretVariable)),
-  Flag.optional
-)
-const secretFile = Flag.FileText("secret-file").pipe(
-  Flag.withDescription("The same, from a file"),
-  Flag.withMetavar("FILE"),
-  Flag.optional
-)
-const ack = Flag.Literals("ack", ["200", "2xx"]).pipe(
-  Flag.withDescription("Which statuses acknowledge: 200 alone (the default), as the interface says, or any 2xx"),
-  Flag.withDefault("200")
-)
-const deadline = Flag.String("deadline").pipe(
-  Flag.withDescription("How long the receiver has to acknowledge; 5s by default, as the interface says"),
-  Flag.withMetavar("DURATION"),
-  Flag.withSchema(DurationText.DurationText),
-  Flag.withDefault(5_000)
-)
-const seed = Flag.Int("seed").pipe(
-  Flag.withDescription("What random histories are drawn from; the same seed gives the same histories"),
-  Flag.optional
-)
-const maxTime = Flag.String("max-time").pipe(
-  Flag.withDescription("How long the whole run may take; 2m by default"),
-  Flag.withMetavar("DURATION"),
-  Flag.withSchema(DurationText.DurationText),
-  Flag.withDefault(120_000)
-)
 const only = Flag.String("only").pipe(
   Flag.withDescription("Tests these requirements: ids, or patterns like R-ACK-*, separated by commas"),
   Flag.withMetavar("IDS"),
@@ -54,35 +16,72 @@ const skip = Flag.String("skip").pipe(
   Flag.withMetavar("IDS"),
   Flag.atLeast(0)
 )
-const report = Flag.String("report").pipe(
-  Flag.withDescription("Writes a report to a file: json=FILE"),
-  Flag.withMetavar("KIND=FILE"),
-  Flag.atLeast(0)
+const baseline = Flag.FileText("baseline").pipe(
+  Flag.withDescription(
+    "A file with ids of requirements that are known to fail: they do, or the entry is stale and fails"
+  ),
+  Flag.withMetavar("FILE"),
+  Flag.optional
 )
-const owned = Flag.Boolean("i-own-this-target").pipe(
-  Flag.withDescription("Allows a receiver that is not on this machine or a private network: it is yours to test"),
-  Flag.withDefault(false)
-)
+
+const exits =
+  "Exits with 0 when it passes, 1 when it fails, 2 when that could not be decided, 3 when called wrongly, 4 when the receiver or the probe can't be used."
 
 const run = Command.make(
   "run",
-  { url, level, secret, secretFile, ack, deadline, seed, maxTime, only, skip, report, owned },
+  { ...targetFlags, only, skip, baseline },
   Effect.fnUntraced(function* (flags) {
     const { runConformance } = yield* Effect.promise(() => import("./RunCommand.ts"))
     yield* runConformance(flags)
   })
 ).pipe(
-  Command.withDescription(
-    "Sends events to a receiver and tells whether it handles them as it must. Exits with 0 when it does, 1 when it does not, 2 when that could not be decided, 3 when called wrongly, 4 when the receiver can't be reached."
-  ),
+  Command.withDescription(`Sends events to a receiver and tells whether it handles them as it must. ${exits}`),
   Command.withExamples([
-    { command: "doorhook conformance run --url http://127.0.0.1:9000/hook", description: "Test a receiver" },
     {
-      command: "doorhook conformance run --url http://127.0.0.1:9000/hook --only 'R-DUP-*' --report json=report.json",
-      description: "Test how it handles duplicates, and keep a report"
+      command: "doorhook conformance run --url http://127.0.0.1:9000/hook",
+      description: "Test what a receiver answers"
+    },
+    {
+      command:
+        "doorhook conformance run --url http://127.0.0.1:9000/hook --level 2 --probe http://127.0.0.1:9000/probe",
+      description: "Test what it does, too: its probe counts effects"
+    },
+    {
+      command:
+        "doorhook conformance run --url http://127.0.0.1:9000/hook --level 3 --probe http://127.0.0.1:9000/probe --spawn 'node server.js' --port-env PORT",
+      description: "Test what outlives a crash: the suite starts the receiver itself"
     }
   ])
 )
+
+const doctor = Command.make(
+  "doctor",
+  targetFlags,
+  Effect.fnUntraced(function* (flags) {
+    const { runDoctor } = yield* Effect.promise(() => import("./DoctorCommand.ts"))
+    yield* runDoctor(flags)
+  })
+).pipe(
+  Command.withDescription("Says what the suite can see of a receiver, what is missing, and which level that leaves")
+)
+
+const replay = Command.make(
+  "replay",
+  {
+    what: Argument.String("what").pipe(
+      Argument.withDescription("A file, the name of a stored history, or a requirement like R-DUP-02")
+    ),
+    ...targetFlags,
+    keep: Flag.Boolean("keep").pipe(
+      Flag.withDescription("Keeps a stored history that fails no more"),
+      Flag.withDefault(false)
+    )
+  },
+  Effect.fnUntraced(function* (flags) {
+    const { runReplay } = yield* Effect.promise(() => import("./ReplayCommand.ts"))
+    yield* runReplay(flags)
+  })
+).pipe(Command.withDescription(`Does a failure again: a stored history, or all of one requirement. ${exits}`))
 
 const list = Command.make(
   "list",
@@ -105,5 +104,5 @@ const explain = Command.make(
 /** `doorhook conformance`: fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make("conformance").pipe(
   Command.withDescription("Proves that a webhook receiver handles events as it must"),
-  Command.withSubcommands([run, list, explain])
+  Command.withSubcommands([run, doctor, replay, list, explain, mutants, sender, badge])
 )

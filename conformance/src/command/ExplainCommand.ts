@@ -6,31 +6,38 @@ import { Console, Effect } from "effect"
 import { defaultTerms } from "../checks/Terms.ts"
 import { inWords } from "../history/Words.ts"
 import { requirements } from "../requirements/index.ts"
+import { howToGive } from "../requirements/Profile.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import { find, ids } from "../requirements/Selection.ts"
 
-const row = ({ id, level, statement, strength }: Requirement): string =>
-  `${id}  level ${level}  ${strength}  ${statement}`
+const scopeOf = ({ level, profile }: Requirement): string =>
+  `level ${level}${profile === null ? "" : `, profile ${profile}`}`
+
+const row = (requirement: Requirement): string =>
+  `${requirement.id.padEnd(9)}  ${scopeOf(requirement).padEnd(23)}  ${requirement.strength.padEnd(6)}  ${requirement.statement}`
 
 /** One line for each requirement. */
 export const listRequirements = Console.log(requirements.map(row).join("\n"))
 
 const explanationOf = (requirement: Requirement): string => {
-  const { because, directed, expected, id, level, sampled, source, statement, strength } = requirement
+  const { because, directed, expected, id, needs, provenBy, sampled, source, statement, strength } = requirement
+  const cases = [...directed, ...Object.values(requirement.directedFor).flat()]
   return [
-    `${id}  (level ${level}, ${strength})`,
+    `${id}  (${scopeOf(requirement)}, ${strength})`,
     "",
     `  ${statement}`,
     "",
     `  Source     ${source}`,
     `  Because    ${because}`,
     `  Expected   ${expected(defaultTerms)}`,
+    ...needs.map((need) => `  Needs      ${howToGive[need]}`),
+    ...provenBy.map((need) => `  To pass    ${howToGive[need]}`),
     "  What is sent",
-    ...directed.flatMap(({ history, title }) => [
+    ...cases.flatMap(({ history, title }) => [
       `    ${title}`,
       ...inWords(history.ops).map((words) => `      ${words}`)
     ]),
-    `    and ${sampled.runs} histories drawn from the seed`
+    ...(sampled.runs === 0 ? [] : [`    and up to ${sampled.runs} histories drawn from the seed`])
   ].join("\n")
 }
 

@@ -1,100 +1,186 @@
 /**
  * `conformance run`: from flags to verdicts, reports and an exit code.
  */
-import { CommandFailure, Crypto } from "@doorhook/core"
-import { Clock, Console, Effect, Layer } from "effect"
-import type { Terms } from "../checks/Terms.ts"
-import { patienceOf } from "../checks/Terms.ts"
-import { measureGuard } from "../executor/Calibration.ts"
-import type { Ended } from "../executor/Judgement.ts"
-import { Minting } from "../executor/Minting.ts"
-import * as Session from "../executor/Session.ts"
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, Option } from "effect"
+import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
 import { opening, render } from "../report/Console.ts"
 import { exitCodeOf, exitCodes } from "../report/ExitCode.ts"
-import * as Report from "../report/Report.ts"
+import type { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
 import { shownUrl } from "../report/Shown.ts"
-import { ids, select } from "../requirements/Selection.ts"
+import { find, ids, matches } from "../requirements/Selection.ts"
+import { requirements } from "../requirements/index.ts"
+import { prepareSuite } from "../run/RunSuite.ts"
+import type { SuiteOptions } from "../run/SuiteOptions.ts"
 import { suite } from "../Suite.ts"
+import { makeHooks, makeProbe } from "./Means.ts"
 import { makeProgress } from "./Progress.ts"
 import { checkFlags } from "./RunFlags.ts"
-import type { RunFlags } from "./RunFlags.ts"
+import type { TargetFlags } from "./RunFlags.ts"
+
+/** What the flags of `run` say. */
+export interface RunFlags extends TargetFlags {
+  readonly only: ReadonlyArray<string>
+  readonly skip: ReadonlyArray<string>
+  /** The text of a file with the ids of requirements that are known to fail. */
+  readonly baseline: Option.Option<string>
+}
 
 /** Why a run did not pass, in one line; null when it did. */
-const failureOf = (report: Report.Report, ended: Ended): CommandFailure | null => {
+export const failureOf = (report: Report): CommandFailure | null => {
   const exitCode = exitCodeOf(report)
-  const failed = report.requirements.filter(({ verdict }) => verdict === "FAIL").map(({ id }) => id)
+  const failed = report.requirements.filter(({ known, verdict }) => verdict === "FAIL" && !known).map(({ id }) => id)
+  const stale = report.baseline?.stale ?? []
   const tested = report.requirements.some(({ verdict }) => verdict !== "SKIPPED")
+  const fail = (message: string): CommandFailure => new CommandFailure({ message, exitCode })
   switch (exitCode) {
     case exitCodes.passed:
       return null
     case exitCodes.failed:
-      return new CommandFailure({ message: `The receiver does not conform: ${failed.join(", ")} failed.`, exitCode })
+      return failed.length > 0
+        ? fail(`The receiver does not conform: ${failed.join(", ")} failed.`)
+        : fail(
+            `The baseline is stale: ${stale.join(", ")} passed. Take it out of the baseline, so that it can't fail again unnoticed.`
+          )
     case exitCodes.unusable:
-      return new CommandFailure({ message: ended.message, exitCode })
+      return fail(report.endedBecause)
     default:
-      return new CommandFailure({
-        message: tested
+      return fail(
+        tested
           ? "Inconclusive: some requirements could not be decided."
-          : `Nothing was tested: no requirement is selected. There are ${ids()}.`,
-        exitCode
-      })
+          : `Nothing was tested: no requirement is selected. There are ${ids()}.`
+      )
   }
 }
 
-/** Runs the suite. Fails with the exit code and one line when the receiver does not pass. */
-export const runConformance = Effect.fnUntraced(function* (flags: RunFlags) {
-  const startedAt = yield* Clock.currentTimeMillis
-  const { invocation, level, requests, secret } = yield* checkFlags(flags)
-  const { deadline, rule, seed, url } = invocation
-  yield* Target.authorize(url, flags.owned).pipe(
+/** The ids in a baseline file: one a line, or several; what follows `#` is a comment. */
+const readBaseline = (text: Option.Option<string>): Effect.Effect<ReadonlyArray<string> | null, CommandFailure> => {
+  if (Option.isNone(text)) return Effect.succeed(null)
+  const words = text.value
+    .split("\n")
+    .flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))
+    .filter((word) => word !== "")
+  const known = words.flatMap((word) =>
+    word.includes("*") ? requirements.filter(({ id }) => matches(id, word)).map(({ id }) => id) : (find(word)?.id ?? [])
+  )
+  const unknown = words.find((word) => !word.includes("*") && find(word) === undefined)
+  return unknown === undefined
+    ? Effect.succeed([...new Set(known)])
+    : Effect.fail(CommandFailure.usage(`--baseline: ${unknown} is no requirement; there are ${ids()}`))
+}
+
+/** The words of the command line that say how to see and operate the receiver. */
+export const repeatFlagsOf = (flags: TargetFlags): ReadonlyArray<string> => {
+  const text = (name: string, value: Option.Option<string>): ReadonlyArray<string> =>
+    Option.isSome(value) ? [name, value.value] : []
+  return [
+    ...text("--probe", flags.probe),
+    ...text("--restart-cmd", flags.restartCmd),
+    ...text("--kill-cmd", flags.killCmd),
+    ...text("--ready-url", flags.readyUrl),
+    ...text("--pause-cmd", flags.pauseCmd),
+    ...text("--resume-cmd", flags.resumeCmd),
+    ...text("--advance-cmd", flags.advanceCmd),
+    ...text("--control-url", flags.controlUrl),
+    ...text("--spawn", flags.spawn),
+    ...text("--port-env", flags.portEnv),
+    ...text("--peak-rate", flags.peakRate),
+    ...(flags.dedupKey === "both" ? [] : ["--dedup-key", flags.dedupKey])
+  ]
+}
+
+const authorize = (url: URL, owned: boolean) =>
+  Target.authorize(url, owned).pipe(
     Effect.catchTag("TargetUnusable", ({ message }) =>
       Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable }))
     ),
     Effect.provide(Target.systemNames)
   )
-  const { selected, skipped } = select(level, flags.only, flags.skip)
-  const terms: Terms = { deadline, rule, guard: yield* measureGuard }
-  const progress = yield* makeProgress
-  const session = Session.make({
-    setting: { url, secret, limit: patienceOf(terms) },
-    terms,
-    seed,
-    maxTime: flags.maxTime - ((yield* Clock.currentTimeMillis) - startedAt),
-    requirements: selected,
-    preflight: Target.reach(url, deadline),
-    progress: progress.show
-  })
 
-  const conclude = Effect.fnUntraced(function* (ended: Ended) {
-    const report = Report.make({
-      invocation,
-      level,
-      terms,
-      skipped,
-      ended,
-      outcomes: session.outcomes(ended),
-      attempts: session.attempts()
+/** Checks the flags, and makes what they ask for: everything a run is given but what it selects. */
+export const makeOptions = Effect.fnUntraced(function* (
+  flags: TargetFlags
+): Effect.fn.Return<SuiteOptions, CommandFailure, Scope.Scope> {
+  const checked = yield* checkFlags(flags)
+  for (const url of [checked.url, ...checked.otherUrls]) yield* authorize(url, flags.owned)
+  const { hooks, port, url } = yield* makeHooks(flags, checked.url, checked.readyUrl, checked.controlUrl)
+  if (checked.level === 3 && hooks.restart === null && hooks.kill === null) {
+    return yield* CommandFailure.usage(
+      "--level 3 needs a way to end the receiver: the control URL offers neither restart nor kill"
+    )
+  }
+  if (checked.profiles.includes("clock") && hooks.advance === null) {
+    return yield* CommandFailure.usage("--profile clock needs --advance-cmd: the control URL does not offer advance")
+  }
+  const probe = yield* makeProbe(flags.probe, port)
+  return {
+    url,
+    otherUrls: checked.otherUrls,
+    level: checked.level,
+    profiles: checked.profiles,
+    probe,
+    hooks,
+    secret: checked.secret,
+    ack: flags.ack,
+    deadline: flags.deadline,
+    settle: flags.settle,
+    maxTime: flags.maxTime,
+    dedupKey: flags.dedupKey,
+    peakRate: checked.peakRate,
+    casesFolder: flags.cases,
+    owned: flags.owned,
+    repeatFlags: repeatFlagsOf(flags),
+    ...(Option.isSome(flags.seed) ? { seed: flags.seed.value } : {})
+  }
+})
+
+/** Runs with options that are complete, prints and writes the reports. */
+export const runAndReport = Effect.fnUntraced(function* (
+  given: SuiteOptions,
+  requests: ReadonlyArray<Reports.Request>
+) {
+  const progress = yield* makeProgress
+  const prepared = yield* prepareSuite({ ...given, progress: progress.show })
+  const { options } = prepared
+  yield* Console.log(
+    opening({
+      suite,
+      level: options.level,
+      seed: options.seed,
+      target: shownUrl(options.url),
+      ack: options.ack,
+      deadlineMs: options.deadline,
+      guardMs: prepared.guard.guard
     })
+  )
+  const conclude = Effect.fnUntraced(function* (report: Report) {
     yield* progress.clear
     yield* Console.log(render(report))
     yield* Reports.write(requests, report)
-    return failureOf(report, ended)
+    return report
   })
-
-  yield* Console.log(
-    opening({ suite, level, seed, target: shownUrl(url), ack: rule, deadlineMs: deadline, guardMs: terms.guard })
-  )
-  const nothing: Ended = { how: "complete", message: "" }
-  const ended = yield* (selected.length === 0 ? Effect.succeed(nothing) : session.run).pipe(
-    Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))),
+  return yield* prepared.run.pipe(
     Effect.onInterrupt(() =>
-      conclude({ how: "interrupted", message: "" }).pipe(
+      Effect.flatMap(prepared.soFar, conclude).pipe(
         Effect.catchTag("CommandFailure", ({ message }) => Console.error(message))
       )
-    )
+    ),
+    Effect.flatMap(conclude)
   )
-  const failure = yield* conclude(ended)
-  if (failure !== null) return yield* failure
 })
+
+/** Runs the suite. Fails with the exit code and one line when the receiver does not pass. */
+export const runConformance = (flags: RunFlags) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const requests = yield* Effect.fromResult(Reports.parse(flags.report))
+      yield* Reports.checkWritable(requests)
+      const baseline = yield* readBaseline(flags.baseline)
+      const options = yield* makeOptions(flags)
+      const report = yield* runAndReport({ ...options, baseline, only: flags.only, skip: flags.skip }, requests)
+      const failure = failureOf(report)
+      if (failure !== null) return yield* failure
+    })
+  )

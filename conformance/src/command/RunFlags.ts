@@ -1,54 +1,107 @@
 /**
- * What `conformance run` was called with, checked.
+ * What `conformance run` was called with, checked before anything is sent.
  */
 import { CommandFailure, Signature } from "@doorhook/core"
 import type { Acknowledgement } from "@doorhook/core"
-import { Effect, Option, Random, Redacted } from "effect"
+import { Effect, Option, Redacted, Result } from "effect"
+import type { DedupKey } from "../checks/Terms.ts"
 import * as Target from "../executor/Target.ts"
-import * as Reports from "../report/Reports.ts"
 import { secretVariable } from "../report/Rerun.ts"
-import type { Invocation } from "../report/Rerun.ts"
+import type { Profile } from "../requirements/Profile.ts"
+import { profiles } from "../requirements/Profile.ts"
 import type { Level } from "../requirements/Requirement.ts"
+import { seedLimit } from "../run/RunSuite.ts"
 
-/** What the flags of the command say. */
-export interface RunFlags {
-  readonly url: string
-  readonly level: number
+type Text = Option.Option<string>
+
+/** What the flags that every command about a target has say. */
+export interface TargetFlags {
+  readonly url: ReadonlyArray<string>
+  readonly probe: Text
+  readonly restartCmd: Text
+  readonly killCmd: Text
+  readonly readyUrl: Text
+  readonly pauseCmd: Text
+  readonly resumeCmd: Text
+  readonly advanceCmd: Text
+  readonly controlUrl: Text
+  readonly spawn: Text
+  readonly portEnv: Text
   readonly secret: Option.Option<Redacted.Redacted<string>>
   /** The text of a file that holds the secret. */
-  readonly secretFile: Option.Option<string>
+  readonly secretFile: Text
+  /** None: as high as there are means for. */
+  readonly level: Option.Option<number>
+  readonly profile: ReadonlyArray<string>
+  readonly peakRate: Text
   readonly ack: Acknowledgement.AcknowledgementRule
   readonly deadline: number
+  readonly settle: number
+  readonly dedupKey: DedupKey
   readonly seed: Option.Option<number>
   readonly maxTime: number
-  readonly only: ReadonlyArray<string>
-  readonly skip: ReadonlyArray<string>
   readonly report: ReadonlyArray<string>
+  readonly cases: string
   readonly owned: boolean
 }
 
 /** The shortest deadline that the suite can time, in milliseconds. */
 const leastDeadline = 200
 
-/** Seeds are what fits in 31 bits. */
-const seedLimit = 2 ** 31
+type Checked<A> = Effect.Effect<A, CommandFailure>
 
-const notBuilt: Readonly<Record<number, string>> = {
-  2: "level 2 needs a probe, and this version has none yet",
-  3: "level 3 needs a probe and a way to restart the receiver, and this version has neither yet"
+const isProfile = (text: string): text is Profile => profiles.some((profile) => profile === text)
+
+const readProfiles = (texts: ReadonlyArray<string>): Checked<ReadonlyArray<Profile>> => {
+  const words = texts
+    .flatMap((text) => text.split(","))
+    .map((text) => text.trim())
+    .filter((text) => text !== "")
+  const unknown = words.find((word) => !isProfile(word))
+  return unknown === undefined
+    ? Effect.succeed([...new Set(words.filter(isProfile))])
+    : Effect.fail(
+        CommandFailure.usage(`--profile ${unknown}: there is no such profile; there are ${profiles.join(", ")}`)
+      )
 }
 
-const checkLevel = (level: number): Effect.Effect<Level, CommandFailure> =>
-  level === 1
-    ? Effect.succeed(1)
-    : Effect.fail(
-        CommandFailure.usage(`--level ${level}: ${notBuilt[level] ?? "there is no such level"}; --level 1 is there`)
+const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn }: TargetFlags): Checked<Level> => {
+  if (Option.isNone(asked)) {
+    const hasHook = [killCmd, restartCmd, spawn].some(Option.isSome)
+    return Effect.succeed(Option.isNone(probe) ? 1 : hasHook ? 3 : 2)
+  }
+  const level = asked.value
+  if (level !== 1 && level !== 2 && level !== 3) {
+    return Effect.fail(CommandFailure.usage(`--level ${level}: there is no such level; there are 1, 2 and 3`))
+  }
+  if (level >= 2 && Option.isNone(probe)) {
+    return Effect.fail(
+      CommandFailure.usage(`--level ${level} needs a probe: --probe http:URL, exec:CMD, log:FILE:REGEX or sink:PORT`)
+    )
+  }
+  const canStop = [killCmd, restartCmd, spawn, controlUrl].some(Option.isSome)
+  return level === 3 && !canStop
+    ? Effect.fail(
+        CommandFailure.usage("--level 3 needs a way to end the receiver: --restart-cmd, --kill-cmd or --spawn")
       )
+    : Effect.succeed(level)
+}
 
-const checkSecret = ({
-  secret,
-  secretFile
-}: RunFlags): Effect.Effect<Redacted.Redacted<string> | null, CommandFailure> => {
+/** Events a second from `50/s` or `3000/m`. */
+const readRate = (text: Text): Checked<number | null> => {
+  if (Option.isNone(text)) return Effect.succeed(null)
+  const match = /^(\d+(?:\.\d+)?)(?:\/(s|m))?$/.exec(text.value.trim())
+  const rate = match === null ? 0 : Number(match[1]) / (match[2] === "m" ? 60 : 1)
+  return rate > 0 && rate <= 10_000
+    ? Effect.succeed(rate)
+    : Effect.fail(
+        CommandFailure.usage(
+          `--peak-rate ${text.value}: write events a second like 50/s, or a minute like 3000/m; at most 10000/s`
+        )
+      )
+}
+
+const readSecret = ({ secret, secretFile }: TargetFlags): Checked<Redacted.Redacted<string> | null> => {
   const fromFile = Option.map(secretFile, (text) => Redacted.make(text.trim()))
   if (Option.isSome(secret) && Option.isSome(fromFile)) {
     return Effect.fail(
@@ -63,22 +116,65 @@ const checkSecret = ({
       )
 }
 
-/** Finds what is wrong with the flags before anything is sent. */
-export const checkFlags = Effect.fnUntraced(function* (flags: RunFlags) {
-  const url = yield* Effect.fromResult(Target.parse(flags.url))
-  const level = yield* checkLevel(flags.level)
-  const requests = yield* Effect.fromResult(Reports.parse(flags.report))
-  yield* Reports.checkWritable(requests)
-  if (flags.deadline < leastDeadline) {
-    return yield* CommandFailure.usage(`--deadline must be at least ${leastDeadline}ms: less can't be timed`)
+/** An URL of a flag other than `--url`. */
+export const readUrl = (flag: string, text: Text): Checked<URL | null> => {
+  if (Option.isNone(text)) return Effect.succeed(null)
+  return Effect.fromResult(
+    Result.mapError(Target.parse(text.value), ({ message }) => CommandFailure.usage(message.replace("--url", flag)))
+  )
+}
+
+const needed = (chosen: ReadonlyArray<Profile>, has: Readonly<Record<Profile, boolean>>): string | null => {
+  const what: Readonly<Record<Profile, string>> = {
+    signed: `--profile signed needs the receiver's secret: --secret-file FILE, or ${secretVariable}`,
+    tenant: "--profile tenant needs a second --url: the receiver's URL for another integration",
+    clock: "--profile clock needs --advance-cmd: a command that moves the receiver's clock",
+    load: "--profile load needs --peak-rate: what the receiver is made for, like 50/s"
   }
-  if (flags.maxTime <= 0) return yield* CommandFailure.usage("--max-time must be more than 0s")
-  const secret = yield* checkSecret(flags)
-  const seed = Option.isSome(flags.seed) ? flags.seed.value : yield* Random.nextIntBetween(0, seedLimit)
-  if (seed < 0 || seed >= seedLimit) {
-    return yield* CommandFailure.usage(`--seed must be a whole number from 0 to ${seedLimit - 1}`)
+  const lacking = chosen.find((profile) => !has[profile])
+  return lacking === undefined ? null : what[lacking]
+}
+
+const checkPairs = (flags: TargetFlags): Checked<void> => {
+  const given = (text: Text): boolean => Option.isSome(text)
+  const wrong = ((): string | null => {
+    if (given(flags.pauseCmd) !== given(flags.resumeCmd)) return "--pause-cmd and --resume-cmd go together: give both"
+    if (given(flags.portEnv) && !given(flags.spawn)) return "--port-env is for --spawn: give both"
+    if (given(flags.spawn) && (given(flags.restartCmd) || given(flags.killCmd))) {
+      return "--spawn operates the receiver itself: leave --restart-cmd and --kill-cmd out"
+    }
+    if (flags.deadline < leastDeadline) return `--deadline must be at least ${leastDeadline}ms: less can't be timed`
+    if (flags.maxTime <= 0) return "--max-time must be more than 0s"
+    if (flags.settle <= 0) return "--settle must be more than 0s"
+    const seed = Option.getOrElse(flags.seed, () => 0)
+    return seed < 0 || seed >= seedLimit ? `--seed must be a whole number from 0 to ${seedLimit - 1}` : null
+  })()
+  return wrong === null ? Effect.void : Effect.fail(CommandFailure.usage(wrong))
+}
+
+/** Finds what is wrong with the flags. */
+export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags) {
+  const [url, ...otherUrls] = yield* Effect.fromResult(Result.all(flags.url.map(Target.parse)))
+  if (url === undefined) return yield* CommandFailure.usage("--url is missing: where are events to be posted?")
+  yield* checkPairs(flags)
+  const level = yield* readLevel(flags)
+  const chosen = yield* readProfiles(flags.profile)
+  const peakRate = yield* readRate(flags.peakRate)
+  const secret = yield* readSecret(flags)
+  const readyUrl = yield* readUrl("--ready-url", flags.readyUrl)
+  const controlUrl = yield* readUrl("--control-url", flags.controlUrl)
+  const lacking = needed(chosen, {
+    signed: secret !== null,
+    tenant: otherUrls.length > 0,
+    clock: Option.isSome(flags.advanceCmd) || controlUrl !== null,
+    load: peakRate !== null
+  })
+  if (lacking !== null) return yield* CommandFailure.usage(lacking)
+  if (chosen.includes("tenant") && level === 1) {
+    return yield* CommandFailure.usage("--profile tenant needs a probe: --level 2 --probe ...")
   }
-  const { ack: rule, deadline, owned } = flags
-  const invocation: Invocation = { url, seed, deadline, rule, owned, signed: secret !== null }
-  return { invocation, level, requests, secret }
+  if (chosen.includes("clock") && level === 1) {
+    return yield* CommandFailure.usage("--profile clock needs a probe: --level 2 --probe ...")
+  }
+  return { url, otherUrls, level, profiles: chosen, peakRate, secret, readyUrl, controlUrl }
 })

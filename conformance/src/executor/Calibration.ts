@@ -36,20 +36,28 @@ export const percentile99 = (values: ReadonlyArray<number>): number => {
 export const guardOf = (timings: ReadonlyArray<number>): number =>
   Math.max(leastGuard, Math.ceil(3 * percentile99(timings)))
 
-/** Measures the guard band, in milliseconds. */
-export const measureGuard: Effect.Effect<number> = Effect.scoped(
+/** The guard band and the timing it follows from, in milliseconds. */
+export interface Guard {
+  readonly guard: number
+  readonly echo: number
+}
+
+/** Measures the guard band. */
+export const measureGuard: Effect.Effect<Guard> = Effect.scoped(
   Effect.gen(function* () {
     const address = (yield* echo).address()
-    if (address === null || typeof address === "string") return leastGuard
+    if (address === null || typeof address === "string") {
+      return { guard: leastGuard, echo: 0 }
+    }
     const connection = yield* open(new URL(`http://127.0.0.1:${address.port}/`))
     const timings: Array<number> = []
     for (let round = 0; round < warmUp + rounds; round++) {
       const { exchange } = yield* connection.post(
-        { headers: { "content-type": "application/json" }, body: "{}" },
+        { method: "POST", headers: { "content-type": "application/json" }, body: "{}", encoding: "utf8" },
         patience
       )
       if (round >= warmUp) timings.push(exchange.elapsed)
     }
-    return guardOf(timings)
+    return { guard: guardOf(timings), echo: percentile99(timings) }
   })
 )

@@ -10,11 +10,15 @@ import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
 import { Client } from "undici"
 import type { Ending, Exchange } from "./Exchange.ts"
-import { detailOf, endingOf, outcomeOf } from "./Exchange.ts"
+import type { Answer } from "./Exchange.ts"
+import { answeredOf, endingOf, failedOf, flatHeaders } from "./Exchange.ts"
 
 export interface HttpRequest {
+  readonly method: "POST" | "GET" | "HEAD" | "OPTIONS"
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** How the body's characters become bytes: `latin1` makes one of each, for bodies that are no UTF-8. */
+  readonly encoding: "utf8" | "latin1"
 }
 
 /** An exchange, and over what kind of connection it went. */
@@ -30,20 +34,13 @@ export interface Connection {
   readonly renew: Effect.Effect<void>
 }
 
-const decoder = new TextDecoder()
-
 const headerText = (value: string | ReadonlyArray<string> | undefined): string | null =>
   value === undefined ? null : typeof value === "string" ? value : (value[0] ?? null)
 
 /** What has been seen of an exchange so far. Times are in milliseconds from its start. */
 interface Sighting {
   connected: boolean
-  answer: {
-    readonly status: number
-    readonly retry_after: string | null
-    readonly location: string | null
-    readonly headers_elapsed: number
-  } | null
+  answer: Answer | null
   readonly chunks: Array<Buffer>
   bytes: number
 }
@@ -67,7 +64,14 @@ const begin = (
   }
   client.once("disconnect", onDisconnect)
   client.dispatch(
-    { path, method: "POST", headers: { ...request.headers }, body: request.body, headersTimeout: 0, bodyTimeout: 0 },
+    {
+      path,
+      method: request.method,
+      headers: { ...request.headers },
+      body: request.body === "" ? null : Buffer.from(request.body, request.encoding),
+      headersTimeout: 0,
+      bodyTimeout: 0
+    },
     {
       onRequestStart() {
         sighting.connected = true
@@ -79,7 +83,8 @@ const begin = (
           status,
           retry_after: headerText(headers["retry-after"]),
           location: headerText(headers.location),
-          headers_elapsed: elapsed()
+          headers_elapsed: elapsed(),
+          headers: flatHeaders(headers)
         }
       },
       onResponseData(_, chunk) {
@@ -103,24 +108,11 @@ const begin = (
   )
 }
 
-const exchangeOf = (sighting: Sighting, ending: Ending, error: unknown, at: number): Exchange =>
-  sighting.answer === null
-    ? {
-        _tag: "Failed",
-        outcome: ending === "unfinished" ? "timeout" : outcomeOf(error, sighting.connected),
-        detail: detailOf(error),
-        elapsed: at,
-        connected: sighting.connected
-      }
-    : {
-        _tag: "Answered",
-        ...sighting.answer,
-        ending,
-        bytes: sighting.bytes,
-        excerpt: decoder.decode(Buffer.concat(sighting.chunks).subarray(0, maxExcerptLength)),
-        detail: ending === "complete" ? null : detailOf(error),
-        elapsed: at
-      }
+const exchangeOf = (sighting: Sighting, ending: Ending, error: unknown, at: number): Exchange => {
+  if (sighting.answer !== null) return answeredOf(sighting.answer, sighting, ending, error, at)
+  const failed = failedOf(error, sighting.connected, at)
+  return ending === "unfinished" && failed._tag === "Failed" ? { ...failed, outcome: "timeout" } : failed
+}
 
 /** A connection to where `url` leads. Closing the scope closes it. */
 export const open = Effect.fnUntraced(function* (url: URL): Effect.fn.Return<Connection, never, Scope.Scope> {

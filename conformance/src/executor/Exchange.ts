@@ -3,6 +3,7 @@
  * and besides how the answer ended.
  */
 import type { AttemptOutcome, TransportResult } from "@doorhook/core"
+import { maxExcerptLength } from "@doorhook/core"
 import { Predicate } from "effect"
 
 /**
@@ -11,7 +12,7 @@ import { Predicate } from "effect"
  */
 export type Ending = "complete" | "unfinished" | "cut_off" | "malformed"
 
-type Answered = Extract<TransportResult, { readonly _tag: "Answered" }> & {
+export type Answered = Extract<TransportResult, { readonly _tag: "Answered" }> & {
   readonly ending: Ending
   /** Bytes of body that came. */
   readonly bytes: number
@@ -19,6 +20,7 @@ type Answered = Extract<TransportResult, { readonly _tag: "Answered" }> & {
   readonly location: string | null
   /** What broke it; null when nothing did. */
   readonly detail: string | null
+  readonly headers: Readonly<Record<string, string>>
 }
 
 type Failed = Extract<TransportResult, { readonly _tag: "Failed" }> & {
@@ -63,3 +65,51 @@ export const detailOf = (error: unknown): string => {
   const message = Predicate.isError(error) ? error.message : String(error)
   return (message === "" ? codeOf(error) : message).slice(0, 300)
 }
+
+/** The head of an answer. */
+export interface Answer {
+  readonly status: number
+  readonly retry_after: string | null
+  readonly location: string | null
+  /** Milliseconds from the start of the request. */
+  readonly headers_elapsed: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Headers with one text each. */
+export const flatHeaders = (
+  headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), typeof value === "string" ? value : value.join(", ")]]
+    )
+  )
+
+const decoder = new TextDecoder()
+
+/** An exchange with an answer. */
+export const answeredOf = (
+  answer: Answer,
+  body: { readonly chunks: ReadonlyArray<Buffer>; readonly bytes: number },
+  ending: Ending,
+  error: unknown,
+  at: number
+): Exchange => ({
+  _tag: "Answered",
+  ...answer,
+  ending,
+  bytes: body.bytes,
+  excerpt: decoder.decode(Buffer.concat(body.chunks).subarray(0, maxExcerptLength)),
+  detail: ending === "complete" ? null : detailOf(error),
+  elapsed: at
+})
+
+/** An exchange without one. */
+export const failedOf = (error: unknown, connected: boolean, at: number): Exchange => ({
+  _tag: "Failed",
+  outcome: outcomeOf(error, connected),
+  detail: detailOf(error),
+  elapsed: at,
+  connected
+})

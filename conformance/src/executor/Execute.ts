@@ -5,170 +5,114 @@
  * a connection each.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Effect } from "effect"
-import type { Redacted } from "effect"
-import type { EventTemplate, History, Variation } from "../history/History.ts"
-import { reencode } from "../history/RawJson.ts"
-import type { Connection, Exchanged, HttpRequest } from "./Connection.ts"
-import { open } from "./Connection.ts"
-import type { Exchange } from "./Exchange.ts"
-import { Minting } from "./Minting.ts"
-import { TargetUnusable } from "./TargetUnusable.ts"
-import type { Attempt, Trace } from "./Trace.ts"
-import type { Stamped } from "./WebhookRequest.ts"
-import { make } from "./WebhookRequest.ts"
+import { Effect } from "effect"
+import type { History, Operation, Variation } from "../history/History.ts"
+import { fill, load, race, retryUntil } from "./Deliveries.ts"
+import { cut, forged, malformed, otherMethod, storm } from "./Disturbances.ts"
+import type { Minting } from "./Minting.ts"
+import { advance, killAmid, pauseDuring, restart } from "./Operating.ts"
+import type { Setting } from "./Setting.ts"
+import { makeStage } from "./Stage.ts"
+import type { Actor, Stage } from "./Stage.ts"
+import type { TargetUnusable } from "./TargetUnusable.ts"
+import type { Trace } from "./Trace.ts"
+import { mintTwins } from "./Twinning.ts"
 
-/** Where histories are executed, and how. */
-export interface Setting {
-  readonly url: URL
-  readonly secret: Redacted.Redacted<string> | null
-  /** How long an answer is waited for, in milliseconds. */
-  readonly limit: number
+type Done = Effect.Effect<void, TargetUnusable, Crypto | Minting>
+
+/** Does something with the event that a reference stands for; nothing where there is none. */
+const withActor = (
+  stage: Stage,
+  ref: number,
+  act: (actor: Actor) => Effect.Effect<unknown, TargetUnusable, Crypto>
+): Done => {
+  const actor = stage.find(ref)
+  return actor === null ? Effect.void : Effect.asVoid(act(actor))
 }
 
-/** Pauses before a receiver that can't be reached is tried again: a supervisor may be starting it anew. */
-const pauses = [250, 1_000]
+const sendEach = (stage: Stage, actors: ReadonlyArray<Actor>, how: ReadonlyArray<Variation>, op: number) =>
+  Effect.forEach(actors, (actor) => stage.send(actor, how, { op }), { discard: true })
 
-/** The receiver never saw the request, so that this says nothing about how it handles events. */
-const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" && !exchange.connected
-
-/** A server may close an idle connection at any time (RFC 9112 section 9.3.1): the request is sent again at once. */
-const isStale = ({ exchange, reused }: Exchanged): boolean =>
-  reused && exchange._tag === "Failed" && exchange.outcome === "connection_reset"
-
-const unusable = (url: URL, exchange: Exchange): TargetUnusable => {
-  const why = exchange._tag === "Failed" ? exchange.detail : ""
-  const tries = pauses.length + 1
-  return new TargetUnusable({
-    message: `${url.origin} could not be connected to ${tries} times in a row (${why}). Is the receiver still running?`
-  })
+const perform = (stage: Stage, operation: Operation, op: number): Done => {
+  switch (operation.k) {
+    case "new":
+      return Effect.gen(function* () {
+        const actor = yield* stage.mint(operation.event)
+        yield* stage.send(actor, operation.how, { op })
+      })
+    case "again":
+      return withActor(stage, operation.ref, (actor) => stage.send(actor, operation.how, { op }))
+    case "retry":
+      return withActor(stage, operation.ref, (actor) => retryUntil(stage, actor, op))
+    case "retry_open":
+      return Effect.forEach(
+        stage.actors.filter(({ acknowledged }) => !acknowledged),
+        (actor) => retryUntil(stage, actor, op),
+        { discard: true }
+      )
+    case "again_all":
+      return sendEach(stage, stage.actors, operation.how, op)
+    case "race_new":
+      return Effect.flatMap(stage.mint(operation.event), (actor) => race(stage, actor, operation.copies, op))
+    case "race_again":
+      return withActor(stage, operation.ref, (actor) => race(stage, actor, operation.copies, op))
+    case "twins":
+      return Effect.flatMap(mintTwins(stage, operation.event, operation.kind), (actors) =>
+        sendEach(stage, actors, [], op)
+      )
+    case "shuffled":
+      return Effect.gen(function* () {
+        const actors = yield* Effect.forEach(operation.events, (event) => stage.mint(event))
+        const ordered = operation.order.flatMap((place) => actors[place % Math.max(actors.length, 1)] ?? [])
+        yield* sendEach(stage, ordered, [], op)
+      })
+    case "filler":
+      return fill(stage, operation.count, op)
+    case "load":
+      return load(stage, operation.factor, operation.ms, op)
+    case "cut_new":
+      return Effect.flatMap(stage.mint(operation.event), (actor) => cut(stage, actor, operation.cut, op))
+    case "cut_again":
+      return withActor(stage, operation.ref, (actor) => cut(stage, actor, operation.cut, op))
+    case "abort_storm":
+      return storm(stage, operation.count, operation.percent, op)
+    case "forged":
+      return forged(stage, operation.event, operation.kind, op)
+    case "malformed":
+      return malformed(stage, operation.event, operation.kind, op)
+    case "method_new":
+      return Effect.flatMap(stage.mint(operation.event), (actor) =>
+        otherMethod(stage, actor, operation.method, operation.with_body, op)
+      )
+    case "method_again":
+      return withActor(stage, operation.ref, (actor) =>
+        otherMethod(stage, actor, operation.method, operation.with_body, op)
+      )
+    case "elsewhere":
+      return withActor(stage, operation.ref, (actor) => elsewhere(stage, actor, op))
+    case "idle":
+      return Effect.sleep(operation.ms * stage.setting.pace)
+    case "age":
+      return Effect.gen(function* () {
+        const { allElseDone, pace } = stage.setting
+        yield* stage.renew
+        yield* Effect.all([Effect.sleep(operation.ms * pace), allElseDone], { concurrency: 2, discard: true })
+      })
+    case "restart":
+      return restart(stage, op)
+    case "kill_amid":
+      return killAmid(stage, operation.event, operation.workers, operation.after, op)
+    case "pause_during":
+      return pauseDuring(stage, operation.event, operation.count, op)
+    case "advance":
+      return advance(stage, operation.ms, op)
+  }
 }
 
-/** Sends a request, again if it could not arrive. Fails when the receiver can't be reached any more. */
-const deliver = Effect.fnUntraced(function* (
-  connection: Connection,
-  request: HttpRequest,
-  { limit, url }: Setting
-): Effect.fn.Return<Exchanged, TargetUnusable> {
-  const post = connection.post(request, limit)
-  let exchanged = yield* post
-  if (isStale(exchanged)) exchanged = yield* Effect.andThen(connection.renew, post)
-  for (const pause of pauses) {
-    if (!isUnreached(exchanged.exchange)) return exchanged
-    exchanged = yield* connection.renew.pipe(Effect.andThen(Effect.sleep(pause)), Effect.andThen(post))
-  }
-  return isUnreached(exchanged.exchange) ? yield* unusable(url, exchanged.exchange) : exchanged
-})
-
-/** Makes the next attempt's stamp from the one before. */
-const vary = (last: Stamped, how: ReadonlyArray<Variation>, now: number): Stamped => ({
-  webhook_id: last.webhook_id,
-  body: how.includes("reencoded") ? reencode(last.body) : last.body,
-  attempt: how.includes("next_attempt") ? last.attempt + 1 : last.attempt,
-  // The signature is of the body that is sent, whether its timestamp is new or not.
-  signed_at: how.includes("resigned") ? now : last.signed_at
-})
-
-const runHistory = Effect.fnUntraced(function* (history: History, setting: Setting) {
-  const minting = yield* Minting
-  const clock = yield* Clock.Clock
-  const startedAt = clock.monotonicTimeNanosUnsafe()
-  const connection = yield* open(setting.url)
-  const attempts: Array<Attempt> = []
-  /** The last stamp of each event, in the order of first sending. */
-  const events: Array<Stamped> = []
-
-  const send = Effect.fnUntraced(function* (
-    over: Connection,
-    stamped: Stamped,
-    about: Pick<Attempt, "op" | "event" | "first" | "raced">
-  ) {
-    const request = yield* make(stamped, setting.secret)
-    const started = Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1_000_000
-    const { exchange, reused } = yield* deliver(over, request, setting)
-    attempts.push({
-      ...about,
-      number: stamped.attempt,
-      webhook_id: stamped.webhook_id,
-      request,
-      reused,
-      started,
-      exchange
-    })
-  })
-
-  const mint = Effect.fnUntraced(function* (template: EventTemplate) {
-    const stamped: Stamped = {
-      ...(yield* minting.mint(template)),
-      attempt: 1,
-      signed_at: yield* Clock.currentTimeMillis
-    }
-    events.push(stamped)
-    return { event: events.length - 1, stamped }
-  })
-
-  /** Sends so many copies, each as its own attempt over its own connection. */
-  const race = Effect.fnUntraced(function* (
-    last: Stamped,
-    copies: number,
-    about: Pick<Attempt, "op" | "event" | "first">
-  ) {
-    // An idle connection must not keep a receiver that serves one at a time from its others.
-    yield* connection.renew
-    const now = yield* Clock.currentTimeMillis
-    const stamps = Array.from({ length: copies }, (_, index) => ({
-      ...vary(last, ["resigned"], now),
-      attempt: last.attempt + index + (about.first ? 0 : 1)
-    }))
-    const copy = (stamped: Stamped) =>
-      Effect.scoped(Effect.flatMap(open(setting.url), (own) => send(own, stamped, { ...about, raced: true })))
-    yield* Effect.forEach(stamps, copy, { concurrency: "unbounded", discard: true })
-    events[about.event] = stamps.at(-1) ?? last
-  })
-
-  /** The event that a reference stands for. */
-  const find = (ref: number): { readonly event: number; readonly last: Stamped } | null => {
-    const event = events.length === 0 ? -1 : ref % events.length
-    const last = events[event]
-    return last === undefined ? null : { event, last }
-  }
-
-  const runAll = Effect.gen(function* () {
-    for (const [op, operation] of history.ops.entries()) {
-      switch (operation.k) {
-        case "new": {
-          const { event, stamped } = yield* mint(operation.event)
-          yield* send(connection, stamped, { op, event, first: true, raced: false })
-          break
-        }
-        case "again": {
-          const known = find(operation.ref)
-          if (known === null) break
-          const stamped = vary(known.last, operation.how, yield* Clock.currentTimeMillis)
-          events[known.event] = stamped
-          if (operation.how.includes("new_connection")) yield* connection.renew
-          yield* send(connection, stamped, { op, event: known.event, first: false, raced: false })
-          break
-        }
-        case "race_new": {
-          const { event, stamped } = yield* mint(operation.event)
-          yield* race(stamped, operation.copies, { op, event, first: true })
-          break
-        }
-        case "race_again": {
-          const known = find(operation.ref)
-          if (known !== null) yield* race(known.last, operation.copies, { op, event: known.event, first: false })
-          break
-        }
-      }
-    }
-  })
-
-  const broke = yield* runAll.pipe(
-    Effect.as(null),
-    Effect.catchTag("TargetUnusable", (error) => Effect.succeed(error))
-  )
-  return { trace: { history, attempts: attempts.toSorted((a, b) => a.started - b.started) }, broke }
+/** Sends an event to the receiver's other URL. */
+const elsewhere = Effect.fnUntraced(function* (stage: Stage, actor: Actor, op: number) {
+  const endpoint = stage.setting.otherUrls[0]
+  if (endpoint !== undefined) yield* stage.send(actor, ["close"], { op, endpoint })
 })
 
 /** What came of a history: its trace, and why it is not whole if the receiver could not be reached any more. */
@@ -179,4 +123,15 @@ export interface Executed {
 
 /** Executes a history. */
 export const execute = (history: History, setting: Setting): Effect.Effect<Executed, never, Minting | Crypto> =>
-  Effect.scoped(runHistory(history, setting))
+  Effect.scoped(
+    Effect.gen(function* () {
+      const stage = yield* makeStage(history, setting)
+      const broke = yield* Effect.forEach(history.ops, (operation, op) => perform(stage, operation, op), {
+        discard: true
+      }).pipe(
+        Effect.as(null),
+        Effect.catchTag("TargetUnusable", (error) => Effect.succeed(error))
+      )
+      return { trace: { history, ...stage.recorded(), effects: [], effectsElsewhere: [] }, broke }
+    })
+  )

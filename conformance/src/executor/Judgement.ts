@@ -6,7 +6,9 @@ import { inconclusive } from "../checks/Finding.ts"
 import { read } from "../checks/Reading.ts"
 import type { Terms } from "../checks/Terms.ts"
 import { millis } from "../checks/Words.ts"
-import type { Case } from "../history/History.ts"
+import type { Case, History } from "../history/History.ts"
+import type { Need } from "../requirements/Profile.ts"
+import { howToGive } from "../requirements/Profile.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import type { Trace } from "./Trace.ts"
 
@@ -14,16 +16,18 @@ import type { Trace } from "./Trace.ts"
 export const maxRepeats = 2
 
 /** After so many cases that leave a requirement open, more of them are not worth their time. */
-const patience = 2
+export const patience = 2
 
 /** A case that was executed. */
 export interface CaseRun {
   readonly case: Case
-  /** Whether nothing else was going on, so that only measured times can be accidents. */
+  /** Whether nothing else was going on, so that measured times count. */
   readonly alone: boolean
   readonly trace: Trace
   /** Whether all of it was done: the receiver may have gone in the middle. */
   readonly whole: boolean
+  /** Whether its effects were read, or there is no probe to read them with. */
+  readonly settled: boolean
   /** Traces of the same case executed again, alone. */
   readonly repeats: ReadonlyArray<Trace>
 }
@@ -33,6 +37,12 @@ export interface Plan {
   readonly requirement: Requirement
   readonly directed: ReadonlyArray<Case>
   readonly sampled: ReadonlyArray<Case>
+  /** The keys of the cases above. */
+  readonly keys: ReadonlySet<string>
+  /** What it can't be tested without, and is not there. */
+  readonly missing: Need | null
+  /** What it can't pass without, and is not there. */
+  readonly unproven: Need | null
 }
 
 /** Why nothing more is executed. */
@@ -42,12 +52,18 @@ export interface Ended {
   readonly message: string
 }
 
-/** The attempt that decided a verdict. */
+/** What decided a verdict. */
 export interface Evidence {
   readonly case: Case
   readonly trace: Trace
-  /** Its place in the trace; null when there was no attempt to judge. */
+  /** The attempt's place in the trace; null when there was none to judge. */
   readonly attempt: number | null
+}
+
+/** How often a failure was looked for again, and found. */
+export interface Confirmed {
+  readonly tried: number
+  readonly failed: number
 }
 
 export interface Outcome {
@@ -55,54 +71,63 @@ export interface Outcome {
   readonly verdict: Verdict
   readonly observed: string
   readonly evidence: Evidence | null
+  readonly confirmed: Confirmed | null
+  readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
 }
 
+const keys = new WeakMap<History, string>()
+
 /** Two cases with equal histories are one. */
-export const keyOf = ({ history }: Case): string => JSON.stringify(history)
+export const keyOf = ({ history }: Pick<Case, "history">): string => {
+  const known = keys.get(history)
+  if (known !== undefined) return known
+  const key = JSON.stringify(history)
+  keys.set(history, key)
+  return key
+}
 
-const concerns = (plan: Plan, run: CaseRun): boolean =>
-  [...plan.directed, ...plan.sampled].some((planned) => keyOf(planned) === keyOf(run.case))
+const findings = new WeakMap<Trace, Map<Requirement["check"], Finding>>()
 
-interface Assessment {
+/** What a requirement's check says of a trace; asked for again, it is not checked again. */
+export const checked = ({ check }: Requirement, trace: Trace, terms: Terms): Finding => {
+  const known = findings.get(trace) ?? new Map<Requirement["check"], Finding>()
+  findings.set(trace, known)
+  const before = known.get(check)
+  if (before !== undefined) return before
+  const finding = check(trace, terms)
+  known.set(check, finding)
+  return finding
+}
+
+export const concerns = (plan: Plan, run: CaseRun): boolean =>
+  plan.requirement.examines === "all" || plan.keys.has(keyOf(run.case))
+
+export interface Assessment {
   readonly finding: Finding
   readonly trace: Trace
   /** A failure that may be an accident and has not been repeated yet. */
   readonly suspect: boolean
 }
 
+const mayBeAccident = (finding: Finding, run: CaseRun): boolean =>
+  finding.verdict === "FAIL"
+    ? finding.timing
+    : finding.verdict === "INCONCLUSIVE" && !finding.empty && !run.alone && finding.attempt !== null
+
 /** What a run says of a requirement, its repeats considered. */
-const assess = ({ check }: Requirement, run: CaseRun, terms: Terms): Assessment => {
-  const finding = check(run.trace, terms)
-  if (finding.verdict !== "FAIL" || (run.alone && !finding.timing)) return { finding, trace: run.trace, suspect: false }
+export const assess = (requirement: Requirement, run: CaseRun, terms: Terms): Assessment => {
+  const finding = checked(requirement, run.trace, terms)
+  if (!mayBeAccident(finding, run)) return { finding, trace: run.trace, suspect: false }
   for (const trace of run.repeats) {
-    const repeated = check(trace, terms)
+    const repeated = checked(requirement, trace, terms)
     if (repeated.verdict === "FAIL") return { finding: repeated, trace, suspect: false }
+    // Times are not judged where several histories run at once: what is right alone is right.
+    if (!run.alone && repeated.verdict === "PASS") return { finding: repeated, trace, suspect: false }
   }
   if (run.repeats.length < maxRepeats) return { finding, trace: run.trace, suspect: true }
+  if (finding.verdict !== "FAIL") return { finding, trace: run.trace, suspect: false }
   const observed = `${finding.observed}; seen once, and not again in ${maxRepeats} repeats`
   return { finding: inconclusive(finding.attempt, observed), trace: run.trace, suspect: false }
-}
-
-/** Whether a run shows something against a requirement that must be repeated before it counts. */
-const isSuspect = (plan: Plan, run: CaseRun, terms: Terms): boolean =>
-  concerns(plan, run) && assess(plan.requirement, run, terms).suspect
-
-const isBroken = (plan: Plan, run: CaseRun, terms: Terms): boolean => {
-  const { finding, suspect } = assess(plan.requirement, run, terms)
-  return concerns(plan, run) && finding.verdict === "FAIL" && !suspect
-}
-
-/** Whether repeating a run would help to decide a requirement. */
-export const isWorthRepeating = (plan: Plan, run: CaseRun, runs: ReadonlyArray<CaseRun>, terms: Terms): boolean =>
-  isSuspect(plan, run, terms) && !runs.some((other) => isBroken(plan, other, terms))
-
-/** Whether more cases are worth executing for a requirement. */
-export const isOpen = (plan: Plan, runs: ReadonlyArray<CaseRun>, terms: Terms): boolean => {
-  const assessed = runs.filter((run) => concerns(plan, run)).map((run) => assess(plan.requirement, run, terms))
-  return (
-    assessed.every(({ finding }) => finding.verdict !== "FAIL") &&
-    assessed.filter(({ finding }) => finding.verdict === "INCONCLUSIVE").length < patience
-  )
 }
 
 /** Whether the receiver has acknowledged anything at all. */
@@ -115,7 +140,7 @@ const whyIncomplete = (plan: Plan, done: number, runs: ReadonlyArray<CaseRun>, t
     case "complete":
       return plan.requirement.presumesAcknowledgement && !acknowledgesAtAll(runs, terms)
         ? "not tested: the receiver acknowledged no ordinary event, so nothing more can be said (see R-ACK-01)"
-        : soFar
+        : `there was no time for all of it (--max-time): ${soFar}`
     case "time_up":
       return `the time was up (--max-time) with ${soFar}`
     case "interrupted":
@@ -126,53 +151,105 @@ const whyIncomplete = (plan: Plan, done: number, runs: ReadonlyArray<CaseRun>, t
 }
 
 const passedInWords = (plan: Plan, assessed: ReadonlyArray<Assessment>): string => {
-  const judged = assessed.flatMap(({ finding, trace }) =>
-    finding.verdict === "PASS" ? finding.attempts.flatMap((index) => trace.attempts[index] ?? []) : []
+  const passed = assessed.flatMap(({ finding, trace }) => (finding.verdict === "PASS" ? [{ finding, trace }] : []))
+  const judged = passed.flatMap(({ finding, trace }) =>
+    finding.attempts.flatMap((index) => trace.attempts[index] ?? [])
   )
-  const slowest = Math.max(...judged.map(({ exchange }) => exchange.elapsed))
-  const planned = new Set([...plan.directed, ...plan.sampled].map(keyOf)).size
-  const left = planned - assessed.length
-  const cut = left > 0 ? `; ${left} of ${planned} histories left out` : ""
-  return `${judged.length} attempts, the slowest answered in ${millis(slowest)}${cut}`
+  const events = passed.reduce((sum, { finding }) => sum + finding.events, 0)
+  let slowest = 0
+  for (const { exchange } of judged) slowest = Math.max(slowest, exchange.elapsed)
+  const left = plan.keys.size - assessed.filter(({ trace }) => plan.keys.has(keyOf(trace))).length
+  return [
+    ...(judged.length === 0 ? [] : [`${judged.length} attempts, the slowest answered in ${millis(slowest)}`]),
+    ...(events === 0 ? [] : [`the effects of ${events} events`]),
+    ...(left > 0 ? [`${left} of ${plan.keys.size} histories left out`] : [])
+  ].join("; ")
 }
+
+type Assessed = Assessment & { readonly case: Case; readonly whole: boolean }
+
+const isBroken = ({ finding, suspect }: Assessment): boolean => finding.verdict === "FAIL" && !suspect
+
+const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
+  assessed.toSorted(
+    (a, b) =>
+      a.trace.history.ops.length - b.trace.history.ops.length || a.trace.attempts.length - b.trace.attempts.length
+  )[0]
 
 /** What keeps a requirement from having passed: what breaks it, else what leaves it open. */
-const obstacleIn = <A extends Assessment>(assessed: ReadonlyArray<A>): A | undefined => {
+const obstacleIn = (assessed: ReadonlyArray<Assessed>): Assessed | undefined => {
   const nothingPassed = assessed.every(({ finding }) => finding.verdict !== "PASS")
   return (
-    assessed.find(({ finding, suspect }) => finding.verdict === "FAIL" && !suspect) ??
-    // A trace in which there was nothing to judge says nothing beside others.
-    assessed.find(({ finding }) => finding.verdict !== "PASS" && (finding.attempt !== null || nothingPassed))
+    shortest(assessed.filter(isBroken)) ??
+    assessed.find(
+      ({ finding }) =>
+        finding.verdict === "FAIL" || (finding.verdict === "INCONCLUSIVE" && (!finding.empty || nothingPassed))
+    )
   )
 }
 
+/** A connection that broke while the receiver was dying is no fault of its own. */
+const isOfDeath = ({ finding, trace }: Assessment): boolean => {
+  if (finding.verdict !== "FAIL" || finding.attempt === null) return false
+  return trace.attempts[finding.attempt]?.exchange._tag === "Failed"
+}
+
+const died = (finding: Finding): Finding =>
+  finding.verdict === "FAIL"
+    ? inconclusive(finding.attempt, `${finding.observed}; the receiver was gone soon after`)
+    : finding
+
+/** Whether a run is all there is to see of its case. */
+const isDone = (run: CaseRun, { requirement }: Plan): boolean =>
+  run.whole && (run.settled || !requirement.needs.includes("effects"))
+
 /** The verdict on a requirement, from everything that was executed. */
-export const judge = (plan: Plan, runs: ReadonlyArray<CaseRun>, terms: Terms, ended: Ended): Outcome => {
+export const judge = (
+  plan: Plan,
+  runs: ReadonlyArray<CaseRun>,
+  terms: Terms,
+  ended: Ended,
+  confirmed: Confirmed | null = null
+): Outcome => {
   const { requirement } = plan
-  const assessed = runs
-    .filter((run) => concerns(plan, run))
-    .map((run) => ({ ...assess(requirement, run, terms), case: run.case, whole: run.whole }))
+  const concerned = runs.filter((run) => concerns(plan, run))
+  const done = new Set(concerned.filter((run) => isDone(run, plan)).map((run) => keyOf(run.case)))
+  const directedDone = plan.directed.filter((one) => done.has(keyOf(one))).length
+  const cases = {
+    directed: plan.directed.length,
+    directedDone,
+    randomDone: plan.sampled.filter((one) => done.has(keyOf(one))).length
+  }
+  const outcome = (verdict: Verdict, observed: string, evidence: Evidence | null = null): Outcome => ({
+    requirement,
+    verdict,
+    observed,
+    evidence,
+    confirmed,
+    cases
+  })
+  if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${howToGive[plan.missing]}`)
+  const assessed = concerned
+    .map((run) => ({ ...assess(requirement, run, terms), case: run.case, whole: isDone(run, plan) }))
+    .map((one) => (ended.how === "target_unusable" && isOfDeath(one) ? { ...one, finding: died(one.finding) } : one))
     // Of a history that was broken off, only what it proves counts.
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL")
   const obstacle = obstacleIn(assessed)
   if (obstacle !== undefined && obstacle.finding.verdict !== "PASS") {
     const { finding, suspect, trace } = obstacle
     const proven = finding.verdict === "FAIL" && !suspect
-    return {
-      requirement,
-      verdict: !proven ? "INCONCLUSIVE" : requirement.strength === "MUST" ? "FAIL" : "WARN",
-      observed: suspect ? `${finding.observed}; not confirmed by a repeat` : finding.observed,
-      evidence: { case: obstacle.case, trace, attempt: finding.attempt }
-    }
+    const evidence = { case: obstacle.case, trace, attempt: finding.attempt }
+    return outcome(
+      !proven ? "INCONCLUSIVE" : requirement.strength === "MUST" ? "FAIL" : "WARN",
+      suspect ? `${finding.observed}; not confirmed by a repeat` : finding.observed,
+      evidence
+    )
   }
-  const keys = new Set(assessed.map((one) => keyOf(one.case)))
-  const done = plan.directed.filter((planned) => keys.has(keyOf(planned))).length
-  return done < plan.directed.length
-    ? {
-        requirement,
-        verdict: "INCONCLUSIVE",
-        observed: whyIncomplete(plan, done, runs, terms, ended),
-        evidence: null
-      }
-    : { requirement, verdict: "PASS", observed: passedInWords(plan, assessed), evidence: null }
+  if (directedDone < plan.directed.length) {
+    return outcome("INCONCLUSIVE", whyIncomplete(plan, directedDone, runs, terms, ended))
+  }
+  const passed = passedInWords(plan, assessed)
+  return plan.unproven === null
+    ? outcome("PASS", passed)
+    : outcome("NOT_OBSERVABLE", `nothing wrong in ${passed}, but not all of it was seen: ${howToGive[plan.unproven]}`)
 }

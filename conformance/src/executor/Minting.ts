@@ -3,13 +3,29 @@
  */
 import { Crypto, isoOf, makeEventId } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
+import { digestOf } from "../history/CanonicalJson.ts"
 import type { EventTemplate } from "../history/History.ts"
 import { minted } from "../history/History.ts"
-import { bodyOf, string } from "../history/RawJson.ts"
+import { bodyOf, object, string } from "../history/RawJson.ts"
 
 export interface MintedEvent {
+  readonly template: EventTemplate
   readonly webhook_id: string
+  /** Raw JSON text of `data.id`; empty where the template has none. */
+  readonly data_id: string
+  /** The body with every value filled in. */
+  readonly filled: EventTemplate
   readonly body: string
+  /** `sha256:HEX` of the RFC 8785 form of the data. */
+  readonly digest: string
+}
+
+/** What of an event is not to be made up. */
+export interface Given {
+  readonly webhookId?: string
+  readonly dataId?: string
+  readonly guid?: string
+  readonly now?: number
 }
 
 /** `data.id` begins somewhere in this range: below 2^31, because receivers keep it in columns of 32 bits. */
@@ -26,7 +42,12 @@ const toGuid = (bytes: Uint8Array): string => {
 export class Minting extends Context.Service<
   Minting,
   {
-    readonly mint: (template: EventTemplate) => Effect.Effect<MintedEvent>
+    readonly mint: (template: EventTemplate, given?: Given) => Effect.Effect<MintedEvent>
+    /** A fresh `webhook-id`. */
+    readonly webhookId: Effect.Effect<string>
+    /** A fresh `data.id`. */
+    readonly dataId: Effect.Effect<number>
+    readonly guid: Effect.Effect<string>
   }
 >()("@doorhook/conformance/executor/Minting") {
   /** Counts `data.id` up from a random place, as a database would. */
@@ -35,18 +56,31 @@ export class Minting extends Context.Service<
     Effect.gen(function* () {
       const crypto = yield* Crypto
       const random = new DataView((yield* crypto.randomBytes(4)).slice().buffer).getUint32(0)
-      let dataId = firstDataId + (random % (lastDataId - firstDataId))
+      let counter = firstDataId + (random % (lastDataId - firstDataId))
+      const dataId = Effect.sync(() => ++counter)
+      const guid = Effect.map(crypto.randomBytes(16), toGuid)
+      const webhookId = Effect.flatMap(Clock.currentTimeMillis, makeEventId).pipe(Effect.provideService(Crypto, crypto))
       return Minting.of({
-        mint: Effect.fnUntraced(function* (template) {
-          const now = yield* Clock.currentTimeMillis
+        webhookId,
+        dataId,
+        guid,
+        mint: Effect.fnUntraced(function* (template, given = {}) {
           const values: Readonly<Record<string, string>> = {
-            [minted.id]: String(++dataId),
-            [minted.guid]: string(toGuid(yield* crypto.randomBytes(16))),
-            [minted.now]: string(isoOf(now))
+            [minted.id]: given.dataId ?? String(yield* dataId),
+            [minted.guid]: string(given.guid ?? (yield* guid)),
+            [minted.now]: string(isoOf(given.now ?? (yield* Clock.currentTimeMillis)))
+          }
+          const filled: EventTemplate = {
+            ...template,
+            data: template.data.map(([name, value]) => [name, values[value] ?? value])
           }
           return {
-            webhook_id: yield* makeEventId(now).pipe(Effect.provideService(Crypto, crypto)),
-            body: bodyOf({ ...template, data: template.data.map(([name, value]) => [name, values[value] ?? value]) })
+            template,
+            filled,
+            webhook_id: given.webhookId ?? (yield* webhookId),
+            data_id: filled.data.find(([name]) => name === "id")?.[1] ?? "",
+            body: bodyOf(filled),
+            digest: yield* digestOf(object(filled.data)).pipe(Effect.provideService(Crypto, crypto))
           }
         })
       })

@@ -1,147 +1,270 @@
 /**
  * A run of the suite against one receiver: which cases are executed, in which order, and when to stop.
  *
- * First the timing lane, case by case; then the state lane; both with the directed cases of every requirement before
- * those drawn from the seed. A case that several requirements ask for is executed once. A requirement that is decided
- * asks for nothing more, so that a receiver that hangs costs a few deadlines and not one for each case. What may have
- * been an accident is repeated, alone, before it counts.
+ * First the probe is calibrated. Then lane after lane is executed: what must be timed alone, what may run side by side,
+ * what disturbs the receiver, what stops it; first the directed cases of every requirement, then those drawn from the
+ * seed. After each lane the receiver settles, once for all events of the lane, and their effects are read. A case that
+ * several requirements ask for is executed once. A requirement that is decided asks for nothing more, so that a receiver
+ * that hangs costs a few deadlines and not one for each case. What may have been an accident is repeated, alone.
  */
 import type { Crypto } from "@doorhook/core"
-import { Effect } from "effect"
-import { read } from "../checks/Reading.ts"
+import { Clock, Deferred, Effect, Fiber, Latch } from "effect"
 import type { Terms } from "../checks/Terms.ts"
-import type { Case } from "../history/History.ts"
-import { draw } from "../history/Samples.ts"
+import type { Case, Lane } from "../history/History.ts"
+import type { Probe, ProbeUnusable } from "../probes/Probe.ts"
 import { ordinaryCases } from "../requirements/Ordinary.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
-import type { Setting } from "./Execute.ts"
 import { execute } from "./Execute.ts"
-import type { CaseRun, Ended, Outcome, Plan } from "./Judgement.ts"
-import { acknowledgesAtAll, isOpen, isWorthRepeating, judge, keyOf, maxRepeats } from "./Judgement.ts"
+import type { CaseRun, Ended, Plan } from "./Judgement.ts"
+import { maxRepeats } from "./Judgement.ts"
+import type { Ledger } from "./Ledger.ts"
+import { makeLedger } from "./Ledger.ts"
 import type { Minting } from "./Minting.ts"
-import type { TargetUnusable } from "./TargetUnusable.ts"
+import { distinct } from "./Plans.ts"
+import { calibrateProbe } from "./ProbeCalibration.ts"
+import type { ProbeCalibration } from "./ProbeCalibration.ts"
+import type { Setting } from "./Setting.ts"
+import { settle } from "./Settle.ts"
+import { TargetUnusable } from "./TargetUnusable.ts"
+import type { Trace } from "./Trace.ts"
 
 export interface SessionOptions {
-  readonly setting: Setting
+  readonly setting: Omit<Setting, "typical" | "allElseDone">
   readonly terms: Terms
-  readonly seed: number
   /** How long the run may take, in milliseconds. */
   readonly maxTime: number
+  /** How long effects are waited for, in milliseconds. */
+  readonly settle: number
+  readonly probe: Probe | null
+  readonly plans: (digest: boolean) => ReadonlyArray<Plan>
   readonly requirements: ReadonlyArray<Requirement>
   /** What must hold before anything is sent; its time counts. */
   readonly preflight: Effect.Effect<void, TargetUnusable>
   /** Told what is being done, for whoever watches. */
   readonly progress: (what: string) => Effect.Effect<void>
+  /** Makes a failure that a random history brought out shorter; its time is limited. */
+  readonly refine: (session: Session, setting: Setting, until: number) => Effect.Effect<void, never, Minting | Crypto>
 }
 
 export interface Session {
   /** Executes until everything is decided, the time is up or the receiver is gone. */
   readonly run: Effect.Effect<Ended, never, Minting | Crypto>
-  /** The verdicts by what has been executed so far; good at any time. */
-  readonly outcomes: (ended: Ended) => ReadonlyArray<Outcome>
-  /** How many attempts were made so far. */
-  readonly attempts: () => number
+  readonly ledger: () => Ledger
+  readonly plans: () => ReadonlyArray<Plan>
+  readonly calibration: () => ProbeCalibration | null
+  /** Reads the effects of traces; the same traces where there is no probe. */
+  readonly observe: (
+    traces: ReadonlyArray<Trace>,
+    patience?: number
+  ) => Effect.Effect<ReadonlyArray<Trace>, ProbeUnusable>
 }
 
-/** What a receiver that is slow but in time may take of the run's time in sequence. Beyond, histories run side by side. */
-const sequentialShare = 0.25
-const sideBySide = 4
+/** Histories at once, by lane. Doorhook itself sends ten requests at once to one integration, at most. */
+const concurrencyOf: Readonly<Record<Lane, number>> = {
+  timing: 1,
+  state: 8,
+  disturbed: 4,
+  load: 1,
+  operated: 1,
+  aged: 8
+}
+
+/** What part of the run's time may be over before random histories of a lane are begun no more. */
+const randomUntil = 0.6
+/** What part of it may be over before cases are begun no more: the rest is for what takes its time, and for the end. */
+const beginUntil = 0.75
+/** What part of it may be spent on confirming and shortening. */
+const refineShare = 0.2
+
+/** After so many answers that were late side by side, histories are executed one by one. */
+const lateUntilAlone = 3
+
+/** A settling time that was waited for in vain is not waited for again in full. */
+const impatience = 0.3
 
 /** Ordinary cases that are tried before a receiver counts as acknowledging nothing. */
 const controls = ordinaryCases.slice(0, 2)
 
-const distinct = (cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
-  Array.from(new Map(cases.map((one) => [keyOf(one), one])).values())
-
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
-
 export const make = (options: SessionOptions): Session => {
-  const { maxTime, preflight, progress, seed, setting, terms } = options
-  const plans: ReadonlyArray<Plan> = options.requirements.map((requirement) => ({
-    requirement,
-    directed: requirement.directed,
-    sampled: draw(requirement.sampled, seed)
-  }))
-  const runs: Array<CaseRun> = []
+  const { maxTime, preflight, probe, progress, terms } = options
+  let plans = options.plans(false)
+  let ledger = makeLedger(plans, terms)
+  let calibration: ProbeCalibration | null = null
+  let settleTime = options.settle
+  let late = 0
 
-  const isAsking = (plan: Plan, one: Case): boolean =>
-    [...plan.directed, ...plan.sampled].some((planned) => keyOf(planned) === keyOf(one)) &&
-    isOpen(plan, runs, terms) &&
-    (!plan.requirement.presumesAcknowledgement || acknowledgesAtAll(runs, terms))
+  const setting = (allElseDone: Effect.Effect<void>): Setting => ({
+    ...options.setting,
+    allElseDone,
+    typical: () => ledger.typical()
+  })
+  const usual = setting(Effect.void)
+
+  const observe: Session["observe"] = Effect.fnUntraced(function* (traces, patience = settleTime) {
+    if (probe === null || calibration === null || traces.length === 0) return traces
+    const endpoints = options.setting.otherUrls.length === 0 ? [] : [options.setting.url, ...options.setting.otherUrls]
+    const seen = yield* settle(
+      traces,
+      probe,
+      terms,
+      { settle: patience, lag: calibration.lag, bulk: probe.kind === "http" || probe.kind === "sink" ? 300 : 60 },
+      endpoints.map(({ href }) => href)
+    )
+    if (!seen.complete) settleTime = Math.min(settleTime, Math.max(2_000, options.settle * impatience))
+    return seen.traces
+  })
+
+  const settleAll = Effect.fnUntraced(function* () {
+    const open = ledger.runs().flatMap((run, place) => (run.settled ? [] : [{ run, place }]))
+    const seen = yield* observe(open.map(({ run }) => run.trace))
+    const readable = probe === null || calibration !== null
+    for (const [index, { place, run }] of open.entries()) {
+      ledger.replace(place, { ...run, trace: seen[index] ?? run.trace, settled: readable })
+    }
+  })
 
   const isNeededControl = (one: Case): boolean =>
     controls.includes(one) &&
-    !acknowledgesAtAll(runs, terms) &&
+    !ledger.acknowledges() &&
     plans.some(({ requirement }) => requirement.presumesAcknowledgement)
 
-  const runCase = Effect.fnUntraced(function* (one: Case, alone: boolean) {
-    if (!isNeededControl(one) && !plans.some((plan) => isAsking(plan, one))) return
+  const record = (one: Case, alone: boolean, trace: Trace, whole: boolean): CaseRun => ({
+    case: one,
+    alone,
+    trace,
+    whole,
+    settled: probe === null,
+    repeats: []
+  })
+
+  const runCase = Effect.fnUntraced(function* (one: Case, alone: boolean, where = usual) {
+    if (ledger.has(one) || (!isNeededControl(one) && !ledger.isAskedFor(one))) return
     yield* progress(one.title)
-    const { broke, trace } = yield* execute(one.history, setting)
-    runs.push({ case: one, alone, trace, whole: broke === null, repeats: [] })
+    const { broke, trace } = yield* execute(one.history, where)
+    ledger.add(record(one, alone, trace, broke === null))
+    if (!alone)
+      late += trace.attempts.filter(
+        ({ exchange, kind }) => kind === "delivery" && exchange.elapsed > terms.deadline
+      ).length
     if (broke !== null) return yield* broke
   })
 
   const confirm = Effect.fnUntraced(function* (place: number) {
     for (let tries = 0; tries < maxRepeats; tries++) {
-      const run = runs[place]
-      if (run === undefined || !plans.some((plan) => isWorthRepeating(plan, run, runs, terms))) return
+      const run = ledger.runs()[place]
+      if (run === undefined || !ledger.isWorthRepeating(place)) return
       yield* progress(`${run.case.title}, again`)
-      const { broke, trace } = yield* execute(run.case.history, setting)
-      runs[place] = { ...run, repeats: [...run.repeats, trace] }
+      const { broke, trace } = yield* execute(run.case.history, usual)
+      const [seen = trace] = run.settled && probe !== null ? yield* observe([trace]) : [trace]
+      ledger.replace(place, { ...run, repeats: [...run.repeats, seen] })
       if (broke !== null) return yield* broke
     }
   })
 
-  const runLane = Effect.fnUntraced(function* (cases: ReadonlyArray<Case>, concurrency: number) {
-    const first = runs.length
-    yield* Effect.forEach(cases, (one) => runCase(one, concurrency === 1), { concurrency, discard: true })
-    for (let place = first; place < runs.length; place++) yield* confirm(place)
+  const runOnce = Effect.fnUntraced(function* (lane: Lane, cases: ReadonlyArray<Case>, until: number) {
+    const first = ledger.runs().length
+    const width = concurrencyOf[lane]
+    const queue = [...cases]
+    // Taken one by one, so that a lane can be narrowed while it runs.
+    const worker = (index: number): Effect.Effect<void, TargetUnusable, Minting | Crypto> =>
+      Effect.gen(function* () {
+        while (queue.length > 0) {
+          if ((yield* Clock.currentTimeMillis) > until) return
+          if (index > 0 && late >= lateUntilAlone) return
+          const one = queue.shift()
+          if (one !== undefined) yield* runCase(one, width === 1)
+        }
+      })
+    yield* Effect.forEach(
+      Array.from({ length: width }, (_, index) => index),
+      worker,
+      { concurrency: "unbounded", discard: true }
+    )
+    for (let place = first; place < ledger.runs().length; place++) yield* confirm(place)
+    return ledger.runs().length > first
   })
 
-  /** How many histories run at once in the state lane: one, unless that would take too long. */
-  const stateConcurrency = (cases: ReadonlyArray<Case>): number => {
-    const answered = runs
-      .flatMap(({ trace }) => trace.attempts)
-      .filter(({ exchange }) => read(exchange, terms) === "acknowledged")
-    const expected =
-      median(answered.map(({ exchange }) => exchange.elapsed)) *
-      cases.reduce((total, { history }) => total + history.ops.length, 0)
-    return expected > maxTime * sequentialShare ? sideBySide : 1
-  }
+  /** Executes a lane. What was not asked for while something was suspected is, once that has come to nothing. */
+  const runLane = Effect.fnUntraced(function* (lane: Lane, cases: ReadonlyArray<Case>, until: number) {
+    const ofLane = cases.filter((one) => one.lane === lane)
+    let more = true
+    while (more) more = yield* runOnce(lane, ofLane, until)
+  })
+
+  const unusable = ({ message }: ProbeUnusable): TargetUnusable => new TargetUnusable({ message })
+
+  const calibrate = Effect.fnUntraced(function* () {
+    if (probe === null) return
+    yield* progress("the probe")
+    calibration = yield* calibrateProbe(probe, usual, options.settle)
+    plans = options.plans(calibration?.digest ?? false)
+    ledger = makeLedger(plans, terms)
+  })
+
+  /** Begins what is to be ended last. */
+  const beginAged = Effect.fnUntraced(function* (cases: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
+    const aged = cases.filter(({ lane }) => lane === "aged")
+    const waiting = yield* Latch.make()
+    let begun = 0
+    const wait = Effect.suspend(() => {
+      begun += 1
+      return begun >= aged.length ? waiting.open : Effect.void
+    }).pipe(Effect.andThen(Deferred.await(done)))
+    const all = Effect.forEach(aged, (one) => runCase(one, true, setting(wait)), {
+      concurrency: "unbounded",
+      discard: true
+    })
+    const fiber = yield* Effect.forkChild(all)
+    // Some may not be asked for, or end before they wait.
+    yield* Effect.race(waiting.await, Fiber.await(fiber))
+    return fiber
+  })
 
   const runAll = Effect.gen(function* () {
+    const begun = yield* Clock.currentTimeMillis
+    yield* calibrate()
     const directed = distinct([...controls, ...plans.flatMap((plan) => plan.directed)])
-    const sampled = distinct(plans.flatMap((plan) => plan.sampled))
-    for (const cases of [directed, sampled]) {
-      // More of the same says nothing more of a receiver that acknowledges nothing, and may take a deadline each.
-      if (cases === sampled && !acknowledgesAtAll(runs, terms)) return
-      yield* runLane(
-        cases.filter(({ lane }) => lane === "timing"),
-        1
-      )
-      const state = cases.filter(({ lane }) => lane === "state")
-      yield* runLane(state, stateConcurrency(state))
+    const known = new Set(directed)
+    const sampled = distinct([...directed, ...plans.flatMap((plan) => plan.sampled)]).filter((one) => !known.has(one))
+    const lastBegin = begun + maxTime * beginUntil
+    yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
+    const allElseDone = yield* Deferred.make<void>()
+    const fiber = yield* beginAged(directed, allElseDone)
+    const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "load", "operated"]
+    const others = directed.filter((one) => !controls.includes(one))
+    for (const lane of lanes) {
+      yield* runLane(lane, others, lastBegin)
+      yield* Effect.mapError(settleAll(), unusable)
     }
+    // What is drawn comes after all that is always done. More of the same says nothing more of a receiver that
+    // acknowledges nothing, and may take a deadline each.
+    for (const lane of lanes) {
+      if (ledger.acknowledges()) yield* runLane(lane, sampled, begun + maxTime * randomUntil)
+    }
+    yield* Effect.mapError(settleAll(), unusable)
+    yield* Deferred.succeed(allElseDone, undefined)
+    yield* Fiber.join(fiber)
+    for (const [place] of ledger.runs().entries()) yield* confirm(place)
+    yield* Effect.mapError(settleAll(), unusable)
+    const until = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, begun + maxTime * 0.95)
+    yield* options.refine(session, usual, until)
   })
 
   const ended = (how: Ended["how"], message = ""): Ended => ({ how, message })
 
-  return {
+  const session: Session = {
     run: preflight.pipe(
-      Effect.andThen(runAll),
+      Effect.andThen(Effect.mapError(runAll, (error) => new TargetUnusable({ message: error.message }))),
       Effect.as(ended("complete")),
       Effect.timeoutOrElse({ duration: maxTime, orElse: () => Effect.succeed(ended("time_up")) }),
       Effect.catchTag("TargetUnusable", (error: TargetUnusable) =>
         Effect.succeed(ended("target_unusable", error.message))
       )
     ),
-    outcomes: (how) => plans.map((plan) => judge(plan, runs, terms, how)),
-    attempts: () =>
-      runs.reduce(
-        (total, { repeats, trace }) =>
-          total + trace.attempts.length + repeats.reduce((sum, { attempts }) => sum + attempts.length, 0),
-        0
-      )
+    ledger: () => ledger,
+    plans: () => plans,
+    calibration: () => calibration,
+    observe
   }
+  return session
 }

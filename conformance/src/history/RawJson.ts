@@ -47,3 +47,10 @@ export const reencode = (text: string): string => {
   }
   return `${spaced}\n`
 }
+
+/** The same JSON with every character of its texts, names of members aside, as an escape. */
+export const escapeAll = (text: string): string =>
+  text.replaceAll(/:("(?:[^"\\]|\\.)*")/gu, (_, quoted: string) => {
+    const value: unknown = JSON.parse(quoted)
+    return `:${escapedString(String(value))}`
+  })

@@ -2,7 +2,9 @@
  * The report as a colleague would tell it: what passed in a line each; of what did not, the rule, what was sent, what
  * came back, why it matters, and how to see it again.
  */
-import type { Report, ReportedRequirement, Step } from "./Report.ts"
+import { countsOf, isOpen } from "./Grouping.ts"
+import { safeText } from "./Redaction.ts"
+import type { Report, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
 import { deadlineInWords } from "./Report.ts"
 import { shownText } from "./Shown.ts"
 
@@ -11,40 +13,79 @@ const longestCurl = 1_500
 
 /** What one attempt came to, with the beginning of the answer. */
 const attemptInWords = ({ excerpt, got }: Step["attempts"][number]): string => {
-  const body = shownText(excerpt, 80)
+  const body = shownText(safeText(excerpt), 80)
   return `${shownText(got, 300)}${body === "" ? "" : `: ${body}`}`
 }
 
 const stepLines = ({ decidedBy, history }: ReportedRequirement): ReadonlyArray<string> =>
   history.flatMap((step, place) => [
-    `    ${place + 1}. sent  ${step.did}`,
+    `    ${place + 1}. ${step.attempts.length === 0 ? "then" : "sent"}  ${step.did}`,
     ...step.attempts.map((attempt, index) => {
       const decisive = decidedBy?.step === place && decidedBy.attempt === index
       return `       got   ${attemptInWords(attempt)}${decisive ? "   <- here" : ""}`
-    })
+    }),
+    ...(step.moreAttempts === 0 ? [] : [`       and ${step.moreAttempts} more attempts`])
   ])
+
+/** The most events whose effects are told. */
+const mostEffects = 5
+
+const times = (count: number): string => (count === 1 ? "once" : `${count} times`)
+
+/** What the probe said of an event, in words. */
+export const effectsInWords = ({ digestMatches, effects, event, webhookId }: ReportedEffects): string => {
+  const did = effects === 0 ? "took no effect" : `took effect ${times(effects)}`
+  return `event ${event} ${did}${digestMatches === false ? ", and what was stored is not what was sent" : ""} (webhook-id ${webhookId})`
+}
+
+/** Those of the effects that are not as they usually are, and a word on the others. */
+export const notableEffects = ({ effects }: ReportedRequirement): ReadonlyArray<string> => {
+  const notable = effects.filter(({ digestMatches, effects }) => effects !== 1 || digestMatches === false)
+  const shown = notable.length === 0 ? effects : notable
+  const others = effects.length - shown.length
+  return [
+    ...shown.slice(0, mostEffects).map(effectsInWords),
+    ...(shown.length > mostEffects ? [`and ${shown.length - mostEffects} more like these`] : []),
+    ...(others === 0 ? [] : [`${others === 1 ? "the other event" : `the other ${others} events`} took effect once`])
+  ]
+}
+
+/** How sure that is, in words. */
+export const confirmedInWords = ({ failed, tried }: NonNullable<ReportedRequirement["confirmed"]>): string =>
+  failed === tried
+    ? `done ${times(tried)} more, it failed each time`
+    : `done ${times(tried)} more, it failed ${failed} times`
 
 const curlLine = (curl: string): string =>
   curl.length <= longestCurl ? curl : "the request is long: see `curl` in the JSON report (--report json=FILE)"
 
+/** The first line of what there is to say, and the last. */
+const frame = (requirement: ReportedRequirement, lines: ReadonlyArray<string>): ReadonlyArray<string> => [
+  "",
+  `${requirement.verdict}  ${requirement.id}${requirement.known ? "  (known: it is in the baseline)" : ""}`,
+  ...lines,
+  `  Again      ${requirement.replay}`
+]
+
 /** All there is to say of a requirement that did not pass. */
-const explain = (requirement: ReportedRequirement): ReadonlyArray<string> => {
-  const { because, curl, expected, history, id, observed, replay, source, statement, verdict } = requirement
-  if (history.length === 0)
-    return ["", `${verdict}  ${id}`, `  Observed   ${shownText(observed, 400)}`, `  Again      ${replay}`]
-  return [
-    "",
-    `${verdict}  ${id}`,
+export const explain = (requirement: ReportedRequirement): ReadonlyArray<string> => {
+  const { because, confirmed, curl, effects, expected, history, observed, source, statement, verdict } = requirement
+  const broken = verdict === "FAIL" || verdict === "WARN"
+  const seen = `  Observed   ${shownText(safeText(observed), 400)}`
+  if (history.length === 0 && !broken) return frame(requirement, [`  The rule   ${statement}`, seen])
+  return frame(requirement, [
     `  The rule   ${statement}`,
     `             (${source})`,
     `  Expected   ${expected}`,
-    `  Observed   ${shownText(observed, 400)}`,
-    "  History",
-    ...stepLines(requirement),
-    ...(verdict === "FAIL" || verdict === "WARN" ? [`  Because    ${because}`] : []),
-    ...(curl === null ? [] : [`  By hand    ${curlLine(curl)}`]),
-    `  Again      ${replay}`
-  ]
+    seen,
+    ...(history.length === 0 ? [] : ["  History", ...stepLines(requirement)]),
+    ...(effects.length === 0
+      ? []
+      : ["  Probe", ...notableEffects(requirement).map((one) => `    ${shownText(one, 300)}`)]),
+    ...(confirmed === null ? [] : [`  Repeated   ${confirmedInWords(confirmed)}`]),
+    ...(broken ? [`  Because    ${because}`] : []),
+    ...(curl === null ? [] : [`  By hand    ${curlLine(curl)}`])
+  ])
 }
 
 /** What a run begins with. */
@@ -63,15 +104,22 @@ const endings: Readonly<Record<Report["ended"], string>> = {
   complete: "",
   time_up: "The time was up (--max-time) before everything was done. ",
   interrupted: "Interrupted: this is what was found until then. ",
-  target_unusable: "The receiver could not be reached any more: this is what was found until then. "
+  target_unusable: "The receiver or its probe could not be used any more: this is what was found until then. "
 }
 
 /** The numbers of each verdict, like `6 PASS, 1 FAIL`. */
-export const tally = ({ requirements }: Report): string => {
-  const counts = new Map<string, number>()
-  for (const { verdict } of requirements) counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
-  return Array.from(counts, ([verdict, count]) => `${count} ${verdict}`).join(", ")
-}
+export const tally = (report: Report): string =>
+  countsOf(report)
+    .map(([verdict, count]) => `${count} ${verdict}`)
+    .join(", ")
+
+/** What a reader should know before trusting a verdict. */
+export const cautions = ({ baseline, notes }: Report): ReadonlyArray<string> => [
+  ...(baseline === null || baseline.stale.length === 0
+    ? []
+    : [`The baseline lists what does not fail any more: ${baseline.stale.join(", ")}. Take it out.`]),
+  ...notes
+]
 
 /** The report as text for a terminal. */
 export const render = (report: Report): string => {
@@ -81,15 +129,16 @@ export const render = (report: Report): string => {
   }
   const lines = requirements.map(
     ({ id, observed, statement, verdict }) =>
-      `${verdict.padEnd(14)}${id}  ${verdict === "PASS" ? `${statement} (${observed})` : statement}`
+      `${verdict.padEnd(16)}${id}  ${verdict === "PASS" ? `${statement} (${shownText(observed, 200)})` : statement}`
   )
   // Where nothing could be sent, there is one reason for all of them, and it is told at the end.
-  const unsettled =
-    attempts === 0 ? [] : requirements.filter(({ verdict }) => verdict !== "PASS" && verdict !== "SKIPPED")
+  const unsettled = attempts === 0 ? [] : requirements.filter(isOpen)
+  const caution = cautions(report)
   return [
     ...lines,
     ...unsettled.flatMap(explain),
     "",
+    ...(caution.length === 0 ? [] : [...caution.map((one) => `Note: ${shownText(one, 400)}`), ""]),
     `${attempts === 0 && ended === "target_unusable" ? unreached : endings[ended]}${tally(report)}; ${attempts} attempts, deadline ${deadlineInWords(report)}.`
   ].join("\n")
 }

@@ -3,20 +3,10 @@
  */
 import { DurationText } from "@doorhook/core"
 import { Schema } from "effect"
-import type { Terms } from "../checks/Terms.ts"
 import { verdicts } from "../checks/Finding.ts"
-import type { Verdict } from "../checks/Finding.ts"
-import { exchangeInWords } from "../checks/Words.ts"
-import type { Ended, Evidence, Outcome } from "../executor/Judgement.ts"
-import type { Attempt } from "../executor/Trace.ts"
 import { Operation } from "../history/History.ts"
-import { inWords } from "../history/Words.ts"
-import type { Level, Requirement } from "../requirements/Requirement.ts"
-import { suite } from "../Suite.ts"
-import { curlOf } from "./Curl.ts"
-import { rerunOf } from "./Rerun.ts"
-import type { Invocation } from "./Rerun.ts"
-import { shownUrl } from "./Shown.ts"
+import { probeKinds } from "../probes/Probe.ts"
+import { profiles } from "../requirements/Profile.ts"
 
 /** One request and what came back. Times in milliseconds. */
 const ReportedAttempt = Schema.Struct({
@@ -37,20 +27,48 @@ const ReportedAttempt = Schema.Struct({
   /** Bytes of the answer's body. */
   bytes: Schema.Int,
   excerpt: Schema.String,
-  error: Schema.NullOr(Schema.String)
+  error: Schema.NullOr(Schema.String),
+  /** What was sent, without its signature. */
+  request: Schema.Struct({
+    method: Schema.String,
+    url: Schema.String,
+    headers: Schema.Record(Schema.String, Schema.String),
+    /** The beginning of the body. */
+    body: Schema.String,
+    bodyBytes: Schema.Int
+  }),
+  responseHeaders: Schema.Record(Schema.String, Schema.String)
 })
+export type ReportedAttempt = typeof ReportedAttempt.Type
 
 /** One operation of the history, in words, as data, and with the attempts it made. */
 const Step = Schema.Struct({
   did: Schema.String,
   op: Operation,
-  attempts: Schema.Array(ReportedAttempt)
+  attempts: Schema.Array(ReportedAttempt),
+  /** Attempts beyond those that are reported. */
+  moreAttempts: Schema.Int
 })
 export type Step = typeof Step.Type
 
+/** What the probe said of an event of the history. */
+const ReportedEffects = Schema.Struct({
+  /** Events are counted from 1, as in the words of the history. */
+  event: Schema.Int,
+  webhookId: Schema.String,
+  dataId: Schema.String,
+  effects: Schema.Int,
+  /** Whether what was stored is what was sent; null where the probe does not say. */
+  digestMatches: Schema.NullOr(Schema.Boolean)
+})
+export type ReportedEffects = typeof ReportedEffects.Type
+
 const ReportedRequirement = Schema.Struct({
   id: Schema.String,
+  /** What a receiver must let the suite see at least, for this to be tested. */
   level: Schema.Literals([1, 2, 3]),
+  /** The profile it belongs to; null for those that are always selected. */
+  profile: Schema.NullOr(Schema.Literals(profiles)),
   strength: Schema.Literals(["MUST", "SHOULD"]),
   verdict: Schema.Literals(verdicts),
   statement: Schema.String,
@@ -60,6 +78,16 @@ const ReportedRequirement = Schema.Struct({
   observed: Schema.String,
   /** What was done, where that decided the verdict; empty when it passed. */
   history: Schema.Array(Step),
+  /** What the probe said of the events of the history; empty without a probe, or when it passed. */
+  effects: Schema.Array(ReportedEffects),
+  /** How often the same was done again to confirm it, and how often it failed then; null when it was not. */
+  confirmed: Schema.NullOr(Schema.Struct({ tried: Schema.Int, failed: Schema.Int })),
+  /** Cases that are always done, those done of them, and cases drawn from the seed that were done. */
+  cases: Schema.Struct({ directed: Schema.Int, directedDone: Schema.Int, randomDone: Schema.Int }),
+  /** The file that holds the history, to be replayed; null when none was written. */
+  stored: Schema.NullOr(Schema.String),
+  /** Whether the baseline says that this is known to fail. */
+  known: Schema.Boolean,
   /** The place, in `history`, of the step and the attempt that decided the verdict; null when none did. */
   decidedBy: Schema.NullOr(Schema.Struct({ step: Schema.Int, attempt: Schema.Int })),
   /** The deciding request as a curl command, without its signature; null when no request decided. */
@@ -69,15 +97,80 @@ const ReportedRequirement = Schema.Struct({
 })
 export type ReportedRequirement = typeof ReportedRequirement.Type
 
+/** What a control of the probe was expected to give and gave; null where it could not be done. */
+const Control = Schema.NullOr(Schema.Struct({ expected: Schema.Int, observed: Schema.Int }))
+
+/** What was made sure of before anything was judged. */
+const Calibration = Schema.Struct({
+  /** What an exchange with an echo in the suite's own process takes. */
+  echoP99Ms: Schema.Finite,
+  guardMs: Schema.Int,
+  /** Null without a probe. */
+  probe: Schema.NullOr(
+    Schema.Struct({
+      kind: Schema.Literals(probeKinds),
+      name: Schema.String,
+      neverSent: Control,
+      one: Control,
+      two: Control,
+      /** After the receiver was asked to record one more effect; null without a control URL. */
+      double: Control,
+      /** False when nothing shows that the probe can count past one. */
+      upperRangeVerified: Schema.Boolean,
+      digest: Schema.Boolean,
+      /** From the acknowledgement to the effect. */
+      lagMs: Schema.Finite
+    })
+  )
+})
+export type Calibration = typeof Calibration.Type
+
+/** What the suite could see or do, and by what; where it could not, what would let it. */
+const Observation = Schema.Struct({
+  what: Schema.String,
+  available: Schema.Boolean,
+  how: Schema.String
+})
+export type Observation = typeof Observation.Type
+
+/** How long answers took in the timing lane, where nothing else was going on. Times in milliseconds. */
+const TimingLane = Schema.Struct({
+  attempts: Schema.Int,
+  p50Ms: Schema.Finite,
+  p90Ms: Schema.Finite,
+  p99Ms: Schema.Finite,
+  maxMs: Schema.Finite,
+  /** Attempts by duration: each entry counts those above the one before, up to `upToMs`. */
+  histogram: Schema.Array(Schema.Struct({ upToMs: Schema.Finite, count: Schema.Int }))
+})
+export type TimingLane = typeof TimingLane.Type
+
 export const Report = Schema.Struct({
   schemaVersion: Schema.Literal(1),
   suite: Schema.String,
   seed: Schema.Int,
   target: Schema.String,
   level: Schema.Literals([1, 2, 3]),
+  profiles: Schema.Array(Schema.Literals(profiles)),
+  /** ISO 8601, UTC. */
+  startedAt: Schema.String,
+  durationMs: Schema.Finite,
+  maxTimeMs: Schema.Int,
+  settleMs: Schema.Int,
+  /** Which key for dropping duplicates was stressed; `both` when the two vary together. */
+  dedupKey: Schema.Literals(["both", "header", "body"]),
+  calibration: Calibration,
+  observability: Schema.Array(Observation),
+  timing: TimingLane,
+  /** Known failures that a baseline lists, and those of them that did not fail; null without a baseline. */
+  baseline: Schema.NullOr(Schema.Struct({ known: Schema.Array(Schema.String), stale: Schema.Array(Schema.String) })),
+  /** What a reader should know besides. */
+  notes: Schema.Array(Schema.String),
   verdict: Schema.Literals(["pass", "fail", "inconclusive"]),
   /** Whether all of it was done, and what ended it if not. */
   ended: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable"]),
+  /** Why the target or the probe is unusable; empty otherwise. */
+  endedBecause: Schema.String,
   /** Which statuses acknowledge. */
   ack: Schema.Literals(["200", "2xx"]),
   deadlineMs: Schema.Int,
@@ -87,118 +180,6 @@ export const Report = Schema.Struct({
   requirements: Schema.Array(ReportedRequirement)
 })
 export type Report = typeof Report.Type
-
-/** What a report is made from. */
-export interface ReportInput {
-  readonly invocation: Invocation
-  readonly level: Level
-  readonly terms: Terms
-  readonly outcomes: ReadonlyArray<Outcome>
-  readonly skipped: ReadonlyArray<Requirement>
-  readonly ended: Ended
-  readonly attempts: number
-}
-
-/** The most of an answer that is reported, in characters. */
-const longestExcerpt = 1_000
-
-const round = (value: number): number => Math.round(value * 1_000) / 1_000
-
-const reportAttempt = ({ exchange, number, reused, started, webhook_id }: Attempt): Step["attempts"][number] => ({
-  number,
-  got: exchangeInWords(exchange),
-  webhookId: webhook_id,
-  startedMs: round(started),
-  connection: reused ? "reused" : "new",
-  elapsedMs: round(exchange.elapsed),
-  ...(exchange._tag === "Answered"
-    ? {
-        status: exchange.status,
-        headersMs: round(exchange.headers_elapsed),
-        ended: exchange.ending,
-        bytes: exchange.bytes,
-        excerpt: exchange.excerpt.slice(0, longestExcerpt),
-        error: exchange.detail
-      }
-    : { status: null, headersMs: null, ended: exchange.outcome, bytes: 0, excerpt: "", error: exchange.detail })
-})
-
-const stepsOf = ({ trace }: Evidence): ReadonlyArray<Step> => {
-  const words = inWords(trace.history.ops)
-  return trace.history.ops.map((op, index) => ({
-    did: words[index] ?? "",
-    op,
-    attempts: trace.attempts.filter((attempt) => attempt.op === index).map(reportAttempt)
-  }))
-}
-
-const decidedBy = ({ attempt, trace }: Evidence): ReportedRequirement["decidedBy"] => {
-  const decisive = attempt === null ? undefined : trace.attempts[attempt]
-  if (decisive === undefined) return null
-  const ofStep = trace.attempts.filter(({ op }) => op === decisive.op)
-  return { step: decisive.op, attempt: ofStep.indexOf(decisive) }
-}
-
-const reportRequirement = (
-  requirement: Requirement,
-  verdict: Verdict,
-  observed: string,
-  evidence: Evidence | null,
-  { invocation, terms }: ReportInput
-): ReportedRequirement => {
-  const decisive =
-    evidence === null || evidence.attempt === null ? undefined : evidence.trace.attempts[evidence.attempt]
-  return {
-    id: requirement.id,
-    level: requirement.level,
-    strength: requirement.strength,
-    verdict,
-    statement: requirement.statement,
-    source: requirement.source,
-    because: requirement.because,
-    expected: requirement.expected(terms),
-    observed,
-    history: evidence === null ? [] : stepsOf(evidence),
-    decidedBy: evidence === null ? null : decidedBy(evidence),
-    curl: decisive === undefined ? null : curlOf(invocation.url, decisive.request, terms.deadline, !decisive.first),
-    replay: rerunOf(invocation, requirement.id)
-  }
-}
-
-/** What was broken off can have failed, but not passed. */
-const verdictOf = (requirements: ReadonlyArray<ReportedRequirement>, { how }: Ended): Report["verdict"] => {
-  if (requirements.some(({ verdict }) => verdict === "FAIL")) return "fail"
-  if (how === "interrupted" || how === "target_unusable") return "inconclusive"
-  const open = requirements.some(
-    ({ strength, verdict }) => strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
-  )
-  return open || requirements.every(({ verdict }) => verdict !== "PASS") ? "inconclusive" : "pass"
-}
-
-/** Puts a report together. */
-export const make = (input: ReportInput): Report => {
-  const { attempts, ended, invocation, level, outcomes, skipped, terms } = input
-  const requirements = [
-    ...outcomes.map(({ evidence, observed, requirement, verdict }) =>
-      reportRequirement(requirement, verdict, observed, evidence, input)
-    ),
-    ...skipped.map((requirement) => reportRequirement(requirement, "SKIPPED", "left out by --skip", null, input))
-  ].toSorted((a, b) => a.id.localeCompare(b.id, "en"))
-  return {
-    schemaVersion: 1,
-    suite,
-    seed: invocation.seed,
-    target: shownUrl(invocation.url),
-    level,
-    verdict: verdictOf(requirements, ended),
-    ended: ended.how,
-    ack: terms.rule,
-    deadlineMs: terms.deadline,
-    guardMs: terms.guard,
-    attempts,
-    requirements
-  }
-}
 
 /** The report as JSON text. */
 export const toJson = (report: Report): string => `${JSON.stringify(Schema.encodeSync(Report)(report), null, 2)}\n`

@@ -3,10 +3,24 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import { Effect, FileSystem, Path, Result } from "effect"
+import { toBadge } from "./Badge.ts"
+import { toHar } from "./Har.ts"
+import { toHtml } from "./html/HtmlReport.ts"
+import { toJUnit } from "./JUnit.ts"
+import { toMarkdown } from "./Markdown.ts"
 import type { Report } from "./Report.ts"
 import { toJson } from "./Report.ts"
+import { toStatement } from "./Statement.ts"
 
-const kinds = { json: toJson } as const satisfies Record<string, (report: Report) => string>
+const kinds = {
+  json: toJson,
+  junit: toJUnit,
+  html: toHtml,
+  md: toMarkdown,
+  har: toHar,
+  statement: toStatement,
+  badge: toBadge
+} as const satisfies Record<string, (report: Report) => string>
 type Kind = keyof typeof kinds
 
 const isKind = (text: string): text is Kind => Object.hasOwn(kinds, text)

@@ -3,20 +3,19 @@
  */
 import { everyFirstAttemptAcknowledged } from "../checks/FirstAttempts.ts"
 import { inWords } from "../checks/Terms.ts"
-import { ordinaryCases, ordinarySamples } from "./Ordinary.ts"
-import type { Requirement } from "./Requirement.ts"
+import { manyEvents, ordinaryCases, ordinarySamples, slowerCases } from "./Ordinary.ts"
+import { define } from "./Requirement.ts"
 
-export const requirement: Requirement = {
+export const requirement = define({
   id: "R-ACK-01",
   level: 1,
-  strength: "MUST",
   statement: "Every valid event is acknowledged at its first attempt.",
   source: "interface document, section 6, rule 3",
   because:
     "An attempt that is not acknowledged is made again: for about three days for an access log, for 45 seconds for a call. Then the event is given up.",
   expected: (terms) => `the first attempt of every ordinary event is answered with ${inWords(terms)}`,
   presumesAcknowledgement: false,
-  directed: ordinaryCases,
+  directed: [...ordinaryCases, ...slowerCases, manyEvents],
   sampled: ordinarySamples,
   check: everyFirstAttemptAcknowledged
-}
+})

@@ -3,13 +3,12 @@
  */
 import { DurationText } from "@doorhook/core"
 import { everyAnswerComplete } from "../checks/CompleteAnswer.ts"
-import { ordinaryCases, ordinarySamples } from "./Ordinary.ts"
-import type { Requirement } from "./Requirement.ts"
+import { ordinaryCases, ordinarySamples, slowerCases } from "./Ordinary.ts"
+import { define } from "./Requirement.ts"
 
-export const requirement: Requirement = {
+export const requirement = define({
   id: "R-ACK-04",
   level: 1,
-  strength: "MUST",
   statement: "The answer is complete: its body ends within the deadline and is as long as it says.",
   source: "interface document, section 6, rule 3; RFC 9112, sections 6.3 and 8",
   because:
@@ -17,7 +16,7 @@ export const requirement: Requirement = {
   expected: ({ deadline }) =>
     `every answer ends within ${DurationText.format(deadline)}, with as many bytes as announced`,
   presumesAcknowledgement: false,
-  directed: ordinaryCases,
+  directed: [...ordinaryCases, ...slowerCases],
   sampled: ordinarySamples,
   check: everyAnswerComplete
-}
+})

@@ -1,42 +1,64 @@
 /**
  * Values that are in order but seldom tried. Each is a case of its own, so that the report names it.
  */
+import { storedAsSent } from "../checks/EachEvent.ts"
+import { both } from "../checks/Finding.ts"
 import { everyFirstAttemptAcknowledged } from "../checks/FirstAttempts.ts"
 import { inWords } from "../checks/Terms.ts"
 import { accessLog, call, noted, withMember, withoutMember } from "../history/Events.ts"
-import type { EventTemplate } from "../history/History.ts"
+import type { Case, EventTemplate } from "../history/History.ts"
 import { makeCase, newEvent } from "../history/History.ts"
 import { everyPlane, maxNameLength, odd, rightToLeft } from "../history/Payloads.ts"
 import { escapedString, string } from "../history/RawJson.ts"
 import { single } from "../history/Samples.ts"
-import type { Requirement } from "./Requirement.ts"
+import { define } from "./Requirement.ts"
 
 const sent = (event: EventTemplate, note: string) => makeCase("state", note, newEvent(noted(event, note)))
 const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
 
-export const requirement: Requirement = {
+/** Each kind of value is a case of its own. Shared with what looks at their effects. */
+export const oddCases: ReadonlyArray<Case> = [
+  sent(withMember(accessLog, "image_url", "null"), "image_url null"),
+  sent(withoutMember(accessLog, "image_url"), "without image_url"),
+  sent(withMember(withMember(call, "unit", "null"), "image_url", "null"), "unit and image_url null"),
+  sent(withoutMember(withoutMember(call, "unit"), "image_url"), "without unit and image_url"),
+  sent(named(string("")), "an empty name"),
+  sent(named(string("n".repeat(maxNameLength))), `a name of ${maxNameLength} characters`),
+  sent(named(string(rightToLeft)), "a name right to left"),
+  sent(named(string(everyPlane)), "a name with characters of every Unicode plane"),
+  sent(named(escapedString(everyPlane)), "the same name, every character escaped"),
+  sent(named(string("Zoe\u0308 Garci\u0301a")), "a name with combining accents"),
+  sent(named(string('O\'Neill "Bob"; DROP TABLE doors; -- %s {{7*7}} <b>&amp;</b> C:\\temp')), "a name full of quotes"),
+  sent(named(string("line one\nline two\ttab")), "a name with a line break and a tab"),
+  sent(named(string("1234567890123456789012345")), "a name of digits"),
+  sent(named(string("null")), "a name that reads null"),
+  sent(withMember(accessLog, "access_point", "4294967301"), "an access point beyond 32 bits"),
+  sent(withMember(accessLog, "access_point", "9007199254740991"), "an access point of 2^53 - 1"),
+  sent(withMember(accessLog, "access_point", "0"), "an access point 0"),
+  sent(
+    withMember(accessLog, "image_url", string(`https://images.example.com/${"s".repeat(1_900)}`)),
+    "an image_url of 1,927 characters"
+  ),
+  sent(withMember(accessLog, "image_url", string("")), "an empty image_url"),
+  sent(withMember(accessLog, "entry_method", string("face_recognition_v2")), "an entry_method of the future"),
+  sent(withMember(accessLog, "release_status", string("Denied: anti-passback")), "another release_status")
+]
+
+export const requirement = define({
   id: "R-FWD-02",
   level: 1,
-  strength: "MUST",
   statement:
-    "An event is acknowledged with null or absent optional members, empty and long texts, and texts of any script.",
+    "An event is acknowledged and stored as sent with null or absent optional members, empty and long texts, and texts of any script.",
   source: "interface document, section 2.3; RFC 8259, sections 7 and 8.1",
   because:
     "People have names in every script, and not every door has a camera: each such event would be refused for days.",
-  expected: (terms) => `an event with such values is answered with ${inWords(terms)}`,
-  presumesAcknowledgement: true,
-  directed: [
-    sent(withMember(accessLog, "image_url", "null"), "image_url null"),
-    sent(withoutMember(accessLog, "image_url"), "without image_url"),
-    sent(withMember(withMember(call, "unit", "null"), "image_url", "null"), "unit and image_url null"),
-    sent(withoutMember(withoutMember(call, "unit"), "image_url"), "without unit and image_url"),
-    sent(named(string("")), "an empty name"),
-    sent(named(string("n".repeat(maxNameLength))), `a name of ${maxNameLength} characters`),
-    sent(named(string(rightToLeft)), "a name right to left"),
-    sent(named(string(everyPlane)), "a name with characters of every Unicode plane"),
-    sent(named(escapedString(everyPlane)), "the same name, every character escaped"),
-    sent(named(string("Zoe\u0308 Garci\u0301a")), "a name with combining accents")
-  ],
+  expected: (terms) =>
+    `an event with such values is answered with ${inWords(terms)}, and what is stored is what was sent`,
+  provenBy: ["digest"],
+  directed: oddCases,
   sampled: single("state", "events with unusual values", odd, 12),
-  check: everyFirstAttemptAcknowledged
-}
+  check: (trace, terms) => {
+    const answers = everyFirstAttemptAcknowledged(trace, terms)
+    return trace.effects.length === 0 ? answers : both(answers, storedAsSent(trace, terms))
+  }
+})

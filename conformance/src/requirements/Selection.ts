@@ -2,6 +2,7 @@
  * Which requirements a run is about.
  */
 import { requirements } from "./index.ts"
+import type { Profile } from "./Profile.ts"
 import type { Level, Requirement } from "./Requirement.ts"
 
 export interface Selection {
@@ -23,12 +24,18 @@ export const matches = (id: string, pattern: string): boolean => {
   return new RegExp(`^${parts.join(".*")}$`, "i").test(id)
 }
 
-/** The requirements up to a level, of those `only` those, without the ones to `skip`. */
-export const select = (level: Level, only: ReadonlyArray<string>, skip: ReadonlyArray<string>): Selection => {
+/** The requirements up to a level and of some profiles, of those `only` those, without the ones to `skip`. */
+export const select = (
+  level: Level,
+  only: ReadonlyArray<string>,
+  skip: ReadonlyArray<string>,
+  profiles: ReadonlyArray<Profile> = []
+): Selection => {
   const wanted = patternsOf(only)
   const unwanted = patternsOf(skip)
   const named = requirements
     .filter((requirement) => requirement.level <= level)
+    .filter(({ profile }) => profile === null || profiles.includes(profile))
     .filter(({ id }) => wanted.length === 0 || wanted.some((pattern) => matches(id, pattern)))
   const isSkipped = ({ id }: Requirement): boolean => unwanted.some((pattern) => matches(id, pattern))
   return { selected: named.filter((requirement) => !isSkipped(requirement)), skipped: named.filter(isSkipped) }

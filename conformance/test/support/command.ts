@@ -25,9 +25,18 @@ const reportFile = Effect.gen(function* () {
   return `${yield* fs.makeTempDirectoryScoped()}/report.json`
 })
 
-/** Adds a JSON report to a run that asks for none. */
-const withReport = (args: ReadonlyArray<string>, file: string): ReadonlyArray<string> =>
-  args[0] === "run" && !args.includes("--report") ? [...args, "--report", `json=${file}`] : args
+/** Adds what a run does not ask for: a JSON report, a folder of its own for cases, and little time for waits. */
+const withReport = (args: ReadonlyArray<string>, file: string): ReadonlyArray<string> => {
+  const unless = (flag: string, value: string): ReadonlyArray<string> => (args.includes(flag) ? [] : [flag, value])
+  return args[0] === "run"
+    ? [
+        ...args,
+        ...unless("--report", `json=${file}`),
+        ...unless("--cases", `${file}.cases`),
+        ...unless("--max-time", "20s")
+      ]
+    : args
+}
 
 export interface Result {
   readonly exitCode: number

@@ -1,0 +1,99 @@
+/**
+ * `conformance doctor`: what the suite can see and do, whether it works, and which level that makes possible.
+ */
+import { CommandFailure, Crypto } from "@doorhook/core"
+import { Console, Effect, Layer } from "effect"
+import { Minting } from "../executor/Minting.ts"
+import { measureGuard } from "../executor/Calibration.ts"
+import { calibrateProbe } from "../executor/ProbeCalibration.ts"
+import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
+import * as Target from "../executor/Target.ts"
+import { exitCodes } from "../report/ExitCode.ts"
+import { shownUrl } from "../report/Shown.ts"
+import { requirements } from "../requirements/index.ts"
+import { observabilityOf, sightOf } from "../run/Seeing.ts"
+import { withDefaults } from "../run/SuiteOptions.ts"
+import type { Settled } from "../run/SuiteOptions.ts"
+import { makeOptions } from "./RunCommand.ts"
+import type { TargetFlags } from "./RunFlags.ts"
+
+const unusable = ({ message }: { readonly message: string }): CommandFailure =>
+  new CommandFailure({ message, exitCode: exitCodes.unusable })
+
+const calibrationLines = (calibration: ProbeCalibration | null): ReadonlyArray<string> => {
+  if (calibration === null)
+    return ["  none of the events was acknowledged, so the probe could not be tried: see R-ACK-01"]
+  const { digest, double, lag, neverSent, one, two } = calibration
+  return [
+    `  an event never sent    ${neverSent.observed} effects (expected ${neverSent.expected})`,
+    `  one event              ${one.observed} (expected ${one.expected}), ${Math.round(lag)} ms after its acknowledgement`,
+    `  two events             ${two.observed} together (expected ${two.expected})`,
+    double === null
+      ? "  one more on purpose    not tried: --control-url would show that the probe counts past one"
+      : `  one more on purpose    ${double.observed} (expected ${double.expected})`,
+    digest ? "  digest                 given" : "  digest                 not given: what was stored can't be compared"
+  ]
+}
+
+/** The highest level there is everything for. */
+const levelOf = (options: Settled): 1 | 2 | 3 =>
+  options.probe === null ? 1 : options.hooks.restart === null && options.hooks.kill === null ? 2 : 3
+
+/** Looks at everything a run would use. Fails with exit code 4 when something of it can't be used. */
+export const runDoctor = (flags: TargetFlags) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const options = withDefaults(yield* makeOptions(flags), 0, Effect.void)
+      const { guard, echo } = yield* measureGuard
+      yield* Console.log(`Target       ${shownUrl(options.url)}`)
+      yield* Effect.mapError(Target.reach(options.url, options.deadline), unusable)
+      yield* Console.log("             accepts connections")
+      yield* Console.log(
+        `Clock        an echo takes ${Math.round(echo)} ms at most (99 %), so times are judged to ${guard} ms`
+      )
+      const terms = { deadline: options.deadline, rule: options.ack, guard, dedupKey: options.dedupKey }
+      const setting = {
+        url: options.url,
+        otherUrls: options.otherUrls,
+        secret: options.secret,
+        terms,
+        hooks: options.hooks,
+        typical: () => 0,
+        allElseDone: Effect.void,
+        pace: 1,
+        peakRate: 0,
+        fillerTime: 0
+      }
+      const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
+      const calibration =
+        options.probe === null
+          ? null
+          : yield* calibrateProbe(options.probe, setting, options.settle).pipe(
+              Effect.mapError(unusable),
+              Effect.provide(services)
+            )
+      if (options.probe !== null) {
+        yield* Console.log(
+          [`Probe        ${options.probe.kind}: ${options.probe.name}`, ...calibrationLines(calibration)].join("\n")
+        )
+      }
+      const level = levelOf(options)
+      const able: Settled = { ...options, level }
+      const digest = calibration?.digest ?? false
+      yield* Console.log(
+        [
+          "",
+          ...observabilityOf(able, digest).map(
+            ({ available, how, what }) => `${available ? "yes" : "no "}  ${what.padEnd(38)} ${how}`
+          )
+        ].join("\n")
+      )
+      const sight = sightOf(able, digest)
+      const unseen = requirements.filter(
+        ({ level: least, needs, profile, provenBy }) =>
+          profile === null && least <= level && [...needs, ...provenBy].some((need) => !sight.has(need))
+      )
+      const left = unseen.length === 0 ? "" : `\nNot observable then: ${unseen.map(({ id }) => id).join(", ")}`
+      yield* Console.log(`\nLevel ${level} can be tested: --level ${level}${left}`)
+    })
+  )

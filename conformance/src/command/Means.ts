@@ -1,0 +1,108 @@
+/**
+ * From flags to probe and hooks: what the suite sees and operates the receiver with.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Effect, Option } from "effect"
+import type { Scope } from "effect"
+import { createServer } from "node:net"
+import * as Target from "../executor/Target.ts"
+import { commandHooks } from "../hooks/CommandHooks.ts"
+import { withControl } from "../hooks/Control.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
+import { spawned } from "../hooks/Spawned.ts"
+import { execProbe } from "../probes/ExecProbe.ts"
+import { httpProbe } from "../probes/HttpProbe.ts"
+import { logProbe, parseLog } from "../probes/LogProbe.ts"
+import type { Probe } from "../probes/Probe.ts"
+import { sinkProbe } from "../probes/SinkProbe.ts"
+import { exitCodes } from "../report/ExitCode.ts"
+import type { TargetFlags } from "./RunFlags.ts"
+
+const unusable = ({ message }: { readonly message: string }): CommandFailure =>
+  new CommandFailure({ message, exitCode: exitCodes.unusable })
+
+/** Any free port: asked for where the URL of a spawned receiver has port 0. */
+const freePort: Effect.Effect<number> = Effect.callback((resume) => {
+  const server = createServer()
+  server.listen(0, () => {
+    const address = server.address()
+    const port = address !== null && typeof address === "object" ? address.port : 0
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** The same URL, with the port that was found where it asked for any. */
+export const atPort = (url: URL, port: number): URL => {
+  const moved = new URL(url)
+  if (moved.port === "0") moved.port = String(port)
+  return moved
+}
+
+const kinds = "http:URL, exec:CMD, log:FILE:REGEX or sink:PORT"
+
+/** Reads `--probe` and starts what it needs. */
+export const makeProbe = Effect.fnUntraced(function* (
+  text: Option.Option<string>,
+  port: number
+): Effect.fn.Return<Probe | null, CommandFailure, Scope.Scope> {
+  if (Option.isNone(text)) return null
+  const split = text.value.indexOf(":")
+  const kind = text.value.slice(0, Math.max(split, 0))
+  const rest = text.value.slice(split + 1)
+  switch (kind) {
+    case "http": {
+      // `http://...` is a probe's URL as well as its kind and the rest.
+      const url = yield* Effect.fromResult(Target.parse(rest.startsWith("//") ? text.value : rest)).pipe(
+        Effect.mapError(({ message }) => CommandFailure.usage(message.replace("--url", "--probe http:")))
+      )
+      return httpProbe(atPort(url, port))
+    }
+    case "https":
+      return httpProbe(new URL(text.value))
+    case "exec":
+      return rest.trim() === ""
+        ? yield* CommandFailure.usage("--probe exec: the command is missing; write exec:CMD")
+        : execProbe(rest)
+    case "log": {
+      const { file, pattern } = yield* Effect.fromResult(parseLog(rest))
+      return logProbe(file, pattern)
+    }
+    case "sink":
+      return /^\d{1,5}$/.test(rest) && Number(rest) > 0 && Number(rest) < 65_536
+        ? yield* Effect.mapError(sinkProbe(Number(rest)), unusable)
+        : yield* CommandFailure.usage("--probe sink: write sink:PORT, a port that is free")
+    default:
+      return yield* CommandFailure.usage(`--probe ${text.value}: there is no such probe; write ${kinds}`)
+  }
+})
+
+/** The URL of the receiver as it runs, and the hooks. Starts the receiver where it is to be spawned. */
+export const makeHooks = Effect.fnUntraced(function* (
+  flags: TargetFlags,
+  given: URL,
+  givenReady: URL | null,
+  givenControl: URL | null
+): Effect.fn.Return<{ readonly url: URL; readonly hooks: Hooks; readonly port: number }, CommandFailure, Scope.Scope> {
+  const port = given.port === "0" ? yield* freePort : Number(given.port)
+  const url = atPort(given, port)
+  const readyUrl = givenReady === null ? null : atPort(givenReady, port)
+  const commands = commandHooks(
+    {
+      restart: Option.getOrNull(flags.restartCmd),
+      kill: Option.getOrNull(flags.killCmd),
+      pause: Option.getOrNull(flags.pauseCmd),
+      resume: Option.getOrNull(flags.resumeCmd),
+      advance: Option.getOrNull(flags.advanceCmd)
+    },
+    url,
+    readyUrl
+  )
+  const env = Option.isSome(flags.portEnv) ? { [flags.portEnv.value]: String(port) } : {}
+  const hooks = Option.isNone(flags.spawn)
+    ? commands
+    : yield* spawned(flags.spawn.value, env, url, readyUrl).pipe(
+        Effect.mapError(unusable),
+        Effect.map((own) => ({ ...own, advance: commands.advance, names: { ...commands.names, ...own.names } }))
+      )
+  return { url, port, hooks: givenControl === null ? hooks : yield* withControl(hooks, atPort(givenControl, port)) }
+})

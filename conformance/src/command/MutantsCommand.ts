@@ -1,0 +1,88 @@
+/**
+ * `conformance mutants`: the suite before the receivers whose faults are known.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, FileSystem, Option } from "effect"
+import { exitCodes } from "../report/ExitCode.ts"
+import { requirements } from "../requirements/index.ts"
+import { matches } from "../requirements/Selection.ts"
+import { suite } from "../Suite.ts"
+import { faults } from "../mutants/index.ts"
+import { killLine, killOf, toMarkdown, weaknesses } from "../mutants/KillTable.ts"
+import { tryFault } from "../mutants/Trial.ts"
+import { makeProgress } from "./Progress.ts"
+
+export interface MutantsFlags {
+  readonly only: ReadonlyArray<string>
+  readonly narrow: boolean
+  readonly jobs: number
+  readonly seed: number
+  readonly report: Option.Option<string>
+  readonly maxTime: number
+}
+
+const patternsOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
+  texts
+    .flatMap((text) => text.split(","))
+    .map((text) => text.trim())
+    .filter((text) => text !== "")
+
+const selected = (only: ReadonlyArray<string>) => {
+  const patterns = patternsOf(only)
+  return patterns.length === 0
+    ? faults
+    : faults.filter(({ name, requirement }) =>
+        patterns.some((pattern) => matches(name, pattern) || matches(requirement, pattern))
+      )
+}
+
+/** Fails when a faulty receiver gets by, or a requirement finds out none. */
+export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, report, seed }: MutantsFlags) {
+  const chosen = selected(only)
+  if (chosen.length === 0) {
+    return yield* CommandFailure.usage(
+      `--only ${only.join(",")}: no faulty receiver has such a name or requirement; \`doorhook conformance mutants --list\` shows them`
+    )
+  }
+  if (jobs < 1) return yield* CommandFailure.usage("--jobs must be at least 1")
+  const progress = yield* makeProgress
+  const kills = yield* Effect.forEach(
+    chosen,
+    Effect.fnUntraced(function* (fault) {
+      yield* progress.show(fault.name)
+      const kill = killOf(fault, yield* tryFault(fault, { narrow, seed, maxTime }))
+      yield* progress.clear
+      yield* Console.log(killLine(kill))
+      return kill
+    }),
+    { concurrency: jobs }
+  ).pipe(
+    Effect.catchTags({
+      HookFailed: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable })),
+      PlatformError: ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable }))
+    })
+  )
+  if (Option.isSome(report)) {
+    const fs = yield* FileSystem.FileSystem
+    const file = report.value
+    yield* fs
+      .writeFileString(file, toMarkdown(kills, { narrow, suite }))
+      .pipe(Effect.mapError(({ message }) => CommandFailure.usage(`--report: ${file} can't be written (${message})`)))
+  }
+  const weak = weaknesses(kills, only.length === 0 ? requirements.map(({ id }) => id) : [])
+  yield* Console.log(
+    `\n${kills.filter(({ isKilled }) => isKilled).length} of ${kills.length} faulty receivers found out.`
+  )
+  if (weak.length > 0) {
+    yield* Console.log(weak.map((one) => `  ${one}`).join("\n"))
+    return yield* new CommandFailure({
+      message: `The suite is not good enough: ${weak.length} of its proofs fail.`,
+      exitCode: exitCodes.failed
+    })
+  }
+})
+
+/** One line for each faulty receiver. */
+export const listMutants = Console.log(
+  faults.map(({ does, name, requirement }) => `${name.padEnd(24)}${requirement.padEnd(11)}${does}`).join("\n")
+)

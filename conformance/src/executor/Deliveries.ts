@@ -1,0 +1,108 @@
+/**
+ * Operations that deliver: once, again, several times at once, many.
+ */
+import { Effect } from "effect"
+import { read } from "../checks/Reading.ts"
+import { accessLog, call } from "../history/Events.ts"
+import type { EventTemplate, Variation } from "../history/History.ts"
+import { retry } from "../history/History.ts"
+import { open } from "./Connection.ts"
+import type { Actor, Stage } from "./Stage.ts"
+
+/** Sends so many copies of an event at once, each over its own connection. */
+export const race = Effect.fnUntraced(function* (stage: Stage, actor: Actor, copies: number, op: number) {
+  // An idle connection must not keep a receiver that serves one at a time from its others.
+  yield* stage.renew
+  const first = actor.sent === 0
+  const copy = (index: number) =>
+    Effect.scoped(
+      Effect.flatMap(open(stage.setting.url), (own) =>
+        stage.send(actor, index === 0 && first ? [] : retry, { op, raced: true, first }, own)
+      )
+    )
+  yield* Effect.forEach(
+    Array.from({ length: copies }, (_, index) => index),
+    copy,
+    {
+      concurrency: "unbounded",
+      discard: true
+    }
+  )
+})
+
+/** Pauses between retries of an event that is not acknowledged, in milliseconds. */
+const pauses = [50, 100, 200, 400, 800, 1_600, 2_500]
+
+/**
+ * Sends an event until it is acknowledged. A receiver may refuse an event while an earlier attempt of it still runs, so
+ * that only the last refusal counts, which comes after the deadline of any attempt before.
+ */
+export const retryUntil = Effect.fnUntraced(function* (stage: Stage, actor: Actor, op: number) {
+  const how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
+  for (const pause of [...pauses, null]) {
+    const exchange = yield* stage.send(actor, how, { op })
+    const reading = read(exchange, stage.setting.terms)
+    if (reading === "acknowledged" || reading === "late" || pause === null) return
+    stage.markProvisional(actor)
+    yield* Effect.sleep(pause)
+  }
+})
+
+const fillers: ReadonlyArray<EventTemplate> = [accessLog, accessLog, call, accessLog]
+
+/** What doorhook sends to one integration at once, at most. */
+const senders = 8
+
+/** Sends many new events, several at once, until they are sent or the time for it is up. */
+export const fill = Effect.fnUntraced(function* (stage: Stage, count: number, op: number) {
+  const until = stage.now() + stage.setting.fillerTime
+  let made = 0
+  const worker = Effect.scoped(
+    Effect.gen(function* () {
+      const own = yield* open(stage.setting.url)
+      while (made < count && stage.now() < until) {
+        const template = fillers[made++ % fillers.length] ?? accessLog
+        const actor = yield* stage.mint(template, { bulk: true, referable: false })
+        const exchange = yield* stage.send(actor, [], { op }, own)
+        // A receiver that hangs costs a deadline each time.
+        if (exchange.elapsed > stage.setting.terms.deadline) return
+      }
+    })
+  )
+  yield* stage.renew
+  yield* Effect.forEach(Array.from({ length: senders }), () => worker, { concurrency: "unbounded", discard: true })
+})
+
+/** The most connections that a load is sent over. */
+const mostConnections = 200
+
+/**
+ * Sends events at a rate, whatever the receiver makes of it: each at its time, timed from then, so that a receiver that
+ * falls behind can't slow down the questions (no coordinated omission).
+ */
+export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, ms: number, op: number) {
+  const rate = stage.setting.peakRate * factor
+  const total = Math.ceil((rate * ms * stage.setting.pace) / 1_000)
+  const begun = stage.now()
+  const due = (index: number): number => begun + (index * 1_000) / rate
+  let next = 0
+  const worker = Effect.scoped(
+    Effect.gen(function* () {
+      const own = yield* open(stage.setting.url)
+      while (next < total) {
+        const index = next++
+        const actor = yield* stage.mint(fillers[index % fillers.length] ?? accessLog, { bulk: true, referable: false })
+        const early = due(index) - stage.now()
+        if (early > 0) yield* Effect.sleep(early)
+        const overdue = Math.max(0, stage.now() - due(index))
+        yield* stage.send(actor, [], { op, kind: "load", overdue }, own)
+      }
+    })
+  )
+  yield* stage.renew
+  const workers = Math.max(
+    1,
+    Math.min(mostConnections, Math.ceil(rate * (stage.setting.terms.deadline / 1_000)), total)
+  )
+  yield* Effect.forEach(Array.from({ length: workers }), () => worker, { concurrency: "unbounded", discard: true })
+})

@@ -1,0 +1,105 @@
+/**
+ * Requests whose signature is not good: each kind is an attack, or a mistake of a verifier that it finds out.
+ */
+import type { Crypto } from "@doorhook/core"
+import { DeliveryRequest, Signature } from "@doorhook/core"
+import { Effect, Redacted } from "effect"
+import type { Forgery } from "../history/Invalid.ts"
+import type { HttpRequest } from "./Connection.ts"
+import type { MintedEvent } from "./Minting.ts"
+import type { Stamp } from "./WebhookRequest.ts"
+
+const names = Signature.headerNames
+const tenMinutes = 600_000
+const stranger = Redacted.make("whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgbm90IHlvdXJz")
+const random = "v1,q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
+
+/** Another base64 character, so that the bytes differ. */
+const flip = (text: string, at: number): string =>
+  text.slice(0, at) + (text[at] === "A" ? "Q" : "A") + text.slice(at + 1)
+
+type Headers = Readonly<Record<string, string>>
+
+const without = (headers: Headers, name: string): Headers =>
+  Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name))
+
+/** A signature is `v1,` and 44 characters; the last before `=` holds bits that decoders ignore, the one before it not. */
+const lastFullCharacter = 3 + 41
+
+/** A request about an event that nobody with the secret has signed so. */
+export const forge = Effect.fnUntraced(function* (
+  event: MintedEvent,
+  { attempt, signed_at, webhook_id }: Stamp,
+  kind: Forgery,
+  secret: Redacted.Redacted<string> | null
+): Effect.fn.Return<HttpRequest, never, Crypto> {
+  const { body } = event
+  const secrets = secret === null ? [] : [secret]
+  const signed = (over: {
+    readonly id?: string
+    readonly at?: number
+    readonly body?: string
+    readonly by?: Redacted.Redacted<string>
+  }) =>
+    DeliveryRequest.headersOf(
+      { id: over.id ?? webhook_id, attempt, signedAt: over.at ?? signed_at, body: over.body ?? body },
+      over.by === undefined ? secrets : [over.by]
+    )
+  const good = yield* signed({})
+  const signature = good[names.signature] ?? ""
+  const mac = signature.slice(3)
+  const request = (headers: Headers, sent = body): HttpRequest => ({
+    method: "POST",
+    headers,
+    body: sent,
+    encoding: "utf8"
+  })
+  const under = (value: string): HttpRequest => request({ ...good, [names.signature]: value })
+  const signatureOf = (headers: Headers): string => headers[names.signature] ?? ""
+  switch (kind) {
+    case "missing":
+      return request(without(good, names.signature))
+    case "no_timestamp":
+      return request(without(good, names.timestamp))
+    case "empty":
+      return under("")
+    case "random":
+      return under(random)
+    case "other_secret":
+      return request(yield* signed({ by: stranger }))
+    case "truncated":
+      return under(signature.slice(0, 3 + 22))
+    case "lengthened":
+      return under(`${signature}AAAA`)
+    case "first_byte":
+      return under(flip(signature, 3))
+    case "last_byte":
+      return under(flip(signature, lastFullCharacter))
+    case "version_0":
+      return under(`v0,${mac}`)
+    case "version_1a":
+      return under(`v1a,${mac}`)
+    case "version_none":
+      return under(mac)
+    case "version_word":
+      return under("none")
+    case "other_id":
+      return under(
+        signatureOf(yield* signed({ id: `${webhook_id.slice(0, -1)}${webhook_id.endsWith("0") ? "1" : "0"}` }))
+      )
+    case "other_timestamp":
+      return under(signatureOf(yield* signed({ at: signed_at - 30_000 })))
+    case "other_body":
+      return under(signatureOf(yield* signed({ body: body.replace('"create"', '"delete"') })))
+    case "added_space":
+      return request(good, `${body} `)
+    case "two_wrong":
+      return under(`${flip(signature, 5)} ${random}`)
+    case "past":
+      return request(yield* signed({ at: signed_at - tenMinutes }))
+    case "future":
+      return request(yield* signed({ at: signed_at + tenMinutes }))
+    case "no_number":
+      return request({ ...good, [names.timestamp]: "now" })
+  }
+})

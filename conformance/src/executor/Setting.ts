@@ -1,0 +1,25 @@
+/**
+ * Where histories are executed, and how.
+ */
+import type { Effect, Redacted } from "effect"
+import type { Terms } from "../checks/Terms.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
+
+export interface Setting {
+  readonly url: URL
+  /** The receiver's other URLs. */
+  readonly otherUrls: ReadonlyArray<URL>
+  readonly secret: Redacted.Redacted<string> | null
+  readonly terms: Terms
+  readonly hooks: Hooks
+  /** How long an acknowledgement usually takes, in milliseconds, as far as is known. */
+  readonly typical: () => number
+  /** Waits until nothing else of the run is going on. */
+  readonly allElseDone: Effect.Effect<void>
+  /** Waiting times are multiplied by this. */
+  readonly pace: number
+  /** Events a second; 0 where none was declared. */
+  readonly peakRate: number
+  /** The most time that filling takes, in milliseconds. */
+  readonly fillerTime: number
+}

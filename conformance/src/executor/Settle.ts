@@ -1,0 +1,124 @@
+/**
+ * Waits until a receiver has done what it will do, and reads what that was.
+ *
+ * Events are read until every acknowledged one shows its effect and two readings in a row, some time apart, are equal; or
+ * until the settling time is over.
+ */
+import { Clock, Effect } from "effect"
+import { storiesOf } from "../checks/Story.ts"
+import type { Story } from "../checks/Story.ts"
+import type { Terms } from "../checks/Terms.ts"
+import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
+import type { Effects, Trace } from "./Trace.ts"
+
+export interface Patience {
+  /** How long effects are waited for, in milliseconds. */
+  readonly settle: number
+  /** How long after its acknowledgement an event's effect usually shows, in milliseconds. */
+  readonly lag: number
+  /** The most of a trace's bulk events that are looked at. */
+  readonly bulk: number
+}
+
+/** The least time between two readings that count as equal, in milliseconds. */
+const leastQuiet = 100
+const betweenReadings = 50
+
+/** One event to be read, of one trace. */
+interface Watched {
+  readonly trace: number
+  readonly story: Story
+  readonly endpoint: string | null
+  readonly elsewhere: boolean
+  reading: ProbeReading | null
+  most: number
+}
+
+const watchedOf = (traces: ReadonlyArray<Trace>, terms: Terms, { bulk }: Patience, endpoints: ReadonlyArray<string>) =>
+  traces.flatMap((trace, place) => {
+    const stories = storiesOf(trace, terms)
+    const many = stories.filter(({ sent }) => sent.bulk)
+    const step = Math.max(1, Math.ceil(many.length / bulk))
+    const chosen = stories.filter(({ sent }) => !sent.bulk).concat(many.filter((_, index) => index % step === 0))
+    const concernsAll = trace.history.ops.some(({ k }) => k === "elsewhere") || isControl(trace)
+    return chosen.flatMap((story): ReadonlyArray<Watched> => {
+      const one = { trace: place, story, reading: null, most: 0 }
+      const [here = null, there] = endpoints
+      const main = { ...one, endpoint: endpoints.length > 1 && concernsAll ? here : null, elsewhere: false }
+      return there !== undefined && concernsAll ? [main, { ...one, endpoint: there, elsewhere: true }] : [main]
+    })
+  })
+
+/** An event for one URL alone is the control of those for two. */
+const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && history.ops[0]?.k === "new"
+
+const isAsExpected = ({ elsewhere, reading, story }: Watched): boolean =>
+  elsewhere || story.state !== "acknowledged" || !story.owed || (reading?.effects ?? 0) >= story.shared
+
+/** Reads the effects of the events of some traces. The same traces, with what was read. */
+export const settle = Effect.fnUntraced(function* (
+  traces: ReadonlyArray<Trace>,
+  probe: Probe,
+  terms: Terms,
+  patience: Patience,
+  endpoints: ReadonlyArray<string>
+): Effect.fn.Return<{ readonly traces: ReadonlyArray<Trace>; readonly complete: boolean }, ProbeUnusable> {
+  const watched = watchedOf(traces, terms, patience, endpoints)
+  const until = (yield* Clock.currentTimeMillis) + patience.settle
+  const readAll = (some: ReadonlyArray<Watched>) =>
+    Effect.forEach(
+      some,
+      (one) =>
+        Effect.map(
+          probe.read({
+            webhookId: one.story.sent.webhookId,
+            resourceType: one.story.sent.resourceType,
+            dataId: one.story.sent.dataId,
+            endpoint: one.endpoint
+          }),
+          (reading) => {
+            const same = one.reading?.effects === reading.effects
+            one.reading = reading
+            one.most = Math.max(one.most, reading.effects)
+            return same
+          }
+        ),
+      { concurrency: probe.concurrency }
+    )
+  yield* readAll(watched)
+  let missing = watched.filter((one) => !isAsExpected(one))
+  while (missing.length > 0 && (yield* Clock.currentTimeMillis) < until) {
+    yield* Effect.sleep(betweenReadings)
+    yield* readAll(missing)
+    missing = missing.filter((one) => !isAsExpected(one))
+  }
+  // A second effect may be on its way while the first is there.
+  const quiet = Math.max(leastQuiet, Math.min(2 * patience.lag, patience.settle / 2))
+  let changed = true
+  while (changed) {
+    yield* Effect.sleep(quiet)
+    changed = !(yield* readAll(watched)).every((same) => same) && (yield* Clock.currentTimeMillis) < until
+  }
+  const read = (place: number, elsewhere: boolean, trace: Trace): ReadonlyArray<Effects | null> => {
+    const effects: Array<Effects | null> = trace.events.map(() => null)
+    const before = elsewhere ? trace.effectsElsewhere : trace.effects
+    for (const one of watched) {
+      if (one.trace !== place || one.elsewhere !== elsewhere || one.reading === null) continue
+      const { event } = one.story
+      effects[event] = {
+        last: one.reading.effects,
+        most: Math.max(one.most, before[event]?.most ?? 0),
+        digest: one.reading.digest
+      }
+    }
+    return effects
+  }
+  return {
+    complete: missing.length === 0,
+    traces: traces.map((trace, place) => ({
+      ...trace,
+      effects: read(place, false, trace),
+      effectsElsewhere: endpoints.length > 1 ? read(place, true, trace) : []
+    }))
+  }
+})

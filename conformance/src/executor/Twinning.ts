@@ -1,0 +1,126 @@
+/**
+ * Mints twins: events whose ids are nearly equal.
+ */
+import { Effect } from "effect"
+import { hash } from "node:crypto"
+import { crc32 } from "node:zlib"
+import type { EventTemplate } from "../history/History.ts"
+import { call } from "../history/Events.ts"
+import type { TwinKind } from "../history/Twins.ts"
+import { Minting } from "./Minting.ts"
+import type { Actor, Stage } from "./Stage.ts"
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+const other = (character: string): string => (character === alphabet[1] ? "2" : "1")
+
+const changeAt = (text: string, at: number): string => text.slice(0, at) + other(text[at] ?? "") + text.slice(at + 1)
+
+/** The first letter after the prefix, in the other case. */
+const changeCase = (text: string): string => {
+  const at = text.slice(4).search(/[a-z]/) + 4
+  return at < 4 ? changeAt(text, 4) : text.slice(0, at) + (text[at] ?? "").toUpperCase() + text.slice(at + 1)
+}
+
+interface Identity {
+  readonly webhookId: string
+  readonly dataId: string
+}
+
+const twinOf = (kind: TwinKind, { dataId, webhookId }: Identity): readonly [Identity, Identity] => {
+  const id = Number(dataId)
+  const one: Identity = { webhookId, dataId }
+  switch (kind) {
+    case "last_character":
+      return [one, { webhookId: changeAt(webhookId, webhookId.length - 1), dataId: String(id + 1) }]
+    case "first_character":
+      return [
+        one,
+        {
+          webhookId: changeAt(webhookId, 4),
+          dataId: String(id + (id < 1_000_000_000 ? 1_000_000_000 : -1_000_000_000))
+        }
+      ]
+    case "middle_character":
+      return [one, { webhookId: changeAt(webhookId, webhookId.length >> 1), dataId: String(id + 10_000_000) }]
+    case "letter_case":
+    case "beyond_double": {
+      // Of the numbers above 2^53 the even ones are doubles. The odd one after a multiple of four is rounded down to it.
+      const even = 2 ** 53 + 4 * (id % 1_000_000_000)
+      const odd = `${BigInt(even) + 1n}`
+      const twin = kind === "letter_case" ? changeCase(webhookId) : changeAt(webhookId, webhookId.length - 2)
+      return [
+        { webhookId, dataId: String(BigInt(even)) },
+        { webhookId: twin, dataId: odd }
+      ]
+    }
+    case "beyond_32_bits":
+      return [one, { webhookId: changeAt(webhookId, webhookId.length - 3), dataId: String(id + 2 ** 32) }]
+    case "prefix":
+      return [one, { webhookId: `${webhookId}0`, dataId: `${dataId}0` }]
+    case "same_data_id":
+      return [one, { webhookId: changeAt(webhookId, webhookId.length - 1), dataId }]
+    case "same_webhook_id":
+      return [one, { webhookId, dataId: String(id + 1) }]
+    default:
+      return [one, { webhookId: changeAt(webhookId, webhookId.length - 4), dataId: String(id + 1) }]
+  }
+}
+
+const hashes: ReadonlyArray<(text: string) => string | number> = [
+  (text) => hash("sha256", text, "hex").slice(0, 8),
+  (text) => hash("md5", text, "hex").slice(0, 8),
+  (text) => crc32(text)
+]
+
+/** The first pair of equal 32-bit hashes is found after some 80,000 candidates; hardly ever are so many in vain. */
+const candidates = 400_000
+const candidatesAtOnce = 10_000
+
+/** Two ids with the same hash; null when chance has none. */
+const collision = Effect.fnUntraced(function* (stem: string, digest: (text: string) => string | number) {
+  const seen = new Map<string | number, string>()
+  for (let from = 0; from < candidates; from += candidatesAtOnce) {
+    for (let at = from; at < from + candidatesAtOnce; at++) {
+      const id = stem + at.toString(36).padStart(4, "0")
+      const value = digest(id)
+      const known = seen.get(value)
+      if (known !== undefined) return [known, id] as const
+      seen.set(value, id)
+    }
+    yield* Effect.yieldNow
+  }
+  return null
+})
+
+const colliding = Effect.fnUntraced(function* (stage: Stage, template: EventTemplate) {
+  const minting = yield* Minting
+  const actors: Array<Actor> = []
+  for (const digest of hashes) {
+    const fresh = yield* minting.webhookId
+    const ids = (yield* collision(fresh.slice(0, -4), digest)) ?? [fresh, changeAt(fresh, fresh.length - 1)]
+    for (const webhookId of ids) actors.push(yield* stage.mint(template, { webhookId }))
+  }
+  return actors
+})
+
+/** Mints twins of a kind: equal in everything but what the kind says. */
+export const mintTwins = Effect.fnUntraced(function* (stage: Stage, template: EventTemplate, kind: TwinKind) {
+  if (kind === "same_hash_32") return yield* colliding(stage, template)
+  const minting = yield* Minting
+  const guid = yield* minting.guid
+  const dataId = String(yield* minting.dataId)
+  // The next number is the twin's, and must not be anybody else's.
+  yield* minting.dataId
+  const webhookId = yield* minting.webhookId
+  const now = Date.parse("2026-03-02T08:00:00Z") + (Number(dataId) % 1_000_000)
+  if (kind === "other_type") {
+    const twin = yield* minting.webhookId
+    return [
+      yield* stage.mint(template, { webhookId, dataId, guid, now }),
+      yield* stage.mint(call, { webhookId: twin, dataId, guid, now })
+    ]
+  }
+  const [one, two] = twinOf(kind, { dataId, webhookId })
+  return [yield* stage.mint(template, { ...one, guid, now }), yield* stage.mint(template, { ...two, guid, now })]
+})

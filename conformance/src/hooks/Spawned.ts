@@ -1,0 +1,91 @@
+/**
+ * A receiver that the suite starts itself (`--spawn`): it can be killed, held still and started again without any command.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import { HookFailed } from "./Hooks.ts"
+import type { Hooks } from "./Hooks.ts"
+import { awaitGone, awaitReady } from "./Ready.ts"
+
+const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
+
+/** The most of what it complains about that is kept, in characters. */
+const mostComplaint = 2_000
+
+/** Sends a signal to the receiver and to whatever its shell started. */
+const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  if (child.pid === undefined || !isRunning(child)) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // It has ended in this moment.
+  }
+}
+
+/** Starts a receiver, ready when this returns; ends it with the scope. */
+export const spawned = Effect.fnUntraced(function* (
+  command: string,
+  env: Readonly<Record<string, string>>,
+  url: URL,
+  readyUrl: URL | null
+): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
+  let child: ChildProcess | null = null
+  let complaint = ""
+
+  const start = Effect.sync(() => {
+    const started = spawn(command, {
+      shell: true,
+      detached: true,
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, ...env }
+    })
+    complaint = ""
+    started.on("error", (error) => (complaint = error.message))
+    started.stderr.on("data", (chunk) => (complaint = `${complaint}${chunk}`.slice(-mostComplaint)))
+    child = started
+  })
+
+  const kill = Effect.promise(async () => {
+    if (child === null || !isRunning(child)) return
+    const ended = once(child, "exit")
+    signalGroup(child, "SIGKILL")
+    await ended
+  }).pipe(Effect.andThen(awaitGone(url)))
+
+  const diedEarly = Effect.callback<never, HookFailed>((resume) => {
+    const watched = child
+    const failed = (): void => {
+      const why = complaint.trim().split("\n").at(-1) ?? ""
+      resume(
+        Effect.fail(
+          new HookFailed({ message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}` })
+        )
+      )
+    }
+    if (watched === null || !isRunning(watched)) failed()
+    else watched.once("exit", failed)
+    return Effect.sync(() => watched?.off("exit", failed))
+  })
+
+  const ready = Effect.raceFirst(awaitReady(url, readyUrl), diedEarly)
+  const signal = (name: NodeJS.Signals) =>
+    Effect.sync(() => {
+      if (child !== null) signalGroup(child, name)
+    })
+
+  yield* Effect.acquireRelease(start, () => kill)
+  yield* ready
+  return {
+    restart: Effect.andThen(kill, start),
+    kill,
+    pause: signal("SIGSTOP"),
+    resume: signal("SIGCONT"),
+    advance: null,
+    double: null,
+    ready,
+    names: { restart: "--spawn", kill: "--spawn (SIGKILL)", pause: "--spawn (SIGSTOP)", resume: "--spawn (SIGCONT)" }
+  }
+})

@@ -1,0 +1,35 @@
+/**
+ * One faulty receiver: what it does wrong, and which requirement must find that out.
+ */
+import type { Profile } from "../requirements/Profile.ts"
+import type { Change } from "../receivers/Server.ts"
+
+export interface Fault {
+  /** Stable: the kill table lists it. */
+  readonly name: string
+  /** What it does wrong, in one sentence, as its author would not say it. */
+  readonly does: string
+  /** The requirement that must fail. */
+  readonly requirement: string
+  /** The least level at which that can be seen. */
+  readonly level: 1 | 2 | 3
+  /** The profile it takes; null where the level is enough. */
+  readonly profile: Profile | null
+  readonly change: Change
+}
+
+/** A fault of a group. */
+export const fault =
+  (level: Fault["level"], profile: Fault["profile"] = null) =>
+  (name: string, requirement: string, does: string, change: Change): Fault => ({
+    name,
+    does,
+    requirement,
+    level,
+    profile,
+    change
+  })
+
+/** Resolves after some milliseconds. */
+export const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, milliseconds))

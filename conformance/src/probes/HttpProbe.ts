@@ -1,0 +1,62 @@
+/**
+ * The probe of a receiver that answers `GET {probe}?id=WEBHOOK_ID` with `{"effects": n, "digest"?: "sha256:HEX"}`.
+ */
+import { Effect, Schedule, Schema } from "effect"
+import { Agent, request } from "undici"
+import type { Probe, ProbeReading, Subject } from "./Probe.ts"
+import { ProbeUnusable } from "./Probe.ts"
+
+const Answer = Schema.fromJsonString(
+  Schema.Struct({
+    effects: Schema.Int,
+    digest: Schema.optionalKey(Schema.NullOr(Schema.String))
+  })
+)
+
+const decode = Schema.decodeUnknownEffect(Answer)
+
+/** How long the probe may take, in milliseconds. */
+const patience = 10_000
+/** A receiver that was just started may not listen yet: it is asked again for some three seconds. */
+const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
+
+const urlOf = (base: URL, { endpoint, webhookId }: Subject): URL => {
+  const url = new URL(base)
+  url.searchParams.set("id", webhookId)
+  if (endpoint !== null) url.searchParams.set("endpoint", endpoint)
+  return url
+}
+
+const unusable = (base: URL, what: string): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
+  })
+
+export const httpProbe = (base: URL): Probe => {
+  const dispatcher = new Agent({ connections: 8, pipelining: 1 })
+  const ask = (subject: Subject) =>
+    Effect.tryPromise({
+      try: async (signal) => {
+        const answer = await request(urlOf(base, subject), { dispatcher, signal })
+        return { status: answer.statusCode, text: await answer.body.text() }
+      },
+      catch: (error) => unusable(base, `could not be asked (${error instanceof Error ? error.message : String(error)})`)
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () => Effect.fail(unusable(base, `did not answer within ${patience} ms`))
+      })
+    )
+
+  const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
+    const { status, text } = yield* ask(subject).pipe(Effect.retry(whileStarting))
+    if (status !== 200) return yield* unusable(base, `answered ${status} for ${subject.webhookId}`)
+    const { digest = null, effects } = yield* decode(text).pipe(
+      Effect.mapError(() => unusable(base, `answered ${JSON.stringify(text.slice(0, 100))}`))
+    )
+    if (effects < 0) return yield* unusable(base, `answered effects: ${effects}`)
+    return { effects, digest }
+  })
+
+  return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency: 8, read }
+}

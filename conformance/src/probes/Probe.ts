@@ -1,0 +1,40 @@
+/**
+ * The port through which the suite sees what a receiver did: how often the effect of an event was committed.
+ */
+import { Schema } from "effect"
+import type { Effect } from "effect"
+
+/** Whose effects are asked for. */
+export interface Subject {
+  readonly webhookId: string
+  readonly resourceType: string
+  /** `event.data.id` as raw JSON text: it may be longer than a double holds. */
+  readonly dataId: string
+  /** The URL the event was sent to; null where there is one only. */
+  readonly endpoint: string | null
+}
+
+export interface ProbeReading {
+  readonly effects: number
+  /** `sha256:HEX` of the RFC 8785 form of `event.data` as it was stored; null when the probe does not say. */
+  readonly digest: string | null
+}
+
+/** The probe gave no answer that can be used: nothing can be said of what the receiver did. */
+export class ProbeUnusable extends Schema.TaggedError<ProbeUnusable>()("ProbeUnusable", {
+  /** What was asked, what came of it, what to do. */
+  message: Schema.String
+}) {}
+
+/** How effects are counted. */
+export const probeKinds = ["http", "exec", "log", "sink"] as const
+export type ProbeKind = (typeof probeKinds)[number]
+
+export interface Probe {
+  readonly kind: ProbeKind
+  /** Where it looks, for reports. */
+  readonly name: string
+  /** How many readings may be made at once. */
+  readonly concurrency: number
+  readonly read: (subject: Subject) => Effect.Effect<ProbeReading, ProbeUnusable>
+}

@@ -1,0 +1,113 @@
+/**
+ * Histories that failed, as files: to be replayed when the receiver has been mended. They hold no ids; those are minted
+ * when a history is executed.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import { createHash } from "node:crypto"
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { Outcome } from "../executor/Judgement.ts"
+import { keyOf } from "../executor/Judgement.ts"
+import { lanes, Operation } from "../history/History.ts"
+import { suite } from "../Suite.ts"
+
+/** Where they are kept, in the folder the command is called in. */
+export const defaultFolder = ".conformance/cases"
+
+export const StoredCase = Schema.Struct({
+  v: Schema.Literal(1),
+  suite: Schema.String,
+  seed: Schema.Int,
+  /** The id of the requirement that it breaks. */
+  violates: Schema.String,
+  title: Schema.String,
+  lane: Schema.Literals(lanes),
+  ops: Schema.Array(Operation),
+  observed: Schema.String,
+  confirm: Schema.NullOr(Schema.Struct({ tried: Schema.Int, failed: Schema.Int }))
+})
+export type StoredCase = typeof StoredCase.Type
+
+const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
+
+/** A file's name without its ending: the requirement, and which history. */
+const nameOf = (id: string, key: string): string =>
+  `${id}-${createHash("sha256").update(key).digest("hex").slice(0, 8)}`
+
+/** What came of storing: files by the requirement's id, and why there are not more. */
+export interface Stored {
+  readonly files: ReadonlyMap<string, string>
+  readonly problem: string | null
+}
+
+/** Writes the histories of failures to a folder. A folder that can't be written keeps no verdict from being told. */
+export const storeCases = Effect.fnUntraced(function* (
+  folder: string | null,
+  seed: number,
+  outcomes: ReadonlyArray<Outcome>
+): Effect.fn.Return<Stored> {
+  const files = new Map<string, string>()
+  let problem: string | null = null
+  for (const { confirmed, evidence, observed, requirement, verdict } of outcomes) {
+    if (folder === null || evidence === null || (verdict !== "FAIL" && verdict !== "WARN")) continue
+    const { history } = evidence.trace
+    const { lane, title } = evidence.case
+    const file = join(folder, `${nameOf(requirement.id, keyOf({ history }))}.json`)
+    const stored: StoredCase = {
+      v: 1,
+      suite,
+      seed,
+      violates: requirement.id,
+      title,
+      lane,
+      ops: history.ops,
+      // Ids are minted when a history is executed; those of then mean nothing later.
+      observed: observed.replaceAll(/evt_[0-9A-Za-z]+/g, "evt_..."),
+      confirm: confirmed
+    }
+    const failed = yield* Effect.tryPromise({
+      try: async () => {
+        await mkdir(folder, { recursive: true })
+        await writeFile(file, `${encode(stored)}\n`)
+      },
+      catch: (error) => new CommandFailure({ message: String(error), exitCode: CommandFailure.usageExitCode })
+    }).pipe(
+      Effect.as(null),
+      Effect.catchTag("CommandFailure", ({ message }) => Effect.succeed(message))
+    )
+    if (failed === null) files.set(requirement.id, file)
+    else problem = `Failing histories could not be stored in ${folder}: ${failed}`
+  }
+  return { files, problem }
+})
+
+/** Reads a stored history. */
+export const readCase = (file: string): Effect.Effect<StoredCase, CommandFailure> =>
+  Effect.tryPromise({
+    try: () => readFile(file, "utf8"),
+    catch: (error) =>
+      CommandFailure.usage(`${file} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  }).pipe(
+    Effect.flatMap((text) =>
+      Schema.decodeEffect(Schema.fromJsonString(StoredCase))(text).pipe(
+        Effect.mapError(() =>
+          CommandFailure.usage(`${file} is no stored history of this suite: JSON with v, violates and ops`)
+        )
+      )
+    )
+  )
+
+/** The files of a folder that hold stored histories. */
+export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.promise(() => readdir(folder).catch(() => [])).pipe(
+    Effect.map((names) =>
+      names
+        .filter((name) => name.endsWith(".json"))
+        .toSorted()
+        .map((name) => join(folder, name))
+    )
+  )
+
+/** Takes a history away that fails no more. */
+export const forget = (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true }))

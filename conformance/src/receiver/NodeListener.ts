@@ -1,0 +1,57 @@
+/**
+ * The receiver as a listener for node:http, and for whatever takes one: Express mounts it with `app.post(path, listener)`
+ * as long as no body parser comes before it.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { ReceivedRequest } from "./Delivery.ts"
+import type { Receiver } from "./Receiver.ts"
+
+export interface ListenerOptions {
+  /** The longest body that is read, in bytes; 1 MiB by default. */
+  readonly maxBodyBytes?: number
+  /** Whose request it is, where a proxy stands before this server; by default the other end of the connection. */
+  readonly addressOf?: (request: IncomingMessage) => string | null
+}
+
+/** One value for each header; of one that came several times the first, as none of doorhook's does. */
+export const flatHeaders = (headers: IncomingMessage["headers"]): ReceivedRequest["headers"] =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]))
+
+/** The body; null when it is too long. Rejects when the sender goes away. */
+const readBody = async (request: IncomingMessage, longest: number): Promise<Buffer | null> => {
+  const chunks: Array<Buffer> = []
+  let bytes = 0
+  for await (const chunk of request) {
+    const part = Buffer.from(chunk)
+    bytes += part.length
+    if (bytes > longest) return null
+    chunks.push(part)
+  }
+  return Buffer.concat(chunks)
+}
+
+export const nodeListener = (
+  receiver: Receiver,
+  { addressOf, maxBodyBytes = 1_048_576 }: ListenerOptions = {}
+): ((request: IncomingMessage, response: ServerResponse) => void) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(request, maxBodyBytes)
+    if (body === null) {
+      response.writeHead(413, { connection: "close" }).end("the body is too long")
+      return
+    }
+    const answer = await receiver.answer({
+      method: request.method ?? "",
+      headers: flatHeaders(request.headers),
+      body,
+      address: addressOf === undefined ? (request.socket.remoteAddress ?? null) : addressOf(request)
+    })
+    response.writeHead(answer.status, answer.headers).end(answer.body)
+  }
+  return (request, response) => {
+    respond(request, response).catch(() => {
+      // The sender went away in the middle: nothing was kept and nobody waits for an answer.
+      response.destroy()
+    })
+  }
+}

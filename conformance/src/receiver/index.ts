@@ -1,0 +1,20 @@
+/**
+ * `@doorhook/conformance/receiver`: what a receiver of doorhook's webhooks needs, on Node alone.
+ */
+export { InvalidRange, makeAddressFilter } from "./Addresses.ts"
+export type { Answer, Delivery, ReceivedRequest, WebhookEvent } from "./Delivery.ts"
+export { fetchHandler } from "./FetchHandler.ts"
+export type { FetchHandlerOptions } from "./FetchHandler.ts"
+export { memoryStore } from "./MemoryStore.ts"
+export { nodeListener } from "./NodeListener.ts"
+export type { ListenerOptions } from "./NodeListener.ts"
+export { postgresSchema, postgresStore } from "./PostgresStore.ts"
+export type { PostgresClient, PostgresPool } from "./PostgresStore.ts"
+export { logProblem } from "./Problem.ts"
+export type { Problem } from "./Problem.ts"
+export { makeReceiver } from "./Receiver.ts"
+export type { Receiver, ReceiverOptions } from "./Receiver.ts"
+export { InvalidSecret, makeVerifier, toleranceSeconds } from "./Signature.ts"
+export type { VerificationFailure, Verifier } from "./Signature.ts"
+export { sqliteSchema, sqliteStore } from "./SqliteStore.ts"
+export type { ReceiverStore, Waiting } from "./Store.ts"

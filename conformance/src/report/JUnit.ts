@@ -1,0 +1,130 @@
+/**
+ * The report as JUnit XML, in the shape that Jenkins' schema (junit-10.xsd), GitHub and GitLab read: one suite for each
+ * group, one case for each requirement. What was not decided is skipped with its reason, so that no build takes it for
+ * passed without a word.
+ */
+import { groupsOf } from "./Grouping.ts"
+import type { Group } from "./Grouping.ts"
+import { safeText } from "./Redaction.ts"
+import type { Report, ReportedRequirement } from "./Report.ts"
+
+/** XML 1.0 has no way to write most control characters, nor half a surrogate pair. */
+const allowed = (text: string): string =>
+  text.toWellFormed().replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&apos;",
+  "\n": "&#10;",
+  "\r": "&#13;",
+  "\t": "&#9;"
+}
+
+/** A text between tags. */
+const xml = (text: string): string => allowed(safeText(text)).replaceAll(/[&<>]/g, (one) => entities[one] ?? one)
+
+/** A text in an attribute, where readers would make spaces of newlines. */
+const inAttribute = (text: string): string =>
+  allowed(safeText(text)).replaceAll(/[&<>"'\n\r\t]/g, (one) => entities[one] ?? one)
+
+const element = (name: string, attributes: Readonly<Record<string, string | number>>, content: string): string => {
+  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${inAttribute(String(value))}"`)
+  return content === "" ? `<${name}${written.join("")}/>` : `<${name}${written.join("")}>${content}</${name}>`
+}
+
+const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(3)
+
+/** The time that a history took; what passed keeps none. */
+const durationOf = ({ history }: ReportedRequirement): number =>
+  Math.max(0, ...history.flatMap(({ attempts }) => attempts.map(({ elapsedMs, startedMs }) => startedMs + elapsedMs)))
+
+const told = ({ because, expected, history, observed, replay, source, statement }: ReportedRequirement): string =>
+  [
+    `The rule: ${statement} (${source})`,
+    `Expected: ${expected}`,
+    `Observed: ${observed}`,
+    ...history.flatMap(({ attempts, did }, index) => [
+      `${index + 1}. ${did}`,
+      ...attempts.map(({ got }) => `   ${got}`)
+    ]),
+    `Because: ${because}`,
+    `Again: ${replay}`
+  ].join("\n")
+
+const resultOf = (requirement: ReportedRequirement): string => {
+  const { known, observed, verdict } = requirement
+  switch (verdict) {
+    case "PASS":
+      return ""
+    case "FAIL":
+      return known
+        ? element("skipped", { message: `known to fail: ${observed}` }, "")
+        : element("failure", { type: "FAIL", message: observed }, xml(told(requirement)))
+    case "ERROR":
+      return element("error", { type: "ERROR", message: observed }, xml(told(requirement)))
+    case "WARN":
+      // A SHOULD fails no build.
+      return element("system-out", {}, xml(`WARN\n${told(requirement)}`))
+    case "INCONCLUSIVE":
+    case "NOT_OBSERVABLE":
+    case "SKIPPED":
+      return element("skipped", { message: `${verdict}: ${observed}` }, "")
+  }
+}
+
+const isFailure = ({ known, verdict }: ReportedRequirement): boolean => verdict === "FAIL" && !known
+const isError = ({ verdict }: ReportedRequirement): boolean => verdict === "ERROR"
+
+const countOf = (requirements: ReadonlyArray<ReportedRequirement>) => ({
+  tests: requirements.length,
+  failures: requirements.filter(isFailure).length,
+  errors: requirements.filter(isError).length
+})
+
+const suiteOf = (report: Report, { key, name, requirements }: Group, index: number): string => {
+  const skipped = requirements.filter((one) => resultOf(one).startsWith("<skipped")).length
+  const properties = { suite: report.suite, seed: report.seed, level: report.level, target: report.target }
+  return element(
+    "testsuite",
+    {
+      name: `${key}: ${name}`,
+      ...countOf(requirements),
+      skipped,
+      time: seconds(requirements.reduce((sum, one) => sum + durationOf(one), 0)),
+      timestamp: report.startedAt.replace(/\.\d+Z$/, ""),
+      id: index
+    },
+    [
+      element(
+        "properties",
+        {},
+        Object.entries(properties)
+          .map(([key, value]) => element("property", { name: key, value }, ""))
+          .join("")
+      ),
+      ...requirements.map((requirement) =>
+        element(
+          "testcase",
+          {
+            name: `${requirement.id} ${requirement.statement}`,
+            classname: `doorhook.conformance.${key}`,
+            time: seconds(durationOf(requirement))
+          },
+          resultOf(requirement)
+        )
+      )
+    ].join("\n")
+  )
+}
+
+export const toJUnit = (report: Report): string =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n${element(
+    "testsuites",
+    { name: report.suite, ...countOf(report.requirements), time: seconds(report.durationMs) },
+    `\n${groupsOf(report)
+      .map((group, index) => suiteOf(report, group, index))
+      .join("\n")}\n`
+  )}\n`

@@ -1,0 +1,17 @@
+/**
+ * Crashes amid traffic, at several moments: some events are acknowledged by then, some are being handled, some have
+ * arrived in part.
+ */
+import { accessLog, call } from "../history/Events.ts"
+import type { Case } from "../history/History.ts"
+import { makeCase } from "../history/History.ts"
+
+const crash = (after: number, workers: number, event = accessLog): Case =>
+  makeCase(
+    "operated",
+    `killed ${after} ms into traffic of ${workers} workers, ${event.resource_type}`,
+    { k: "kill_amid", event, workers, after },
+    { k: "retry_open" }
+  )
+
+export const crashCases: ReadonlyArray<Case> = [crash(40, 6), crash(5, 8), crash(15, 8, call), crash(90, 4)]

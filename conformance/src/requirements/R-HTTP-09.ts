@@ -1,0 +1,37 @@
+/**
+ * Senders that go away in the middle, and what they leave behind.
+ */
+import { everyAttemptAcknowledged } from "../checks/Retried.ts"
+import { inWords } from "../checks/Terms.ts"
+import { accessLog, call } from "../history/Events.ts"
+import type { Operation } from "../history/History.ts"
+import { makeCase, newEvent } from "../history/History.ts"
+import { define } from "./Requirement.ts"
+
+const storm = (count: number, percent: number): Operation => ({ k: "abort_storm", count, percent })
+
+export const requirement = define({
+  id: "R-HTTP-09",
+  level: 1,
+  statement: "Requests that are broken off do not keep the receiver from others.",
+  source: "RFC 9112, section 8",
+  because:
+    "A handler that waits for ever for the rest of a body holds a worker, a lock or a transaction. Some lost connections later nothing is answered any more.",
+  expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
+  directed: [
+    makeCase("disturbed", "events after eight broken requests", storm(8, 50), newEvent(accessLog), newEvent(call)),
+    makeCase("disturbed", "events after 30 broken requests", storm(30, 90), newEvent(accessLog), newEvent(call)),
+    makeCase("disturbed", "events after requests without a body", storm(16, 0), newEvent(accessLog), newEvent(call)),
+    makeCase(
+      "disturbed",
+      "events after broken requests again and again",
+      storm(8, 10),
+      newEvent(call),
+      storm(8, 70),
+      newEvent(accessLog),
+      storm(16, 99),
+      newEvent(call)
+    )
+  ],
+  check: everyAttemptAcknowledged
+})

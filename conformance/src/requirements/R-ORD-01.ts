@@ -1,0 +1,70 @@
+/**
+ * Events do not come in the order they happened in.
+ */
+import { exactlyOnce } from "../checks/EachEvent.ts"
+import { both } from "../checks/Finding.ts"
+import { everyAttemptAcknowledged } from "../checks/Retried.ts"
+import { inWords } from "../checks/Terms.ts"
+import { accessLog, call, noted, withMember } from "../history/Events.ts"
+import type { EventTemplate } from "../history/History.ts"
+import { again, makeCase, newEvent, retry } from "../history/History.ts"
+import { string } from "../history/RawJson.ts"
+import { define } from "./Requirement.ts"
+
+const at = (time: string, event = accessLog): EventTemplate => noted(withMember(event, "logged_at", string(time)), time)
+
+const years = [
+  at("2016-02-29T23:59:59.999Z"),
+  at("2019-03-31T01:30:00Z", call),
+  at("2020-10-25T00:30:00.5Z"),
+  at("2023-12-31T23:59:60Z".replace(":60", ":59")),
+  at("2024-11-03T05:59:59.123456Z", call),
+  at("2026-01-01T00:00:00Z")
+]
+
+const shuffled = (title: string, events: ReadonlyArray<EventTemplate>, order: ReadonlyArray<number>) =>
+  makeCase("state", title, { k: "shuffled", events, order })
+
+const alike = Array.from({ length: 6 }, () => accessLog)
+
+export const requirement = define({
+  id: "R-ORD-01",
+  level: 2,
+  statement: "Events are handled in whatever order they come, old ones too: the effects are the same.",
+  source: "interface document, section 6: order is not promised",
+  because:
+    "Retries come late, controllers that were offline send what they kept. A receiver that only accepts what is newer than the last drops them.",
+  expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
+  needs: ["effects"],
+  directed: [
+    shuffled("made in one order, sent in the opposite", alike, [5, 4, 3, 2, 1, 0]),
+    shuffled("made in one order, sent in another", alike, [3, 0, 5, 1, 4, 2]),
+    shuffled("of ten years, newest first", years, [5, 4, 3, 2, 1, 0]),
+    shuffled("of ten years, oldest first", years, [0, 1, 2, 3, 4, 5]),
+    shuffled("of ten years, in any order", years, [2, 5, 0, 4, 1, 3]),
+    makeCase("state", "an event older than the last", newEvent(accessLog), newEvent(at("2021-06-01T12:00:00Z"))),
+    makeCase(
+      "state",
+      "an event a little older than the last",
+      newEvent(at("2026-03-01T12:00:05Z")),
+      newEvent(at("2026-03-01T12:00:04Z"))
+    ),
+    makeCase(
+      "state",
+      "two events of the same moment",
+      newEvent(at("2026-03-01T12:00:00Z")),
+      newEvent(at("2026-03-01T12:00:00Z"))
+    ),
+    makeCase("state", "an event from a clock that is ahead", newEvent(at("2031-01-01T00:00:00Z")), newEvent(accessLog)),
+    makeCase(
+      "state",
+      "a retry of an old event after newer ones",
+      newEvent(at("2022-05-01T08:00:00Z")),
+      newEvent(accessLog),
+      newEvent(call),
+      again(0, retry),
+      newEvent(at("2022-05-01T07:00:00Z", call))
+    )
+  ],
+  check: (trace, terms) => both(everyAttemptAcknowledged(trace, terms), exactlyOnce(trace, terms))
+})

@@ -1,0 +1,18 @@
+/**
+ * A request without a signature.
+ */
+import { forgedCases, refused, refusedWithoutTrace } from "./Forged.ts"
+import { define } from "./Requirement.ts"
+
+export const requirement = define({
+  id: "R-SIG-01",
+  level: 1,
+  profile: "signed",
+  statement: "A request without a signature, or without what is signed, is refused and has no effect.",
+  source: "Standard Webhooks 1.0, verifying; interface document, section 5",
+  because: "A receiver that checks the signature only when there is one can be talked to by anybody.",
+  expected: () => refused,
+  needs: ["secret"],
+  directed: forgedCases("missing", "empty", "no_timestamp"),
+  check: refusedWithoutTrace
+})

@@ -1,0 +1,72 @@
+/**
+ * What a run of the suite is given, and what follows where nothing is said.
+ */
+import { Acknowledgement } from "@doorhook/core"
+import type { Effect, Redacted } from "effect"
+import type { DedupKey } from "../checks/Terms.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
+import { noHooks } from "../hooks/Hooks.ts"
+import type { Probe } from "../probes/Probe.ts"
+import type { Profile } from "../requirements/Profile.ts"
+import type { Level } from "../requirements/Requirement.ts"
+
+/** All times in milliseconds. */
+export interface SuiteOptions {
+  /** Where events are posted. */
+  readonly url: URL
+  /** The receiver's other URLs, for the tenant profile. */
+  readonly otherUrls?: ReadonlyArray<URL>
+  readonly level?: Level
+  readonly profiles?: ReadonlyArray<Profile>
+  readonly probe?: Probe | null
+  readonly hooks?: Hooks
+  readonly secret?: Redacted.Redacted<string> | null
+  readonly ack?: Acknowledgement.AcknowledgementRule
+  readonly deadline?: number
+  /** How long effects are waited for. */
+  readonly settle?: number
+  readonly seed?: number
+  readonly maxTime?: number
+  /** Ids or patterns like `R-DUP-*`. */
+  readonly only?: ReadonlyArray<string>
+  readonly skip?: ReadonlyArray<string>
+  readonly dedupKey?: DedupKey
+  /** Events a second; null where none was declared. */
+  readonly peakRate?: number | null
+  /** Ids of requirements that are known to fail. */
+  readonly baseline?: ReadonlyArray<string> | null
+  /** Where histories that failed are stored; null: nowhere. */
+  readonly casesFolder?: string | null
+  /** Whether the target was said to be the caller's own: only for the command that repeats a run. */
+  readonly owned?: boolean
+  /** Further words of the command that repeats a run: probe and hooks. */
+  readonly repeatFlags?: ReadonlyArray<string>
+  readonly progress?: (what: string) => Effect.Effect<void>
+}
+
+export type Settled = Required<SuiteOptions>
+
+/** The options with everything that was not said. */
+export const withDefaults = (options: SuiteOptions, seed: number, silent: Effect.Effect<void>): Settled => ({
+  otherUrls: [],
+  level: 1,
+  profiles: [],
+  probe: null,
+  hooks: noHooks,
+  secret: null,
+  ack: "200",
+  deadline: Acknowledgement.defaultDeadline,
+  settle: 10_000,
+  seed,
+  maxTime: 120_000,
+  only: [],
+  skip: [],
+  dedupKey: "both",
+  peakRate: null,
+  baseline: null,
+  casesFolder: null,
+  owned: false,
+  repeatFlags: [],
+  progress: () => silent,
+  ...options
+})

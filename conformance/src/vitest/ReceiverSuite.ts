@@ -1,0 +1,166 @@
+/**
+ * Registers the requirements as tests: the suite runs once before them, and each test tells what came of one.
+ */
+import { Effect, Redacted } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { noHooks } from "../hooks/Hooks.ts"
+import type { Hooks } from "../hooks/Hooks.ts"
+import { HookFailed } from "../hooks/Hooks.ts"
+import { ProbeUnusable } from "../probes/Probe.ts"
+import type { Probe } from "../probes/Probe.ts"
+import type { Profile } from "../requirements/Profile.ts"
+import { select } from "../requirements/Selection.ts"
+import type { Level } from "../requirements/Requirement.ts"
+import { explain } from "../report/Console.ts"
+import type { Report } from "../report/Report.ts"
+import { runSuite } from "../run/RunSuite.ts"
+
+type Act = () => void | Promise<void>
+
+/** A receiver that runs, and what the suite may see and do of it. */
+export interface StartedReceiver {
+  /** Where events are posted. */
+  readonly url: string
+  /** How often an event took effect: for level 2 and 3. `digest` is `sha256:HEX` of its data by RFC 8785. */
+  readonly probe?: (
+    webhookId: string,
+    url: string
+  ) =>
+    | { readonly effects: number; readonly digest?: string }
+    | Promise<{ readonly effects: number; readonly digest?: string }>
+  /** Ends the receiver and starts it again, at the same URL; what is on disk stays. For level 3, this or `kill`. */
+  readonly restart?: Act
+  /** Ends the receiver at once, as SIGKILL does. */
+  readonly kill?: Act
+  readonly pause?: Act
+  readonly resume?: Act
+  /** Moves the receiver's clock forward: for the profile `clock`. */
+  readonly advance?: (milliseconds: number) => void | Promise<void>
+  /** Records one more effect on purpose: finds out a probe that can't count past one. */
+  readonly double?: (webhookId: string) => void | Promise<void>
+  /** Called when all is done. */
+  readonly stop?: Act
+}
+
+export interface ReceiverSuiteOptions {
+  /** Starts the receiver, once. */
+  readonly start: () => StartedReceiver | Promise<StartedReceiver>
+  /** 1: the URL alone (the default). 2: and a probe. 3: and a way to restart or kill it. */
+  readonly level?: Level
+  readonly profiles?: ReadonlyArray<Profile>
+  /** The receiver's `whsec_` secret; what is sent is signed with it. */
+  readonly secret?: string
+  /** The receiver's other URLs: for the profile `tenant`. */
+  readonly otherUrls?: ReadonlyArray<string>
+  /** Events a second: for the profile `load`. */
+  readonly peakRate?: number
+  /** Which statuses acknowledge; `200` by default. */
+  readonly ack?: "200" | "2xx"
+  /** What the sender waits, in milliseconds; 5000 by default. */
+  readonly deadline?: number
+  /** How long effects are waited for, in milliseconds; 10000 by default. */
+  readonly settle?: number
+  /** The same seed gives the same histories; 1 by default, so that a test is the same at every run. */
+  readonly seed?: number
+  /** How long all of it may take, in milliseconds; 60000 by default. */
+  readonly maxTime?: number
+  /** Ids or patterns like `R-DUP-*`. */
+  readonly only?: ReadonlyArray<string>
+  readonly skip?: ReadonlyArray<string>
+  /** Given the report when there is one: to write it to a file. */
+  readonly onReport?: (report: Report) => void | Promise<void>
+}
+
+/** What more than the run itself starting and stopping may take, in milliseconds. */
+const slack = 30_000
+
+const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
+  probe === undefined
+    ? null
+    : {
+        kind: "http",
+        name: "the test's own probe",
+        concurrency: 8,
+        read: ({ endpoint, webhookId }) =>
+          Effect.tryPromise({
+            try: async () => probe(webhookId, endpoint ?? own),
+            catch: (error) => new ProbeUnusable({ message: `the probe of the test threw: ${String(error)}` })
+          }).pipe(Effect.map(({ digest, effects }) => ({ effects, digest: digest ?? null })))
+      }
+
+const hook = <Arguments extends ReadonlyArray<unknown>>(
+  name: string,
+  act: ((...given: Arguments) => void | Promise<void>) | undefined
+) =>
+  act === undefined
+    ? null
+    : (...given: Arguments): Effect.Effect<void, HookFailed> =>
+        Effect.tryPromise({
+          try: async () => act(...given),
+          catch: (error) => new HookFailed({ message: `the test's \`${name}\` threw: ${String(error)}` })
+        })
+
+const hooksOf = ({ advance, double, kill, pause, restart, resume }: StartedReceiver): Hooks => ({
+  ...noHooks,
+  restart: hook("restart", restart)?.() ?? null,
+  kill: hook("kill", kill)?.() ?? null,
+  pause: hook("pause", pause)?.() ?? null,
+  resume: hook("resume", resume)?.() ?? null,
+  advance: hook("advance", advance),
+  double: hook("double", double),
+  names: {}
+})
+
+/** Registers `describe` with one test for each requirement of the level and the profiles. */
+export const receiverSuite = (options: ReceiverSuiteOptions): void => {
+  const { level = 1, maxTime = 60_000, only = [], otherUrls = [], profiles = [], skip = [] } = options
+  const { selected } = select(level, only, skip, profiles)
+  describe(`doorhook receiver conformance, level ${level}`, () => {
+    let stop: Act = () => undefined
+    const reports: Array<Report> = []
+
+    beforeAll(async () => {
+      const started = await options.start()
+      stop = started.stop ?? stop
+      const report = await Effect.runPromise(
+        runSuite({
+          url: new URL(started.url),
+          otherUrls: otherUrls.map((url) => new URL(url)),
+          level,
+          profiles,
+          probe: level === 1 ? null : probeOf(started),
+          hooks: hooksOf(started),
+          secret: options.secret === undefined ? null : Redacted.make(options.secret),
+          seed: options.seed ?? 1,
+          maxTime,
+          only,
+          skip,
+          ...(options.ack !== undefined && { ack: options.ack }),
+          ...(options.deadline !== undefined && { deadline: options.deadline }),
+          ...(options.settle !== undefined && { settle: options.settle }),
+          ...(options.peakRate !== undefined && { peakRate: options.peakRate })
+        })
+      )
+      reports.push(report)
+      await options.onReport?.(report)
+    }, maxTime + slack)
+
+    afterAll(() => stop(), slack)
+
+    for (const { id, statement } of selected) {
+      it(`${id} ${statement}`, ({ skip }) => {
+        const [report] = reports
+        const found = report?.requirements.find((requirement) => requirement.id === id)
+        if (report === undefined || found === undefined) throw new Error(`the suite said nothing of ${id}`)
+        if (report.ended === "target_unusable") throw new Error(report.endedBecause)
+        if (found.verdict === "NOT_OBSERVABLE" || found.verdict === "SKIPPED")
+          skip(`${found.verdict}: ${found.observed}`)
+        // A SHOULD fails nobody's build; it is seen with `onReport`.
+        if (found.verdict === "WARN") skip(`WARN: ${found.observed}`)
+        // All there is to say of it is what the test shows.
+        const story = found.verdict === "PASS" ? "" : explain(found).join("\n").trim()
+        expect(story).toBe("")
+      })
+    }
+  })
+}

@@ -1,0 +1,211 @@
+/**
+ * The engine before receivers that are correct, and before whole classes of faults: each must be failed by the requirement
+ * that names it, by its directed cases and with little time.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Schema } from "effect"
+import type { Report } from "../src/report/Report.ts"
+import { StoredCase } from "../src/random/Stored.ts"
+import { runSuite } from "../src/run/RunSuite.ts"
+import type { SuiteOptions } from "../src/run/RunSuite.ts"
+import type { Delivery, Manners } from "./support/model.ts"
+import { model } from "./support/model.ts"
+
+const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<SuiteOptions> = {}) {
+  const target = yield* model(manners)
+  return yield* runSuite({
+    url: target.url,
+    probe: target.probe,
+    hooks: target.hooks,
+    level: 2,
+    settle: 1_000,
+    maxTime: 20_000,
+    seed: 7,
+    ...options
+  })
+})
+
+const idsWith = (report: Report, verdict: string): ReadonlyArray<string> =>
+  report.requirements.filter((one) => one.verdict === verdict).map(({ id }) => id)
+
+const shown = (report: Report): string =>
+  report.requirements
+    .filter(({ verdict }) => verdict !== "PASS")
+    .map(({ id, observed, verdict }) => `${verdict} ${id} ${observed}`)
+    .join("\n")
+
+describe("a correct receiver", () => {
+  it.live("passes all of level 2, but for what nothing shows", () =>
+    Effect.gen(function* () {
+      const report = yield* run({}, { maxTime: 40_000 })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
+      assert.deepStrictEqual(idsWith(report, "INCONCLUSIVE"), [], shown(report))
+      assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-LATE-02"])
+      assert.strictEqual(report.verdict, "pass")
+      assert.deepStrictEqual(report.calibration.probe?.double, { expected: 2, observed: 2 })
+      assert.isTrue(report.calibration.probe?.upperRangeVerified)
+      assert.isAbove(report.timing.attempts, 10)
+    })
+  )
+
+  it.live("that gives no digest leaves fidelity unobserved, and passes", () =>
+    Effect.gen(function* () {
+      const report = yield* run({ digest: false }, { only: ["R-FWD-02", "R-DUP-07"] })
+      assert.deepStrictEqual(idsWith(report, "NOT_OBSERVABLE"), ["R-DUP-07", "R-FWD-02"], shown(report))
+      assert.strictEqual(report.verdict, "inconclusive", "nothing was passed")
+    })
+  )
+
+  it.live("may know duplicates by data.id", () =>
+    Effect.gen(function* () {
+      const key: Manners["key"] = ({ dataId, type }) => `${type}:${dataId}`
+      const report = yield* run({ key }, { only: ["R-DUP-0*", "R-NEW-01", "R-ORD-01"] })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
+      const stressed = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01"], dedupKey: "body" })
+      assert.deepStrictEqual(idsWith(stressed, "FAIL"), [], shown(stressed))
+      const other = yield* run({ key }, { only: ["R-NEW-01"], dedupKey: "header" })
+      assert.deepStrictEqual(idsWith(other, "FAIL"), ["R-NEW-01"])
+    })
+  )
+})
+
+const sha = (text: string, characters: number): string =>
+  createHash("sha256").update(text).digest("hex").slice(0, characters)
+
+const connections = new WeakMap<object, number>()
+let opened = 0
+const connectionOf = (socket: object): number => {
+  const known = connections.get(socket)
+  if (known !== undefined) return known
+  connections.set(socket, ++opened)
+  return opened
+}
+
+const highest = (): ((delivery: Delivery) => boolean) => {
+  let last = 0
+  return ({ dataId }) => {
+    const isNew = Number(dataId) > last
+    last = Math.max(last, Number(dataId))
+    return isNew
+  }
+}
+
+const newest = (): ((delivery: Delivery) => boolean) => {
+  let last = ""
+  return ({ loggedAt }) => {
+    const isNew = loggedAt >= last
+    if (isNew) last = loggedAt
+    return isNew
+  }
+}
+
+const faults: ReadonlyArray<readonly [what: string, named: string, manners: () => Manners]> = [
+  ["no memory", "R-DUP-02", () => ({ key: ({ index }) => String(index) })],
+  ["by connection", "R-DUP-03", () => ({ key: ({ id, request }) => `${connectionOf(request.socket)} ${id}` })],
+  ["by worker", "R-DUP-02", () => ({ key: ({ id, request }) => `${connectionOf(request.socket) % 4} ${id}` })],
+  ["by bytes", "R-DUP-03", () => ({ key: ({ body }) => body })],
+  ["by length", "R-DUP-03", () => ({ key: ({ body, id }) => `${id}${body.length}` })],
+  ["by timestamp", "R-DUP-03", () => ({ key: ({ id, timestamp }) => `${id}${timestamp}` })],
+  ["by minute", "R-DUP-03", () => ({ key: ({ id, timestamp }) => `${id}${Math.floor(Number(timestamp) / 60)}` })],
+  [
+    "by attempt",
+    "R-DUP-03",
+    () => ({ key: ({ id, request }) => `${id}${String(request.headers["doorhook-attempt"])}` })
+  ],
+  [
+    "by content-type",
+    "R-DUP-03",
+    () => ({ key: ({ id, request }) => `${id}${request.headers["content-type"] ?? ""}` })
+  ],
+  ["by data.id alone", "R-NEW-01", () => ({ key: ({ dataId }) => dataId })],
+  ["by a rounded data.id", "R-NEW-01", () => ({ key: ({ dataId, type }) => `${type}${Number(dataId)}` })],
+  ["by 32 bits of data.id", "R-NEW-01", () => ({ key: ({ dataId, type }) => `${type}${Number(dataId) % 2 ** 32}` })],
+  ["by the moment", "R-NEW-01", () => ({ key: ({ loggedAt }) => loggedAt })],
+  ["by folded ids", "R-NEW-01", () => ({ key: ({ id }) => id.toLowerCase() })],
+  ["by short ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(0, 30) })],
+  ["by the end of ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(-20) })],
+  ["by eight digits of a hash", "R-NEW-01", () => ({ key: ({ id }) => sha(id, 8) })],
+  ["by four digits of a hash", "R-NEW-01", () => ({ key: ({ id }) => sha(id, 4) })],
+  ["the last 100", "R-DUP-05", () => ({ capacity: 100 })],
+  ["the last 500", "R-DUP-05", () => ({ capacity: 500 })],
+  ["for two seconds", "R-DUP-05", () => ({ remembers: 2_000 })],
+  ["rising ids only", "R-ORD-01", () => ({ accepts: highest() })],
+  ["rising times only", "R-ORD-01", () => ({ accepts: newest() })],
+  [
+    "an error now and then",
+    "R-ACK-01",
+    () => ({ status: ({ index }, known) => (!known && index % 60 === 59 ? 500 : 200) })
+  ],
+  ["a loss now and then", "R-LOS-01", () => ({ accepts: ({ index }) => index % 60 !== 59 })],
+  ["losses of long bodies", "R-LOS-01", () => ({ accepts: ({ body }) => body.length < 1_500 })],
+  ["work dropped with its sender", "R-LATE-01", () => ({ work: 15, dropsAbandoned: true })],
+  ["a conflict for duplicates", "R-DUP-01", () => ({ status: (_, known) => (known ? 409 : 200) })],
+  ["any method", "R-GET-01", () => ({ anyMethod: true })]
+]
+
+describe("a receiver that remembers or acts in a wrong way is found out", () => {
+  it.live.each(faults)("%s: %s", ([, named, manners]) =>
+    Effect.gen(function* () {
+      const report = yield* run(manners(), { only: [named] })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [named], shown(report))
+      const [failed] = report.requirements
+      assert.isNotEmpty(failed?.history)
+      assert.match(failed?.replay ?? "", /^npx doorhook conformance replay /)
+    })
+  )
+})
+
+describe("a probe that can't be believed makes the run unusable", () => {
+  const probes: ReadonlyArray<readonly [what: string, probed: Manners["probed"], says: RegExp]> = [
+    ["says whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],
+    ["counts all events", (_, total) => total, /never sent/],
+    ["sees nothing", () => 0, /effects = 0 for 3 events that were acknowledged/]
+  ]
+  it.live.each(probes)("%s", ([, probed, says]) =>
+    Effect.gen(function* () {
+      const report = yield* run(probed === undefined ? {} : { probed })
+      assert.strictEqual(report.ended, "target_unusable")
+      assert.match(report.endedBecause, says)
+      assert.deepStrictEqual(idsWith(report, "FAIL"), [])
+    })
+  )
+})
+
+describe("a random history", () => {
+  it.live("that fails is confirmed, made short and stored without ids", () =>
+    Effect.gen(function* () {
+      const casesFolder = join(mkdtempSync(join(tmpdir(), "conformance-")), "cases")
+      // Everything is doubled from some time on, which is when the histories drawn from the seed come.
+      const target = yield* model()
+      const report = yield* runSuite({
+        url: target.url,
+        probe: {
+          ...target.probe,
+          read: (subject) =>
+            Effect.map(target.probe.read(subject), (one) => ({
+              ...one,
+              effects: one.effects * (target.deliveries() > 220 ? 2 : 1)
+            }))
+        },
+        hooks: { ...target.hooks, double: null },
+        level: 2,
+        only: ["R-DUP-02"],
+        settle: 500,
+        maxTime: 20_000,
+        casesFolder
+      })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
+      const [file = ""] = readdirSync(casesFolder)
+      const text = readFileSync(join(casesFolder, file), "utf8")
+      const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
+      assert.strictEqual(stored.violates, "R-DUP-02")
+      assert.notMatch(text, /evt_[0-9a-z]/)
+      assert.deepStrictEqual(report.requirements[0]?.confirmed, { tried: 5, failed: 5 })
+    })
+  )
+})

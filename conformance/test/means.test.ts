@@ -1,0 +1,234 @@
+/**
+ * Probes and hooks as the command makes them, on a receiver that is a process of its own: started, killed and held still
+ * by the suite, and looked at in every way there is.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { once } from "node:events"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { conformance, idsWith } from "./support/command.ts"
+import { answer, receiver } from "./support/receiver.ts"
+
+const main = new URL("../src/receivers/main.ts", import.meta.url).pathname
+const folder = mkdtempSync(join(tmpdir(), "conformance-means-"))
+
+/** How to start the bundled receiver, perhaps with a fault. */
+const started = (name: string, fault = ""): ReadonlyArray<string> => [
+  "--url",
+  "http://127.0.0.1:0/hook",
+  "--spawn",
+  `exec env DATABASE=${join(folder, `${name}.db`)} FAULT=${fault} ${process.execPath} --conditions=source --no-warnings ${main}`,
+  "--port-env",
+  "PORT",
+  "--ready-url",
+  "http://127.0.0.1:0/probe?id=none"
+]
+
+const probed = ["--level", "2", "--probe", "http://127.0.0.1:0/probe"]
+
+const freePort = Effect.promise(async () => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  return address !== null && typeof address === "object" ? address.port : 0
+})
+
+describe("a spawned receiver", () => {
+  it.live("is killed, held still and started again: level 3", () =>
+    Effect.gen(function* () {
+      const { exitCode, output, report } = yield* conformance(
+        "run",
+        ...started("durable"),
+        ...probed.with(1, "3"),
+        "--control-url",
+        "http://127.0.0.1:0/control",
+        "--deadline",
+        "2s",
+        "--only",
+        "R-CRA-*,R-LATE-02",
+        "--max-time",
+        "60s"
+      )
+      assert.sameMembers(
+        [...idsWith(report, "PASS")],
+        ["R-CRA-01", "R-CRA-02", "R-CRA-03", "R-CRA-04", "R-LATE-02"],
+        output
+      )
+      assert.strictEqual(exitCode, 0)
+      assert.isTrue(report?.calibration.probe?.upperRangeVerified)
+    })
+  )
+
+  it.live("is what doctor looks at, and says what is there", () =>
+    Effect.gen(function* () {
+      const all = yield* conformance("doctor", ...started("doctor"), "--probe", "http:http://127.0.0.1:0/probe")
+      assert.strictEqual(all.exitCode, 0, all.output)
+      assert.match(all.output, /one event +1 \(expected 1\)/)
+      assert.match(all.output, /not tried: --control-url/)
+      assert.match(all.output, /Level 3 can be tested/)
+      const less = yield* conformance("doctor", ...started("doctor"))
+      assert.match(less.output, /no +effects of events +a probe \(--probe\) shows/)
+      assert.match(less.output, /Level 1 can be tested/)
+    })
+  )
+
+  it.live("that does not start is exit code 4, with its last words", () =>
+    Effect.gen(function* () {
+      const { exitCode, message } = yield* conformance(
+        "run",
+        "--url",
+        "http://127.0.0.1:0/hook",
+        "--spawn",
+        "echo no disk >&2; exit 7"
+      )
+      assert.strictEqual(exitCode, 4)
+      assert.match(message, /--spawn ended before it was ready.*no disk/)
+    })
+  )
+})
+
+describe("effects are counted", () => {
+  /** A receiver that writes a line for each effect, and doubles them on request. */
+  const logging = (file: string, doubles: boolean) => {
+    const seen = new Set<string>()
+    writeFileSync(file, "")
+    return receiver(({ headers, method }, response) => {
+      const id = String(headers["webhook-id"])
+      if (method === "POST" && (doubles || !seen.has(id))) writeFileSync(file, `done ${id}\n`, { flag: "a" })
+      seen.add(id)
+      answer(response, 200)
+    })
+  }
+  const only = ["--only", "R-DUP-02", "--level", "2"]
+
+  it.live("in a log", () =>
+    Effect.gen(function* () {
+      for (const doubles of [false, true]) {
+        const file = join(folder, `effects-${doubles}.log`)
+        const target = yield* logging(file, doubles)
+        const { exitCode, output } = yield* conformance(
+          "run",
+          "--url",
+          target.url,
+          ...only,
+          "--settle",
+          "1s",
+          "--probe",
+          `log:${file}:^done (?<id>\\S+)$`
+        )
+        assert.strictEqual(exitCode, doubles ? 1 : 0, output)
+      }
+    })
+  )
+
+  it.live("by a command that gets the id in its environment", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "effects-exec.log")
+      const target = yield* logging(file, true)
+      const { exitCode, output } = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        "--only",
+        "R-CRA-01,R-DUP-07,R-LATE-02,R-DUP-02",
+        "--skip",
+        "R-DUP-02",
+        "--level",
+        "2",
+        "--settle",
+        "1s",
+        "--max-time",
+        "60s",
+        "--probe",
+        `exec:grep -c "done $EVENT_ID" ${file} || true`
+      )
+      assert.strictEqual(exitCode, 2, output)
+      const wrong = yield* conformance("run", "--url", target.url, ...only, "--probe", "exec:echo many")
+      assert.strictEqual(wrong.exitCode, 4, wrong.output)
+      assert.match(wrong.message, /printed "many".*EVENT_ID and DATA_ID/)
+    })
+  )
+
+  it.live("at a sink that the receiver calls", () =>
+    Effect.gen(function* () {
+      const port = yield* freePort
+      const seen = new Set<string>()
+      const target = yield* receiver(({ headers, method }, response) => {
+        const id = String(headers["webhook-id"])
+        if (method !== "POST" || seen.has(id)) return answer(response, 200)
+        seen.add(id)
+        void fetch(`http://127.0.0.1:${port}/unlock?event=${id}`).then(() => answer(response, 200))
+      })
+      const { exitCode, output } = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        ...only,
+        "--probe",
+        `sink:${port}`,
+        "--max-time",
+        "40s"
+      )
+      assert.strictEqual(exitCode, 0, output)
+    })
+  )
+
+  it.live("by nobody who is not there: exit code 4", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 200))
+      const gone = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        ...only,
+        "--probe",
+        `http://127.0.0.1:${yield* freePort}/probe`
+      )
+      assert.strictEqual(gone.exitCode, 4, gone.output)
+      const wrong = yield* conformance("run", "--url", target.url, ...only, "--probe", target.url)
+      assert.match(wrong.message, /It must answer GET \?id=/)
+    })
+  )
+})
+
+describe("what failed", () => {
+  it.live("is stored, replayed, and taken away when it fails no more; a baseline knows it", () =>
+    Effect.gen(function* () {
+      const cases = join(folder, "cases")
+      let mended = false
+      const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate && !mended ? 409 : 200))
+      const only = ["--url", target.url, "--cases", cases]
+      const first = yield* conformance("run", ...only, "--only", "R-DUP-01")
+      assert.strictEqual(first.exitCode, 1, first.output)
+      const [file = ""] = readdirSync(cases)
+      assert.match(file, /^R-DUP-01-[0-9a-f]{8}\.json$/)
+      assert.notMatch(readFileSync(join(cases, file), "utf8"), /evt_[0-9a-z]/)
+      const again = yield* conformance("replay", file.replace(".json", ""), ...only)
+      assert.strictEqual(again.exitCode, 1, again.output)
+      assert.include(again.output, "FAILED")
+
+      const baseline = join(folder, "baseline.txt")
+      writeFileSync(baseline, "# known\nR-DUP-01\n")
+      const known = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
+      assert.strictEqual(known.exitCode, 0, known.output)
+
+      mended = true
+      const stale = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
+      assert.strictEqual(stale.exitCode, 1, stale.output)
+      assert.match(stale.message, /baseline is stale: R-DUP-01 passed/)
+      const kept = yield* conformance("replay", join(cases, file), ...only, "--keep")
+      assert.strictEqual(kept.exitCode, 0, kept.output)
+      const fixed = yield* conformance("replay", join(cases, file), ...only)
+      assert.include(fixed.output, "FIXED")
+      assert.notInclude(readdirSync(cases), file)
+      const unknown = yield* conformance("replay", "R-DUP-01-00000000", ...only)
+      assert.strictEqual(unknown.exitCode, 3)
+      const whole = yield* conformance("replay", "R-DUP-01", ...only)
+      assert.strictEqual(whole.exitCode, 0, whole.output)
+    })
+  )
+})

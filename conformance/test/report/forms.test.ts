@@ -1,0 +1,243 @@
+/**
+ * The forms of a report, all from one that holds every verdict and the worst that a receiver can write into one.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { toBadge } from "../../src/report/Badge.ts"
+import { render } from "../../src/report/Console.ts"
+import { toHar } from "../../src/report/Har.ts"
+import { toHtml } from "../../src/report/html/HtmlReport.ts"
+import { toJUnit } from "../../src/report/JUnit.ts"
+import { toMarkdown } from "../../src/report/Markdown.ts"
+import { toStatement } from "../../src/report/Statement.ts"
+import { sampleReport, secret, signature } from "../support/sampleReport.ts"
+
+const forms = {
+  console: render(sampleReport),
+  junit: toJUnit(sampleReport),
+  html: toHtml(sampleReport),
+  md: toMarkdown(sampleReport),
+  har: toHar(sampleReport),
+  statement: toStatement(sampleReport),
+  badge: toBadge(sampleReport)
+}
+
+interface Tag {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+}
+
+/** Reads the tags of XML, and fails when they are not nested or something is not escaped. */
+const tagsOf = (xml: string): ReadonlyArray<Tag> => {
+  const tags: Array<Tag> = []
+  const open: Array<string> = []
+  const text = xml.replace(/^<\?xml[^>]*\?>/, "")
+  const pattern = /<(\/?)([A-Za-z-]+)((?: [A-Za-z]+="[^"<]*")*)(\/?)>/g
+  for (const [, closing, name = "", attributes = "", empty] of text.matchAll(pattern)) {
+    if (closing === "/") {
+      assert.strictEqual(open.pop(), name)
+      continue
+    }
+    tags.push({
+      name,
+      attributes: Object.fromEntries(
+        [...attributes.matchAll(/([A-Za-z]+)="([^"]*)"/g)].map(([, key, value]) => [key, value])
+      )
+    })
+    if (empty !== "/") open.push(name)
+  }
+  assert.deepStrictEqual(open, [])
+  assert.notMatch(text.replaceAll(pattern, ""), /[<>]|&(?!(?:amp|lt|gt|quot|apos|#\d+);)/)
+  return tags
+}
+
+describe("every form", () => {
+  it.each(Object.entries(forms))("of a report holds no secret: %s", (form, text) => {
+    for (const hidden of [secret, signature, "Bearer hush", "sid=hush", "key=hush"]) assert.notInclude(text, hidden)
+    // An archive keeps bodies as they were; it is read by programs.
+    if (form === "har") return
+    assert.notMatch(text, /[\u0000-\u0008\u000b-\u001f\u202e]/, "steers a terminal or turns the text around")
+  })
+})
+
+describe("the console", () => {
+  const story = forms.console
+
+  it("tells the rule, what was sent, what came back, how to do it by hand, and how to do it again last", () => {
+    const block = story.slice(story.indexOf("FAIL  R-DUP-01"), story.indexOf("INCONCLUSIVE  R-DUP-02"))
+    const order = [
+      "The rule",
+      "Expected",
+      "Observed",
+      "History",
+      "sent  a new call event",
+      "got   200",
+      "then  the receiver is restarted",
+      "<- here",
+      "and 4 more attempts",
+      "took effect 2 times",
+      "Repeated   done 5 times more",
+      "Because",
+      "By hand    curl",
+      "Again      npx doorhook"
+    ]
+    const places = order.map((text) => block.indexOf(text))
+    assert.deepStrictEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+      block
+    )
+    assert.notInclude(places, -1, block)
+    assert.match(block.trimEnd(), /--only R-DUP-01 --seed 7$/)
+  })
+
+  it("says what makes a verdict less sure", () => {
+    assert.include(story, "The probe's upper range is unverified.")
+    assert.include(story, "The baseline lists what does not fail any more: R-ACK-04")
+    assert.include(story, "(known: it is in the baseline)")
+  })
+})
+
+describe("JUnit XML", () => {
+  const tags = tagsOf(forms.junit)
+  const count = (name: string): number => tags.filter((tag) => tag.name === name).length
+
+  it("has a case for each requirement, and tells undecided from passed", () => {
+    assert.strictEqual(count("testcase"), sampleReport.requirements.length)
+    assert.strictEqual(count("failure"), 1, "a known failure is no failure of the build")
+    assert.strictEqual(count("error"), 1)
+    assert.strictEqual(count("skipped"), 4, "INCONCLUSIVE, NOT_OBSERVABLE, SKIPPED and the known failure")
+    for (const verdict of ["INCONCLUSIVE", "NOT_OBSERVABLE", "SKIPPED"]) {
+      assert.isTrue(
+        tags.some(({ attributes, name }) => name === "skipped" && attributes["message"]?.startsWith(verdict))
+      )
+    }
+  })
+
+  it("counts what it holds", () => {
+    const suites = tags.filter(({ name }) => name === "testsuite")
+    const sum = (key: string): number => suites.reduce((total, { attributes }) => total + Number(attributes[key]), 0)
+    assert.deepStrictEqual(["tests", "failures", "errors", "skipped"].map(sum), [9, 1, 1, 4])
+    for (const { attributes } of suites) {
+      assert.match(attributes["time"] ?? "", /^\d+\.\d{3}$/)
+      assert.match(attributes["timestamp"] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/)
+    }
+  })
+
+  it("has no element or attribute that Jenkins' junit-10.xsd does not know", () => {
+    const known: Readonly<Record<string, ReadonlyArray<string>>> = {
+      testsuites: ["name", "time", "tests", "failures", "errors"],
+      testsuite: ["name", "tests", "failures", "errors", "skipped", "time", "timestamp", "id"],
+      properties: [],
+      property: ["name", "value"],
+      testcase: ["name", "time", "classname"],
+      skipped: ["type", "message"],
+      error: ["type", "message"],
+      failure: ["type", "message"],
+      "system-out": []
+    }
+    for (const { attributes, name } of tags) {
+      assert.isDefined(known[name], name)
+      for (const key of Object.keys(attributes)) assert.include(known[name] ?? [], key, name)
+    }
+  })
+})
+
+describe("Markdown", () => {
+  it("begins with the verdict and lets no text of the receiver be markup", () => {
+    assert.match(forms.md, /^### ❌ The receiver does not conform/)
+    assert.notInclude(forms.md, "<script>")
+    assert.notMatch(forms.md, /(?<![\\;])@team/)
+    assert.include(forms.md, "| FAIL | R-DUP-01 | 1 | MUST |")
+    assert.strictEqual(forms.md.match(/<details>/g)?.length, forms.md.match(/<\/details>/g)?.length)
+  })
+})
+
+const Named = Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String }))
+
+/** What HAR 1.2 asks for, as far as it is used. */
+const Har = Schema.fromJsonString(
+  Schema.Struct({
+    log: Schema.Struct({
+      version: Schema.Literal("1.2"),
+      creator: Schema.Struct({ name: Schema.String, version: Schema.String }),
+      entries: Schema.Array(
+        Schema.Struct({
+          startedDateTime: Schema.String.check(Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/)),
+          time: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
+          request: Schema.Struct({
+            method: Schema.String,
+            url: Schema.String,
+            httpVersion: Schema.String,
+            cookies: Schema.Array(Schema.Never),
+            headers: Named,
+            queryString: Schema.Array(Schema.Never),
+            postData: Schema.optionalKey(Schema.Struct({ mimeType: Schema.String, text: Schema.String })),
+            headersSize: Schema.Int,
+            bodySize: Schema.Int
+          }),
+          response: Schema.Struct({
+            status: Schema.Int,
+            statusText: Schema.String,
+            httpVersion: Schema.String,
+            cookies: Schema.Array(Schema.Never),
+            headers: Named,
+            content: Schema.Struct({ size: Schema.Int, mimeType: Schema.String, text: Schema.String }),
+            redirectURL: Schema.String,
+            headersSize: Schema.Int,
+            bodySize: Schema.Int
+          }),
+          cache: Schema.Struct({}),
+          timings: Schema.Struct({ send: Schema.Finite, wait: Schema.Finite, receive: Schema.Finite }),
+          comment: Schema.String
+        })
+      )
+    })
+  })
+)
+
+describe("HAR", () => {
+  it("has the attempts of what failed, in the shape of HAR 1.2", () => {
+    const { log } = Schema.decodeSync(Har)(forms.har)
+    assert.deepStrictEqual(
+      log.entries.map(({ response }) => response.status),
+      [200, 409, 0]
+    )
+    const [first] = log.entries
+    assert.strictEqual(first?.startedDateTime, "2026-11-21T22:15:30.123Z")
+    assert.strictEqual(first?.request.url, "http://127.0.0.1:9000/hook?...")
+    assert.include(first?.request.headers.map(({ value }) => value) ?? [], "(left out)")
+    assert.include(first?.request.postData?.text ?? "", "Zoë 🔑")
+    for (const { time, timings } of log.entries)
+      assert.closeTo(timings.send + timings.wait + timings.receive, time, 0.001)
+  })
+})
+
+describe("a badge", () => {
+  it("claims the level that was passed, and no more", () => {
+    const said = (change: object): unknown => JSON.parse(toBadge({ ...sampleReport, ...change }))
+    assert.deepStrictEqual(said({}), { schemaVersion: 1, label: "webhook receiver", message: "1 failed", color: "red" })
+    assert.deepInclude(said({ verdict: "pass", level: 3, profiles: [] }), {
+      message: "L3 durable",
+      color: "brightgreen"
+    })
+    assert.deepInclude(said({ verdict: "pass" }), { message: "L2 once + signed" })
+    assert.deepInclude(said({ verdict: "inconclusive" }), { message: "inconclusive", color: "lightgrey" })
+  })
+})
+
+describe("a statement", () => {
+  it("says what was not seen as well as what was", () => {
+    const said: unknown = JSON.parse(forms.statement)
+    assert.deepInclude(said, {
+      verdict: "fail",
+      level: 2,
+      failed: ["R-ACK-03", "R-DUP-01"],
+      notObservable: ["R-FWD-02"],
+      notDecided: ["R-DUP-02", "R-GET-01", "R-SIG-01"],
+      probe: "http",
+      probeUpperRangeVerified: false
+    })
+    assert.match(forms.statement, /"reportSha256": "[0-9a-f]{64}"/)
+  })
+})

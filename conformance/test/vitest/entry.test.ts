@@ -1,0 +1,54 @@
+/**
+ * The entry for vitest, as the author of a receiver uses it: on one that is good, and in a project of its own on one
+ * that is not.
+ */
+import { receiverSuite } from "@doorhook/conformance/vitest"
+import type { StartedReceiver } from "@doorhook/conformance/vitest"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { probeOf } from "../../src/receivers/Controls.ts"
+import { inProcess } from "../../src/receivers/InProcess.ts"
+
+/** Starts the bundled receiver, as a project starts its own. */
+const start = async (): Promise<StartedReceiver> => {
+  const scope = Scope.makeUnsafe()
+  const origin = await Effect.runPromise(
+    inProcess({ change: () => ({}), secret: null, deadline: 5_000 }).pipe(Scope.provide(scope))
+  )
+  return {
+    url: new URL("/hook", origin).href,
+    probe: async (webhookId) => {
+      const { effects } = await Effect.runPromise(
+        probeOf(origin).read({ webhookId, resourceType: "", dataId: "", endpoint: null })
+      )
+      return { effects }
+    },
+    stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
+
+receiverSuite({ start, level: 2, settle: 2_000, maxTime: 20_000, only: ["R-ACK-02", "R-DUP-02", "R-FWD-01"] })
+
+describe("receiverSuite", () => {
+  it("fails the test of the requirement that is broken, with the story of it, and no other", async () => {
+    const file = fileURLToPath(new URL("faulty/vitest.config.ts", import.meta.url))
+    const bin = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url))
+    const child = spawn(process.execPath, [bin, "run", "--config", file], {
+      env: { ...process.env, NO_COLOR: "1", VITEST: "", VITEST_WORKER_ID: "", VITEST_POOL_ID: "" },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let output = ""
+    child.stdout.on("data", (chunk) => (output += chunk))
+    child.stderr.on("data", (chunk) => (output += chunk))
+    await once(child, "close")
+    assert.strictEqual(child.exitCode, 1, output)
+    assert.match(output, /× R-DUP-01/)
+    assert.match(output, /✓ R-ACK-01|1 passed/)
+    assert.include(output, "sent  the same event again")
+    assert.include(output, "409")
+    assert.include(output, "npx doorhook conformance")
+  })
+})
