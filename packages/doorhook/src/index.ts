@@ -2,7 +2,11 @@
  * doorhook: OAuth 2.0 and webhooks for access-control backends.
  */
 export { createDoorhook } from "./embed/createDoorhook.ts"
-export type { Doorhook, DoorhookOptions, PublishInput, PublishOptions, PublishResult } from "./embed/createDoorhook.ts"
+export type { Doorhook, PublishInput, PublishOptions, PublishResult } from "./embed/createDoorhook.ts"
+export type { DoorhookOptions } from "./embed/DoorhookOptions.ts"
+export type { HostLogger } from "./embed/HostLogger.ts"
+export type { NodeRequestHandler } from "./embed/NodeHandler.ts"
+export type { FastifyHost, FastifyPlugin } from "./embed/FastifyPlugin.ts"
 export { DoorhookError } from "./embed/DoorhookError.ts"
 export type {
   DeliveriesClient,
@@ -20,6 +24,7 @@ export type {
 } from "./embed/IntegrationsClient.ts"
 export type { ClientAdded, ClientSummary, ClientsClient, ClientToAdd } from "./embed/ClientsClient.ts"
 export type { DoorhookNotice, NoticeListOptions, NoticesClient } from "./embed/NoticesClient.ts"
+export type { PortalClient, PortalLinkOptions, TestSent } from "./embed/PortalClient.ts"
 export type { OnNotice } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
 export type {
@@ -30,3 +35,11 @@ export type {
   HostSessionRequest,
   HostTenant
 } from "./directory/FunctionDirectory.ts"
+export type { SqlDirectoryOptions } from "./directory/SqlDirectory.ts"
+export { sqlDirectory } from "./directory/SqlDirectory.ts"
+export type { PgLike, SqliteLike, SqlQuery, SqlSource } from "./directory/SqlSource.ts"
+export type { SqlTableNames, SqlTables } from "./directory/SqlTables.ts"
+export type { PasswordCost } from "./directory/PasswordHash.ts"
+export { hashPassword, verifyPassword } from "./directory/PasswordHash.ts"
+export type { TransactionClient } from "./embed/publishIn.ts"
+export { publishIn } from "./embed/publishIn.ts"

@@ -86,7 +86,7 @@ describe("the operator's commands", () => {
       assert.match(yield* print("integrations", "show", "1"), /^set: --acknowledge 200$/m)
       const wrong = yield* run(...set, "--retry", "access_log=soon")
       assert.notStrictEqual(wrong.code, 0)
-      assert.match(wrong.stderr, /^doorhook: \/overrides\/retry\/access_log\/0 must be a duration.*\n$/)
+      assert.match(wrong.stderr, /^doorhook: --retry access_log must be a duration.*\n$/)
       assert.match((yield* run("integrations", "show", "9")).stderr, /There is no integration 9/)
     })
   )
@@ -106,13 +106,91 @@ describe("the operator's commands", () => {
         until: (text) => /disabled \(gone\)/.test(text)
       })
       assert.match(yield* print("notices", "list"), /^1 +\S+Z disabled +integration 1 +building 1 +gone\n$/)
-      assert.match(yield* print("integrations", "probe", "1"), /a delivery is sent to integration 1/)
+      assert.match(
+        yield* print("integrations", "probe", "1"),
+        /^delivery dlv_1 is sent to integration 1; .*\nhow it ended: doorhook deliveries show dlv_1\n$/
+      )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
       yield* Effect.repeat(print("notices", "list", "--after", "1"), { until: (text) => /recovered/.test(text) })
       assert.strictEqual(yield* print("notices", "list", "--integration", "7"), "no notices\n")
       assert.match(
         yield* print("deliveries", "list", "--state", "exhausted"),
-        /^no such deliveries\nin all: delivered 1\n$/
+        /^no such deliveries\nin all: exhausted 0\n$/
+      )
+    })
+  )
+})
+
+describe("doorhook deliveries", () => {
+  live(
+    "says what was not delivered, why, and what to do",
+    Effect.gen(function* () {
+      const statuses = [200, 302, 204, 429, 410]
+      const receiver = yield* startReceiver((_, nth) => statuses[nth - 1] ?? 200)
+      const { print, publish, run, url } = yield* withIntegration(receiver.url, "--retry", "access_log=1h")
+      for (const [sent] of statuses.entries()) {
+        yield* publish
+        yield* Effect.promise(() => receiver.until(({ length }) => length > sent))
+      }
+      yield* Effect.repeat(print("deliveries", "show", "dlv_5"), {
+        until: (text) => text.startsWith("dlv_5: cancelled")
+      })
+      yield* publish
+
+      const listed = (yield* print("deliveries", "list")).split("\n")
+      const columns = listed.slice(0, 6).map((line) => line.replaceAll(/ +/g, " ").split(" integration 1 "))
+      assert.deepStrictEqual(
+        columns.map(([what, more]) => [what, more?.replace(/ \d{4}-.*/, "")]),
+        [
+          ["dlv_1 delivered", "1 attempt acknowledged 200"],
+          ["dlv_2 cancelled", "1 attempt bad_status 302"],
+          ["dlv_3 cancelled", "1 attempt bad_status 204"],
+          ["dlv_4 cancelled", "1 attempt bad_status 429"],
+          ["dlv_5 cancelled", "1 attempt bad_status 410"],
+          ["dlv_6 skipped", "0 attempts -"]
+        ]
+      )
+      assert.strictEqual(listed[6], "in all: delivered 1, cancelled 4, skipped 1")
+      const newest = yield* print("deliveries", "list", "--newest", "--limit", "1", "--state", "cancelled")
+      assert.match(newest, /^dlv_5 .*\nmore: --after dlv_5\nin all: cancelled 4\n$/)
+      const ofOne = yield* print("deliveries", "list", "--integration", "1", "--limit", "2")
+      assert.match(ofOne, /\non this page: 2 such deliveries\n$/)
+
+      const show = (id: number) => print("deliveries", "show", `dlv_${id}`)
+      assert.match(yield* show(2), /^why: +The receiver answered 302: a redirect, .*another delivery with 410 Gone/m)
+      assert.match(
+        yield* show(5),
+        /^why: +The receiver answered 410 Gone at \d{4}.*\nnext: .* disabled.*Enable it, then/m
+      )
+      assert.match(
+        yield* show(6),
+        /^why: +The integration was disabled when the event came.*\nnext: .*410 Gone\. Enable/m
+      )
+
+      const disabled = yield* run("deliveries", "resend", "dlv_6")
+      assert.match(
+        disabled.stderr,
+        /^doorhook: The integration is disabled\. .*: doorhook integrations set .*--status enabled\.\n$/
+      )
+      yield* print("integrations", "set", "1", "--status", "enabled")
+      assert.match(
+        yield* print("deliveries", "recover", "1", "--since", "1h"),
+        /^5 deliveries since \d{4}-\S+Z: sent again\n$/
+      )
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 10))
+      const wrong = yield* run("deliveries", "recover", "1", "--since", "yesterday")
+      assert.deepStrictEqual([wrong.code, wrong.stdout], [3, ""])
+      assert.match(
+        wrong.stderr,
+        /^doorhook: --since: "yesterday" is neither a time .* nor how long ago, like 2h or 3d\.\n$/
+      )
+      assert.match((yield* run("deliveries", "list", "--state", "lost")).stderr, /^doorhook: --state must be pending, /)
+
+      const stranger = yield* runDoorhook(["deliveries", "list", "--url", url], { DOORHOOK_OPERATOR_KEY: "wrong" })
+      assert.strictEqual(stranger.code, 1)
+      assert.match(
+        stranger.stderr,
+        /^doorhook: The service at http:\S+ refuses the operator key of DOORHOOK_OPERATOR_KEY\./
       )
     })
   )
@@ -159,7 +237,7 @@ describe("doorhook clients", () => {
       })
       const wrong = yield* run("clients", "add", "--name", "x", "--redirect-uri", "http://evil.example/")
       assert.deepStrictEqual([wrong.code, wrong.stdout], [1, ""])
-      assert.match(wrong.stderr, /^doorhook: \/redirect_uris\/0 must be .*\n$/)
+      assert.match(wrong.stderr, /^doorhook: --redirect-uri must be .*\n$/)
       assert.notStrictEqual((yield* run("clients", "add", "--name", "x")).code, 0)
       assert.match((yield* run("clients", "rotate", "c1")).stderr, /Those of the directory are managed there/)
     })
@@ -232,6 +310,52 @@ describe("settings of a service", () => {
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFile.url)), ["203.0.113.0/24"])
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromEnvironment.url)), ["198.51.100.7/32", "2001:db8::/48"])
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFlags.url)), ["192.0.2.1/32", "192.0.2.128/25"])
+    })
+  )
+
+  live(
+    "that are wrong are told all at once, with what was meant, before anything is started",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "settings.json")
+      const settings = { lease: "long", databaseTimeout: "0s", trustedProxies: ["everywhere"] }
+      yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
+      const flags = ["--ack-timeout", "soon", "--allow-target", "here", "--retry", "access_log"]
+      const { code, stderr, stdout } = yield* runDoorhook(["serve", "--config", file, ...flags], {
+        DOORHOOK_ENCRYPTION_KEY: "swordfish"
+      })
+      assert.deepStrictEqual([code, stdout], [3, ""])
+      assert.match(stderr, /^doorhook: [^\n]*\n$/)
+      for (const name of [
+        "--retry:",
+        "ackTimeout (--ack-timeout):",
+        "allowTargets (--allow-target):",
+        "lease:",
+        "databaseTimeout:",
+        "trustedProxies (--trusted-proxy):"
+      ])
+        assert.include(stderr, name)
+      assert.match(stderr, /DOORHOOK_ENCRYPTION_KEY\): it has 9 characters and must have 32 or more\. .*openssl rand/)
+      assert.notInclude(stderr, "swordfish")
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ akcTimeout: "5s", databse: "x.db" })))
+      const mistyped = yield* runDoorhook(["serve", "--config", file])
+      assert.match(mistyped.stderr, /akcTimeout: no such setting; did you mean ackTimeout\?/)
+      assert.match(mistyped.stderr, /databse: no such setting; did you mean database\?/)
+    })
+  )
+
+  live(
+    "a directory file with a mistyped member is used, and the member is told",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "directory.json")
+      const client = { id: "c1", secrt: "s1", name: "Acme", redirect_uris: ["https://client.example/cb"] }
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ clients: [client], users: [] })))
+      const { stderr } = yield* startService(["--database", "memory", "--directory", file])
+      assert.match(
+        stderr(),
+        /^\d{4}-\S+Z WARN directory \S+: \/clients\/0\/secrt is not known and not read; did you mean secret\?\n/
+      )
+      assert.notMatch(stderr(), /#\d+|s1/)
     })
   )
 

@@ -174,12 +174,18 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
 
   it.live("a worker says in one line what is wrong with its database", () =>
     Effect.gen(function* () {
-      const memory = yield* runDoorhook(["worker", "--database", "memory"])
-      assert.notStrictEqual(memory.code, 0)
-      assert.match(
-        memory.stderr,
-        /^doorhook: A worker delivers what other processes stored: give a PostgreSQL URL.*\n$/
-      )
+      for (const [flags, what] of [
+        [["--database", "memory"], "a database in memory"],
+        [["--database", "doors.db"], "the SQLite file doors\\.db"],
+        [[], "the SQLite file doorhook\\.db"]
+      ] as const) {
+        const { code, stderr } = yield* runDoorhook(["worker", ...flags])
+        assert.strictEqual(code, 3)
+        assert.match(
+          stderr,
+          new RegExp(`^doorhook: worker: ${what} belongs to one process alone.*--database postgres://.*\n$`)
+        )
+      }
       const nobody = yield* runDoorhook(["worker"], { DOORHOOK_DATABASE: "postgres://u:hidden@127.0.0.1:1/doors" })
       assert.strictEqual(nobody.code, 1)
       assert.match(nobody.stderr, /^doorhook: Can't use postgres:\/\/127.0.0.1:1\/doors: can't connect.*\n$/)

@@ -1,14 +1,25 @@
 /**
  * `doorhook deliveries`: what was not delivered, why, and sending it again, over the operator API.
  */
-import { deliveryStates } from "@doorhook/core"
-import { Console, Effect } from "effect"
+import { CommandFailure, deliveryStates, DurationText, isoOf } from "@doorhook/core"
+import { Clock, Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { DeliveryDetail, DeliverySummary, Summary } from "../embed/DeliveriesClient.ts"
+import type {
+  DeliveryAttempt,
+  DeliveryDetail,
+  DeliveryPage,
+  DeliverySummary,
+  ListOptions,
+  Summary
+} from "../embed/DeliveriesClient.ts"
 import { makeDeliveriesClient } from "../embed/DeliveriesClient.ts"
-import { askThrough, connection, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
+import { askThrough, connection, newest, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
 
 const ask = askThrough(makeDeliveriesClient)
+
+/** How an attempt ended, in the words of the API: what can be searched for. */
+const outcomeText = ({ outcome, status }: Pick<DeliveryAttempt, "outcome" | "status">): string =>
+  status === null ? outcome : `${outcome} ${status}`
 
 const lineOf = (delivery: DeliverySummary): string =>
   [
@@ -16,6 +27,7 @@ const lineOf = (delivery: DeliverySummary): string =>
     delivery.state.padEnd(10),
     `integration ${delivery.integration_id}`.padEnd(16),
     `${delivery.attempts} attempt${delivery.attempts === 1 ? "" : "s"}`.padEnd(12),
+    (delivery.last_attempt === null ? "-" : outcomeText(delivery.last_attempt)).padEnd(18),
     delivery.created_at,
     delivery.event_id,
     delivery.next_attempt_at === null
@@ -27,11 +39,12 @@ const describe = (delivery: DeliveryDetail): ReadonlyArray<string> => [
   `${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${delivery.reason.replaceAll("_", " ")})`}`,
   `event ${delivery.event_id} to integration ${delivery.integration_id}, created ${delivery.created_at}`,
   ...(delivery.next_attempt_at === null ? [] : [`next attempt ${delivery.next_attempt_at}`]),
+  `why:  ${delivery.explanation.why}`,
+  `next: ${delivery.explanation.next}`,
   ...delivery.attempts.map((attempt) => {
-    const what = attempt.status === null ? attempt.outcome : `${attempt.outcome} ${attempt.status}`
     const more = attempt.detail ?? attempt.response_excerpt ?? ""
     const first = more.split("\n")[0]?.slice(0, 100) ?? ""
-    return `  ${attempt.number}. ${attempt.started_at}  ${what} after ${attempt.duration_ms} ms${first === "" ? "" : `: ${first}`}`
+    return `  ${attempt.number}. ${attempt.started_at}  ${outcomeText(attempt)} after ${attempt.duration_ms} ms${first === "" ? "" : `: ${first}`}`
   })
 ]
 
@@ -44,6 +57,18 @@ const countsLine = ({ deliveries }: Summary): string =>
       .join(", ") || "none"
   }`
 
+/** What there is beyond the page: of all, of a state, or of what else was asked for. */
+const totals = (page: DeliveryPage, filter: ListOptions, summary: Summary): string => {
+  const { after, event_id, integration_id, state } = filter
+  const shown = page.deliveries.length
+  if (event_id !== undefined || integration_id !== undefined) {
+    const what = `${shown} such ${shown === 1 ? "delivery" : "deliveries"}`
+    return page.next === null && after === undefined ? `in all: ${what}` : `on this page: ${what}`
+  }
+  const known = deliveryStates.find((each) => each === state)
+  return known === undefined ? countsLine(summary) : `in all: ${known} ${summary.deliveries[known]}`
+}
+
 const list = Command.make(
   "list",
   {
@@ -51,16 +76,27 @@ const list = Command.make(
     state: optionalText("state", `Only deliveries in this state: ${deliveryStates.join(", ")}`),
     integration: optionalText("integration", "Only deliveries to this integration"),
     event: optionalText("event", "Only deliveries of this event"),
+    newest,
     ...paging
   },
   Effect.fnUntraced(function* (given) {
-    const { after, event: event_id, integration: integration_id, limit, state } = given
-    const page = yield* ask(given, (client) => client.list({ state, integration_id, event_id, after, limit }))
+    const { after, event: event_id, integration: integration_id, limit, newest: order, state } = given
+    const filter: ListOptions = { state, integration_id, event_id, order, after, limit }
+    const page = yield* ask(given, (client) => client.list(filter))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.deliveries.map(lineOf), "no such deliveries", page.next)
-    yield* Console.log(countsLine(yield* ask(given, (client) => client.summary())))
+    yield* Console.log(totals(page, filter, yield* ask(given, (client) => client.summary())))
   })
-).pipe(Command.withDescription("List deliveries"))
+).pipe(
+  Command.withDescription("List deliveries with how their last attempts ended, the oldest first"),
+  Command.withExamples([
+    { command: "doorhook deliveries list --state exhausted --newest", description: "What was given up last" },
+    {
+      command: "doorhook deliveries list --integration 12",
+      description: "All that one integration should have received"
+    }
+  ])
+)
 
 const id = Argument.String("delivery").pipe(Argument.withDescription("The delivery, like dlv_42"))
 
@@ -72,29 +108,53 @@ const show = Command.make(
     if (given.json) return yield* printJson(delivery)
     for (const line of describe(delivery)) yield* Console.log(line)
   })
-).pipe(Command.withDescription("Show one delivery with all its attempts"))
+).pipe(Command.withDescription("Show one delivery: why it ended or waits, what can be done, and all its attempts"))
 
 const resend = Command.make(
   "resend",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
     yield* ask(given, (client) => client.resend(given.id))
+    if (given.json) return yield* printJson({ id: given.id })
     yield* Console.log(`${given.id} is sent again`)
   })
 ).pipe(Command.withDescription("Send a delivery again, at once"))
+
+/** A time as the API takes it: what is written like one, or a duration before now. */
+const sinceOf = Effect.fnUntraced(function* (text: string) {
+  const ago = DurationText.parse(text)
+  if (Option.isSome(ago)) return isoOf((yield* Clock.currentTimeMillis) - ago.value)
+  if (/^\d{4}-\d{2}-\d{2}(?:$|T\S*(?:Z|[+-]\d{2}:\d{2})$)/.test(text)) return text
+  return yield* CommandFailure.usage(
+    `--since: ${JSON.stringify(text)} is neither a time with its offset, like 2026-03-02T00:00:00Z, nor how long ago, like 2h or 3d.`
+  )
+})
 
 const recover = Command.make(
   "recover",
   {
     ...connection,
     integration: Argument.String("integration").pipe(Argument.withDescription("The integration's id")),
-    since: Flag.String("since").pipe(Flag.withDescription("From when on, like 2026-03-02T00:00:00Z"))
+    since: Flag.String("since").pipe(
+      Flag.withDescription(
+        "From when on: a time like 2026-03-02T00:00:00Z or 2026-03-02, or how long ago, like 2h (default 3d)"
+      ),
+      Flag.withMetavar("TIME|DURATION"),
+      Flag.withDefault("3d")
+    )
   },
   Effect.fnUntraced(function* (given) {
-    const { deliveries } = yield* ask(given, (client) => client.recover(given.integration, given.since))
-    yield* Console.log(`${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} sent again`)
+    const since = yield* sinceOf(given.since)
+    const { deliveries } = yield* ask(given, (client) => client.recover(given.integration, since))
+    if (given.json) return yield* printJson({ deliveries, since })
+    yield* Console.log(`${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} since ${since}: sent again`)
   })
-).pipe(Command.withDescription("Send again all that an integration has not acknowledged since a time"))
+).pipe(
+  Command.withDescription("Send again all that an integration has not acknowledged since a time"),
+  Command.withExamples([
+    { command: "doorhook deliveries recover 12 --since 6h", description: "What it missed in the last six hours" }
+  ])
+)
 
 export const deliveriesCommand = Command.make("deliveries").pipe(
   Command.withDescription("See what was delivered and what not, and send it again"),

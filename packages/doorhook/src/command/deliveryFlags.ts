@@ -1,11 +1,12 @@
 /**
  * The flags that say from which database deliveries are made, and how: the same for every command that delivers.
  */
-import { Config, Effect, Option, Redacted } from "effect"
+import { Config, Effect, Option, Redacted, Result } from "effect"
 import type { Command } from "effect/cli"
 import { Flag } from "effect/cli"
+import { collectAll } from "../config/ReadingSettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
-import { fromFile, parseRetryFlags } from "../config/ServeConfig.ts"
+import { checkConfig, fromFile, parseRetryFlags } from "../config/ServeConfig.ts"
 
 export const deliveryFlags = {
   database: Flag.String("database").pipe(
@@ -56,10 +57,16 @@ type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 export const fromEnvironment = (name: string) =>
   Config.Redacted(name).pipe(Config.option, Config.map(Option.map(Redacted.value)))
 
-/** Flags go before the environment, and that before the file, whose other settings are answered too. */
-export const deliveryConfigOf = Effect.fnUntraced(function* (given: DeliveryFlags) {
+/**
+ * Flags go before the environment, and that before the file, whose other settings are answered too; `more` are what else a
+ * command takes. Fails with every problem of all of them.
+ */
+export const deliveryConfigOf = Effect.fnUntraced(function* (
+  given: DeliveryFlags,
+  more: (file: ServeConfig) => Partial<ServeConfig> = () => ({})
+) {
   const file: ServeConfig = Option.isSome(given.config) ? yield* fromFile(given.config.value) : {}
-  const retry = yield* Effect.fromResult(parseRetryFlags(given.retry))
+  const retry = parseRetryFlags(given.retry)
   const databaseInEnvironment = yield* fromEnvironment("DOORHOOK_DATABASE")
   const database = Option.orElse(given.database, () => databaseInEnvironment)
   const encryptionKey = yield* fromEnvironment("DOORHOOK_ENCRYPTION_KEY")
@@ -74,8 +81,10 @@ export const deliveryConfigOf = Effect.fnUntraced(function* (given: DeliveryFlag
     encryptionKey: Option.getOrElse(encryptionKey, () => file.encryptionKey),
     proxy: Option.getOrElse(proxy, () => file.proxy),
     allowTargets: given.allowTarget.length > 0 ? given.allowTarget : file.allowTargets,
-    retry: { ...file.retry, ...retry }
+    retry: { ...file.retry, ...Result.getOrElse(retry, () => ({})) },
+    ...more(file)
   }
+  yield* Effect.fromResult(collectAll<unknown>([retry, checkConfig(config)]))
   return config
 })
 

@@ -7,6 +7,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
 import type { IntegrationChange, IntegrationSummary } from "../embed/IntegrationsClient.ts"
 import { makeIntegrationsClient } from "../embed/IntegrationsClient.ts"
+import { portalLinkCommand, testCommand } from "./portal.ts"
 import { askThrough, connection, paging, printJson, printPage } from "./operatorApi.ts"
 
 const ask = askThrough(makeIntegrationsClient)
@@ -149,12 +150,16 @@ const probe = Command.make(
   "probe",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    yield* ask(given, (client) => client.probe(given.id))
-    yield* Console.log(`a delivery is sent to integration ${given.id}; acknowledged, it enables the integration`)
+    const { delivery_id } = yield* ask(given, (client) => client.probe(given.id))
+    if (given.json) return yield* printJson({ id: given.id, delivery_id })
+    yield* Console.log(
+      `delivery ${delivery_id} is sent to integration ${given.id}; acknowledged, it enables the integration`
+    )
+    yield* Console.log(`how it ended: doorhook deliveries show ${delivery_id}`)
   })
 ).pipe(Command.withDescription("Try an integration that doorhook disabled; it is enabled when it acknowledges"))
 
 export const integrationsCommand = Command.make("integrations").pipe(
   Command.withDescription("See integrations and set what is particular to them"),
-  Command.withSubcommands([list, show, set, probe])
+  Command.withSubcommands([list, show, set, probe, testCommand, portalLinkCommand])
 )

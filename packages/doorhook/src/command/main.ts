@@ -2,14 +2,16 @@
  * The `doorhook` command.
  */
 import { conformanceCommand } from "@doorhook/conformance"
-import { simulateCommand } from "@doorhook/simulator"
 import { Command } from "effect/cli"
 import { clientsCommand } from "./clients.ts"
 import { deliveriesCommand } from "./deliveries.ts"
+import { doctorCommand } from "./doctor.ts"
 import { integrationsCommand } from "./integrations.ts"
+import { migrateCommand } from "./migrate.ts"
 import { noticesCommand } from "./notices.ts"
 import { runMain } from "./runMain.ts"
 import { serveCommand } from "./serve.ts"
+import { simulateCommand } from "./simulate.ts"
 import { workerCommand } from "./worker.ts"
 
 const doorhook = Command.make("doorhook").pipe(
@@ -21,6 +23,8 @@ const doorhook = Command.make("doorhook").pipe(
     integrationsCommand,
     clientsCommand,
     noticesCommand,
+    doctorCommand,
+    migrateCommand,
     simulateCommand,
     conformanceCommand
   ])

@@ -8,6 +8,7 @@ import { Flag } from "effect/cli"
 import { DoorhookError } from "../embed/DoorhookError.ts"
 import type { OperatorCalls } from "../embed/OperatorCalls.ts"
 import { makeOperatorCalls } from "../embed/OperatorCalls.ts"
+import { inFlags } from "./inFlags.ts"
 import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
 
 /** The flags of every command that calls it. */
@@ -32,6 +33,14 @@ const callsTo = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
   })
 })
 
+/** What an answer says, as the command's own user understands it. */
+const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError): string =>
+  code === "unauthorized"
+    ? `The service at ${url} refuses the operator key of ${
+        Option.isSome(operatorKey) ? "--operator-key" : "DOORHOOK_OPERATOR_KEY"
+      }. Give the one that it was started with, or that it printed at its first start.`
+    : inFlags(code, message)
+
 /** Calls a part of the API, that `makeClient` makes. A failure is told in a line. */
 export const askThrough =
   <Client>(makeClient: (calls: OperatorCalls) => Client) =>
@@ -44,7 +53,7 @@ export const askThrough =
             exitCode: 1,
             message:
               error instanceof DoorhookError
-                ? error.message
+                ? tell(given, error)
                 : `No answer from ${given.url}. Is the service running there? Give another address with --url.`
           })
       })
@@ -62,6 +71,13 @@ export const printPage = Effect.fnUntraced(function* (lines: ReadonlyArray<strin
 /** A flag for a text that may be left out. */
 export const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional, Flag.map(Option.getOrUndefined))
+
+/** The order of a list: a flag, and what the API calls it. */
+export const newest = Flag.Boolean("newest").pipe(
+  Flag.withDescription("The newest first (default: the oldest first)"),
+  Flag.withDefault(false),
+  Flag.map((isNewest) => (isNewest ? "newest" : undefined))
+)
 
 /** The flags of every list. */
 export const paging = {

@@ -7,10 +7,12 @@ import { CommandFailure } from "@doorhook/core"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Effect, Exit, Layer, Logger, Predicate } from "effect"
+import { Cause, Effect, Exit, Layer, Predicate } from "effect"
 import { CliError, CliOutput, Command } from "effect/cli"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
+import * as Otlp from "../telemetry/Otlp.ts"
 import { version } from "../version.ts"
+import * as logging from "./logging.ts"
 import { presenter } from "./Presenter.ts"
 
 const platform = Layer.mergeAll(
@@ -18,7 +20,7 @@ const platform = Layer.mergeAll(
   NodeHttpClient.layerUndici,
   CliOutput.layerPresenter(presenter),
   // Standard output is for results.
-  Layer.succeed(Logger.LogToStderr, true)
+  logging.layer
 )
 
 /** What a command may ask of the platform. */
@@ -45,7 +47,7 @@ export const runMain = <Name extends string, Input, E, ContextInput>(
   options: { readonly stoppable: boolean }
 ): void =>
   Command.run(command, { version }).pipe(
-    Effect.provide(platform),
+    Effect.provide((options.stoppable ? Otlp.layer() : Layer.empty).pipe(Layer.provideMerge(platform))),
     Effect.tapCause((cause) =>
       Effect.sync(() => {
         const error = Cause.squash(cause)

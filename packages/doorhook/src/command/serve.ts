@@ -62,20 +62,17 @@ const networksOf = (flags: ReadonlyArray<string>, name: string) =>
 
 /** Flags go before the environment, and that before the file. */
 const configOf = Effect.fnUntraced(function* (given: Flags) {
-  const delivery = yield* deliveryConfigOf(given)
   const operatorKey = yield* operatorKeyOf(given.operatorKey)
   const sources = yield* networksOf(given.webhookSource, "DOORHOOK_WEBHOOK_SOURCES")
   const proxies = yield* networksOf(given.trustedProxy, "DOORHOOK_TRUSTED_PROXIES")
-  const config: ServeConfig = {
-    ...delivery,
-    port: Option.getOrElse(given.port, () => delivery.port),
-    host: Option.getOrElse(given.host, () => delivery.host),
-    publicUrl: Option.getOrElse(given.publicUrl, () => delivery.publicUrl),
-    operatorKey: Option.getOrElse(operatorKey, () => delivery.operatorKey),
-    webhookSources: sources.length > 0 ? sources : delivery.webhookSources,
-    trustedProxies: proxies.length > 0 ? proxies : delivery.trustedProxies
-  }
-  return config
+  return yield* deliveryConfigOf(given, (file) => ({
+    port: Option.getOrElse(given.port, () => file.port),
+    host: Option.getOrElse(given.host, () => file.host),
+    publicUrl: Option.getOrElse(given.publicUrl, () => file.publicUrl),
+    operatorKey: Option.getOrElse(operatorKey, () => file.operatorKey),
+    webhookSources: sources.length > 0 ? sources : file.webhookSources,
+    trustedProxies: proxies.length > 0 ? proxies : file.trustedProxies
+  }))
 })
 
 /** What an operator must know at the start. */

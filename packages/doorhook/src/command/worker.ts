@@ -6,6 +6,7 @@ import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as AbsentDirectory from "../directory/AbsentDirectory.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
+import { defaultDatabase, isPostgres } from "../service/Database.ts"
 import { deliveryLayer } from "../service/Engine.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
@@ -15,11 +16,12 @@ export const workerCommand = Command.make(
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
     const config = yield* deliveryConfigOf(given)
-    if (config.database === "memory") {
-      return yield* new CommandFailure({
-        message: "A worker delivers what other processes stored: give a PostgreSQL URL or a SQLite file as --database.",
-        exitCode: CommandFailure.usageExitCode
-      })
+    const { database = defaultDatabase } = config
+    if (!isPostgres(database)) {
+      const what = database === "memory" ? "a database in memory" : `the SQLite file ${database}`
+      return yield* CommandFailure.usage(
+        `worker: ${what} belongs to one process alone, and "doorhook serve" delivers from it itself. Give the URL of the PostgreSQL database that the service uses, by --database postgres://... or DOORHOOK_DATABASE; without PostgreSQL, start no worker.`
+      )
     }
     yield* endInTime(config)
     const announce = Effect.gen(function* () {

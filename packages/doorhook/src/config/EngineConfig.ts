@@ -4,8 +4,17 @@
 import type { DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
 import { defaultDeliverySettings, ResourceType, resourceTypeNames } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
-import { Result, Schema } from "effect"
-import { invalid, InvalidConfig, parseDuration, parseNetworks, parseOptional, parseSpan } from "./ReadingSettings.ts"
+import { Redacted, Result, Schema } from "effect"
+import {
+  collect,
+  collectAll,
+  invalid,
+  InvalidConfig,
+  parseDuration,
+  parseNetworks,
+  parseOptional,
+  parseSpan
+} from "./ReadingSettings.ts"
 import { surfaceFields } from "./SurfaceConfig.ts"
 
 const Text = Schema.String.annotate({ expected: "a text" })
@@ -17,7 +26,10 @@ export const EngineConfig = Schema.Struct({
   database: Schema.optional(Text),
   /** Special-purpose networks that integrations may point at, like `10.0.0.0/8` or `127.0.0.1`. Default none. */
   allowTargets: Schema.optional(Texts),
-  /** Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`. An empty list is no retry. */
+  /**
+   * Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`. An empty list is no retry. Default:
+   * `access_log` 5s, 30s, 2m, 10m, 30m, 2h, 6h, 12h, 1d, 1d; `call` 1s, 3s, 8s.
+   */
   retry: Schema.optional(Schema.Record(Schema.String, Texts)),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
@@ -29,6 +41,11 @@ export const EngineConfig = Schema.Struct({
   disableAfter: Schema.optional(Text),
   /** How long a process holds a delivery; when it dies, others take over after that. Default `20s`. */
   lease: Schema.optional(Text),
+  /**
+   * How long PostgreSQL may take for a statement. It cancels what takes longer; when it says nothing at all, calls fail a
+   * second later and its connections are given up. Default `15s`.
+   */
+  databaseTimeout: Schema.optional(Text),
   /** How long a process that hears no wake signal waits before it looks for due deliveries. Default `1s`. */
   pollInterval: Schema.optional(Text),
   /**
@@ -38,7 +55,7 @@ export const EngineConfig = Schema.Struct({
   publicUrl: Schema.optional(Text),
   /** The key of the operator API. Default: made at the first start and kept in the database. */
   operatorKey: Schema.optional(Text),
-  /** Encrypts signing secrets in the database. Default: they are kept readable. */
+  /** Encrypts signing secrets in the database: 32 characters or more. Default: they are kept readable. */
   encryptionKey: Schema.optional(Text),
   /** A forward proxy that deliveries go out through, like `http://proxy.internal:3128`. Default none. */
   proxy: Schema.optional(Text),
@@ -66,7 +83,7 @@ const parseRetry = (
     )
   }
   return Result.map(
-    Result.all(delays.map((delay) => parseDuration(`retry of ${type}`, delay))),
+    collectAll(delays.map((delay) => parseDuration(`retry of ${type}`, delay))),
     (millis): [ResourceType, RetryPolicy.RetryPolicy] => [
       type,
       // A schedule of one's own does not make a late ring welcome: the lifetime stays.
@@ -87,18 +104,44 @@ export const egressProxyOf = ({
         ({ message }) => new InvalidConfig({ message: `proxy: ${message}` })
       )
 
+/** How long PostgreSQL may take for a statement, in milliseconds; undefined for the default. */
+export const databaseTimeoutOf = ({
+  databaseTimeout
+}: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseSpan("databaseTimeout", databaseTimeout)
+
+/** What is shorter, or made of fewer different characters, is guessed by trying. */
+const minKeyLength = 32
+const minKeyVariety = 8
+
+/** The key that signing secrets are encrypted with; undefined for none. Its value is in no message. */
+export const encryptionKeyOf = ({
+  encryptionKey: key
+}: EngineConfig): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
+  if (key === undefined) return Result.succeed(undefined)
+  const variety = new Set(key).size
+  const flaw =
+    key.length < minKeyLength
+      ? `it has ${key.length} characters and must have ${minKeyLength} or more`
+      : variety < minKeyVariety
+        ? `it is made of ${variety} different characters and must be random`
+        : null
+  return flaw === null
+    ? Result.succeed(Redacted.make(key))
+    : invalid(`encryptionKey (DOORHOOK_ENCRYPTION_KEY): ${flaw}. Make one with: openssl rand -base64 32`)
+}
+
 /** The delivery settings that a configuration changes. */
 export const deliveryOverrides = (
   config: EngineConfig
 ): Result.Result<Partial<DeliverySettingsShape>, InvalidConfig> => {
   const allow = parseNetworks("allowTargets (--allow-target)", config.allowTargets)
-  const retry = Result.all(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays)))
+  const retry = collectAll(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays)))
   const ackTimeout = parseOptional("ackTimeout (--ack-timeout)", config.ackTimeout)
   const disableAfter = parseSpan("disableAfter (--disable-after)", config.disableAfter)
   const retention = parseRetention(config.retention)
   const lease = parseOptional("lease", config.lease)
   const pollInterval = parseOptional("pollInterval", config.pollInterval)
-  const all = Result.all({ allow, retry, ackTimeout, disableAfter, retention, lease, pollInterval })
+  const all = collect({ allow, retry, ackTimeout, disableAfter, retention, lease, pollInterval })
   return Result.map(all, (read) => ({
     allow: read.allow,
     ...(config.sign !== undefined && { sign: config.sign }),

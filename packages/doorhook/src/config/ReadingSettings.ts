@@ -1,7 +1,7 @@
 /**
  * How settings that people write are read: names must be known, and every problem says which setting and what is accepted.
  */
-import { AddressPolicy, DurationText } from "@doorhook/core"
+import { AddressPolicy, didYouMean, DurationText } from "@doorhook/core"
 import { Option, Predicate, Result, Schema, SchemaIssue } from "effect"
 
 /** A setting that can't be used; the message says which and what is accepted. */
@@ -24,7 +24,7 @@ export const readConfig = <F extends Schema.Struct.Fields>(
     names.find((known) => plain(known) === plain(name) || plain(known) === `${plain(name)}s`) ?? name
   const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [canonical(name), value]))
   const unknown = Object.keys(named).filter((name) => !names.includes(name))
-  const unknownText = `${unknown.join(", ")}: no such setting; there are ${names.join(", ")}`
+  const unknownText = `${unknown.map((name) => `${name}: no such setting${didYouMean(name, names)}`).join("; ")}; there are ${names.join(", ")}`
   const decoded = Schema.decodeUnknownResult(schema)(named, { errors: "all" })
   const problems = [
     ...(unknown.length > 0 ? [unknownText] : []),
@@ -40,6 +40,39 @@ export const readConfig = <F extends Schema.Struct.Fields>(
 
 export const invalid = (message: string): Result.Result<never, InvalidConfig> =>
   Result.fail(new InvalidConfig({ message }))
+
+/** What somebody gave in place of something else, in few words: a text or a number as it is, else what kind of thing. */
+export const nameOf = (given: unknown): string => {
+  if (Predicate.isString(given)) return JSON.stringify(given.slice(0, 40))
+  if (Array.isArray(given)) return "a list"
+  if (Predicate.isFunction(given)) return "a function"
+  return Predicate.isObject(given) ? "an object" : String(given)
+}
+
+/** All of these by their names, or every problem that there is with any of them. */
+export function collect<A extends object>(read: {
+  readonly [K in keyof A]: Result.Result<A[K], InvalidConfig>
+}): Result.Result<A, InvalidConfig>
+export function collect(
+  read: Readonly<Record<string, Result.Result<unknown, InvalidConfig>>>
+): Result.Result<unknown, InvalidConfig> {
+  return tellAll(Result.all(read), Object.values(read))
+}
+
+const tellAll = <A>(
+  all: Result.Result<A, InvalidConfig>,
+  read: ReadonlyArray<Result.Result<unknown, InvalidConfig>>
+): Result.Result<A, InvalidConfig> =>
+  Result.mapError(all, () => new InvalidConfig({ message: problemsIn(read).join("; ") }))
+
+/** All of a list, or every problem. */
+export const collectAll = <A>(
+  read: ReadonlyArray<Result.Result<A, InvalidConfig>>
+): Result.Result<ReadonlyArray<A>, InvalidConfig> => tellAll(Result.all(read), read)
+
+/** What is wrong, of those that failed. */
+export const problemsIn = (read: ReadonlyArray<Result.Result<unknown, InvalidConfig>>): ReadonlyArray<string> =>
+  read.flatMap((one) => (Result.isFailure(one) ? [one.failure.message] : []))
 
 export const parseDuration = (name: string, text: string): Result.Result<number, InvalidConfig> =>
   Option.match(DurationText.parse(text), {
@@ -64,7 +97,7 @@ export const parseNetworks = (
   name: string,
   texts: ReadonlyArray<string> = []
 ): Result.Result<AddressPolicy.AllowList, InvalidConfig> =>
-  Result.all(
+  collectAll(
     texts.map((text) =>
       Result.fromOption(
         AddressPolicy.parseNetwork(text),

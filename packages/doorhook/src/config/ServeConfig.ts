@@ -3,8 +3,9 @@
  */
 import { resourceTypeNames } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
-import { EngineConfig } from "./EngineConfig.ts"
-import { InvalidConfig, parseSpan, readConfig } from "./ReadingSettings.ts"
+import { databaseTimeoutOf, deliveryOverrides, egressProxyOf, encryptionKeyOf, EngineConfig } from "./EngineConfig.ts"
+import { collectAll, InvalidConfig, parseSpan, readConfig } from "./ReadingSettings.ts"
+import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
 /** A port to listen on; 0 takes any free one. */
 export const ListenPort = Schema.Int.check(
@@ -27,6 +28,18 @@ export type ServeConfig = typeof ServeConfig.Type
 /** How long the head of a request may take, in milliseconds. */
 export const headersTimeoutOf = ({ headersTimeout }: ServeConfig): Result.Result<number, InvalidConfig> =>
   Result.map(parseSpan("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
+
+/** Fails with every problem of a configuration that can be told before anything is started. */
+export const checkConfig = (config: ServeConfig): Result.Result<unknown, InvalidConfig> =>
+  collectAll<unknown>([
+    deliveryOverrides(config),
+    egressProxyOf(config),
+    encryptionKeyOf(config),
+    databaseTimeoutOf(config),
+    apiOverrides(config),
+    httpOverrides(config),
+    headersTimeoutOf(config)
+  ])
 
 /** Reads the text of a configuration file. */
 export const fromText = (text: string): Result.Result<ServeConfig, InvalidConfig> => {
@@ -53,12 +66,12 @@ export const fromFile = Effect.fnUntraced(function* (file: string) {
 export const parseRetryFlags = (
   flags: ReadonlyArray<string>
 ): Result.Result<Readonly<Record<string, ReadonlyArray<string>>>, InvalidConfig> => {
-  const wrong = flags.find((flag) => !/^[^=]+=/.test(flag))
-  if (wrong !== undefined) {
+  const wrong = flags.filter((flag) => !/^[^=]+=/.test(flag)).map((flag) => JSON.stringify(flag))
+  if (wrong.length > 0) {
     const example = `${resourceTypeNames[1]}=5s,30s`
     return Result.fail(
       new InvalidConfig({
-        message: `--retry: ${JSON.stringify(wrong)} is not of the form RESOURCE=d1,d2,... like ${example}`
+        message: `--retry: ${wrong.join(" and ")} must have the form RESOURCE=d1,d2,... like ${example}`
       })
     )
   }

@@ -7,7 +7,7 @@ import { AppearanceShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
 import { Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
-import { parseNetworks, parseSpan } from "./ReadingSettings.ts"
+import { collect, parseNetworks, parseSpan } from "./ReadingSettings.ts"
 
 const Text = Schema.String.annotate({ expected: "a text" })
 const Texts = Schema.Array(Text)
@@ -28,7 +28,7 @@ export const surfaceFields = {
   bodyTimeout: Schema.optional(Text),
   /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
   requestsPerMinute: Schema.optional(Schema.Union([RequestsPerMinute, Schema.Literal("unlimited")])),
-  /** The host's own look of the pages that people see. */
+  /** The host's own look of the pages that people see. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
   /** Whether a client that has a secret must send it to refresh. Default false. */
   refreshRequiresSecret: Schema.optional(Schema.Boolean),
@@ -72,14 +72,16 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
   }))
 
 /** How requests are taken, as far as a configuration says. */
-export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> =>
-  Result.map(
-    Result.all({
-      trustedProxies: parseNetworks("trustedProxies (--trusted-proxy)", config.trustedProxies),
-      bodyTimeout: parseSpan("bodyTimeout", config.bodyTimeout)
-    }),
-    ({ bodyTimeout, trustedProxies }) => ({ trustedProxies, ...(bodyTimeout !== undefined && { bodyTimeout }) })
-  )
+export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {
+  const all = collect({
+    trustedProxies: parseNetworks("trustedProxies (--trusted-proxy)", config.trustedProxies),
+    bodyTimeout: parseSpan("bodyTimeout", config.bodyTimeout)
+  })
+  return Result.map(all, ({ bodyTimeout, trustedProxies }) => ({
+    trustedProxies,
+    ...(bodyTimeout !== undefined && { bodyTimeout })
+  }))
+}
 
 /** Other names for resource types that bindings may have. */
 export const resourceTypeAliases = ({

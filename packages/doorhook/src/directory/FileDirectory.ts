@@ -2,7 +2,7 @@
  * The directory of `doorhook serve`: one JSON file, read at the start and again at each SIGHUP.
  */
 import type { Crypto } from "@doorhook/core"
-import { Directory, DirectoryDocument, DirectoryError, DocumentDirectory } from "@doorhook/core"
+import { Directory, DirectoryDocument, DirectoryError, DocumentDirectory, oversightsOf } from "@doorhook/core"
 import { Console, Effect, FileSystem, Layer, Queue } from "effect"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
 
@@ -11,9 +11,12 @@ const read = Effect.fnUntraced(function* (file: string) {
   const text = yield* files
     .readFileString(file)
     .pipe(Effect.mapError(() => new InvalidConfig({ message: `directory: ${file} can't be read` })))
-  return yield* Effect.fromResult(DirectoryDocument.fromText(text)).pipe(
+  const document = yield* Effect.fromResult(DirectoryDocument.fromText(text)).pipe(
     Effect.mapError((error) => new InvalidConfig({ message: `directory ${file}: ${error.message}` }))
   )
+  for (const { detail, pointer } of oversightsOf(JSON.parse(text)))
+    yield* Effect.logWarning(`directory ${file}: ${pointer} ${detail}`)
+  return document
 })
 
 const hangups = Effect.acquireRelease(

@@ -4,6 +4,7 @@
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
 import { BuildingId, Client, Directory, DirectoryError, TenantId, UserId } from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema } from "effect"
+import { nameOf } from "../config/ReadingSettings.ts"
 
 type Answer<A> = A | Promise<A>
 
@@ -76,11 +77,17 @@ const optional = ["session", "isActive", "buildings", "tenants"] as const
 
 /** What is wrong with an object that should answer the questions: a host in plain JavaScript has no types to rely on. */
 export const problemsOf = (host: unknown): ReadonlyArray<string> => {
-  if (!Predicate.isObject(host)) return [`directory: must be an object of functions: ${required.join(", ")}`]
+  if (!Predicate.isObject(host)) {
+    return [`directory: must be an object of functions (${required.join(", ")}), not ${nameOf(host)}`]
+  }
   const isWrong = (value: unknown): boolean => value !== undefined && !Predicate.isFunction(value)
   return [
-    ...required.flatMap((name) => (Predicate.isFunction(host[name]) ? [] : [`directory.${name}: must be a function`])),
-    ...optional.flatMap((name) => (isWrong(host[name]) ? [`directory.${name}: must be a function, or left out`] : []))
+    ...required.flatMap((name) =>
+      Predicate.isFunction(host[name]) ? [] : [`directory.${name}: must be a function, not ${nameOf(host[name])}`]
+    ),
+    ...optional.flatMap((name) =>
+      isWrong(host[name]) ? [`directory.${name}: must be a function or left out, not ${nameOf(host[name])}`] : []
+    )
   ]
 }
 

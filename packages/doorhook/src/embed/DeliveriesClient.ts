@@ -6,8 +6,8 @@ import { Schema } from "effect"
 import type { OperatorCalls } from "./OperatorCalls.ts"
 import { queryOf } from "./OperatorCalls.ts"
 
-/** A delivery in a list. Times are ISO 8601 UTC. */
-const DeliverySummary = Schema.Struct({
+/** What every answer says of a delivery. Times are ISO 8601 UTC. */
+const DeliveryFields = {
   id: Schema.String,
   event_id: Schema.String,
   integration_id: Schema.String,
@@ -17,23 +17,42 @@ const DeliverySummary = Schema.Struct({
   attempts: Schema.Finite,
   next_attempt_at: Schema.NullOr(Schema.String),
   created_at: Schema.String
-})
-export type DeliverySummary = typeof DeliverySummary.Type
+}
 
-/** One request that was made to a receiver. */
-const DeliveryAttempt = Schema.Struct({
+/** How an attempt ended. */
+const AttemptFields = {
   number: Schema.Finite,
   started_at: Schema.String,
   duration_ms: Schema.Finite,
   outcome: Schema.String,
   status: Schema.NullOr(Schema.Finite),
-  response_excerpt: Schema.NullOr(Schema.String),
   detail: Schema.NullOr(Schema.String)
+}
+
+/** A delivery in a list. */
+const DeliverySummary = Schema.Struct({
+  ...DeliveryFields,
+  /** The last attempt; null before the first. */
+  last_attempt: Schema.NullOr(Schema.Struct(AttemptFields))
+})
+export type DeliverySummary = typeof DeliverySummary.Type
+
+/** One request that was made to a receiver. */
+const DeliveryAttempt = Schema.Struct({
+  ...AttemptFields,
+  response_excerpt: Schema.NullOr(Schema.String),
+  /** How it ended, in plain words. */
+  explanation: Schema.String
 })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
 /** A delivery with all its attempts. */
-const DeliveryDetail = Schema.Struct({ ...DeliverySummary.fields, attempts: Schema.Array(DeliveryAttempt) })
+const DeliveryDetail = Schema.Struct({
+  ...DeliveryFields,
+  /** Why it ended or what it waits for, and what comes next or can be done, in plain words. */
+  explanation: Schema.Struct({ why: Schema.String, next: Schema.String }),
+  attempts: Schema.Array(DeliveryAttempt)
+})
 export type DeliveryDetail = typeof DeliveryDetail.Type
 
 const DeliveryPage = Schema.Struct({ deliveries: Schema.Array(DeliverySummary), next: Schema.NullOr(Schema.String) })
@@ -56,6 +75,8 @@ export interface ListOptions {
   readonly state?: string | undefined
   readonly integration_id?: string | undefined
   readonly event_id?: string | undefined
+  /** Which comes first; default `oldest`. */
+  readonly order?: "oldest" | "newest" | undefined
   /** The `next` of an earlier answer. */
   readonly after?: string | undefined
   /** 1 to 1,000; default 100. */

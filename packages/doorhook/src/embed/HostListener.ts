@@ -5,13 +5,16 @@ import { NoticeListener } from "@doorhook/core"
 import { noticeDocument } from "@doorhook/server"
 import type { NoticeDocument } from "@doorhook/server"
 import { Effect, Layer, Predicate } from "effect"
+import { nameOf } from "../config/ReadingSettings.ts"
 
 /** Is told each notice, one after the other. What it throws, or rejects with, is logged. */
 export type OnNotice = (notice: NoticeDocument) => unknown
 
 /** What is wrong with it: a host in plain JavaScript has no types to rely on. */
 export const problemsOf = (given: unknown): ReadonlyArray<string> =>
-  given === undefined || Predicate.isFunction(given) ? [] : ["onNotice: must be a function, or left out"]
+  given === undefined || Predicate.isFunction(given)
+    ? []
+    : [`onNotice: must be a function or left out, not ${nameOf(given)}`]
 
 /** Tells the host; nobody when it gives no function. */
 export const layer = (onNotice: OnNotice | undefined): Layer.Layer<never> =>

@@ -15,6 +15,8 @@ const IntegrationPage = Schema.Struct({
 })
 export type IntegrationPage = typeof IntegrationPage.Type
 
+const Probed = Schema.Struct({ delivery_id: Schema.String })
+
 /** Which integrations to list. */
 export interface IntegrationListOptions {
   readonly status?: "enabled" | "disabled" | undefined
@@ -42,17 +44,18 @@ export interface IntegrationsClient {
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
   readonly show: (id: string) => Promise<IntegrationSummary>
   readonly set: (id: string, change: IntegrationChange) => Promise<IntegrationSummary>
-  /** Sends the newest unacknowledged delivery of one that doorhook disabled: acknowledged, it enables the integration. */
-  readonly probe: (id: string) => Promise<void>
+  /**
+   * Sends the newest unacknowledged delivery of one that doorhook disabled: acknowledged, it enables the integration. Says
+   * which delivery that is.
+   */
+  readonly probe: (id: string) => Promise<{ readonly delivery_id: string }>
 }
 
 const pathOf = (id: string): string => `/operator/integrations/${encodeURIComponent(id)}`
 
-export const makeIntegrationsClient = ({ call, read }: OperatorCalls): IntegrationsClient => ({
+export const makeIntegrationsClient = ({ read }: OperatorCalls): IntegrationsClient => ({
   list: (options = {}) => read(IntegrationPage, "GET", `/operator/integrations${queryOf(options)}`),
   show: (id) => read(OperatorIntegrationDocument, "GET", pathOf(id)),
   set: (id, change) => read(OperatorIntegrationDocument, "PATCH", pathOf(id), change),
-  probe: async (id) => {
-    await call("POST", `${pathOf(id)}/probe`)
-  }
+  probe: (id) => read(Probed, "POST", `${pathOf(id)}/probe`)
 })

@@ -7,30 +7,74 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Scope } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { closedError, DoorhookError } from "./DoorhookError.ts"
+import type { OpenCalls } from "./OpenCalls.ts"
+import { parsedBodyOf } from "./ParsedBody.ts"
+import { toWebRequest, writeResponse } from "./WebRequests.ts"
 
 /**
  * Handles a request. Where the host's framework gives a `next`, as Express does, it gets the requests that are not
- * doorhook's; without one they are answered with 404.
+ * doorhook's, and the errors of the host's own making; without one they are answered with 404 and 503.
  */
-export type NodeRequestHandler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
+export type NodeRequestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: (error?: unknown) => void
+) => void
 
-export class NodeHandler extends Context.Service<NodeHandler, { readonly handle: NodeRequestHandler }>()(
-  "doorhook/embed/NodeHandler"
-) {
+/** Handles requests that are doorhook's and whose body nobody has read. */
+export class NodeHandler extends Context.Service<
+  NodeHandler,
+  { readonly handle: (request: IncomingMessage, response: ServerResponse) => void }
+>()("doorhook/embed/NodeHandler") {
   static readonly layer: Layer.Layer<NodeHandler, never, ServerServices> = Layer.effect(
     NodeHandler,
     Effect.gen(function* () {
       const scope = yield* Scope.Scope
       const app = yield* HttpRouter.toHttpEffect(Routes)
-      const handleOwn = yield* NodeHttpServer.makeHandler(app, { scope })
-      const handle: NodeRequestHandler = (request, response, next) => {
-        if (next === undefined || isOwnPath(request.url ?? "")) handleOwn(request, response)
-        else next()
-      }
-      return { handle }
+      return { handle: yield* NodeHttpServer.makeHandler(app, { scope }) }
     }).pipe(
       Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
       Effect.provideService(HttpRouter.RouterConfig, routerConfig)
     )
   ).pipe(Layer.provide(NodeHttpServer.layerHttpServices))
 }
+
+/** The handlers that a host's handler is made of. */
+export interface Handlers {
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void
+  readonly fetch: (request: Request, peer: { readonly remoteAddress?: string | undefined }) => Promise<Response>
+  readonly isClosed: () => boolean
+  readonly open: OpenCalls
+}
+
+/** Tells the host's framework of an error; without one the caller of the request, and the caller nothing of the host's inside. */
+const refuse = (error: Error, response: ServerResponse, next: ((error?: unknown) => void) | undefined): void => {
+  if (next !== undefined) return next(error)
+  const isClosed = error instanceof DoorhookError && error.code === "closed"
+  const [status, code, detail] = isClosed
+    ? ([503, "unavailable", "The service has stopped."] as const)
+    : ([500, "internal_error", "Something went wrong inside the service."] as const)
+  const body = JSON.stringify({ errors: [{ status: String(status), code, detail }] })
+  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" }).end(body)
+}
+
+const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
+
+/** The handler for the host: of what is doorhook's, with or without a body parser in front. */
+export const makeHostHandler =
+  ({ fetch, handle, isClosed, open }: Handlers): NodeRequestHandler =>
+  (request, response, next) => {
+    if (next !== undefined && !isOwnPath(request.url ?? "")) return next()
+    if (isClosed()) return refuse(closedError(), response, next)
+    void open.track(new Promise((resolve) => response.once("close", resolve)))
+    try {
+      const body = parsedBodyOf(request)
+      if (body === null) return handle(request, response)
+      fetch(toWebRequest(request, body), { remoteAddress: request.socket.remoteAddress })
+        .then((answer) => writeResponse(answer, response))
+        .catch((error: unknown) => refuse(asError(error), response, next))
+    } catch (error) {
+      refuse(asError(error), response, next)
+    }
+  }

@@ -3,37 +3,32 @@
  */
 import type { Action, ResourceType } from "@doorhook/core"
 import { Publisher, publishRequest, PublishRequest, readIdempotencyKey } from "@doorhook/core"
-import { makeFetchHandler, OperatorKey, PublicUrl } from "@doorhook/server"
-import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
-import { EngineConfig } from "../config/EngineConfig.ts"
-import { readConfig } from "../config/ReadingSettings.ts"
-import type { HostDirectory } from "../directory/FunctionDirectory.ts"
+import { isOwnPath, makeFetchHandler, OperatorKey, PublicUrl } from "@doorhook/server"
+import { Effect, Exit, Layer, ManagedRuntime, Redacted } from "effect"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
-import { closedError, DoorhookError, fromCause } from "./DoorhookError.ts"
+import * as Otlp from "../telemetry/Otlp.ts"
+import { closedError, fromCause } from "./DoorhookError.ts"
 import type { ClientsClient } from "./ClientsClient.ts"
 import { makeClientsClient } from "./ClientsClient.ts"
 import type { DeliveriesClient } from "./DeliveriesClient.ts"
 import { makeDeliveriesClient } from "./DeliveriesClient.ts"
-import type { OnNotice } from "./HostListener.ts"
+import type { DoorhookOptions } from "./DoorhookOptions.ts"
+import { defaultPublicUrl, readOptions } from "./DoorhookOptions.ts"
+import type { FastifyPlugin } from "./FastifyPlugin.ts"
+import { makeFastifyPlugin } from "./FastifyPlugin.ts"
 import * as HostListener from "./HostListener.ts"
+import * as HostLogger from "./HostLogger.ts"
 import type { IntegrationsClient } from "./IntegrationsClient.ts"
 import { makeIntegrationsClient } from "./IntegrationsClient.ts"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
-import { NodeHandler } from "./NodeHandler.ts"
+import { makeHostHandler, NodeHandler } from "./NodeHandler.ts"
 import type { NoticesClient } from "./NoticesClient.ts"
 import { makeNoticesClient } from "./NoticesClient.ts"
+import { makeOpenCalls } from "./OpenCalls.ts"
 import { makeOperatorCalls } from "./OperatorCalls.ts"
-
-export interface DoorhookOptions extends EngineConfig {
-  /** The host's users, clients and buildings. */
-  readonly directory: HostDirectory
-  /**
-   * Is told what doorhook notices about integrations: that one fails, was disabled, recovered, or had deliveries given
-   * up. May return a promise; what it throws is logged.
-   */
-  readonly onNotice?: OnNotice | undefined
-}
+import type { PortalClient } from "./PortalClient.ts"
+import { makePortalClient } from "./PortalClient.ts"
 
 /** An event to publish: something that happened at a door. */
 export interface PublishInput {
@@ -61,14 +56,21 @@ export interface PublishResult {
   readonly deliveries: number
 }
 
-export interface Doorhook {
-  /** Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`, before any body parser. */
+export interface Doorhook extends PortalClient {
+  /**
+   * Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`: what is not doorhook's goes on to `next`.
+   * Behind a body parser it works too, but an event's `data` is then kept as the parser read it, not as it was written.
+   */
   readonly node: NodeRequestHandler
   /**
-   * Handles web requests, as Hono, Next.js, Bun and Deno have them. Such a request does not know the address that it comes
+   * Handles web requests, as Hono, Next.js, Bun and Deno have them; what is not doorhook's is answered with 404. Such a request does not know the address that it comes
    * from; given as `remoteAddress`, it makes guessing of passwords and secrets slow for that address alone.
    */
   readonly fetch: (request: Request, peer?: { readonly remoteAddress?: string | undefined }) => Promise<Response>
+  /** Whether a web request is for doorhook: where a framework's own routes stand beside `fetch`. */
+  readonly handles: (request: { readonly url: string }) => boolean
+  /** The same as a Fastify plugin: `app.register(doorhook.fastify)`. */
+  readonly fastify: FastifyPlugin
   /** Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable. */
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
@@ -82,26 +84,13 @@ export interface Doorhook {
   readonly notices: NoticesClient
   /** The key of the operator API, given or made. */
   readonly operatorKey: string
-  /** Finishes what is being sent, gives back the rest, and closes the database. */
+  /**
+   * Answers the requests that are open, finishes what is being sent, gives back the rest, and closes the database. Calls that
+   * come later reject with the code `closed`; closing again is nothing more. The host's own server is the host's to close.
+   */
   readonly close: () => Promise<void>
-}
-
-/** Where an embedded doorhook says it is reached, when it is not told. */
-const defaultPublicUrl = "http://localhost:4000"
-
-/** The settings among the options; throws with every problem when there are any. */
-const readOptions = (options: unknown): EngineConfig => {
-  const { directory, onNotice, ...settings } = Predicate.isObject(options)
-    ? { directory: undefined, onNotice: undefined, ...options }
-    : { directory: options, onNotice: undefined }
-  const read = readConfig(EngineConfig, settings)
-  const problems = [
-    ...FunctionDirectory.problemsOf(directory),
-    ...HostListener.problemsOf(onNotice),
-    ...Result.match(read, { onSuccess: () => [], onFailure: ({ message }) => [message] })
-  ]
-  if (Result.isSuccess(read) && problems.length === 0) return read.success
-  throw new DoorhookError("invalid_config", problems.join("; "), undefined)
+  /** As `close`: `await using doorhook = await createDoorhook(...)`. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
 /**
@@ -112,21 +101,39 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const config = readOptions(options)
   const services = engineLayer(config, FunctionDirectory.layer(options.directory)).pipe(
     Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
-    Layer.provide(HostListener.layer(options.onNotice))
+    Layer.provide(HostListener.layer(options.onNotice)),
+    Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
+    Layer.provideMerge(HostLogger.layer(options.logger))
   )
   const runtime = ManagedRuntime.make(NodeHandler.layer.pipe(Layer.provideMerge(services)))
+  const open = makeOpenCalls()
 
-  let closed = false
+  let closing: Promise<void> | null = null
   const run = async <A, E>(effect: Effect.Effect<A, E, ManagedRuntime.ManagedRuntime.Services<typeof runtime>>) => {
-    if (closed) throw closedError()
-    const exit = await runtime.runPromiseExit(effect)
+    if (closing !== null) throw closedError()
+    const exit = await open.track(runtime.runPromiseExit(effect))
     if (Exit.isFailure(exit)) throw fromCause(exit.cause)
     return exit.value
   }
 
-  const key = await run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made))))
+  // What can't be started leaves nothing open.
+  const begin = <A>(begun: Promise<A>): Promise<A> =>
+    begun.catch(async (error: unknown) => {
+      await runtime.dispose()
+      throw error
+    })
+  const key = await begin(run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made)))))
   const web = makeFetchHandler(services, runtime.memoMap)
-  const node = await run(NodeHandler.use(({ handle }) => Effect.succeed(handle)))
+  const fetch: Doorhook["fetch"] = async (request, peer) => {
+    if (closing !== null) throw closedError()
+    return open.track(web.handler(request, peer))
+  }
+  const node = makeHostHandler({
+    handle: await begin(run(NodeHandler.use(({ handle }) => Effect.succeed(handle)))),
+    fetch,
+    isClosed: () => closing !== null,
+    open
+  })
 
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
@@ -150,20 +157,29 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return isList || first === undefined ? published : first
   }
 
-  const calls = makeOperatorCalls(web.handler, key)
+  const close = (): Promise<void> => {
+    closing ??= (async () => {
+      await open.settled()
+      await web.dispose()
+      await runtime.dispose()
+    })()
+    return closing
+  }
+
+  const calls = makeOperatorCalls(fetch, key)
   return {
     node,
-    fetch: (request, peer) => web.handler(request, peer),
+    fetch,
+    handles: ({ url }) => isOwnPath(new URL(url, defaultPublicUrl).pathname),
+    fastify: makeFastifyPlugin(node),
     publish,
     deliveries: makeDeliveriesClient(calls),
     integrations: makeIntegrationsClient(calls),
     clients: makeClientsClient(calls),
     notices: makeNoticesClient(calls),
+    ...makePortalClient(calls),
     operatorKey: key,
-    close: async () => {
-      closed = true
-      await web.dispose()
-      await runtime.dispose()
-    }
+    close,
+    [Symbol.asyncDispose]: close
   }
 }

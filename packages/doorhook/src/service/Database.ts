@@ -1,19 +1,23 @@
 /**
  * The database that a setting names, with the wake signals that go with it.
  */
-import { MemoryStore, Wake } from "@doorhook/core"
-import type {
+import {
   ClientStore,
   DeliveryStore,
   IdempotencyStore,
   IntegrationStore,
+  MemoryStore,
   SettingStore,
-  TokenStore
+  TokenStore,
+  Wake
 } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
 import type { DatabaseUnusable } from "@doorhook/sql"
-import { Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
+import { databaseTimeoutOf, encryptionKeyOf } from "../config/EngineConfig.ts"
+import type { InvalidConfig } from "../config/ReadingSettings.ts"
+import { collect } from "../config/ReadingSettings.ts"
 
 /** The database of a process that is given none. */
 export const defaultDatabase = "doorhook.db"
@@ -23,27 +27,49 @@ export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.tes
 
 type Services = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore | Wake
 
+/** Not the client under them: a host that is written in Effect has one of its own, with settings of its own. */
+const services = Context.pick(
+  DeliveryStore,
+  IntegrationStore,
+  IdempotencyStore,
+  TokenStore,
+  ClientStore,
+  SettingStore,
+  Wake
+)
+
 /** Loaded when it is called for: its client would make every start on a file slower. */
 const postgresLayer = (
   url: Redacted.Redacted,
-  encryptionKey: Redacted.Redacted | undefined
+  encryptionKey: Redacted.Redacted | undefined,
+  timeout: number | undefined
 ): Layer.Layer<Services, DatabaseUnusable> =>
   Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("@doorhook/sql/postgres")),
       ({ PostgresStore, PostgresWake }) =>
-        PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url, encryptionKey })))
+        Layer.effectContext(
+          PostgresWake.layer.pipe(
+            Layer.provideMerge(PostgresStore.layer({ url, encryptionKey, timeout })),
+            Layer.build,
+            Effect.map(services)
+          )
+        )
     )
   )
 
 export const layer = (
-  config: Pick<EngineConfig, "database" | "encryptionKey">
-): Layer.Layer<Services, DatabaseUnusable> => {
-  const database = config.database ?? defaultDatabase
-  const encryptionKey = config.encryptionKey === undefined ? undefined : Redacted.make(config.encryptionKey)
-  if (isPostgres(database)) {
-    return postgresLayer(Redacted.make(database), encryptionKey)
-  }
-  const store = database === "memory" ? MemoryStore.layer : SqliteStore.layer({ filename: database, encryptionKey })
-  return Layer.merge(store, Wake.layerLocal)
-}
+  config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey">
+): Layer.Layer<Services, DatabaseUnusable | InvalidConfig> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.fromResult(collect({ encryptionKey: encryptionKeyOf(config), timeout: databaseTimeoutOf(config) })),
+      ({ encryptionKey, timeout }): Layer.Layer<Services, DatabaseUnusable> => {
+        const { database = defaultDatabase } = config
+        if (isPostgres(database)) return postgresLayer(Redacted.make(database), encryptionKey, timeout)
+        const store =
+          database === "memory" ? MemoryStore.layer : SqliteStore.layer({ filename: database, encryptionKey })
+        return Layer.merge(store, Wake.layerLocal)
+      }
+    )
+  )

@@ -15,7 +15,8 @@ import {
   OperatorIntegrations,
   Premises,
   Publisher,
-  ResourceTypeAliases
+  ResourceTypeAliases,
+  TestEvents
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
 import { NodeCrypto, NodeNameResolver, UndiciTransport } from "@doorhook/node"
@@ -24,6 +25,7 @@ import { Effect, Layer, Redacted } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
+import { tracedPublisher, tracedTransport } from "../telemetry/Tracing.ts"
 import * as Database from "./Database.ts"
 
 /** Sends what is due and clears away what is old: the database, the network, and what works between them. */
@@ -31,9 +33,11 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
   const settings = Layer.unwrap(
     Effect.map(Effect.fromResult(deliveryOverrides(config)), (overrides) => DeliverySettings.layer(overrides))
   )
-  const transport = Layer.unwrap(
-    Effect.map(Effect.fromResult(egressProxyOf(config)), (proxy) =>
-      UndiciTransport.layer(proxy === null ? {} : { proxy })
+  const transport = tracedTransport(
+    Layer.unwrap(
+      Effect.map(Effect.fromResult(egressProxyOf(config)), (proxy) =>
+        UndiciTransport.layer(proxy === null ? {} : { proxy })
+      )
     )
   )
   const ports = Layer.mergeAll(Database.layer(config), directory, settings, transport, NodeNameResolver.layer).pipe(
@@ -55,10 +59,11 @@ export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer
   const operatorKey =
     config.operatorKey === undefined ? OperatorKey.layerStored : OperatorKey.layer(Redacted.make(config.operatorKey))
   const services = Layer.mergeAll(
-    Publisher.layer,
+    tracedPublisher(Publisher.layer),
     Deliveries.layer,
     IntegrationFeed.layer,
     OperatorIntegrations.layer,
+    TestEvents.layer,
     Authorization.layer,
     Clients.layer,
     Premises.layer

@@ -12,7 +12,7 @@ import { DatabaseSync } from "node:sqlite"
 import { accountFor, assertClearRefusals, eventually, listDeliveries, readinessOf } from "../harness/Accounting.ts"
 import { configured, startDelivering } from "../harness/Delivering.ts"
 import { startLoad } from "../harness/Load.ts"
-import { temporaryFolder } from "../harness/ServiceProcess.ts"
+import { startService, temporaryFolder } from "../harness/ServiceProcess.ts"
 
 const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
 
@@ -52,6 +52,8 @@ const canLimitFiles = (): boolean => {
   }
 }
 
+const onFullDisk = it.live.skipIf(!canLimitFiles())
+
 describe("doorhook when its file fails", () => {
   live(
     "another process has it locked for some seconds",
@@ -72,7 +74,22 @@ describe("doorhook when its file fails", () => {
     })
   )
 
-  it.live.skipIf(!canLimitFiles())("the disk is full for some time", () =>
+  onFullDisk("the disk is full while nothing is under way: that is noticed before an event comes", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const file = join(yield* temporaryFolder, "doors.db")
+        const service = yield* startService(yield* configured(file))
+        yield* untilReady(service.url)
+        const pid = service.child.pid ?? 0
+        limitFiles(pid, statSync(`${file}-wal`).size)
+        yield* untilRefusing(service.url)
+        limitFiles(pid, null)
+        yield* untilReady(service.url)
+      })
+    )
+  )
+
+  onFullDisk("the disk is full for some time", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { file, load, receiver, service } = yield* startAll()

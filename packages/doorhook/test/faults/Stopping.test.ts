@@ -10,7 +10,7 @@ import { Context, Effect, Layer } from "effect"
 import { join } from "node:path"
 import { configured } from "../harness/Delivering.ts"
 import { startReceiver } from "../harness/Receiver.ts"
-import { startDoorhook, startService, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { startService, temporaryFolder } from "../harness/ServiceProcess.ts"
 
 const { createIntegration, enqueue, records } = StoreFixtures
 
@@ -35,14 +35,9 @@ const statesIn = (file: string) =>
     Effect.scoped
   )
 
-const starting = {
-  serve: (flags: ReadonlyArray<string>) => startService(flags),
-  worker: (flags: ReadonlyArray<string>) => startDoorhook(["worker", ...flags])
-}
-
 describe("doorhook told to stop while receivers hang", () => {
-  const stops = (command: keyof typeof starting, ...signals: ReadonlyArray<NodeJS.Signals>) =>
-    it.live(`${command}: ${signals.join(", then ")}`, () =>
+  const stops = (...signals: ReadonlyArray<NodeJS.Signals>) =>
+    it.live(`by ${signals.join(", then ")}`, () =>
       Effect.scoped(
         Effect.gen(function* () {
           const file = join(yield* temporaryFolder, "doors.db")
@@ -50,7 +45,7 @@ describe("doorhook told to stop while receivers hang", () => {
           yield* fill(file, receiver.url)
           // A schedule that makes no second attempt within the test.
           const flags = yield* configured(file, { retry: { access_log: ["1h"] } })
-          const { child, finished } = yield* starting[command](flags)
+          const { child, finished } = yield* startService(flags)
           yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
           const began = performance.now()
           for (const signal of signals) child.kill(signal)
@@ -67,8 +62,7 @@ describe("doorhook told to stop while receivers hang", () => {
       )
     )
 
-  stops("serve", "SIGTERM")
-  stops("serve", "SIGTERM", "SIGTERM")
-  stops("serve", "SIGINT")
-  stops("worker", "SIGTERM")
+  stops("SIGTERM")
+  stops("SIGTERM", "SIGTERM")
+  stops("SIGINT")
 })

@@ -1,0 +1,145 @@
+/**
+ * `doorhook doctor`: whether the service can run here, looked at without changing anything.
+ */
+import { CommandFailure } from "@doorhook/core"
+import type { Inspection } from "@doorhook/sql"
+import { Clock, Console, Effect, FileSystem, Option, Result } from "effect"
+import { Command } from "effect/cli"
+import { DirectoryDocument } from "@doorhook/core"
+import type { ServeConfig } from "../config/ServeConfig.ts"
+import { defaultDatabase, isPostgres } from "../service/Database.ts"
+import { inspect } from "../service/DatabaseInspection.ts"
+import { deliveryConfigOf, deliveryFlags, fromEnvironment } from "./deliveryFlags.ts"
+
+/** What one look found. A warning is worth knowing; a failure keeps the service from running. */
+interface Finding {
+  readonly grade: "ok" | "warn" | "FAIL"
+  readonly what: string
+  readonly detail: string
+}
+
+const ok = (what: string, detail: string): Finding => ({ grade: "ok", what, detail })
+const warn = (what: string, detail: string): Finding => ({ grade: "warn", what, detail })
+const fail = (what: string, detail: string): Finding => ({ grade: "FAIL", what, detail })
+
+/** The oldest Node.js that the packages run on. */
+const oldestNode = [22, 19] as const
+
+const nodeFinding = (): Finding => {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
+  const isOld = major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])
+  const detail = process.versions.node
+  return isOld ? fail("Node.js", `${detail}; ${oldestNode.join(".")} or later is needed`) : ok("Node.js", detail)
+}
+
+/** Two clocks that differ by more, in milliseconds, are worth a warning: leases and schedules compare them. */
+const mostSkew = 1_000
+
+/** Before this doorhook was written no clock is right. */
+const earliest = Date.UTC(2025, 0, 1)
+
+const clockFinding = ({ clockAhead }: Pick<Inspection, "clockAhead">, now: number): Finding => {
+  const here = new Date(now).toISOString()
+  if (now < earliest) return fail("clock", `${here} is in the past: set this machine's clock`)
+  if (clockAhead === null) return ok("clock", here)
+  if (Math.abs(clockAhead) <= mostSkew) return ok("clock", `${here}, as the database's`)
+  const side = clockAhead > 0 ? "ahead of" : "behind"
+  return warn("clock", `the database's is ${Math.abs(clockAhead)} ms ${side} this machine's: set both by NTP`)
+}
+
+const tablesFinding = ({ newest, version }: Inspection): Finding => {
+  if (version > newest) {
+    return fail("tables", `version ${version} is of a newer doorhook; this one knows ${newest}. Use that one.`)
+  }
+  if (version === 0) return ok("tables", `none yet: they are made at the first start (version ${newest})`)
+  return version === newest
+    ? ok("tables", `version ${version}, the newest`)
+    : warn(
+        "tables",
+        `version ${version}: the next start, or doorhook migrate, brings them to ${newest}. Back up before.`
+      )
+}
+
+const accessFindings = ({ isReadableByOthers, isWritable }: Inspection, database: string): ReadonlyArray<Finding> => [
+  isWritable
+    ? ok("permissions", "this user may change the database")
+    : fail(
+        "permissions",
+        isPostgres(database)
+          ? "this user may not change the database, or it is a standby. Grant CREATE on it, or name the primary."
+          : `this user may not write ${database} and its folder. Change their owner or mode.`
+      ),
+  ...(isReadableByOthers === true
+    ? [warn("permissions", `other users of this machine can read ${database}: chmod 600 it`)]
+    : [])
+]
+
+const databaseFindings = (config: ServeConfig, now: number) => {
+  const { database = defaultDatabase } = config
+  return inspect(database).pipe(
+    Effect.map((found): ReadonlyArray<Finding> => {
+      if (found === null) return [warn("database", "in memory: all of it is gone when the process ends")]
+      const { engine, exists } = found
+      return [
+        ok("database", exists ? engine : `${engine}: new`),
+        tablesFinding(found),
+        ...accessFindings(found, database),
+        clockFinding(found, now)
+      ]
+    }),
+    Effect.catchTag("DatabaseUnusable", ({ message }) => Effect.succeed([fail("database", message)]))
+  )
+}
+
+const directoryFinding = Effect.fnUntraced(function* ({ directory }: ServeConfig) {
+  if (directory === undefined) return warn("directory", "none: nobody can log in, and deliveries wait")
+  const files = yield* FileSystem.FileSystem
+  const text = yield* Effect.option(files.readFileString(directory))
+  if (Option.isNone(text)) return fail("directory", `${directory} can't be read`)
+  return Result.match(DirectoryDocument.fromText(text.value), {
+    onFailure: ({ message }) => fail("directory", `${directory}: ${message}`),
+    onSuccess: ({ clients, users }) => ok("directory", `${users.length} users, ${clients.length} clients`)
+  })
+})
+
+const keyFindings = ({ database, encryptionKey }: ServeConfig, operatorKey: Option.Option<string>) => [
+  Option.isSome(operatorKey)
+    ? ok("operator key", "set")
+    : warn("operator key", "DOORHOOK_OPERATOR_KEY is not set: one is made and kept in the database"),
+  encryptionKey === undefined && database !== "memory"
+    ? warn("encryption key", "DOORHOOK_ENCRYPTION_KEY is not set: signing secrets are kept readable in the database")
+    : ok("encryption key", "set")
+]
+
+export const doctorCommand = Command.make(
+  "doctor",
+  deliveryFlags,
+  Effect.fnUntraced(function* (given) {
+    const config = yield* deliveryConfigOf(given)
+    const now = yield* Clock.currentTimeMillis
+    const findings = [
+      nodeFinding(),
+      ok("settings", "can be used"),
+      ...(yield* databaseFindings(config, now)),
+      yield* directoryFinding(config),
+      ...keyFindings(config, yield* fromEnvironment("DOORHOOK_OPERATOR_KEY"))
+    ]
+    for (const { detail, grade, what } of findings) yield* Console.log(`${grade.padEnd(5)}${what.padEnd(15)}${detail}`)
+    const failures = findings.filter(({ grade }) => grade === "FAIL").length
+    if (failures > 0) {
+      return yield* new CommandFailure({
+        message: `${failures} of ${findings.length} ${failures === 1 ? "keeps" : "keep"} the service from running here.`,
+        exitCode: 1
+      })
+    }
+  })
+).pipe(
+  Command.withDescription("See whether the service can run here: settings, database, tables, clock, permissions, keys"),
+  Command.withExamples([
+    { command: "doorhook doctor --directory directory.json", description: "Before the first start" },
+    {
+      command: "doorhook doctor --database postgres://doorhook@db.internal/doorhook",
+      description: "Before an upgrade: which version the tables have"
+    }
+  ])
+)

@@ -1,0 +1,50 @@
+/**
+ * `doorhook migrate`: brings the tables up to date without serving, for deployments that do so as a step of its own.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Console, Effect, Layer, Option } from "effect"
+import { Command } from "effect/cli"
+import * as Database from "../service/Database.ts"
+import { inspect } from "../service/DatabaseInspection.ts"
+import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
+
+const { config, database } = deliveryFlags
+
+/** What says how to deliver, which is not done here. */
+const unused = {
+  directory: Option.none<string>(),
+  allowTarget: [],
+  retry: [],
+  ackTimeout: Option.none<string>(),
+  disableAfter: Option.none<string>(),
+  retention: Option.none<string>()
+}
+
+export const migrateCommand = Command.make(
+  "migrate",
+  { database, config },
+  Effect.fnUntraced(function* (given) {
+    const settings = yield* deliveryConfigOf({ ...unused, ...given })
+    const name = settings.database ?? Database.defaultDatabase
+    const before = yield* inspect(name)
+    if (before === null) return yield* CommandFailure.usage("A database in memory has nothing to bring up to date.")
+    // Whoever opens a database brings it up to date.
+    yield* Effect.scoped(Layer.build(Database.layer(settings)))
+    const { newest, version } = before
+    yield* Console.log(
+      version === newest
+        ? `the tables are of version ${newest} already`
+        : `the tables are of version ${newest} now; ${version === 0 ? "there were none" : `they were of ${version}`}`
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "Make the tables, or bring them up to date, and end: serve and worker do the same at their start"
+  ),
+  Command.withExamples([
+    {
+      command: "doorhook migrate --database postgres://doorhook@db.internal/doorhook",
+      description: "As a step of a deployment, by a user who may change the schema"
+    }
+  ])
+)

@@ -1,0 +1,42 @@
+/**
+ * `doorhook integrations portal-link` and `test`: for those whose integration it is.
+ */
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { makePortalClient } from "../embed/PortalClient.ts"
+import { askThrough, connection, printJson } from "./operatorApi.ts"
+
+const ask = askThrough(makePortalClient)
+
+const id = Argument.String("integration").pipe(Argument.withDescription("The integration's id, like 12"))
+
+export const portalLinkCommand = Command.make(
+  "portal-link",
+  {
+    ...connection,
+    id,
+    expiresIn: Flag.String("expires-in").pipe(
+      Flag.withDescription("How long it is good, 1s to 24h (default 15m)"),
+      Flag.withMetavar("DURATION"),
+      Flag.optional,
+      Flag.map(Option.getOrUndefined)
+    )
+  },
+  Effect.fnUntraced(function* (given) {
+    const link = yield* ask(given, (client) => client.portalLink(given.id, { expiresIn: given.expiresIn }))
+    if (given.json) return yield* printJson(link)
+    yield* Console.log(link.url)
+    yield* Console.log(`good until ${link.expires_at}, for whoever has it`)
+  })
+).pipe(Command.withDescription("Make a link to an integration's own page, to give to its owner"))
+
+export const testCommand = Command.make(
+  "test",
+  { ...connection, id },
+  Effect.fnUntraced(function* (given) {
+    const sent = yield* ask(given, (client) => client.sendTestEvent(given.id))
+    if (given.json) return yield* printJson(sent)
+    yield* Console.log(`a test event of type ${sent.resource_type} is on its way to integration ${given.id}`)
+    yield* Console.log(`how it ended: doorhook deliveries show ${sent.delivery_id}`)
+  })
+).pipe(Command.withDescription("Send a made-up event, marked as a test, to an integration and to no other"))

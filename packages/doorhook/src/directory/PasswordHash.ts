@@ -1,0 +1,77 @@
+/**
+ * Passwords as a host keeps them that has no way of its own: scrypt (RFC 7914) in the PHC string format,
+ * `$scrypt$ln=15,r=8,p=3$SALT$HASH`, which the libraries of other languages read and write too.
+ */
+import { Option } from "effect"
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
+import { promisify } from "node:util"
+
+/** How much work a guess costs. */
+export interface PasswordCost {
+  /** The binary logarithm of N, CPU and memory. Default 15: with r = 8 each guess takes 32 MiB. */
+  readonly ln?: number
+  /** The block size. Default 8. */
+  readonly r?: number
+  /** The parallelization. Default 3. */
+  readonly p?: number
+}
+
+/** The defaults are among the settings that OWASP's Password Storage Cheat Sheet counts as equally strong. */
+const defaults = { ln: 15, r: 8, p: 3 }
+
+/** Above this a stored hash is not checked, in bytes of memory: whoever can write one must not be able to stop the process. */
+const mostMemory = 512 * 1024 * 1024
+
+const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt)
+
+interface Stored {
+  readonly ln: number
+  readonly r: number
+  readonly p: number
+  readonly salt: Buffer
+  readonly hash: Buffer
+}
+
+const memoryOf = ({ ln, p, r }: Required<PasswordCost>): number => 128 * r * (2 ** ln + p + 2)
+
+const hashWith = (password: string, salt: Buffer, length: number, cost: Required<PasswordCost>): Promise<Buffer> =>
+  derive(password.normalize("NFC"), salt, length, {
+    N: 2 ** cost.ln,
+    r: cost.r,
+    p: cost.p,
+    maxmem: 2 * memoryOf(cost)
+  })
+
+/** Base64 without padding, as PHC strings have it. */
+const unpadded = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "")
+
+const form = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/.]+)\$([A-Za-z0-9+/.]+)$/
+
+const parse = (stored: string): Option.Option<Stored> => {
+  const [, ln, r, p, salt = "", hash = ""] = form.exec(stored) ?? []
+  const read = { ln: Number(ln), r: Number(r), p: Number(p) }
+  // Some libraries write a dot in place of the plus sign.
+  const bytes = (text: string): Buffer => Buffer.from(text.replaceAll(".", "+"), "base64")
+  const isUsable = read.ln > 0 && read.r > 0 && read.p > 0 && memoryOf(read) <= mostMemory
+  return isUsable ? Option.some({ ...read, salt: bytes(salt), hash: bytes(hash) }) : Option.none()
+}
+
+/** The text to store for a password. */
+export const hashPassword = async (password: string, cost: PasswordCost = {}): Promise<string> => {
+  const { ln, p, r } = { ...defaults, ...cost }
+  const salt = randomBytes(16)
+  const hash = await hashWith(password, salt, 32, { ln, r, p })
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`
+}
+
+/** Whether this is the password of a stored text; false for a text of another form. Takes as long either way. */
+export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
+  Option.match(parse(stored), {
+    onNone: () => Promise.resolve(false),
+    onSome: async ({ hash, salt, ...cost }) => timingSafeEqual(hash, await hashWith(password, salt, hash.length, cost))
+  })
+
+/** Takes as long as checking a password does, for logins that nobody has: they must not be told apart by time. */
+export const wasteTime = async (password: string): Promise<void> => {
+  await hashWith(password, Buffer.alloc(16), 32, defaults)
+}

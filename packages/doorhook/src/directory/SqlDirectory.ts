@@ -1,0 +1,143 @@
+/**
+ * The directory of a host that keeps its users and buildings in SQL tables.
+ */
+import { Schema } from "effect"
+import type { HostBuilding, HostDirectory, HostTenant } from "./FunctionDirectory.ts"
+import { verifyPassword, wasteTime } from "./PasswordHash.ts"
+import type { RunSql, SqlSource } from "./SqlSource.ts"
+import { runnerOf } from "./SqlSource.ts"
+import type { SqlTableNames, SqlTables } from "./SqlTables.ts"
+import { quoted, tablesOf } from "./SqlTables.ts"
+
+export interface SqlDirectoryOptions {
+  /**
+   * The host's database: a pool of `pg`, a database of `node:sqlite` or `better-sqlite3`, or a function that is given a
+   * statement with `$1`, `$2`, ... and its values, and answers rows.
+   */
+  readonly database: SqlSource
+  /** Names that differ from the default schema; null for a table that is not there. */
+  readonly tables?: SqlTableNames | undefined
+  /** Whether a password is that of a user. Default: the column holds scrypt in PHC form, as `hashPassword` writes it. */
+  readonly verifyPassword?: ((password: string, stored: string) => boolean | Promise<boolean>) | undefined
+  /** OAuth clients of the host's own. Default: only those that are registered with doorhook (`clients.add`). */
+  readonly client?: HostDirectory["client"] | undefined
+}
+
+/** Databases write numbers as numbers or, when they may be large, as texts. */
+const Id = Schema.Union([Schema.Int, Schema.NumberFromString.check(Schema.isInt())])
+const User = Schema.Struct({ id: Schema.Union([Schema.String, Schema.Int]), password: Schema.NullOr(Schema.String) })
+const Building = Schema.Struct({ id: Id, name: Schema.String, time_zone: Schema.String })
+const AccessPoint = Schema.Struct({ id: Id, building_id: Id, name: Schema.String })
+const Tenant = Schema.Struct({
+  id: Id,
+  building_id: Id,
+  unit_id: Schema.NullOr(Id),
+  unit_label: Schema.NullOr(Schema.String)
+})
+
+/** Columns under the names that they are read by; a column that is not there is null. */
+const columns = (names: Readonly<Record<string, string | null>>): string =>
+  Object.entries(names)
+    .map(([as, name]) => `${name === null ? "NULL" : quoted(name)} AS ${as}`)
+    .join(", ")
+
+/** Whether a column that tells so says yes. */
+const isTrue = (column: string | null): string => (column === null ? "" : ` AND ${quoted(column)} IN (TRUE)`)
+
+const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, tenants }: SqlTables) => {
+  const read = async <A>(
+    schema: Schema.Codec<A, unknown>,
+    text: string,
+    values: Array<string | number>
+  ): Promise<ReadonlyArray<A>> => Schema.decodeUnknownPromise(Schema.Array(schema))(await run(text, values))
+
+  const pointsOf = async (user: string) => {
+    if (accessPoints === null || administrators === null) return []
+    const { building, id, name, table } = accessPoints
+    return read(
+      AccessPoint,
+      `SELECT ${columns({ id, building_id: building, name })} FROM ${quoted(table)}
+       WHERE ${quoted(building)} IN (${administered(administrators)}) ORDER BY ${quoted(id)}`,
+      [user]
+    )
+  }
+  return {
+    buildings: async (user: string): Promise<ReadonlyArray<HostBuilding>> => {
+      if (buildings === null || administrators === null) return []
+      const { id, name, table, timeZone } = buildings
+      const found = await read(
+        Building,
+        `SELECT ${columns({ id, name, time_zone: timeZone })} FROM ${quoted(table)}
+         WHERE ${quoted(id)} IN (${administered(administrators)}) ORDER BY ${quoted(id)}`,
+        [user]
+      )
+      const points = await pointsOf(user)
+      return found.map((building) => ({
+        ...building,
+        access_points: points
+          .filter(({ building_id }) => building_id === building.id)
+          .map(({ id: point, name: label }) => ({ id: point, name: label }))
+      }))
+    },
+    tenants: async (user: string): Promise<ReadonlyArray<HostTenant>> => {
+      if (tenants === null) return []
+      const { building, id, label, table, unit, user: owner } = tenants
+      const found = await read(
+        Tenant,
+        `SELECT ${columns({ id, building_id: building, unit_id: unit, unit_label: label })} FROM ${quoted(table)}
+         WHERE ${quoted(owner)} = $1 ORDER BY ${quoted(id)}`,
+        [user]
+      )
+      return found.map(({ unit_id, unit_label, ...tenant }) => ({
+        ...tenant,
+        unit: unit_id === null || unit_label === null ? null : { id: unit_id, label: unit_label }
+      }))
+    }
+  }
+}
+
+const administered = ({ building, table, user }: NonNullable<SqlTables["administrators"]>): string =>
+  `SELECT ${quoted(building)} FROM ${quoted(table)} WHERE ${quoted(user)} = $1`
+
+/**
+ * A directory over the host's own tables, for `createDoorhook({ directory: sqlDirectory({ database: pool }) })`. Add `session`
+ * to it where the host logs its users in itself: `{ ...sqlDirectory(...), session }`. Throws a `DoorhookError` with every
+ * name that is none.
+ */
+export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
+  const run = runnerOf(options.database)
+  const tables = tablesOf(options.tables)
+  const { administrators, tenants, users } = tables
+  const verify = options.verifyPassword ?? verifyPassword
+  const exists = async (text: string, values: Array<string | number>): Promise<boolean> =>
+    (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
+  const findUser = `SELECT ${columns({ id: users.id, password: users.password })} FROM ${quoted(users.table)}
+    WHERE ${quoted(users.login)} = $1${isTrue(users.active)}`
+
+  return {
+    client: options.client ?? (() => null),
+    authenticate: async (login, password) => {
+      const [user, second] = await Schema.decodeUnknownPromise(Schema.Array(User))(await run(findUser, [login]))
+      // Who has two accounts under one login is not let into either of them.
+      if (user === undefined || second !== undefined || user.password === null) {
+        if (options.verifyPassword === undefined) await wasteTime(password)
+        return null
+      }
+      return (await verify(password, user.password)) ? { id: String(user.id) } : null
+    },
+    isActive: (user) => exists(`${quoted(users.table)} WHERE ${quoted(users.id)} = $1${isTrue(users.active)}`, [user]),
+    administers: async (user, building) =>
+      administrators !== null &&
+      (await exists(
+        `${quoted(administrators.table)} WHERE ${quoted(administrators.user)} = $1 AND ${quoted(administrators.building)} = $2`,
+        [user, building]
+      )),
+    isTenant: async (user, tenant) =>
+      tenants !== null &&
+      (await exists(`${quoted(tenants.table)} WHERE ${quoted(tenants.user)} = $1 AND ${quoted(tenants.id)} = $2`, [
+        user,
+        tenant
+      ])),
+    ...makeReaders(run, tables)
+  }
+}

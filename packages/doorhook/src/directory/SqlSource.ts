@@ -1,0 +1,51 @@
+/**
+ * The host's own database, in any of the forms in which hosts have one.
+ */
+import { Predicate } from "effect"
+import { DoorhookError } from "../embed/DoorhookError.ts"
+
+/** A statement's rows. */
+type Rows = ReadonlyArray<unknown>
+
+/** Runs a statement whose values are written `$1`, `$2`, ... */
+export type SqlQuery = (text: string, values: Array<unknown>) => Promise<Rows | { readonly rows: Rows }>
+
+/** A pool or client of `pg`, or what behaves like one. */
+export interface PgLike {
+  readonly query: (text: string, values: Array<unknown>) => Promise<{ readonly rows: Rows }>
+}
+
+/** A database of `node:sqlite` or `better-sqlite3`, or what behaves like one. */
+export interface SqliteLike {
+  readonly prepare: (text: string) => { readonly all: (...values: Array<string | number>) => Rows }
+}
+
+export type SqlSource = PgLike | SqliteLike | SqlQuery
+
+/** Runs a statement. Written once for all: its values are texts and numbers, `$1`, `$2`, ... in the order of their use. */
+export type RunSql = (text: string, values: Array<string | number>) => Promise<Rows>
+
+const rowsOf = (answer: unknown): Rows => {
+  const rows: unknown = Predicate.hasProperty(answer, "rows") ? answer.rows : answer
+  if (Array.isArray(rows)) return rows
+  throw new TypeError("the query function must answer the rows, or an object with `rows`")
+}
+
+const unusable = (): DoorhookError =>
+  new DoorhookError(
+    "invalid_config",
+    "sqlDirectory: database must be a pool of pg, a database of node:sqlite or better-sqlite3, or a function of text and values that answers rows",
+    undefined
+  )
+
+/** How statements are run; throws a `DoorhookError` when it is no database. */
+export const runnerOf = (source: SqlSource): RunSql => {
+  if (typeof source === "function") return async (text, values) => rowsOf(await source(text, values))
+  if ("query" in source && Predicate.isFunction(source.query)) {
+    return async (text, values) => rowsOf(await source.query(text, values))
+  }
+  if ("prepare" in source && Predicate.isFunction(source.prepare)) {
+    return async (text, values) => source.prepare(text.replaceAll(/\$\d+/g, "?")).all(...values)
+  }
+  throw unusable()
+}

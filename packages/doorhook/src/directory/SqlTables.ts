@@ -1,0 +1,136 @@
+/**
+ * The tables of a host that keeps its users and buildings in SQL, and what each of their columns means.
+ */
+import { Predicate } from "effect"
+import { DoorhookError } from "../embed/DoorhookError.ts"
+
+/** Who can log in. */
+export interface UsersTable {
+  /** Default `users`. */
+  readonly table: string
+  /** What identifies the user from then on; a number or a text. Default `id`. */
+  readonly id: string
+  /** What the user types as login. Default `login`. */
+  readonly login: string
+  /** What `verifyPassword` compares with. Default `password_hash`. */
+  readonly password: string
+  /** True, or 1, while the user may use the service; null when there is no such column. Default null. */
+  readonly active: string | null
+}
+
+/** Who administers which building. */
+export interface AdministratorsTable {
+  /** Default `building_administrators`. */
+  readonly table: string
+  /** Default `user_id`. */
+  readonly user: string
+  /** Default `building_id`. */
+  readonly building: string
+}
+
+/** Which tenant each user is, and where. */
+export interface TenantsTable {
+  /** Default `tenants`. */
+  readonly table: string
+  /** Default `id`. */
+  readonly id: string
+  /** Default `user_id`. */
+  readonly user: string
+  /** Default `building_id`. */
+  readonly building: string
+  /** The number and the label of the unit; null when there are no such columns. Default `unit_id` and `unit_label`. */
+  readonly unit: string | null
+  readonly label: string | null
+}
+
+/** What administrators are shown of their buildings. */
+export interface BuildingsTable {
+  /** Default `buildings`. */
+  readonly table: string
+  /** Default `id`. */
+  readonly id: string
+  /** Default `name`. */
+  readonly name: string
+  /** An IANA name, like `Europe/Berlin`. Default `time_zone`. */
+  readonly timeZone: string
+}
+
+/** The doors of each building. */
+export interface AccessPointsTable {
+  /** Default `access_points`. */
+  readonly table: string
+  /** Default `id`. */
+  readonly id: string
+  /** Default `building_id`. */
+  readonly building: string
+  /** Default `name`. */
+  readonly name: string
+}
+
+/** All tables. One that is null is not there: what it would say is not told. */
+export interface SqlTables {
+  readonly users: UsersTable
+  readonly administrators: AdministratorsTable | null
+  readonly tenants: TenantsTable | null
+  readonly buildings: BuildingsTable | null
+  readonly accessPoints: AccessPointsTable | null
+}
+
+/** Names that differ from the defaults. */
+export type SqlTableNames = {
+  readonly [K in keyof SqlTables]?: Partial<NonNullable<SqlTables[K]>> | (null extends SqlTables[K] ? null : never)
+}
+
+const defaults = {
+  users: { table: "users", id: "id", login: "login", password: "password_hash", active: null },
+  administrators: { table: "building_administrators", user: "user_id", building: "building_id" },
+  tenants: {
+    table: "tenants",
+    id: "id",
+    user: "user_id",
+    building: "building_id",
+    unit: "unit_id",
+    label: "unit_label"
+  },
+  buildings: { table: "buildings", id: "id", name: "name", timeZone: "time_zone" },
+  accessPoints: { table: "access_points", id: "id", building: "building_id", name: "name" }
+} satisfies SqlTables
+
+const problemsOf = (given: SqlTableNames): ReadonlyArray<string> => {
+  const known = Object.keys(defaults)
+  return Object.entries(given).flatMap(([name, table]: readonly [string, unknown]) => {
+    const columns = Object.entries(defaults).find(([own]) => own === name)?.[1]
+    if (columns === undefined) return [`tables.${name}: no such table; there are ${known.join(", ")}`]
+    if (table === null && name !== "users") return []
+    if (!Predicate.isObject(table)) return [`tables.${name}: must be an object of names, or null`]
+    return Object.entries(table).flatMap(([column, value]: readonly [string, unknown]) => {
+      if (!(column in columns)) {
+        return [`tables.${name}.${column}: no such name; there are ${Object.keys(columns).join(", ")}`]
+      }
+      return Predicate.isString(value) || value === null ? [] : [`tables.${name}.${column}: must be a text`]
+    })
+  })
+}
+
+const merge = <T extends object>(standard: T, given: Partial<T> | null | undefined): T | null =>
+  given === null ? null : { ...standard, ...given }
+
+/** The tables by their default names but for those given; throws a `DoorhookError` with every name that is none. */
+export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
+  const problems = problemsOf(given)
+  if (problems.length > 0) throw new DoorhookError("invalid_config", `sqlDirectory: ${problems.join("; ")}`, undefined)
+  return {
+    users: { ...defaults.users, ...given.users },
+    administrators: merge<AdministratorsTable>(defaults.administrators, given.administrators),
+    tenants: merge<TenantsTable>(defaults.tenants, given.tenants),
+    buildings: merge<BuildingsTable>(defaults.buildings, given.buildings),
+    accessPoints: merge<AccessPointsTable>(defaults.accessPoints, given.accessPoints)
+  }
+}
+
+/** A name of a table or column in SQL; a dot stands between a schema and its table. */
+export const quoted = (name: string): string =>
+  name
+    .split(".")
+    .map((part) => `"${part.replaceAll('"', '""')}"`)
+    .join(".")

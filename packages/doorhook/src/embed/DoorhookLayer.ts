@@ -1,0 +1,28 @@
+/**
+ * The whole engine as a layer, for applications that are written in Effect.
+ */
+import type { Directory } from "@doorhook/core"
+import { PublicUrl } from "@doorhook/server"
+import { Effect, Layer } from "effect"
+import type { EngineConfig } from "../config/EngineConfig.ts"
+import { layer as engineLayer } from "../service/Engine.ts"
+import { Tracing } from "../telemetry/Tracing.ts"
+import { defaultPublicUrl } from "./DoorhookOptions.ts"
+
+/**
+ * Every service of doorhook, over a directory of the application's own. The settings are given, or read by an effect like
+ * `fromEnvironment`. Closing its scope drains it. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what
+ * to do.
+ */
+export const layer = <E = never, R = never, E2 = never, R2 = never>(
+  settings: EngineConfig | Effect.Effect<EngineConfig, E2, R2>,
+  directory: Layer.Layer<Directory, E, R>
+) =>
+  Layer.unwrap(
+    Effect.map(Effect.isEffect(settings) ? settings : Effect.succeed(settings), (config) =>
+      engineLayer(config, directory).pipe(
+        Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
+        Layer.provide(Layer.succeed(Tracing, true))
+      )
+    )
+  )

@@ -1,0 +1,74 @@
+/**
+ * What `createDoorhook` is given, and how it is read: every problem at once, each with the option's name, what was given and
+ * what is accepted.
+ */
+import { PublicUrl } from "@doorhook/server"
+import { Effect, Exit, Layer, Predicate, Result } from "effect"
+import { EngineConfig } from "../config/EngineConfig.ts"
+import { InvalidConfig, nameOf, problemsIn, readConfig } from "../config/ReadingSettings.ts"
+import { checkConfig } from "../config/ServeConfig.ts"
+import type { HostDirectory } from "../directory/FunctionDirectory.ts"
+import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
+import { DoorhookError } from "./DoorhookError.ts"
+import type { OnNotice } from "./HostListener.ts"
+import * as HostListener from "./HostListener.ts"
+import type { HostLogger } from "./HostLogger.ts"
+import * as HostLoggers from "./HostLogger.ts"
+
+export interface DoorhookOptions extends EngineConfig {
+  /** The host's users, clients and buildings: functions of its own, or `sqlDirectory` over its tables. */
+  readonly directory: HostDirectory
+  /**
+   * Is told what doorhook notices about integrations: that one fails, was disabled, recovered, or had deliveries given
+   * up. May return a promise; what it throws is logged. Default: the log alone says it.
+   */
+  readonly onNotice?: OnNotice | undefined
+  /** Takes doorhook's own lines, as `console` and pino do; `false` for nobody. Default: the console. */
+  readonly logger?: HostLogger | false | undefined
+  /**
+   * Whether traces, metrics and logs go to an OpenTelemetry collector, which the usual `OTEL_*` variables of the environment
+   * name. Default false.
+   */
+  readonly telemetry?: boolean | undefined
+}
+
+/** Where an embedded doorhook says it is reached, when it is not told. */
+export const defaultPublicUrl = "http://localhost:4000"
+
+/** What the options mean that the engine has no name for. */
+const hostOptions = ["directory", "onNotice", "logger", "telemetry"] as const
+
+const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
+  given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
+
+/** Asks the one who knows what a public URL is. */
+const publicUrlProblems = (url: string | undefined): ReadonlyArray<string> => {
+  if (url === undefined) return []
+  const built = Effect.runSyncExit(Effect.scoped(Layer.build(PublicUrl.layer(url))))
+  return Exit.isSuccess(built) ? [] : [`publicUrl: must be an http or https URL without a query, not ${nameOf(url)}`]
+}
+
+/** What is wrong with settings whose types are right. */
+const meaningProblems = (config: EngineConfig): ReadonlyArray<string> => [
+  ...problemsIn([checkConfig(config)]),
+  ...publicUrlProblems(config.publicUrl)
+]
+
+/** The settings among the options; throws a `DoorhookError` with every problem when there are any. */
+export const readOptions = (options: unknown): EngineConfig => {
+  const given: Readonly<Record<string, unknown>> = Predicate.isObject(options) ? { ...options } : {}
+  const settings = Object.fromEntries(
+    Object.entries(given).filter(([name]) => !hostOptions.some((own) => own === name))
+  )
+  const read = readConfig(EngineConfig, settings)
+  const problems = [
+    ...(Predicate.isObject(options) ? [] : [`the options must be an object, not ${nameOf(options)}`]),
+    ...FunctionDirectory.problemsOf(given["directory"]),
+    ...HostListener.problemsOf(given["onNotice"]),
+    ...HostLoggers.problemsOf(given["logger"]),
+    ...telemetryProblems(given["telemetry"]),
+    ...Result.match(read, { onSuccess: meaningProblems, onFailure: ({ message }) => [message] })
+  ]
+  if (Result.isSuccess(read) && problems.length === 0) return read.success
+  throw new DoorhookError("invalid_config", problems.join("; "), new InvalidConfig({ message: problems.join("; ") }))
+}

@@ -1,0 +1,57 @@
+/**
+ * The HTTP surface as a Fastify plugin: `app.register(doorhook.fastify)`, with a `prefix` where wanted.
+ *
+ * It describes what it needs of Fastify itself, so that nobody needs Fastify who does not use it.
+ */
+import { ownPaths, ownPrefixes } from "@doorhook/server"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { NodeRequestHandler } from "./NodeHandler.ts"
+
+interface FastifyRequest {
+  readonly raw: IncomingMessage
+}
+
+interface FastifyReply {
+  readonly raw: ServerResponse
+  hijack(): unknown
+}
+
+/** What the plugin needs of an instance of Fastify. */
+export interface FastifyHost {
+  readonly prefix: string
+  readonly supportedMethods: ReadonlyArray<string>
+  removeAllContentTypeParsers(): unknown
+  addContentTypeParser(
+    type: string,
+    parser: (request: FastifyRequest, payload: IncomingMessage, done: (error: Error | null) => void) => void
+  ): unknown
+  route(route: {
+    readonly method: Array<string>
+    readonly url: string
+    readonly handler: (request: FastifyRequest, reply: FastifyReply) => void
+  }): unknown
+}
+
+/** A plugin of Fastify. Hooks of the host run before it; its body parsers do not, because doorhook reads bodies itself. */
+export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
+
+export const makeFastifyPlugin =
+  (handle: NodeRequestHandler): FastifyPlugin =>
+  (instance, _, done) => {
+    instance.removeAllContentTypeParsers()
+    instance.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null))
+    const route = (url: string): unknown =>
+      instance.route({
+        method: [...instance.supportedMethods],
+        url,
+        handler: ({ raw }, reply) => {
+          reply.hijack()
+          const target = raw.url ?? "/"
+          if (target.startsWith(instance.prefix)) raw.url = target.slice(instance.prefix.length)
+          handle(raw, reply.raw)
+        }
+      })
+    for (const path of ownPaths) route(path)
+    for (const prefix of ownPrefixes) route(`${prefix}*`)
+    done()
+  }

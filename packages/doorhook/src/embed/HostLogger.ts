@@ -1,0 +1,54 @@
+/**
+ * The host's own logger, in place of lines on the console.
+ */
+import { Cause, Layer, Logger, Predicate } from "effect"
+import type { LogLevel } from "effect"
+import { nameOf } from "../config/ReadingSettings.ts"
+
+/** Takes lines: `console`, pino, winston and most others do. */
+export interface HostLogger {
+  readonly debug?: (line: string) => unknown
+  readonly info: (line: string) => unknown
+  readonly warn: (line: string) => unknown
+  readonly error: (line: string) => unknown
+}
+
+const methods = ["info", "warn", "error"] as const
+
+/** What is wrong with it: a host in plain JavaScript has no types to rely on. */
+export const problemsOf = (given: unknown): ReadonlyArray<string> => {
+  if (given === undefined || given === false) return []
+  const isLogger = Predicate.isObject(given) && methods.every((name) => Predicate.isFunction(Reflect.get(given, name)))
+  return isLogger
+    ? []
+    : [`logger: must be an object with the methods ${methods.join(", ")}, or false, not ${nameOf(given)}`]
+}
+
+const lineOf = (message: unknown, cause: Cause.Cause<unknown>): string => {
+  const parts = (Array.isArray(message) ? message : [message]).map((part) =>
+    Predicate.isString(part) ? part : JSON.stringify(part)
+  )
+  return [...parts, ...(cause.reasons.length === 0 ? [] : [Cause.pretty(cause)])].join(" ")
+}
+
+/** Hands a line on, to the method of its level. Loggers are called on themselves: many need their `this`. */
+const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unknown => {
+  switch (level) {
+    case "Fatal":
+    case "Error":
+      return logger.error(line)
+    case "Warn":
+      return logger.warn(line)
+    case "Info":
+      return logger.info(line)
+    default:
+      return logger.debug?.(line)
+  }
+}
+
+/** Writes to the host's logger; to nobody when it is false. Without one the console keeps it. */
+export const layer = (logger: HostLogger | false | undefined): Layer.Layer<never> => {
+  if (logger === undefined) return Layer.empty
+  if (logger === false) return Logger.layer([])
+  return Logger.layer([Logger.make(({ cause, logLevel, message }) => write(logger, logLevel, lineOf(message, cause)))])
+}

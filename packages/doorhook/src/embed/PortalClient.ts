@@ -1,0 +1,31 @@
+/**
+ * What a host gives to those whose integration it is: a link to its page, and a test of its receiver.
+ */
+import { PortalLink } from "@doorhook/server"
+import { Schema } from "effect"
+import type { OperatorCalls } from "./OperatorCalls.ts"
+
+export interface PortalLinkOptions {
+  /** How long the link, and the page that it opens, are good: `1s` to `24h`; default `15m`. */
+  readonly expiresIn?: string | undefined
+}
+
+const TestSent = Schema.Struct({ delivery_id: Schema.String, event_id: Schema.String, resource_type: Schema.String })
+
+/** A test event that is on its way. */
+export type TestSent = typeof TestSent.Type
+
+export interface PortalClient {
+  /** Makes a link to an integration's own page, for whoever the host knows to be its owner. `expires_at` is ISO 8601 UTC. */
+  readonly portalLink: (integrationId: string, options?: PortalLinkOptions) => Promise<PortalLink>
+  /** Sends a made-up event, marked `"test": true`, to one integration and to no other. */
+  readonly sendTestEvent: (integrationId: string) => Promise<TestSent>
+}
+
+const pathOf = (id: string): string => `/operator/integrations/${encodeURIComponent(id)}`
+
+export const makePortalClient = ({ read }: OperatorCalls): PortalClient => ({
+  portalLink: (id, { expiresIn } = {}) =>
+    read(PortalLink, "POST", `${pathOf(id)}/portal_links`, expiresIn === undefined ? {} : { expires_in: expiresIn }),
+  sendTestEvent: (id) => read(TestSent, "POST", `${pathOf(id)}/test_event`)
+})

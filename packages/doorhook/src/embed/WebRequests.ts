@@ -1,0 +1,34 @@
+/**
+ * Between the requests of `node:http` and those of the web.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { ParsedBody } from "./ParsedBody.ts"
+
+/** About the body as it was sent. */
+const bodyHeaders = new Set(["content-length", "content-encoding", "content-type", "transfer-encoding"])
+
+/** The request with the body that was put together again. */
+export const toWebRequest = (request: IncomingMessage, body: ParsedBody): Request => {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value === undefined || bodyHeaders.has(name)) continue
+    headers.set(name, Array.isArray(value) ? value.join(", ") : value)
+  }
+  if (body.type !== "") headers.set("content-type", body.type)
+  const method = request.method ?? "GET"
+  const hasNoBody = method === "GET" || method === "HEAD"
+  return new Request(new URL(request.url ?? "/", `http://${request.headers.host ?? "localhost"}`), {
+    method,
+    headers,
+    body: hasNoBody ? null : body.content
+  })
+}
+
+/** Answers with a web response. */
+export const writeResponse = async (answer: Response, response: ServerResponse): Promise<void> => {
+  response.statusCode = answer.status
+  const cookies = answer.headers.getSetCookie()
+  for (const [name, value] of answer.headers) if (name !== "set-cookie") response.setHeader(name, value)
+  if (cookies.length > 0) response.setHeader("set-cookie", cookies)
+  response.end(Buffer.from(await answer.arrayBuffer()))
+}

@@ -1,0 +1,47 @@
+/**
+ * Traces, metrics and logs to an OpenTelemetry collector, as the usual `OTEL_*` variables of the environment say. Without an
+ * endpoint among them nothing is loaded and nothing is sent.
+ */
+import { ConfigProvider, Effect, Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { version } from "../version.ts"
+import { Tracing } from "./Tracing.ts"
+
+const endpoints = ["", "_TRACES", "_METRICS", "_LOGS"].map((signal) => `OTEL_EXPORTER_OTLP${signal}_ENDPOINT`)
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether the environment names a collector. */
+export const isWanted = (environment: Environment): boolean =>
+  endpoints.some((name) => (environment[name] ?? "") !== "") && environment["OTEL_SDK_DISABLED"] !== "true"
+
+/** What the specification of the variables says where they say nothing, and the name that we go by. */
+const defaults: Readonly<Record<string, string>> = {
+  OTEL_SERVICE_NAME: "doorhook",
+  OTEL_TRACES_EXPORTER: "otlp",
+  OTEL_METRICS_EXPORTER: "otlp",
+  OTEL_LOGS_EXPORTER: "otlp"
+}
+
+const given = (environment: Environment): Record<string, string> =>
+  Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value ? [[name, value]] : [])))
+
+const exporting = (environment: Environment) =>
+  Effect.promise(() => import("effect/observability")).pipe(
+    Effect.map(({ Otlp, OtlpSerialization }) =>
+      Otlp.layerFromConfig({ resource: { serviceVersion: version }, loggerMergeWithExisting: true }).pipe(
+        Layer.provide(
+          environment["OTEL_EXPORTER_OTLP_PROTOCOL"] === "http/json"
+            ? OtlpSerialization.layerJson
+            : OtlpSerialization.layerProtobuf
+        ),
+        Layer.provide(FetchHttpClient.layer),
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...defaults, ...given(environment) } })))
+      )
+    ),
+    Layer.unwrap
+  )
+
+/** Sends what there is to a collector, when the environment names one; what is left is sent when its scope is closed. */
+export const layer = (environment: Environment = process.env): Layer.Layer<never> =>
+  isWanted(environment) ? Layer.mergeAll(exporting(environment), Layer.succeed(Tracing, true)) : Layer.empty

@@ -1,0 +1,79 @@
+/**
+ * Links to an integration's own page, as a host makes them: by the facade and by the command.
+ */
+import { assert, describe } from "@effect/vitest"
+import type { Doorhook } from "doorhook"
+import { Effect } from "effect"
+import { codeOf, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { runDoorhook } from "./harness/ServiceProcess.ts"
+import { startReceiver } from "./harness/Receiver.ts"
+import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
+
+const key = "operator-key-of-this-test"
+
+/** A handler behind a proxy that takes its own prefix off. */
+const behindProxy =
+  (handle: Doorhook["node"]): Doorhook["node"] =>
+  (request, response, next) => {
+    request.url = (request.url ?? "").replace(/^\/hooks/, "")
+    handle(request, response, next)
+  }
+
+/** A doorhook with an integration whose receiver acknowledges. */
+const startAll = Effect.gen(function* () {
+  const receiver = yield* startReceiver()
+  const doorhook = yield* start({ operatorKey: key, publicUrl: "https://doors.example/hooks" })
+  const { url } = yield* mount({ ...doorhook, node: behindProxy(doorhook.node) })
+  const token = yield* tokenFrom(url)
+  const created = yield* Effect.promise(() =>
+    callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+  )
+  assert.strictEqual(created.status, 201)
+  return { doorhook, receiver, url }
+})
+
+const opens = (url: string, link: string) =>
+  Effect.promise(async () => {
+    const { pathname } = new URL(link)
+    const opened = await fetch(url + pathname, { redirect: "manual" })
+    const [cookie = ""] = opened.headers.getSetCookie()
+    return { status: opened.status, location: opened.headers.get("location"), cookie }
+  })
+
+describe("portal links", () => {
+  live(
+    "are made for the public URL, and their cookies are safe behind https",
+    Effect.gen(function* () {
+      const { doorhook, url } = yield* startAll
+      const link = yield* Effect.promise(() => doorhook.portalLink("1"))
+      assert.isTrue(link.url.startsWith("https://doors.example/hooks/portal/open/dh_pl_1."))
+      const { cookie, location, status } = yield* opens(url, link.url)
+      assert.deepStrictEqual([status, location], [303, "/hooks/portal/1"])
+      assert.match(cookie, /^__Host-doorhook_portal_1=.*; Path=\/; .*; HttpOnly; SameSite=Lax; Secure$/)
+      assert.strictEqual((yield* codeOf(doorhook.portalLink("9"))).code, "not_found")
+      const { message } = yield* codeOf(doorhook.portalLink("1", { expiresIn: "2d" }))
+      assert.match(message, /expires_in must be from 1s to 24h/)
+    })
+  )
+
+  live(
+    "and test events are to be had from the facade and from the command",
+    Effect.gen(function* () {
+      const { doorhook, receiver, url } = yield* startAll
+      const sent = yield* Effect.promise(() => doorhook.sendTestEvent("1"))
+      yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+      assert.strictEqual(receiver.received[0]?.headers["webhook-id"], sent.event_id)
+      const run = (...args: ReadonlyArray<string>) =>
+        runDoorhook(["integrations", ...args, "--url", url], { DOORHOOK_OPERATOR_KEY: key })
+      const [linked, tested] = yield* Effect.all([run("portal-link", "1", "--expires-in", "1h"), run("test", "1")], {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(linked.code, 0, linked.stderr)
+      const [link = ""] = linked.stdout.split("\n")
+      assert.strictEqual((yield* opens(url, link)).status, 303)
+      assert.strictEqual(tested.code, 0, tested.stderr)
+      assert.match(tested.stdout, /^a test event of type access_log is on its way to integration 1/)
+      yield* Effect.promise(() => receiver.until((received) => received.length === 2))
+    })
+  )
+})

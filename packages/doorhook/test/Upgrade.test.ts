@@ -1,0 +1,164 @@
+/**
+ * A store that an older version left behind: this version brings it up to date and goes on where that one stopped. And copies of
+ * a store, as the documentation says to make them.
+ */
+import { assert, describe } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
+import type { Doorhook } from "doorhook"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Webhook } from "standardwebhooks"
+import { directory, event, live, mount, start } from "./harness/Embedded.ts"
+import { startReceiver } from "./harness/Receiver.ts"
+import { runDoorhook, temporaryFolder } from "./harness/ServiceProcess.ts"
+import { callApi } from "./harness/ThirdParty.ts"
+
+/** What version 0.1.0 said when the fixture was made. */
+const left = {
+  encryptionKey: "fixture-encryption-key-0123456789abcdef",
+  refresh_token: "dh_rt_2BCZkWPT_jHjp1EZ2BuZqm-h7vtX2lokeIeXpZZjzbQ",
+  client_secret: "dh_cs_fM5QhbgmGFtqRoJdrzhjn1BLQ_oBfpWXrRQ98oCgJWg",
+  tenantSecret: "whsec_yA2qdZmAojwj7d6oG5Pd6hfklJK7TR3R",
+  operatorKey: "dhop_XCTZcgrf-CtPkwCwqj6yeZfd2PYMEeAto3gve3Cf0tY",
+  deliveries: { delivered: 2, exhausted: 2, skipped: 1 }
+}
+
+/** Whatever year it is: nothing of it has grown too old. */
+const settings = {
+  encryptionKey: left.encryptionKey,
+  retention: "forever",
+  directory: {
+    ...directory,
+    isTenant: () => true
+  }
+}
+
+const sqlOf = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8")
+
+/** A file that the older version left. */
+const olderFile = Effect.map(temporaryFolder, (folder) => {
+  const path = join(folder, "older.db")
+  const database = new DatabaseSync(path)
+  database.exec(sqlOf("sqlite-v1.sql"))
+  database.close()
+  return path
+})
+
+const shapeOf = (path: string) => {
+  const database = new DatabaseSync(path, { readOnly: true })
+  const parts = database
+    .prepare(
+      `SELECT s.type || ' ' || s.name || ' ' || coalesce(c.name || ' ' || c.type, '') AS part
+       FROM sqlite_schema AS s LEFT JOIN pragma_table_info(s.name) AS c WHERE s.name NOT LIKE 'sqlite_%'`
+    )
+    .all()
+    .map(({ part }) => String(part))
+    .toSorted()
+  database.close()
+  return parts
+}
+
+const refresh = (url: string) =>
+  Effect.promise(async () => {
+    const body = new URLSearchParams({
+      grant_type: "refresh_token",
+      refresh_token: left.refresh_token,
+      client_id: "fixture-client",
+      client_secret: left.client_secret
+    })
+    const answer: unknown = await (await fetch(`${url}/oauth/token`, { method: "POST", body })).json()
+    return String(Reflect.get(Object(answer), "access_token"))
+  })
+
+const countsOf = (doorhook: Doorhook) =>
+  Effect.promise(async () => {
+    const { deliveries, events } = await doorhook.deliveries.summary()
+    const { delivered, exhausted, skipped } = deliveries
+    return { events, delivered, exhausted, skipped }
+  })
+
+describe("a store of version 0.1.0", () => {
+  live(
+    "is brought up to date: what was in it is there, tokens and secrets are good, deliveries go on",
+    Effect.gen(function* () {
+      const database = yield* olderFile
+      const doorhook = yield* start({ database, ...settings })
+      const { url } = yield* mount(doorhook)
+      assert.deepStrictEqual(yield* countsOf(doorhook), { events: 3, ...left.deliveries })
+      assert.strictEqual(doorhook.operatorKey, left.operatorKey)
+      const token = yield* refresh(url)
+      const receiver = yield* startReceiver()
+      const change = {
+        data: { type: "integrations", id: "2", attributes: { status: "enabled", configuration: { url: receiver.url } } }
+      }
+      const changed = yield* Effect.promise(() =>
+        callApi(url, token, "PATCH", "/v4/tenants/101/integrations/2", change)
+      )
+      assert.strictEqual(changed.status, 200, yield* Effect.promise(() => changed.text()))
+      // What was skipped while it was disabled, and what is new, signed with the secret that the older version sealed.
+      yield* Effect.promise(() => doorhook.deliveries.recover("2", "2020-01-01T00:00:00Z"))
+      yield* Effect.promise(() => doorhook.publish({ ...event, building_id: 2, tenant_ids: [101] }))
+      yield* Effect.promise(() => receiver.until(({ length }) => length >= 2))
+      for (const { body, headers } of receiver.received) {
+        const signed = Object.fromEntries(
+          ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, String(headers[name])])
+        )
+        new Webhook(left.tenantSecret).verify(body, signed)
+      }
+      const { overrides } = yield* Effect.promise(() => doorhook.integrations.show("2"))
+      assert.deepInclude(overrides, { acknowledge: "2xx" })
+      const { notices } = yield* Effect.promise(() => doorhook.notices.list())
+      assert.isAtLeast(notices.length, 2)
+    })
+  )
+
+  live(
+    "has afterwards the same tables as a new one",
+    Effect.gen(function* () {
+      const older = yield* olderFile
+      const fresh = join(yield* temporaryFolder, "fresh.db")
+      const told = yield* runDoorhook(["migrate", "--database", older], { DOORHOOK_ENCRYPTION_KEY: left.encryptionKey })
+      assert.match(told.stdout, /^the tables are of version \d+ now; they were of 1\n$/)
+      assert.match((yield* runDoorhook(["migrate", "--database", fresh])).stdout, /there were none/)
+      assert.deepStrictEqual(shapeOf(older), shapeOf(fresh))
+    })
+  )
+})
+
+describe("a backup", () => {
+  live(
+    "of a SQLite file in use has what was accepted until then, and is used in its place",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const database = join(folder, "doorhook.db")
+      const copy = join(folder, "copy.db")
+      const doorhook = yield* start({ database })
+      yield* Effect.promise(() => doorhook.publish([event, event]))
+      const shell = new DatabaseSync(database)
+      shell.exec(`VACUUM INTO '${copy}'`)
+      shell.close()
+      yield* Effect.promise(() => doorhook.publish(event))
+      yield* Effect.promise(() => doorhook.close())
+      const restored = yield* start({ database: copy })
+      assert.strictEqual((yield* countsOf(restored)).events, 2)
+      assert.strictEqual(restored.operatorKey, doorhook.operatorKey)
+      yield* Effect.promise(() => restored.publish(event))
+    })
+  )
+
+  live(
+    "without the key that its secrets are sealed with is refused at the start, in words",
+    Effect.gen(function* () {
+      const database = yield* olderFile
+      const error: unknown = yield* Effect.promise(() =>
+        createDoorhook({ database, directory }).then(
+          (doorhook) => doorhook.close(),
+          (thrown: unknown) => thrown
+        )
+      )
+      assert.match(String(error), /encrypt/)
+    })
+  )
+})

@@ -1,0 +1,31 @@
+import { assert, describe, it } from "@effect/vitest"
+import { hashPassword, verifyPassword } from "doorhook"
+
+describe("a stored password", () => {
+  it("is told by its own password alone", async () => {
+    const stored = await hashPassword("correct horse", { ln: 10, p: 1 })
+    assert.match(stored, /^\$scrypt\$ln=10,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+    assert.isTrue(await verifyPassword("correct horse", stored))
+    assert.isFalse(await verifyPassword("correct horse ", stored))
+    assert.notStrictEqual(stored, await hashPassword("correct horse", { ln: 10, p: 1 }))
+  })
+
+  it("of another implementation is told too: the test vector of RFC 7914 section 12", async () => {
+    const salt = Buffer.from("SodiumChloride").toString("base64").replaceAll("=", "")
+    const hash = Buffer.from(
+      "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2" +
+        "d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887",
+      "hex"
+    )
+      .toString("base64")
+      .replaceAll("=", "")
+    assert.isTrue(await verifyPassword("pleaseletmein", `$scrypt$ln=14,r=8,p=1$${salt}$${hash}`))
+    assert.isTrue(await verifyPassword("pleaseletmein", `$scrypt$ln=14,r=8,p=1$${salt}$${hash.replaceAll("+", ".")}`))
+  })
+
+  it("of another form, or one that would take all memory, is nobody's", async () => {
+    for (const stored of ["", "plain", "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA", "$scrypt$ln=30,r=8,p=1$AA$AA"]) {
+      assert.isFalse(await verifyPassword("plain", stored))
+    }
+  })
+})

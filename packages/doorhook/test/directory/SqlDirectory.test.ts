@@ -1,0 +1,154 @@
+/**
+ * The directory over a host's own tables: the same answers from SQLite and PostgreSQL, with the default names and with others.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { createDoorhook, DoorhookError, hashPassword, publishIn, sqlDirectory } from "doorhook"
+import type { HostDirectory, SqlDirectoryOptions } from "doorhook"
+import { Effect } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import pg from "pg"
+import { describeOnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { codeOf, live } from "../harness/Embedded.ts"
+
+const password = await hashPassword("correct horse", { ln: 10 })
+
+/** The default schema, as the documentation shows it. */
+const standard = `
+  CREATE TABLE users (id bigint PRIMARY KEY, login text UNIQUE NOT NULL, password_hash text);
+  CREATE TABLE buildings (id bigint PRIMARY KEY, name text NOT NULL, time_zone text NOT NULL);
+  CREATE TABLE building_administrators (user_id bigint NOT NULL, building_id bigint NOT NULL);
+  CREATE TABLE tenants (id bigint PRIMARY KEY, user_id bigint, building_id bigint NOT NULL, unit_id bigint, unit_label text);
+  CREATE TABLE access_points (id bigint PRIMARY KEY, building_id bigint NOT NULL, name text NOT NULL);
+  INSERT INTO users VALUES (1, 'ada', '${password}'), (2, 'bob', '${password}'), (3, 'eve', NULL);
+  INSERT INTO buildings VALUES (1, 'North', 'Europe/Berlin'), (2, 'South', 'UTC');
+  INSERT INTO building_administrators VALUES (1, 1);
+  INSERT INTO tenants VALUES (101, 2, 1, 7, '4B'), (102, 2, 1, NULL, NULL), (103, NULL, 1, NULL, NULL);
+  INSERT INTO access_points VALUES (11, 1, 'Front door'), (12, 2, 'Gate');
+`
+
+const answersOf = async (directory: HostDirectory) => ({
+  right: await directory.authenticate("ada", "correct horse"),
+  wrong: await directory.authenticate("ada", "wrong"),
+  unknown: await directory.authenticate("nobody", "correct horse"),
+  injected: await directory.authenticate("' OR 1=1 --", "correct horse"),
+  noPassword: await directory.authenticate("eve", ""),
+  administers: [await directory.administers("1", 1), await directory.administers("1", 2)],
+  isTenant: [
+    await directory.isTenant("2", 101),
+    await directory.isTenant("1", 101),
+    await directory.isTenant("2", 103)
+  ],
+  isActive: [await directory.isActive?.("1"), await directory.isActive?.("9")],
+  buildings: await directory.buildings?.("1"),
+  tenants: await directory.tenants?.("2"),
+  none: [await directory.buildings?.("2"), await directory.tenants?.("1")]
+})
+
+const expected = {
+  right: { id: "1" },
+  wrong: null,
+  unknown: null,
+  injected: null,
+  noPassword: null,
+  administers: [true, false],
+  isTenant: [true, false, false],
+  isActive: [true, false],
+  buildings: [{ id: 1, name: "North", time_zone: "Europe/Berlin", access_points: [{ id: 11, name: "Front door" }] }],
+  tenants: [
+    { id: 101, building_id: 1, unit: { id: 7, label: "4B" } },
+    { id: 102, building_id: 1, unit: null }
+  ],
+  none: [[], []]
+}
+
+/** A host with names of its own, a column that says who is active, and a hash of its own. */
+const own = `
+  CREATE TABLE "Konten" (kid text PRIMARY KEY, mail text NOT NULL, geheim text NOT NULL, aktiv boolean NOT NULL);
+  CREATE TABLE rights (who text NOT NULL, house bigint NOT NULL);
+  INSERT INTO "Konten" VALUES ('k1', 'ada', 'md5:x', TRUE), ('k2', 'old', 'md5:x', FALSE);
+  INSERT INTO rights VALUES ('k1', 1);
+`
+
+const ownNames = {
+  tables: {
+    users: { table: "Konten", id: "kid", login: "mail", password: "geheim", active: "aktiv" },
+    administrators: { table: "rights", user: "who", building: "house" },
+    tenants: null,
+    buildings: null
+  },
+  verifyPassword: (given: string, stored: string) => stored === `md5:${given}`
+} satisfies Omit<SqlDirectoryOptions, "database">
+
+const ownAnswersOf = async (directory: HostDirectory) => [
+  await directory.authenticate("ada", "x"),
+  await directory.authenticate("old", "x"),
+  await directory.isActive?.("k2"),
+  await directory.administers("k1", 1),
+  await directory.isTenant("k1", 101),
+  await directory.buildings?.("k1")
+]
+
+const ownExpected = [{ id: "k1" }, null, false, true, false, []]
+
+describe("the directory over tables", () => {
+  it("answers from SQLite", async () => {
+    const database = new DatabaseSync(":memory:")
+    database.exec(standard)
+    assert.deepStrictEqual(await answersOf(sqlDirectory({ database })), expected)
+    database.exec(own)
+    assert.deepStrictEqual(await ownAnswersOf(sqlDirectory({ database, ...ownNames })), ownExpected)
+  })
+
+  it("tells every name that is none, and what is no database", () => {
+    const wrong = { users: { tabel: "x" }, tenant: {}, buildings: "houses" }
+    assert.throws(
+      () => Reflect.apply(sqlDirectory, undefined, [{ database: () => [], tables: wrong }]),
+      DoorhookError,
+      /tables.users.tabel: no such name; there are table, id, login, password, active; tables.tenant: no such table.*; tables.buildings: must be an object/
+    )
+    assert.throws(() => Reflect.apply(sqlDirectory, undefined, [{ database: {} }]), DoorhookError, /a pool of pg/)
+  })
+})
+
+await describeOnPostgres("the directory over tables", (server) => {
+  const withPool = <A>(use: (pool: pg.Pool, url: string) => Promise<A>) =>
+    Effect.gen(function* () {
+      const url = server.url(yield* newDatabase(server))
+      return yield* Effect.acquireUseRelease(
+        Effect.sync(() => new pg.Pool({ connectionString: url })),
+        (pool) => Effect.promise(() => use(pool, url)),
+        (pool) => Effect.promise(() => pool.end())
+      )
+    })
+
+  live(
+    "answers from PostgreSQL, and its host publishes in transactions of its own",
+    withPool(async (pool, url) => {
+      await pool.query(standard + own)
+      assert.deepStrictEqual(await answersOf(sqlDirectory({ database: pool })), expected)
+      const byFunction = sqlDirectory({ database: async (text, values) => (await pool.query(text, values)).rows })
+      assert.deepStrictEqual(await answersOf(byFunction), expected)
+      assert.deepStrictEqual(await ownAnswersOf(sqlDirectory({ database: pool, ...ownNames })), ownExpected)
+
+      await using doorhook = await createDoorhook({ database: url, directory: sqlDirectory({ database: pool }) })
+      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const
+      const client = await pool.connect()
+      try {
+        await client.query("BEGIN")
+        assert.lengthOf(await publishIn(client, [event, event]), 2)
+        await client.query("ROLLBACK")
+        assert.strictEqual((await doorhook.deliveries.summary()).events, 0)
+        await client.query("BEGIN")
+        await client.query("INSERT INTO access_points VALUES (13, 1, 'Back door')")
+        const [published] = await publishIn(client, [event])
+        await client.query("COMMIT")
+        assert.match(published?.id ?? "", /^evt_/)
+        assert.strictEqual((await doorhook.deliveries.summary()).events, 1)
+        const wrong = await Effect.runPromise(codeOf(publishIn(client, [{ ...event, building_id: 0 }])))
+        assert.strictEqual(wrong.code, "invalid_publish")
+      } finally {
+        client.release()
+      }
+    })
+  )
+})

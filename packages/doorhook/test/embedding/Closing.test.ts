@@ -1,0 +1,112 @@
+/**
+ * The end of an embedded doorhook: what is open is finished, nothing stays behind, and what comes later is told so.
+ */
+import { assert, describe } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
+import { Deferred, Effect } from "effect"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { startReceiver } from "../harness/Receiver.ts"
+import { startProcess, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+
+const program = fileURLToPath(new URL("EndsByItself.ts", import.meta.url))
+
+describe("closing", () => {
+  live(
+    "lets the process end by itself",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "ends.db")
+      for (const name of ["memory", database]) {
+        const { finished } = yield* startProcess(["--conditions=source", program, name])
+        const { code, stderr, stdout } = yield* Effect.promise(() => finished)
+        assert.deepStrictEqual([code, stdout.trim(), stderr], [0, "closed", ""])
+      }
+    })
+  )
+
+  live(
+    "finishes the attempt that is open and the requests that are open, also when it is asked for twice",
+    Effect.gen(function* () {
+      const bothAsked = yield* Deferred.make<void>()
+      let questions = 0
+      let answer = (): void => undefined
+      const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
+      const receiver = yield* startReceiver(() => answered)
+      const folder = yield* temporaryFolder
+      const database = join(folder, "closing.db")
+      // A request is open while its directory is asked.
+      const buildings = async () => {
+        questions += 1
+        if (questions === 2) Effect.runSync(Deferred.succeed(bothAsked, undefined))
+        await answered
+        return [{ id: 1, name: "North", time_zone: "Europe/Berlin" }]
+      }
+      const doorhook = yield* start({ database, directory: { ...directory, buildings } })
+      const { url } = yield* mount(doorhook)
+      const token = yield* tokenFrom(url)
+      yield* Effect.promise(() =>
+        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+      )
+      yield* Effect.promise(() => doorhook.publish(event))
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+      const over = callApi(url, token, "GET", "/v4/buildings")
+      const within = doorhook.fetch(
+        new Request("http://localhost/v4/buildings", { headers: { authorization: `Bearer ${token}` } })
+      )
+      yield* Deferred.await(bothAsked)
+      const closed = [doorhook.close(), doorhook.close(), doorhook[Symbol.asyncDispose]()]
+      assert.strictEqual((yield* codeOf(doorhook.publish(event))).code, "closed")
+      answer()
+      yield* Effect.promise(() => Promise.all(closed))
+      const statuses = yield* Effect.promise(async () => [(await over).status, (await within).status])
+      assert.deepStrictEqual(statuses, [200, 200])
+      yield* Effect.promise(() => doorhook.close())
+      const again = yield* start({ database })
+      const { deliveries } = yield* Effect.promise(() => again.deliveries.list())
+      assert.deepStrictEqual(
+        deliveries.map(({ attempts, state }) => [state, attempts]),
+        [["delivered", 1]]
+      )
+    })
+  )
+
+  live(
+    "makes every later call say so, and requests be answered",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const { url } = yield* mount(doorhook)
+      yield* Effect.promise(() => doorhook.close())
+      for (const call of [
+        () => doorhook.publish(event),
+        () => doorhook.deliveries.list(),
+        () => doorhook.integrations.list(),
+        () => doorhook.clients.list(),
+        () => doorhook.notices.list(),
+        () => doorhook.fetch(new Request("http://localhost/health/live"))
+      ]) {
+        const { code, message } = yield* codeOf(call())
+        assert.strictEqual(code, "closed")
+        assert.match(message, /Create another/)
+      }
+      const answer = yield* Effect.promise(() => fetch(`${url}/health/live`))
+      assert.strictEqual(answer.status, 503)
+      const told: Array<unknown> = []
+      Reflect.apply(doorhook.node, undefined, [{ url: "/health/live" }, {}, (error: unknown) => told.push(error)])
+      assert.strictEqual(Reflect.get(Object(told[0]), "code"), "closed")
+    })
+  )
+})
+
+live(
+  "a database that can't be opened is named, and what to do about it",
+  Effect.gen(function* () {
+    const { code, message } = yield* codeOf(createDoorhook({ database: "/nowhere/at/all/doorhook.db", directory }))
+    assert.strictEqual(code, "database_unusable")
+    assert.match(
+      message,
+      /Can't use \/nowhere\/at\/all\/doorhook.db: it can't be opened .* Check that its folder exists/
+    )
+  })
+)

@@ -1,0 +1,127 @@
+/**
+ * The examples of the documentation, as their readers run them.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { hashPassword } from "doorhook"
+import { Effect } from "effect"
+import { fileURLToPath } from "node:url"
+import { describeOnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { live } from "../harness/Embedded.ts"
+import { startReceiver } from "../harness/Receiver.ts"
+import { operatorKey, startProcess, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+import { hostSession, letIn } from "./Visitor.ts"
+
+const pathOf = (example: string): string =>
+  fileURLToPath(new URL(`../../../../docs/examples/${example}`, import.meta.url))
+
+/** Runs an example; it must end with 0 when it is told to. */
+const run = Effect.fnUntraced(function* (example: string, env: Readonly<Record<string, string>>) {
+  const { child, finished, printed } = yield* startProcess(["--conditions=source", pathOf(`${example}/app.ts`)], {
+    PORT: "0",
+    ...env
+  })
+  const [, url = ""] = yield* Effect.promise(() => printed(/listening on (http:\S+)/))
+  const stop = Effect.promise(async () => {
+    child.kill("SIGTERM")
+    return (await finished).code
+  })
+  return { url, stop }
+})
+
+const statusOf = (call: Promise<Response>) => Effect.promise(async () => (await call).status)
+
+describe("the example on", () => {
+  live(
+    "Express and SQLite logs in by the host's session, and its doors reach receivers",
+    Effect.gen(function* () {
+      const data = yield* temporaryFolder
+      const publicUrl = "http://doors.example"
+      const { stop, url } = yield* run("express-sqlite", {
+        DATA: data,
+        PUBLIC_URL: publicUrl,
+        DOORHOOK_OPERATOR_KEY: operatorKey
+      })
+      const wrong = yield* Effect.promise(() => hostSession(url, "ada@example.com", "wrong"))
+      assert.strictEqual(wrong, "")
+      const stranger = yield* letIn(url, {})
+      assert.match(stranger.page.headers.get("location") ?? "", /^http:\/\/doors.example\/login\?return_to=/)
+      const cookie = yield* Effect.promise(() => hostSession(url, "ada@example.com", "correct horse"))
+      const { token } = yield* letIn(url, {}, cookie)
+      const receiver = yield* startReceiver()
+      const document = integrationDocument(receiver.url, ["access_log"])
+      assert.strictEqual(yield* statusOf(callApi(url, token, "POST", "/v4/buildings/1/integrations", document)), 201)
+      const buildings = yield* Effect.promise(async () => (await callApi(url, token, "GET", "/v4/buildings")).text())
+      assert.include(buildings, "Front door")
+      const open = (door: number, headers: Record<string, string>) =>
+        fetch(`${url}/doors/${door}/open`, { method: "POST", headers })
+      assert.strictEqual(yield* statusOf(open(11, {})), 401)
+      assert.strictEqual(yield* statusOf(open(12, { cookie })), 404)
+      assert.strictEqual(yield* statusOf(open(11, { cookie })), 202)
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+      assert.include(receiver.received[0]?.body, '"access_point":{"id":11,"name":"Front door"}')
+      assert.strictEqual(yield* stop, 0)
+    })
+  )
+
+  for (const framework of ["fastify", "hono"]) {
+    live(
+      framework,
+      Effect.gen(function* () {
+        const { stop, url } = yield* run(framework, { DATABASE: "memory", DOORHOOK_OPERATOR_KEY: operatorKey })
+        assert.strictEqual(yield* statusOf(fetch(`${url}/`)), 200)
+        assert.strictEqual(yield* statusOf(fetch(`${url}/rings`, { method: "POST" })), 200)
+        const { token } = yield* letIn(url, { login: "ada", password: "correct horse" })
+        assert.strictEqual(yield* statusOf(callApi(url, token, "GET", "/v4/buildings/1/integrations")), 200)
+        assert.strictEqual(yield* stop, 0)
+      })
+    )
+  }
+
+  it("Next.js answers in its route handlers", async () => {
+    process.env["DATABASE"] = "memory"
+    const routes: unknown = await import(pathOf("next/app/v4/[...path]/route.ts"))
+    const lib: unknown = await import(pathOf("next/lib/doorhook.ts"))
+    const get: unknown = Reflect.get(Object(routes), "GET")
+    assert.isFunction(get)
+    const context = { params: Promise.resolve({ path: ["buildings"] }) }
+    const request = new Request("http://localhost:3000/v4/buildings")
+    const answer: unknown =
+      typeof get === "function" ? await Reflect.apply(get, undefined, [request, context]) : undefined
+    assert.strictEqual(Reflect.get(Object(answer), "status"), 401)
+    const doorhook: unknown = Reflect.get(Object(lib), "doorhook")
+    await Reflect.apply(Reflect.get(Object(doorhook), "close"), doorhook, [])
+  })
+})
+
+await describeOnPostgres("the example on Effect", (server) => {
+  it.live("publishes in the transaction of its own tables", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const name = yield* newDatabase(server)
+        const environment = {
+          DOORHOOK_DATABASE: server.url(name),
+          DOORHOOK_OPERATOR_KEY: operatorKey,
+          DOORHOOK_ALLOW_TARGETS: "127.0.0.0/8, ::1"
+        }
+        const { stop, url } = yield* run("effect-postgres", environment)
+        const hash = yield* Effect.promise(() => hashPassword("correct horse", { ln: 10 }))
+        const sql = (text: string) => Effect.promise(() => server.administer(text, name))
+        yield* sql(`INSERT INTO app_users VALUES (7, 'ada', '${hash}', 1)`)
+        const { token } = yield* letIn(url, { login: "ada", password: "correct horse" })
+        const receiver = yield* startReceiver()
+        const document = integrationDocument(receiver.url)
+        assert.strictEqual(yield* statusOf(callApi(url, token, "POST", "/v4/buildings/1/integrations", document)), 201)
+        assert.strictEqual(yield* statusOf(fetch(`${url}/entries`, { method: "POST" })), 201)
+        yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+        assert.include(receiver.received[0]?.body, '"entry_method":"PIN"')
+        // What can't be published takes the entry with it.
+        yield* sql("ALTER TABLE doorhook.events ADD CONSTRAINT closed CHECK (false) NOT VALID")
+        assert.strictEqual(yield* statusOf(fetch(`${url}/entries`, { method: "POST" })), 500)
+        assert.deepStrictEqual(yield* sql("SELECT count(*)::int AS entries FROM app_entries"), [{ entries: 1 }])
+        // What Effect's own runtime answers to a signal.
+        assert.strictEqual(yield* stop, 130)
+      })
+    )
+  )
+})

@@ -1,0 +1,103 @@
+/**
+ * doorhook on servers of the frameworks that hosts have: what is its own is answered as anywhere, what is the host's goes on
+ * to the host.
+ */
+import { assert, describe } from "@effect/vitest"
+import type { Doorhook } from "doorhook"
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { directory, event, live, start, tokenFrom } from "../harness/Embedded.ts"
+import { startReceiver } from "../harness/Receiver.ts"
+import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+import type { Host } from "./Hosts.ts"
+import * as Hosts from "./Hosts.ts"
+
+const hosts: ReadonlyArray<
+  readonly [name: string, start: (doorhook: Doorhook) => Effect.Effect<Host, never, Scope.Scope>, prefix?: string]
+> = [
+  ["node:http", Hosts.plainHost],
+  ["Express", Hosts.expressHost],
+  ["Express, behind body parsers and routes", Hosts.expressBehindParsers],
+  ["Express, under a path", Hosts.expressUnderPath, "/doors"],
+  ["Fastify", Hosts.fastifyHost],
+  ["Fastify, with a prefix", Hosts.fastifyUnderPath, "/doors"],
+  ["Hono", Hosts.honoHost],
+  ["route handlers, as Next.js has them", Hosts.routeHandlers]
+]
+
+const json = (answer: Response) => Effect.promise((): Promise<unknown> => answer.json())
+
+/** A third party's whole way: login, token, integration, event, webhook. */
+const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) {
+  const receiver = yield* startReceiver()
+  const token = yield* tokenFrom(url)
+  const call = (method: string, path: string, body?: unknown, authorization = token) =>
+    Effect.promise(() => callApi(url, authorization, method, path, body))
+  const created = yield* call("POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+  assert.strictEqual(created.status, 201)
+  assert.strictEqual((yield* call("POST", "/operator/events", event, key)).status, 202)
+  yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+  assert.strictEqual(receiver.received[0]?.body, JSON.stringify({ event: bodyEvent }))
+
+  // Every kind of body, and methods that frameworks treat in ways of their own.
+  const form = new FormData()
+  for (const [name, value] of Object.entries(refresh)) form.set(name, value)
+  for (const body of [form, new URLSearchParams(refresh)]) {
+    const answer = yield* Effect.promise(() => fetch(`${url}/oauth/token`, { method: "POST", body }))
+    assert.deepInclude(yield* json(answer), { error: "invalid_grant" })
+  }
+  assert.strictEqual((yield* call("GET", "/health/live?x=1")).status, 200)
+  assert.strictEqual((yield* call("GET", "/v4/nothing")).status, 404)
+
+  // And what is the host's.
+  const order = { id: 7 }
+  assert.strictEqual(yield* Effect.promise(async () => (await fetch(`${own}/orders`)).text()), "mine")
+  assert.deepStrictEqual(yield* json(yield* Effect.promise(() => callApi(own, "", "POST", "/orders", order))), order)
+})
+
+const refresh = { grant_type: "refresh_token", refresh_token: "unknown", client_id: "c1" }
+const bodyEvent = { resource_type: "access_log", action: "create", data: { id: 1 } }
+
+describe("doorhook on", () => {
+  for (const [name, startHost, prefix = ""] of hosts) {
+    live(
+      name,
+      Effect.gen(function* () {
+        const doorhook = yield* start({ publicUrl: `http://127.0.0.1${prefix}` })
+        const host = yield* startHost(doorhook)
+        yield* goThrough(host, doorhook.operatorKey)
+      })
+    )
+  }
+
+  live(
+    "Express behind a parser that keeps nothing tells the host so",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const { url } = yield* Hosts.expressAfter(doorhook, (request, _response, next) => {
+        request.on("end", () => next()).resume()
+      })
+      const answer = yield* Effect.promise(() => callApi(url, doorhook.operatorKey, "POST", "/operator/events", event))
+      const told = yield* json(answer)
+      assert.deepInclude(told, { code: "body_consumed" })
+      assert.match(JSON.stringify(told), /Mount doorhook.node before it/)
+    })
+  )
+
+  live(
+    "one server several times: each with its own directory, database and key",
+    Effect.gen(function* () {
+      const [one, other] = yield* Effect.all([
+        start({ publicUrl: "http://127.0.0.1/one" }),
+        start({ publicUrl: "http://127.0.0.1/two", directory: { ...directory, authenticate: () => null } })
+      ])
+      const { own } = yield* Hosts.expressWithTwo(one, other)
+      const token = yield* tokenFrom(`${own}/one`)
+      const listAt = (mount: string) =>
+        Effect.promise(async () => (await callApi(`${own}/${mount}`, token, "GET", "/v4/buildings")).status)
+      assert.strictEqual(yield* listAt("one"), 200)
+      assert.strictEqual(yield* listAt("two"), 401)
+      assert.notStrictEqual(one.operatorKey, other.operatorKey)
+    })
+  )
+})

@@ -1,0 +1,185 @@
+/**
+ * Hosts of each framework, as their documentation says to build them: with routes and body parsers of their own, and doorhook
+ * mounted as its documentation says.
+ */
+import { serve } from "@hono/node-server"
+import { getConnInfo } from "@hono/node-server/conninfo"
+import type { Doorhook } from "doorhook"
+import { Effect } from "effect"
+import express from "express"
+import Fastify from "fastify"
+import { Hono } from "hono"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { RequestListener, Server } from "node:http"
+
+/** A host that listens. Its own routes: `GET /orders` answers `mine`, `POST /orders` what was sent as JSON. */
+export interface Host {
+  /** Where doorhook is mounted. */
+  readonly url: string
+  /** Where the host's own routes are. */
+  readonly own: string
+}
+
+const listening = async (server: Server): Promise<string> => {
+  if (!server.listening) await once(server.listen(0, "127.0.0.1"), "listening")
+  const address = server.address()
+  return `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`
+}
+
+const end = async (server: Server): Promise<void> => {
+  server.closeAllConnections()
+  server.close()
+  await once(server, "close")
+}
+
+const listen = (server: Server, prefix = "") =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const own = await listening(server)
+      return { url: `${own}${prefix}`, own }
+    }),
+    () => Effect.promise(() => end(server))
+  )
+
+const ownRoutes = (app: express.Express): void => {
+  app.get("/orders", (_, response) => void response.send("mine"))
+  app.post("/orders", express.json(), (request, response) => void response.json(request.body))
+}
+
+/** Errors of Express as JSON, so that a test can see them. */
+const tellErrors = (app: express.Express): void => {
+  app.use((error: unknown, _request: express.Request, response: express.Response, _next: express.NextFunction) => {
+    response.status(500).json({ code: Reflect.get(Object(error), "code"), message: String(error) })
+  })
+}
+
+export const expressHost = (doorhook: Doorhook) => {
+  const app = express()
+  app.use(doorhook.node)
+  ownRoutes(app)
+  tellErrors(app)
+  return listen(createServer(app))
+}
+
+/** With every body parser that Express has in front, and routes before and behind. */
+export const expressBehindParsers = (doorhook: Doorhook) => {
+  const app = express()
+  app.use(express.json({ type: ["json", "+json"] }), express.urlencoded({ extended: true }), express.text())
+  app.post("/orders", (request, response) => void response.json(request.body))
+  app.use(doorhook.node)
+  app.get("/orders", (_, response) => void response.send("mine"))
+  tellErrors(app)
+  return listen(createServer(app))
+}
+
+export const expressUnderPath = (doorhook: Doorhook) => {
+  const app = express()
+  app.use("/doors", doorhook.node)
+  ownRoutes(app)
+  return listen(createServer(app), "/doors")
+}
+
+const fastifyAt = (doorhook: Doorhook, prefix: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const app = Fastify()
+      app.get("/orders", () => "mine")
+      app.post("/orders", (request) => request.body)
+      await app.register(doorhook.fastify, { prefix })
+      await app.listen({ host: "127.0.0.1", port: 0 })
+      const own = await listening(app.server)
+      return { app, host: { url: `${own}${prefix}`, own } }
+    }),
+    ({ app }) =>
+      Effect.promise(() => {
+        app.server.closeAllConnections()
+        return app.close()
+      })
+  ).pipe(Effect.map(({ host }) => host))
+
+export const fastifyHost = (doorhook: Doorhook) => fastifyAt(doorhook, "")
+export const fastifyUnderPath = (doorhook: Doorhook) => fastifyAt(doorhook, "/doors")
+
+export const honoHost = (doorhook: Doorhook) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const app = new Hono()
+      app.use((context, next) =>
+        doorhook.handles(context.req.raw)
+          ? doorhook.fetch(context.req.raw, { remoteAddress: getConnInfo(context).remote.address })
+          : next()
+      )
+      app.get("/orders", (context) => context.text("mine"))
+      app.post("/orders", async (context) => context.json(await context.req.json()))
+      const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 })
+      await once(server, "listening")
+      const address = server.address()
+      const own = `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`
+      return { server, host: { url: own, own } }
+    }),
+    ({ server }) =>
+      Effect.promise(async () => {
+        server.close()
+        if ("closeAllConnections" in server) server.closeAllConnections()
+        await once(server, "close")
+      })
+  ).pipe(Effect.map(({ host }) => host))
+
+/** Route handlers as Next.js has them: a function for each method, called with a request and what the route matched. */
+export const routeHandlers = (doorhook: Doorhook) => {
+  const { fetch } = doorhook
+  const doors = { GET: fetch, POST: fetch, PUT: fetch, PATCH: fetch, DELETE: fetch }
+  const orders = {
+    GET: async () => new Response("mine"),
+    POST: async (request: Request) => Response.json(await request.json())
+  }
+  const app = new Hono()
+  app.on(["GET", "POST"], "/orders", ({ req }) => (req.method === "GET" ? orders.GET() : orders.POST(req.raw)))
+  app.on(Object.keys(doors), "*", ({ req }) => {
+    const context = { params: Promise.resolve({ path: req.path.split("/").slice(1) }) }
+    const handler: unknown = Reflect.get(doors, req.method)
+    return typeof handler === "function" ? Reflect.apply(handler, undefined, [req.raw, context]) : new Response()
+  })
+  return listen(createServer(toListener(app)))
+}
+
+const toListener =
+  (app: Hono): RequestListener =>
+  (request, response) => {
+    void (async () => {
+      const chunks: Array<Buffer> = []
+      for await (const chunk of request) chunks.push(Buffer.from(chunk))
+      const headers = new Headers()
+      for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value))
+      const method = request.method ?? "GET"
+      const body = chunks.length === 0 ? null : Buffer.concat(chunks)
+      const answer = await app.fetch(new Request(`http://127.0.0.1${request.url}`, { method, headers, body }))
+      response.writeHead(answer.status, Object.fromEntries(answer.headers))
+      response.end(Buffer.from(await answer.arrayBuffer()))
+    })()
+  }
+
+export const plainHost = (doorhook: Doorhook) =>
+  listen(
+    createServer((request, response) =>
+      doorhook.node(request, response, () => {
+        if (request.method === "POST") request.pipe(response)
+        else response.end("mine")
+      })
+    )
+  )
+
+export const expressAfter = (doorhook: Doorhook, before: express.RequestHandler) => {
+  const app = express()
+  app.use(before, doorhook.node)
+  tellErrors(app)
+  return listen(createServer(app))
+}
+
+export const expressWithTwo = (one: Doorhook, two: Doorhook) => {
+  const app = express()
+  app.use("/one", one.node)
+  app.use("/two", two.node)
+  return listen(createServer(app))
+}

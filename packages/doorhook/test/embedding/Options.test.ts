@@ -1,0 +1,119 @@
+/**
+ * Options of `createDoorhook` as plain JavaScript gives them: what is wrong is told, all of it at once.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { defaultDeliverySettings, DurationText, resourceTypeNames } from "@doorhook/core"
+import { createDoorhook } from "doorhook"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { startReceiver } from "../harness/Receiver.ts"
+import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+
+/** The settings in a file, each with the comment before it. */
+const settingsIn = (file: string): ReadonlyArray<readonly [name: string, comment: string]> => {
+  const text = readFileSync(new URL(`../../src/config/${file}.ts`, import.meta.url), "utf8")
+  return [...text.matchAll(/(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\n)? {2}(\w+): Schema\.optional\(/g)].map(
+    ([, comment = "", name = ""]) => [name, comment]
+  )
+}
+
+describe("options", () => {
+  it("are described, each with its default", () => {
+    const settings = [...settingsIn("EngineConfig"), ...settingsIn("SurfaceConfig")]
+    assert.isAbove(settings.length, 25)
+    for (const [name, comment] of settings) assert.match(comment, /Default:?\s/, `the default of ${name}`)
+    const [, retry = ""] = settings.find(([name]) => name === "retry") ?? []
+    for (const type of resourceTypeNames) {
+      const delays = defaultDeliverySettings.retry[type].delays.map((millis) => DurationText.format(millis)).join(", ")
+      assert.include(retry, `\`${type}\` ${delays}`)
+    }
+  })
+
+  live(
+    "that are wrong are told all at once: their name, what was given, what is accepted",
+    Effect.gen(function* () {
+      const wrong: Parameters<typeof createDoorhook>[0] = {
+        database: "memory",
+        directory,
+        ackTimeout: "soon",
+        lease: "1 fortnight",
+        retry: { access_log: ["5s", "later"], ring: ["1s"] },
+        allowTargets: ["10.0.0.0/8", "home"],
+        trustedProxies: ["proxy.internal"],
+        bodyTimeout: "0s",
+        publicUrl: "doors.example",
+        proxy: "not a URL"
+      }
+      const { code, message } = yield* codeOf(createDoorhook(wrong))
+      assert.strictEqual(code, "invalid_config")
+      for (const part of [
+        /ackTimeout \(--ack-timeout\): "soon" is not a duration/,
+        /lease: "1 fortnight" is not a duration/,
+        /retry of access_log: "later" is not a duration/,
+        /retry \(--retry\): "ring" is no resource type; there are call and access_log/,
+        /allowTargets \(--allow-target\): "home" is no network like 10.0.0.0\/8/,
+        /trustedProxies \(--trusted-proxy\): "proxy.internal" is no network/,
+        /bodyTimeout: must be more than 0/,
+        /publicUrl: must be an http or https URL without a query, not "doors.example"/,
+        /proxy: /
+      ]) {
+        assert.match(message, part)
+      }
+    })
+  )
+
+  live(
+    "of the wrong type are told with what was given",
+    Effect.gen(function* () {
+      const given = { directory: { client: 5, buildings: [] }, onNotice: "call me", logger: {}, telemetry: "yes" }
+      const { message } = yield* codeOf(Reflect.apply(createDoorhook, undefined, [given]))
+      for (const part of [
+        "directory.client: must be a function, not 5",
+        "directory.authenticate: must be a function, not undefined",
+        "directory.buildings: must be a function or left out, not a list",
+        'onNotice: must be a function or left out, not "call me"',
+        "logger: must be an object with the methods info, warn, error, or false, not an object",
+        'telemetry: must be true or false, not "yes"'
+      ]) {
+        assert.include(message, part)
+      }
+    })
+  )
+
+  live(
+    "can name a logger, which gets doorhook's own lines",
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      // Called on itself, as loggers that keep state in `this` need it.
+      const logger = {
+        lines,
+        write(level: string, line: string) {
+          this.lines.push(`${level} ${line}`)
+        },
+        info(line: string) {
+          this.write("info", line)
+        },
+        warn(line: string) {
+          this.write("warn", line)
+        },
+        error(line: string) {
+          this.write("error", line)
+        }
+      }
+      const doorhook = yield* start({ logger, retry: { access_log: [] } })
+      const { url } = yield* mount(doorhook)
+      const token = yield* tokenFrom(url)
+      const receiver = yield* startReceiver(() => 500)
+      yield* Effect.promise(() =>
+        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+      )
+      yield* Effect.promise(() => doorhook.publish(event))
+      yield* Effect.sync(() => lines.length).pipe(
+        Effect.andThen(Effect.yieldNow),
+        Effect.repeat({ until: () => lines.length > 0 })
+      )
+      assert.match(lines[0] ?? "", /^warn Integration 1 .*1 delivery was given up/)
+    })
+  )
+})

@@ -1,0 +1,56 @@
+/**
+ * PostgreSQL is connected and silent: its processes are stopped where they are. Nobody waits for ever, what was accepted is
+ * delivered when it goes on, and nothing needs a restart.
+ */
+import { assert, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { describeOnOwnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { accountFor, assertClearRefusals, eventually, readinessOf } from "../harness/Accounting.ts"
+import { configured, startDelivering, startWorker } from "../harness/Delivering.ts"
+import { startLoad } from "../harness/Load.ts"
+import { operatorKey } from "../harness/ServiceProcess.ts"
+
+const Refusal = Schema.Struct({ errors: Schema.Tuple([Schema.Struct({ code: Schema.String, detail: Schema.String })]) })
+
+const publish = (url: string) =>
+  Effect.promise(async () => {
+    const event = { resource_type: "access_log", action: "create", building_id: 999, data: { id: 1 } }
+    const headers = { authorization: `Bearer ${operatorKey}`, "content-type": "application/json" }
+    const answer = await fetch(`${url}/operator/events`, { method: "POST", headers, body: JSON.stringify(event) })
+    return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: await answer.json() }
+  })
+
+await describeOnOwnPostgres("doorhook when PostgreSQL says nothing", (server) => {
+  it.live("refuses within its bound, is not ready, and goes on when the server does", () =>
+    Effect.gen(function* () {
+      const database = yield* newDatabase(server)
+      const flags = yield* configured(server.url(database), { databaseTimeout: "1s" })
+      const { receiver, service } = yield* startDelivering(flags)
+      yield* startWorker(flags)
+      const load = yield* startLoad(() => service.url)
+      yield* Effect.promise(() => load.more(50))
+
+      const thaw = yield* Effect.acquireRelease(
+        Effect.promise(() => server.freeze()),
+        (go) => Effect.sync(go)
+      )
+      const refused = yield* publish(service.url)
+      assert.deepStrictEqual([refused.status, refused.retryAfter], [503, "1"])
+      const { errors } = Schema.decodeUnknownSync(Refusal)(refused.body)
+      assert.strictEqual(errors[0].code, "unavailable")
+      yield* eventually(
+        "not ready",
+        readinessOf(service.url),
+        ({ code, status }) => code === 503 && status === "store_unreachable"
+      )
+      yield* Effect.promise(() => load.moreRefused(5))
+      assert.match(service.stderr(), /said nothing for 2000 ms/)
+      thaw()
+
+      yield* eventually("ready", readinessOf(service.url), ({ code }) => code === 200)
+      yield* Effect.promise(() => load.more(50))
+      assertClearRefusals(load)
+      yield* accountFor({ url: service.url, load, receiver, duplicates: 50 })
+    }).pipe(Effect.scoped)
+  )
+})

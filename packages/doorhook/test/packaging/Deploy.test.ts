@@ -1,0 +1,90 @@
+/**
+ * The files to deploy from: they can be read by what reads them, and the commands in them are ours.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { parse } from "yaml"
+import { describeOnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { live } from "../harness/Embedded.ts"
+import { startDoorhook, temporaryFolder } from "../harness/ServiceProcess.ts"
+
+const read = (name: string): string => readFileSync(new URL(`../../../../docs/deploy/${name}`, import.meta.url), "utf8")
+const member = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
+const texts = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(String) : [])
+
+/** The arguments of `doorhook` in a command line of a unit. */
+const argumentsIn = (unit: string, key: string): ReadonlyArray<string> =>
+  (new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "").split("doorhook.js ")[1]?.split(" ") ?? []
+
+/** Runs a command as it stands there, in a folder of its own and on a port of its own, until it says that it is ready. */
+const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: RegExp, shared?: string) {
+  const folder = yield* temporaryFolder
+  writeFileSync(join(folder, "directory.json"), JSON.stringify({ clients: [], users: [], buildings: [], tenants: [] }))
+  const here = args.map((argument) =>
+    argument.replace(/^\/data|\$\{\w+\}/, folder).replace(/^directory.json$/, join(folder, "directory.json"))
+  )
+  const port = args[0] === "serve" ? ["--port", "0"] : []
+  const database = here.includes("--database") ? [] : ["--database", shared ?? join(folder, "doorhook.db")]
+  const { child, finished, printed } = yield* startDoorhook([...here, ...port, ...database])
+  yield* Effect.promise(() => printed(ready))
+  child.kill("SIGTERM")
+  assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
+})
+
+const listening = /doorhook listening on/
+const working = /doorhook worker ready/
+
+describe("to deploy", () => {
+  const compose: unknown = parse(read("compose.yaml"), { merge: true })
+  const services = member(compose, "services")
+  const instructions = read("Dockerfile")
+    .replaceAll("\\\n", " ")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+
+  it("the compose file has PostgreSQL, a service and three workers, with time to stop", () => {
+    assert.hasAllKeys(services, ["postgres", "service", "worker"])
+    assert.strictEqual(member(member(member(services, "worker"), "deploy"), "replicas"), 3)
+    for (const name of ["service", "worker"]) {
+      const service = member(services, name)
+      assert.strictEqual(member(service, "stop_grace_period"), "40s")
+      assert.match(String(member(member(service, "environment"), "DOORHOOK_DATABASE")), /@postgres:5432\/doorhook$/)
+    }
+  })
+
+  it("the image is made of known instructions, and does not run as root", () => {
+    for (const line of instructions) {
+      assert.match(line, /^(FROM|WORKDIR|COPY|RUN|ENV|USER|VOLUME|EXPOSE|ENTRYPOINT|CMD|HEALTHCHECK) /)
+    }
+    assert.include(instructions, "USER node")
+    const manifest: unknown = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8"))
+    assert.property(member(manifest, "scripts"), "build")
+  })
+
+  live(
+    "the commands start what they say",
+    Effect.gen(function* () {
+      const command = instructions.findLast((line) => line.startsWith("CMD"))?.slice(4) ?? "[]"
+      yield* starts(texts(JSON.parse(command)), listening)
+      yield* starts(texts(member(member(services, "service"), "command")), listening)
+      yield* starts(argumentsIn(read("doorhook.service"), "ExecStart"), listening)
+    })
+  )
+})
+
+await describeOnPostgres("to deploy workers", (server) => {
+  live(
+    "the commands start what they say",
+    Effect.gen(function* () {
+      const database = server.url(yield* newDatabase(server))
+      const command = member(
+        member(member(parse(read("compose.yaml"), { merge: true }), "services"), "worker"),
+        "command"
+      )
+      yield* starts(texts(command), working, database)
+      yield* starts(argumentsIn(read("doorhook-worker@.service"), "ExecStart"), working, database)
+    })
+  )
+})

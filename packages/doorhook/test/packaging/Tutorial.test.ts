@@ -1,0 +1,113 @@
+/**
+ * The tutorial, walked word for word: its files, its commands, its answers. Only ports, and what it says to put in, are put in.
+ */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { live } from "../harness/Embedded.ts"
+import { runDoorhook, startDoorhook, startProcess, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { logIn } from "../harness/ThirdParty.ts"
+
+const page = readFileSync(new URL("../../../../docs/tutorial.md", import.meta.url), "utf8")
+const blocksOf = (language: string): ReadonlyArray<string> =>
+  [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text)
+
+/** The block of commands that has this in it. */
+const commandsWith = (part: string): string => blocksOf("sh").find((text) => text.includes(part)) ?? ""
+
+/** The arguments of the one `npx doorhook` line with this in it. */
+const argumentsOf = (part: string): ReadonlyArray<string> =>
+  (
+    commandsWith(part)
+      .split("\n")
+      .find((line) => line.includes(part)) ?? ""
+  )
+    .replace("npx doorhook ", "")
+    .split(" ")
+
+const memberOf = (text: string, name: string): string => new RegExp(`"${name}": ?"([^"]+)"`).exec(text)?.[1] ?? ""
+
+describe("the tutorial", () => {
+  live(
+    "leads from nothing to a webhook, and to one that comes late",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeFileSync(join(folder, "directory.json"), blocksOf("json")[0] ?? "")
+      writeFileSync(
+        join(folder, "receiver.mjs"),
+        (blocksOf("js")[0] ?? "").replace("listen(9000,", "listen(Number(process.env.PORT),")
+      )
+      const [, key = ""] = /DOORHOOK_OPERATOR_KEY=(\S+)/.exec(page) ?? []
+      const env = { DOORHOOK_OPERATOR_KEY: key }
+      const inFolder = (args: ReadonlyArray<string>) =>
+        args.map((argument) => (argument === "directory.json" ? join(folder, argument) : argument))
+      const database = ["--database", join(folder, "doorhook.db")]
+
+      const looked = yield* runDoorhook([...inFolder(argumentsOf("doorhook doctor")), ...database], env)
+      assert.strictEqual(looked.code, 0, looked.stdout)
+      const serving = [...inFolder(argumentsOf("doorhook serve")), ...database, "--port", "0"]
+      const service = yield* startDoorhook(serving, env)
+      const [, url = ""] = yield* Effect.promise(() => service.printed(/doorhook listening on (http:\S+)/))
+
+      // Any port that is free: the receiver begins on one that the system gives.
+      const probe = yield* startProcess([
+        "--eval",
+        "require('node:net').createServer().listen(0, function () { console.log(this.address().port); process.exit() })"
+      ])
+      const port = (yield* Effect.promise(() => probe.finished)).stdout.trim()
+      const startReceiver = startProcess([join(folder, "receiver.mjs")], { PORT: port })
+      const receiver = yield* startReceiver
+
+      const authorize = (blocksOf("text")[0] ?? "").trim().replace("http://127.0.0.1:4000", url)
+      const answer = yield* Effect.promise(() => logIn(new URL(authorize), "ada@example.com", "correct horse"))
+      const location = answer.headers.get("location")
+      const shown = yield* Effect.promise(async () =>
+        location === null
+          ? answer.text()
+          : (
+              await fetch(new URL(location, url), {
+                headers: {
+                  cookie: answer.headers
+                    .getSetCookie()
+                    .map((set) => set.split(";")[0])
+                    .join("; ")
+                }
+              })
+            ).text()
+      )
+      const [, code = ""] = /id="authorization_code"[^>]*>([^<]+)</.exec(shown) ?? []
+
+      const put = (text: string, token: string) =>
+        text
+          .replaceAll("http://127.0.0.1:4000", url)
+          .replaceAll("127.0.0.1:9000", `127.0.0.1:${port}`)
+          .replace("THE_CODE", code)
+          .replace("THE_ACCESS_TOKEN", token)
+      const run = (part: string, token = "") =>
+        Effect.promise(async () => (await promisify(execFile)("bash", ["-c", put(commandsWith(part), token)])).stdout)
+      const token = memberOf(yield* run("/oauth/token"), "access_token")
+      assert.match(memberOf(yield* run("/v4/buildings/1/integrations", token), "signing_secret"), /^whsec_/)
+      const published = yield* run("/operator/events")
+      assert.match(published, /"deliveries":1/)
+      yield* Effect.promise(() => receiver.printed(new RegExp(memberOf(published, "id"))))
+      assert.include(receiver.stdout(), JSON.stringify(JSON.parse(blocksOf("json")[1] ?? "")))
+
+      receiver.child.kill("SIGINT")
+      yield* Effect.promise(() => receiver.finished)
+      const late = memberOf(yield* run("/operator/events"), "id")
+      const at = ["--url", url]
+      const listed = yield* runDoorhook([...argumentsOf("--state retrying"), ...at], env).pipe(
+        Effect.repeat({ until: ({ stdout }) => stdout.includes("dlv_2") })
+      )
+      assert.include(listed.stdout, late)
+      const shownDelivery = yield* runDoorhook([...argumentsOf("deliveries show"), ...at], env)
+      assert.include(shownDelivery.stdout, "connection_refused")
+      const again = yield* startReceiver
+      yield* runDoorhook([...argumentsOf("deliveries resend"), ...at], env)
+      yield* Effect.promise(() => again.printed(new RegExp(late)))
+    })
+  )
+})

@@ -1,0 +1,140 @@
+/**
+ * What leaves the process for those who watch it: traces, metrics and logs over OTLP, and Prometheus, of a flow in which every
+ * secret and every person has a mark that must not be found in any of it.
+ */
+import { assert, describe } from "@effect/vitest"
+import { DeliveryMetrics } from "@doorhook/core"
+import { Effect } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { live } from "../harness/Embedded.ts"
+import { startReceiver } from "../harness/Receiver.ts"
+import { startService, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+import { letIn } from "../embedding/Visitor.ts"
+import { objectsWith, startCollector } from "./Collector.ts"
+
+const mark = "MARKED"
+const key = `key-${mark}-operator-0123456789`
+
+const directory = {
+  users: [{ login: `ada-${mark}@example.com`, password: `password-${mark}`, buildings: [1] }],
+  buildings: [{ id: 1, name: `Tower ${mark}`, time_zone: "Europe/Berlin", access_points: [] }],
+  clients: [],
+  tenants: []
+}
+
+const dashboard: unknown = JSON.parse(
+  readFileSync(new URL("../../../../docs/grafana-dashboard.json", import.meta.url), "utf8")
+)
+
+/** The metrics that the dashboard's expressions name. */
+const namedMetrics = new Set(
+  objectsWith("expr", dashboard).flatMap(({ expr }) => String(expr).match(/doorhook_[a-z0-9_]+/g) ?? [])
+)
+
+const attributesOf = (span: unknown): Record<string, string> =>
+  Object.fromEntries(
+    objectsWith("key", Object(span)["attributes"]).map(({ key: name, value }) => [
+      String(name),
+      String(Object.values(Object(value))[0])
+    ])
+  )
+
+describe("telemetry", () => {
+  live(
+    "tells what happens, links attempts to publications, and names no secret and no person",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeFileSync(join(folder, "directory.json"), JSON.stringify(directory))
+      const collector = yield* startCollector
+      const args = ["--database", join(folder, "doorhook.db"), "--directory", join(folder, "directory.json")]
+      const flags = [...args, "--allow-target", "127.0.0.0/8", "--retry", "access_log=", "--disable-after", "1s"]
+      const { child, finished, stderr, url } = yield* startService(flags, {
+        DOORHOOK_OPERATOR_KEY: key,
+        DOORHOOK_ENCRYPTION_KEY: `sealing-${mark}-0123456789-0123456789`,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+        OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${mark}`,
+        OTEL_SERVICE_NAME: "doors",
+        OTEL_RESOURCE_ATTRIBUTES: "deployment.environment=test"
+      })
+      const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 200 : 500))
+      const wrong = { login: `ada-${mark}@example.com`, password: `wrong-${mark}` }
+      assert.strictEqual((yield* letIn(url, wrong, "", key)).token, "")
+      const { token } = yield* letIn(url, { login: wrong.login, password: `password-${mark}` }, "", key)
+      const call = (method: string, path: string, body?: unknown, authorization = key) =>
+        Effect.promise(() => callApi(url, authorization, method, path, body))
+      const document = integrationDocument(`${receiver.url}?token=${mark}`)
+      assert.strictEqual((yield* call("POST", "/v4/buildings/1/integrations", document, token)).status, 201)
+      const event = {
+        resource_type: "access_log",
+        action: "create",
+        building_id: 1,
+        data: { id: 1, person: `Ada ${mark}`, code: mark }
+      }
+      const publish = Effect.flatMap(call("POST", "/operator/events", event), (answer) =>
+        Effect.promise((): Promise<unknown> => answer.json())
+      )
+      const id = String(objectsWith("id", yield* publish)[0]?.["id"])
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+      yield* publish
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
+      const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text()).pipe(
+        Effect.repeat({ until: (text) => text.includes("doorhook_notices{") })
+      )
+      child.kill("SIGTERM")
+      assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
+
+      const everything = collector.exported.map(({ body }) => body).join("\n")
+      for (const secret of [mark, token]) {
+        assert.notInclude(everything, secret)
+        assert.notInclude(metrics, secret)
+        assert.notInclude(stderr(), secret)
+      }
+
+      const of = (signal: string): ReadonlyArray<unknown> =>
+        collector.exported.flatMap((one) => (one.signal === signal ? [JSON.parse(one.body)] : []))
+      const spans = objectsWith("spanId", of("traces")).filter(({ name }) => name !== undefined)
+      const named = (name: string) =>
+        spans.filter((span) => span["name"] === name && attributesOf(span)["messaging.message.id"] === id)
+      const [publication] = named("doorhook.publish")
+      const [attempt] = named("doorhook.attempt")
+      assert.deepInclude(attributesOf(publication), { "doorhook.deliveries": "1" })
+      assert.deepInclude(attributesOf(attempt), { "doorhook.attempt": "1", "http.response.status_code": "200" })
+      const [link] = objectsWith("traceId", attempt?.["links"])
+      assert.deepStrictEqual([link?.["traceId"], link?.["spanId"]], [publication?.["traceId"], publication?.["spanId"]])
+      const names = new Set(objectsWith("name", of("metrics")).map(({ name }) => name))
+      for (const name of ["doorhook_events_accepted", "doorhook_attempts", "doorhook_acknowledgement_latency_ms"]) {
+        assert.isTrue(names.has(name), name)
+      }
+      assert.match(JSON.stringify(of("logs")), /given up/)
+      assert.include(everything, '"doors"')
+      assert.include(everything, "deployment.environment")
+      // Nothing of it goes to receivers.
+      assert.isUndefined(receiver.received[0]?.headers["traceparent"])
+
+      // What has not happened yet is not counted yet.
+      const uncounted = new Set(Object.values(DeliveryMetrics).map((metric) => Reflect.get(metric, "id")))
+      for (const name of namedMetrics) {
+        const isThere = uncounted.has(name) || new RegExp(`^${name}(\\{| )`, "m").test(metrics)
+        assert.isTrue(isThere, `the dashboard names ${name}`)
+      }
+    })
+  )
+
+  live(
+    "is sent nowhere unless the environment names a collector",
+    Effect.gen(function* () {
+      const { exported, url: collector } = yield* startCollector
+      const { child, finished, url } = yield* startService(["--database", "memory"], {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+        OTEL_SDK_DISABLED: "true"
+      })
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/health/live`))).status, 200)
+      child.kill("SIGTERM")
+      yield* Effect.promise(() => finished)
+      assert.lengthOf(exported, 0)
+    })
+  )
+})
