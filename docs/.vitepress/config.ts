@@ -1,0 +1,117 @@
+/**
+ * The documentation as a site: `npm run docs`. A link that leads nowhere fails the build.
+ */
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { defineConfig } from "vitepress"
+
+const docs = fileURLToPath(new URL("..", import.meta.url))
+
+/** Pages with their titles, of which those are listed that there are. */
+const pages = (...listed: ReadonlyArray<readonly [text: string, page: string]>) =>
+  listed.filter(([, page]) => existsSync(`${docs}${page}.md`)).map(([text, page]) => ({ text, link: `/${page}` }))
+
+const sidebar = [
+  { text: "Begin", items: pages(["What it is", "index"], ["Tutorial", "tutorial"], ["Requirements", "requirements"]) },
+  {
+    text: "Put it into a backend",
+    items: pages(
+      ["Embed it", "embed"],
+      ["Your own tables", "own-tables"],
+      ["Use it from Effect", "from-effect"],
+      ["Come from a sender of your own", "coming-from-your-own"]
+    )
+  },
+  {
+    text: "Run it",
+    items: pages(
+      ["The service", "service"],
+      ["Console", "console"],
+      ["Deploy", "deploy"],
+      ["Scale out", "scale-out"],
+      ["Watch it", "observability"],
+      ["When something fails", "operations"],
+      ["Outages", "outages"],
+      ["Rotate secrets", "rotate-secrets"],
+      ["Back up and restore", "backup"]
+    )
+  },
+  {
+    text: "Receive",
+    items: pages(
+      ["Receiving webhooks", "receiving"],
+      ["Write a receiver", "write-a-receiver"],
+      ["The way of a third party", "third-party"],
+      ["A receiver from elsewhere", "a-receiver-from-elsewhere"],
+      ["The suite in CI", "conformance-in-ci"],
+      ["What the suite finds", "kill-table"]
+    )
+  },
+  { text: "Simulate", items: pages(["Simulator", "simulator"], ["Load testing", "load-testing"]) },
+  {
+    text: "Understand",
+    items: pages(
+      ["Guarantees", "guarantees"],
+      ["Architecture", "architecture"],
+      ["Decisions", "decisions"],
+      ["Threat model", "security"],
+      ["Measurements", "measurements"],
+      ["Packages", "packages"],
+      ["Dependencies", "dependencies"],
+      ["Versions", "versioning"],
+      ["Contributing", "CONTRIBUTING"]
+    )
+  },
+  {
+    text: "Reference",
+    items: pages(
+      ["Commands", "reference/commands"],
+      ["Settings", "reference/settings"],
+      ["HTTP", "reference/http"],
+      ["Error codes", "reference/errors"],
+      ["Metrics", "reference/metrics"],
+      ["API", "reference/api/README"]
+    )
+  }
+]
+
+export default defineConfig({
+  title: "doorhook",
+  description: "Webhooks and OAuth for doors and intercoms, inside the backend you already have.",
+  lang: "en",
+  cleanUrls: true,
+  srcExclude: ["examples/**", "node_modules/**", "deploy/**/README.md"],
+  themeConfig: { sidebar, outline: [2, 3], search: { provider: "local" } },
+  markdown: {
+    config: (markdown) => {
+      // Images beside a page are written as they are everywhere else in Markdown, and in HTML.
+      const beside = (source: string): string => (/^[a-z]+\//.test(source) ? `./${source}` : source)
+      markdown.core.ruler.push("images-beside", ({ tokens }) => {
+        for (const token of tokens.flatMap((block) => [block, ...(block.children ?? [])])) {
+          if (token.type === "image") token.attrSet("src", beside(token.attrGet("src") ?? ""))
+          if (token.type === "html_block" || token.type === "html_inline") {
+            token.content = token.content.replaceAll(
+              /(<(?:img|source)[^>]*\s(?:src|srcset)=")([^"]+)/g,
+              (_, tag, source) => tag + beside(source)
+            )
+          }
+        }
+      })
+      // What is in the repository and not on the site is named without a link.
+      const { link_open: open, link_close: close } = markdown.renderer.rules
+      const leaves = (href: string): boolean =>
+        /^(\.\.\/|\.\/)?(\.\.\/|examples\/|deploy\/|grafana|.*\.(ts|json|sql)$)/.test(href)
+      const inside: Array<boolean> = []
+      markdown.renderer.rules["link_open"] = (tokens, index, options, env, self) => {
+        const outside = leaves(tokens[index]?.attrGet("href") ?? "")
+        inside.push(outside)
+        if (outside) return "<span>"
+        return open === undefined ? self.renderToken(tokens, index, options) : open(tokens, index, options, env, self)
+      }
+      markdown.renderer.rules["link_close"] = (tokens, index, options, env, self) => {
+        if (inside.pop() === true) return "</span>"
+        return close === undefined ? self.renderToken(tokens, index, options) : close(tokens, index, options, env, self)
+      }
+    }
+  }
+})
