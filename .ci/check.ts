@@ -1,16 +1,34 @@
 /**
- * Everything static: types, lint, format, Effect's own diagnostics, the arrows between packages.
+ * Everything static: types, lint, format, Effect's own diagnostics, the arrows between packages, what is published, the code in the
+ * documentation.
  *
  * Runs every check even when one fails, so that one run shows all there is to mend.
  */
 import { spawnSync } from "node:child_process"
 
+/** What is published. Its archives are tried by `.ci/packed-install.ts`. */
+const published = [
+  "packages/core",
+  "packages/sql",
+  "packages/node",
+  "packages/server",
+  "packages/doorhook",
+  "simulator",
+  "conformance"
+]
+
 const checks: ReadonlyArray<readonly [name: string, command: string, ...args: ReadonlyArray<string>]> = [
   ["types", "tsc", "-p", ".ci/tsconfig.json"],
+  ["console types", "tsc", "-p", "packages/server/src/console/static"],
   ["effect", "effect-tsgo", "diagnostics", "--project", ".ci/tsconfig.json"],
   ["lint", "oxlint", "-c", ".oxlintrc.json", "--type-aware", "--deny-warnings"],
   ["format", "oxfmt", "--config", ".oxfmtrc.json", "--check", "."],
-  ["imports", "node", ".ci/check-imports.ts"]
+  ["imports", "node", ".ci/check-imports.ts"],
+  ["build", "tsc", "-b"],
+  ...published.map((place) => [`package ${place}`, "publint", "--strict", "--pack", "false", place] as const),
+  // What is exported and used nowhere is listed by: knip -c .ci/knip.json --include exports
+  ["unused", "knip", "-c", ".ci/knip.json", "--no-progress", "--no-config-hints"],
+  ["docs", "node", ".ci/check-docs.ts"]
 ]
 
 const failed = checks.filter(([name, command, ...args]) => {

@@ -1,0 +1,17 @@
+/**
+ * Builds the documentation's site: the reference from the code, then the pages. A link that leads nowhere fails.
+ */
+import { spawnSync } from "node:child_process"
+
+const steps: ReadonlyArray<readonly [command: string, ...args: ReadonlyArray<string>]> = [
+  ["node", "--conditions=source", ".ci/docs-reference.ts"],
+  ["vitepress", "build", "docs"]
+]
+
+for (const [command, ...args] of steps) {
+  const { status } = spawnSync(command, args, { stdio: "inherit" })
+  if (status !== 0) {
+    process.exitCode = 1
+    break
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against their
+ * own help. A block that can't be checked says so in its fence: ```ts unchecked.
+ */
+import { spawnSync } from "node:child_process"
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { parse } from "yaml"
+import { helpOf, subcommandsIn } from "./help.ts"
+
+const root = new URL("..", import.meta.url).pathname
+
+interface Block {
+  readonly page: string
+  readonly line: number
+  readonly language: string
+  readonly text: string
+}
+
+const pages = ["README.md", "docs/*.md", "packages/*/README.md"].flatMap((pattern) => globSync(pattern, { cwd: root }))
+
+const blocksOf = (page: string): ReadonlyArray<Block> => {
+  const text = readFileSync(join(root, page), "utf8")
+  return [...text.matchAll(/^( *)```(\w+)([^\n]*)\n([^]*?)^ *```$/gm)].flatMap(
+    ({ 1: indent = "", 2: language = "", 3: marker = "", 4: inner = "", index }) =>
+      marker.includes("unchecked")
+        ? []
+        : [
+            {
+              page,
+              line: text.slice(0, index).split("\n").length,
+              language,
+              text: inner.replaceAll(new RegExp(`^${indent}`, "gm"), "")
+            }
+          ]
+  )
+}
+
+const blocks = pages.flatMap(blocksOf)
+const problems: Array<string> = []
+const complain = ({ line, page }: Block, problem: string): void => void problems.push(`${page}:${line}: ${problem}`)
+const of = (...languages: ReadonlyArray<string>) => blocks.filter(({ language }) => languages.includes(language))
+
+const attempt = (block: Block, parsing: () => unknown): void => {
+  try {
+    parsing()
+  } catch (error) {
+    complain(block, error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error))
+  }
+}
+
+for (const block of of("json")) attempt(block, () => JSON.parse(block.text))
+for (const block of of("yaml")) attempt(block, () => parse(block.text))
+
+/** What the host has in the pages' examples, so that each can show its own point and no more. */
+const host = `import type { Doorhook, DoorhookOptions, HostClient } from "doorhook"
+import type { Express } from "express"
+import type { FastifyInstance } from "fastify"
+import type { Hono } from "hono"
+import type { Server } from "node:http"
+import type pg from "pg"
+declare global {
+  const users: {
+    check(login: string, password: string): Promise<{ id: string } | null>
+    administers(user: string, building: number): Promise<boolean>
+    isTenant(user: string, tenant: number): Promise<boolean>
+  }
+  const sessions: { find(cookies: string | undefined): Promise<{ id: string; name: string } | null> }
+  const clients: Map<string, HostClient>
+  const call: object
+  const integrationId: string
+  const doorhook: Doorhook
+  const options: DoorhookOptions
+  const app: Express
+  const fastify: FastifyInstance
+  const hono: Hono
+  const server: Server
+  const pool: pg.Pool
+  const client: pg.PoolClient
+  const argon2: { verify(stored: string, password: string): Promise<boolean> }
+  const createDoorhook: typeof import("doorhook").createDoorhook
+  const sqlDirectory: typeof import("doorhook").sqlDirectory
+  const DoorhookError: typeof import("doorhook").DoorhookError
+  const getConnInfo: typeof import("@hono/node-server/conninfo").getConnInfo
+}
+`
+
+/** A question of the directory, shown by itself. */
+const asModule = (text: string): string =>
+  /^(session|authenticate|client|administers|isTenant): /.test(text)
+    ? `import type { HostDirectory } from "doorhook"\nexport const directory: Partial<HostDirectory> = {\n${text}}\n`
+    : `${text}\nexport {}\n`
+
+const checkTypes = (): void => {
+  const folder = join(root, "docs/.vitepress/cache/check")
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const scripts = of("ts", "js")
+  writeFileSync(join(folder, "host.d.ts"), host)
+  for (const [index, { language, text }] of scripts.entries()) {
+    writeFileSync(join(folder, `block${index}.${language === "ts" ? "ts" : "mjs"}`), asModule(text))
+  }
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      extends: "../../../../tsconfig.json",
+      compilerOptions: {
+        noEmit: true,
+        composite: false,
+        incremental: false,
+        declaration: false,
+        declarationMap: false,
+        allowJs: true,
+        noUnusedLocals: false,
+        noUnusedParameters: false
+      },
+      files: [
+        "host.d.ts",
+        ...scripts.map(({ language }, index) => `block${index}.${language === "ts" ? "ts" : "mjs"}`)
+      ],
+      references: []
+    })
+  )
+  const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", folder, "--pretty", "false"], {
+    cwd: folder,
+    encoding: "utf8"
+  })
+  for (const line of stdout.split("\n").filter((text) => text !== "")) {
+    const block = scripts[Number(/^block(\d+)\./.exec(line)?.[1])]
+    // A reader's own file is not here; what is wrong in the sources is told by the check of types.
+    if (/Cannot find module '\.\.?\//.test(line)) continue
+    if (block !== undefined) complain(block, line)
+    else if (line.startsWith("host.d.ts")) problems.push(line)
+  }
+  rmSync(folder, { recursive: true, force: true })
+}
+
+// Commands.
+const scripts: Readonly<Record<string, unknown>> = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).scripts
+
+/** The words of a command; a comment, and what follows another command, is none of it. */
+const wordsOf = (line: string): ReadonlyArray<string> =>
+  [...line.matchAll(/'[^']*'|"[^"]*"|[^\s'"]+/g)].map(([word]) => word)
+
+const checkDoorhook = async (block: Block, words: ReadonlyArray<string>): Promise<void> => {
+  const path: Array<string> = []
+  for (;;) {
+    const known = subcommandsIn(await helpOf(path))
+    const next = words[path.length]
+    if (known.length === 0) break
+    if (next === undefined || next.startsWith("-")) break
+    if (!known.includes(next)) return complain(block, `doorhook ${path.join(" ")}: no subcommand ${next}`)
+    path.push(next)
+  }
+  const help = await helpOf(path)
+  for (const word of words.slice(path.length).filter((one) => one.startsWith("--"))) {
+    const flag = word.split("=")[0] ?? ""
+    if (!new RegExp(`(^|[\\s,])${flag}(\\s|,|$)`, "m").test(help)) {
+      complain(block, `doorhook ${path.join(" ")}: no flag ${flag}`)
+    }
+  }
+}
+
+const checkLine = async (block: Block, line: string): Promise<void> => {
+  const words = wordsOf(line)
+  const at = words.findIndex((word, index) => word === "doorhook" && (index === 0 || words[index - 1] === "npx"))
+  if (at !== -1) return checkDoorhook(block, words.slice(at + 1))
+  const [npm, command, name] = words
+  if (npm !== "npm") return
+  const script = command === "run" ? name : command === "start" || command === "test" ? command : undefined
+  if (script !== undefined && !(script in scripts)) complain(block, `npm run ${script}: no such script`)
+}
+
+checkTypes()
+await Promise.all(
+  of("sh").flatMap((block) =>
+    block.text
+      .replaceAll(/\\\n\s*/g, " ")
+      .split("\n")
+      .flatMap((line) => line.replace(/(^|\s)#.*$/, "").split(/\s&&\s|;\s|\s\|\s/))
+      .map((line) => checkLine(block, line.trim()))
+  )
+)
+
+process.stdout.write(`${blocks.length} code blocks in ${pages.length} pages\n`)
+if (problems.length > 0) {
+  process.stderr.write(`${problems.join("\n")}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,180 @@
+/**
+ * Writes the reference pages of the documentation from the code: commands, settings, HTTP, error codes, metrics, and the API by
+ * typedoc. They are made anew for each build of the site and not kept.
+ */
+import { spawnSync } from "node:child_process"
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DeliveryMetrics } from "@doorhook/core"
+import { createDoorhook } from "doorhook"
+import { helpOf, subcommandsIn } from "./help.ts"
+
+const root = new URL("..", import.meta.url).pathname
+const folder = join(root, "docs/reference")
+
+const read = (path: string): string => readFileSync(join(root, path), "utf8")
+const cell = (text: string): string =>
+  text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ").replaceAll(/</g, "&lt;").trim()
+const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
+  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n")
+
+const write = (name: string, title: string, intro: string, ...parts: ReadonlyArray<string>): void =>
+  writeFileSync(join(folder, `${name}.md`), `${[`# ${title}`, intro, ...parts].join("\n\n")}\n`)
+
+// Commands: what each says of itself.
+const describe = async (path: ReadonlyArray<string>): Promise<ReadonlyArray<readonly [string, string]>> => {
+  const help = await helpOf(path)
+  const own = help.replace(/\nGLOBAL FLAGS\n[^]*?(?=\n[A-Z]|$)/, "").trimEnd()
+  const inner = await Promise.all(subcommandsIn(help).map((name) => describe([...path, name])))
+  return [[["doorhook", ...path].join(" "), own], ...inner.flat()]
+}
+
+const writeCommands = async (): Promise<void> => {
+  const pages = await describe([])
+  write(
+    "commands",
+    "Commands",
+    "What `--help` says of each. `doorhook --completions bash`, `zsh`, `fish` or `powershell` prints completions for that shell.",
+    ...pages.map(([name, text]) => `## ${name}\n\n\`\`\`text\n${text}\n\`\`\``)
+  )
+}
+
+// Settings: the comments beside them.
+const fieldsIn = (path: string): ReadonlyArray<ReadonlyArray<string>> =>
+  [...read(path).matchAll(/^ {2}\/\*\*([^]*?)\*\/\n {2}(\w+): Schema\.optional/gm)].map(
+    ([, comment = "", name = ""]) => {
+      const text = comment
+        .replaceAll(/^\s*\*\s?/gm, " ")
+        .replaceAll(/\s+/g, " ")
+        .trim()
+      const [, meaning = text, standard = ""] = /^(.*?)\s*Default:? (.*?)\.?$/.exec(text) ?? []
+      return [`\`${name}\``, cell(meaning), cell(standard)]
+    }
+  )
+
+const writeSettings = (): void => {
+  const config = "packages/doorhook/src/config"
+  write(
+    "settings",
+    "Settings",
+    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`).",
+    "## Of the engine",
+    table(
+      ["setting", "meaning", "default"],
+      [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)]
+    ),
+    "## Of `doorhook serve` alone",
+    table(["setting", "meaning", "default"], fieldsIn(`${config}/ServeConfig.ts`))
+  )
+}
+
+// Error codes: wherever a failure is made.
+const writeErrors = (): void => {
+  const codes = new Map<string, Set<string>>()
+  for (const path of globSync("packages/server/src/**/*.ts", { cwd: root })) {
+    for (const [, status = "", code = "", title = ""] of read(path).matchAll(
+      /failure\(\s*(\d{3}),\s*\{\s*code: "(\w+)",\s*title: "([^"]+)"/g
+    )) {
+      codes.set(code, (codes.get(code) ?? new Set()).add(`${status} ${title}`))
+    }
+  }
+  const known = [...codes].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  write(
+    "errors",
+    "Error codes",
+    "Of `/v4` and the operator API: `errors[].code` of an answer, and `code` of the Error that `createDoorhook`'s calls reject with. The message says what to do. OAuth endpoints answer the codes of RFC 6749.",
+    table(
+      ["code", "status and title"],
+      known.map(([code, titles]) => [`\`${code}\``, cell([...titles].join("; "))])
+    ),
+    "## Of `createDoorhook` alone",
+    table(
+      ["code", "meaning"],
+      [
+        ["`invalid_config`", "options that can't be used, all of them named"],
+        ["`database_unusable`", "the database can't be opened, or is not doorhook's"],
+        ["`invalid_publish`", "events that can't be published, all problems named"],
+        ["`store_error`", "the database did not carry out what was asked"],
+        ["`body_consumed`", "something in front of `doorhook.node` read the body and kept nothing of it"],
+        ["`closed`", "the call came after `close`"]
+      ]
+    )
+  )
+}
+
+// Metrics and HTTP: what a running one answers.
+const member = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined
+const entries = (value: unknown): ReadonlyArray<[string, unknown]> =>
+  typeof value === "object" && value !== null ? Object.entries(value) : []
+const text = (value: unknown): string => (typeof value === "string" ? value : "")
+
+const writeRunning = async (): Promise<void> => {
+  const doorhook = await createDoorhook({
+    database: "memory",
+    logger: false,
+    directory: { client: () => null, authenticate: () => null, administers: () => true, isTenant: () => false }
+  })
+  const get = async (path: string): Promise<string> =>
+    (await doorhook.fetch(new Request(`http://localhost${path}`), { remoteAddress: "127.0.0.1" })).text()
+  await doorhook.publish({ resource_type: "call", action: "create", building_id: 1, data: { id: 1 } })
+
+  const metrics = await get("/metrics")
+  const kinds = new Map([...metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", kind = ""]) => [name, kind]))
+  const found = new Map([...metrics.matchAll(/^# HELP (\S+) (.+)$/gm)].map(([, name = "", help = ""]) => [name, help]))
+  for (const metric of Object.values(DeliveryMetrics)) {
+    const id = text(member(metric, "id"))
+    if (id === "" || found.has(id)) continue
+    found.set(id, text(member(metric, "description")))
+    kinds.set(id, text(member(metric, "type")).toLowerCase())
+  }
+  write(
+    "metrics",
+    "Metrics",
+    "At `GET /metrics`, in the text format of Prometheus. Counters appear when there is something to count.",
+    table(
+      ["metric", "kind", "meaning"],
+      [...found]
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, help]) => [`\`${name}\``, kinds.get(name) ?? "", cell(help)])
+    )
+  )
+
+  const openApi: unknown = JSON.parse(await get("/openapi.json"))
+  mkdirSync(join(root, "docs/public"), { recursive: true })
+  writeFileSync(join(root, "docs/public/openapi.json"), JSON.stringify(openApi, null, 2))
+  const operations = entries(member(openApi, "paths")).flatMap(([path, methods]) =>
+    entries(methods).map(([method, operation]) => [
+      `\`${method.toUpperCase()} ${path}\``,
+      cell(text(member(operation, "summary")) || text(member(operation, "description"))),
+      entries(member(operation, "responses"))
+        .map(([status]) => status)
+        .join(", ")
+    ])
+  )
+  write(
+    "http",
+    "HTTP",
+    "The public surface as its OpenAPI 3.1 description says it, which a running service answers at `GET /openapi.json`. The operator API is in [the service](../service.md).",
+    table(["call", "does", "answers"], operations)
+  )
+  await doorhook.close()
+}
+
+const writeApi = (): void => {
+  const { status, stdout } = spawnSync(
+    join(root, "docs/node_modules/.bin/typedoc"),
+    ["--options", join(root, "docs/.vitepress/typedoc.json")],
+    { cwd: join(root, "docs"), encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }
+  )
+  if (status !== 0) throw new Error(`typedoc failed: ${stdout}`)
+}
+
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+writeSettings()
+writeErrors()
+await writeRunning()
+await writeCommands()
+writeApi()
+process.stdout.write("reference written to docs/reference\n")

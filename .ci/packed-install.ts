@@ -1,0 +1,122 @@
+/**
+ * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a stranger
+ * would: from ES modules, from CommonJS, from TypeScript, and by the command.
+ *
+ *     node .ci/packed-install.ts [VERSION...]     versions of Node.js to try besides the one that runs this, like 22 and 26
+ */
+import { execFileSync, spawn } from "node:child_process"
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const root = new URL("..", import.meta.url).pathname
+const published = ["packages/core", "packages/sql", "packages/node", "packages/server", "simulator", "conformance"]
+const all = [...published, "packages/doorhook"]
+
+const run = (command: string, args: ReadonlyArray<string>, cwd: string): string =>
+  execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+const options = `{
+  database: "memory",
+  directory: { client: () => null, authenticate: () => null, administers: () => true, isTenant: () => false }
+}`
+const event = `{ resource_type: "call", action: "create", building_id: 1, data: { id: 1 } }`
+
+/** Programs of strangers; each must end by itself with 0. */
+const programs: Readonly<Record<string, string>> = {
+  "esm.mjs": `import { createDoorhook } from "doorhook"
+    const doorhook = await createDoorhook(${options})
+    const { id } = await doorhook.publish(${event})
+    if (!id.startsWith("evt_")) throw new Error(id)
+    const answer = await doorhook.fetch(new Request("http://localhost/health/ready"))
+    if (answer.status !== 200) throw new Error(await answer.text())
+    await doorhook.close()`,
+  "commonjs.cjs": `const { createDoorhook } = require("doorhook")
+    createDoorhook(${options}).then((doorhook) => doorhook.close())`,
+  "entries.mjs": `for (const entry of ["doorhook/effect", "@doorhook/core", "@doorhook/core/testing", "@doorhook/sql",
+      "@doorhook/sql/postgres", "@doorhook/node", "@doorhook/server", "@doorhook/simulator", "@doorhook/conformance"]) {
+      if (Object.keys(await import(entry)).length === 0) throw new Error(entry + " exports nothing")
+    }`
+}
+
+/** What a stranger's compiler is given: their own settings are as strict as can be. */
+const typed: Readonly<Record<string, string>> = {
+  "tsconfig.json": JSON.stringify({
+    compilerOptions: {
+      target: "es2024",
+      module: "nodenext",
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      noEmit: true,
+      types: ["node"]
+    },
+    files: ["consumer.ts"]
+  }),
+  "consumer.ts": `import { createServer } from "node:http"
+    import { createDoorhook, DoorhookError, sqlDirectory } from "doorhook"
+    import type { Doorhook, DoorhookOptions } from "doorhook"
+    import { layer } from "doorhook/effect"
+    import { Publisher } from "@doorhook/core"
+    const options: DoorhookOptions = { ...${options}, retry: { access_log: ["5s"] }, ackTimeout: "5s" }
+    const doorhook: Doorhook = await createDoorhook(options)
+    const { deliveries }: { readonly deliveries: number } = await doorhook.publish(${event})
+    // @ts-expect-error: there is no such option
+    const wrong: DoorhookOptions = { ...options, ackTimeuot: "5s" }
+    createServer(doorhook.node)
+    export { deliveries, DoorhookError, layer, Publisher, sqlDirectory, wrong }`
+}
+
+const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void> => {
+  const [command, ...args] = [...node, join(folder, "node_modules/doorhook/bin/doorhook.js")]
+  const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  let said = ""
+  for await (const chunk of child.stdout) {
+    said += String(chunk)
+    if (/listening on http/.test(said)) break
+  }
+  child.kill("SIGTERM")
+  if (!said.includes("listening on http")) throw new Error(`doorhook serve said: ${said}`)
+}
+
+run(join(root, "node_modules/.bin/tsc"), ["-b"], root)
+const folder = mkdtempSync(join(tmpdir(), "doorhook-packed-"))
+try {
+  run("npm", ["pack", "--pack-destination", folder, ...all.flatMap((place) => ["-w", place])], root)
+  const archives = readdirSync(folder).filter((name) => name.endsWith(".tgz"))
+  if (archives.length !== all.length) throw new Error(`packed ${archives.join(", ")}`)
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true, type: "module" }))
+  const types = `@types/node@${String(createRequire(import.meta.url)("@types/node/package.json").version)}`
+  run(
+    "npm",
+    ["install", "--prefer-offline", "--no-audit", "--no-fund", types, ...archives.map((name) => `./${name}`)],
+    folder
+  )
+  say(`installed ${archives.join(", ")}`)
+
+  for (const [name, text] of Object.entries({ ...programs, ...typed })) writeFileSync(join(folder, name), text)
+  run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], folder)
+  say("types: ok")
+
+  const versions = process.argv.slice(2)
+  for (const node of [[process.execPath], ...versions.map((version) => ["npx", "-y", `node@${version}`])]) {
+    const [command = "", ...args] = node
+    for (const name of Object.keys(programs)) run(command, [...args, name], folder)
+    const bin = join(folder, "node_modules/doorhook/bin/doorhook.js")
+    if (!run(command, [...args, bin, "--version"], folder).includes("0.")) throw new Error("doorhook --version")
+    await serves(node, folder)
+    say(
+      `Node.js ${run(command, [...args, "--version"], folder)
+        .trim()
+        .slice(1)}: ok`
+    )
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
