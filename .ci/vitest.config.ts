@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["packages/*/test/**/*.test.ts", "simulator/test/**/*.test.ts", "conformance/test/**/*.test.ts"],
+    // Processes that tests start read their sources from there, which halves the time that a start takes.
+    env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // Most of the time is waiting: for processes, leases and databases.
     maxWorkers: 2,
     testTimeout: 120_000,

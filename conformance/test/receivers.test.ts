@@ -304,7 +304,7 @@ const faults: ReadonlyArray<Fault> = [
   }
 ]
 
-describe("a faulty receiver is failed by the requirement that names its fault", () => {
+describe.concurrent("a faulty receiver is failed by the requirement that names its fault", () => {
   it.live.each(faults)("$name", ({ behave, flags = [], named }) =>
     Effect.gen(function* () {
       const { exitCode, output, report } = yield* run(behave, "--seed", "11", "--only", named.join(","), ...flags)

@@ -53,7 +53,7 @@ const startDoorhook = Effect.acquireRelease(
       directory,
       allowTargets: ["127.0.0.0/8"],
       retry: { access_log: [], call: [] },
-      ackTimeout: "300ms"
+      ackTimeout: "1s"
     })
   ),
   (doorhook) => Effect.promise(() => doorhook.close())

@@ -122,9 +122,8 @@ const isJson = (reply: RawReply): boolean =>
 /** The path of a target. The router takes one slash at the end for none. */
 const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/$/, "")
 
-/** The pages of the portal, and not what only looks like one. A slash at the end may be there or not, and a part be empty before one. */
-const part = "(?:[^/]+/?|/)"
-const portalPath = new RegExp(`^/portal/(?:open/${part}|${part}|[^/]*/deliveries/${part}|[^/]*/test/?)$`)
+/** The pages of the portal, and not what only looks like one: the router takes an empty part for one, too. */
+const portalPath = /^\/portal\/(?:open\/)?[^/]*(?:\/deliveries\/[^/]*|\/test)?$/
 
 /** Which rules an answer must follow. */
 const surfaceOf = (path: string): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
