@@ -11,6 +11,8 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: new URL("../node_modules/.cache/node", import.meta.url).pathname },
     // Most of the time is waiting: for processes, leases and databases.
     maxWorkers: 2,
+    // No test leaves anything behind that another would meet, and each file would load everything anew.
+    isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000
   }

@@ -55,7 +55,7 @@ const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: 
 })
 
 const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<typeof temporaryFolder>>) =>
-  it.live(name, () => Effect.scoped(body), 60_000)
+  it.live(name, () => Effect.scoped(body), 120_000)
 
 describe("the operator's commands", () => {
   live(

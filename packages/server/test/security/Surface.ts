@@ -122,12 +122,14 @@ const isJson = (reply: RawReply): boolean =>
 /** The path of a target. The router takes one slash at the end for none. */
 const pathOf = (target: string): string => (target.split(/[?#]/)[0] ?? "").replace(/\/$/, "")
 
-/** The pages of the portal, and not what only looks like one: the router takes an empty part for one, too. */
-const portalPath = /^\/portal\/(?:open\/)?[^/]*(?:\/deliveries\/[^/]*|\/test)?$/
-
 /** Which rules an answer must follow. */
-const surfaceOf = (path: string): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
-  if (path === "/oauth/authorize" || path === "/console" || portalPath.test(path)) return "page"
+const surfaceOf = (
+  path: string,
+  type: string | undefined
+): "page" | "oauth" | "metadata" | "api" | "operator" | "other" => {
+  if (path === "/oauth/authorize" || path === "/console") return "page"
+  // Not told by the path: the router sees a page of the portal in much that only looks like one.
+  if (path.startsWith("/portal") && type?.startsWith("text/html")) return "page"
   if (["/oauth/token", "/oauth/revoke", "/oauth/introspect"].includes(path)) return "oauth"
   if (path.startsWith("/v4/")) return "api"
   if (path.startsWith("/operator/")) return "operator"
@@ -151,7 +153,7 @@ export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<stri
     headers["access-control-allow-origin"] === undefined ? "" : "another origin may read it"
   ]
   const sent = jsonOf(Predicate.isString(raw.body) ? raw.body : new TextDecoder().decode(raw.body))
-  switch (isNowhere ? "other" : surfaceOf(pathOf(raw.target))) {
+  switch (isNowhere ? "other" : surfaceOf(pathOf(raw.target), headers["content-type"])) {
     case "page": {
       const isPage = headers["content-type"] === "text/html; charset=utf-8"
       if (![303, 308, 405].includes(status) && !isPage) problems.push("not a page")
