@@ -2,7 +2,7 @@
 // Starts the command: from dist where the package is installed, straight from its sources in a checkout. Sources take a
 // Node.js that strips types: the one that the checkout brings along when the caller's own is older.
 import { spawn } from "node:child_process"
-import { createRequire, enableCompileCache } from "node:module"
+import nodeModule, { createRequire } from "node:module"
 import { sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { setFlagsFromString } from "node:v8"
@@ -21,7 +21,7 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
 } else if (isInstalled) {
   setFlagsFromString(youngGeneration)
   // Beside the code that it is made from, and as well guarded; where that can't be written there is none.
-  enableCompileCache?.(fileURLToPath(new URL("../.compile-cache", import.meta.url)))
+  nodeModule.enableCompileCache?.(fileURLToPath(new URL("../.compile-cache", import.meta.url)))
   await import("../dist/command/main.js")
 } else {
   const node = major >= 24 ? process.execPath : createRequire(import.meta.url).resolve("node/bin/node")
