@@ -138,9 +138,9 @@ const faults: ReadonlyArray<readonly [what: string, named: string, manners: () =
   [
     "an error now and then",
     "R-ACK-01",
-    () => ({ status: ({ index }, known) => (!known && index % 60 === 59 ? 500 : 200) })
+    () => ({ status: ({ index }, known) => (!known && index % 20 === 19 ? 500 : 200) })
   ],
-  ["a loss now and then", "R-LOS-01", () => ({ accepts: ({ index }) => index % 60 !== 59 })],
+  ["a loss now and then", "R-LOS-01", () => ({ accepts: ({ index }) => index % 20 !== 19 })],
   ["losses of long bodies", "R-LOS-01", () => ({ accepts: ({ body }) => body.length < 1_500 })],
   ["work dropped with its sender", "R-LATE-01", () => ({ work: 15, dropsAbandoned: true })],
   ["a conflict for duplicates", "R-DUP-01", () => ({ status: (_, known) => (known ? 409 : 200) })],

@@ -1,24 +1,22 @@
 /**
  * `conformance doctor`: what the suite can see and do, whether it works, and which level that makes possible.
  */
-import { CommandFailure, Crypto } from "@doorhook/core"
+import { Crypto } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Minting } from "../executor/Minting.ts"
 import { measureGuard } from "../executor/Calibration.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
 import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
 import * as Target from "../executor/Target.ts"
-import { exitCodes } from "../report/ExitCode.ts"
 import { shownUrl } from "../report/Shown.ts"
 import { requirements } from "../requirements/index.ts"
 import { observabilityOf, sightOf } from "../run/Seeing.ts"
 import { withDefaults } from "../run/SuiteOptions.ts"
 import type { Settled } from "../run/SuiteOptions.ts"
+import { settingOf } from "./AloneSetting.ts"
 import { makeOptions } from "./RunCommand.ts"
 import type { TargetFlags } from "./RunFlags.ts"
-
-const unusable = ({ message }: { readonly message: string }): CommandFailure =>
-  new CommandFailure({ message, exitCode: exitCodes.unusable })
+import { unusable } from "./Unusable.ts"
 
 const calibrationLines = (calibration: ProbeCalibration | null): ReadonlyArray<string> => {
   if (calibration === null)
@@ -52,18 +50,7 @@ export const runDoctor = (flags: TargetFlags) =>
         `Clock        an echo takes ${Math.round(echo)} ms at most (99 %), so times are judged to ${guard} ms`
       )
       const terms = { deadline: options.deadline, rule: options.ack, guard, dedupKey: options.dedupKey }
-      const setting = {
-        url: options.url,
-        otherUrls: options.otherUrls,
-        secret: options.secret,
-        terms,
-        hooks: options.hooks,
-        typical: () => 0,
-        allElseDone: Effect.void,
-        pace: 1,
-        peakRate: 0,
-        fillerTime: 0
-      }
+      const setting = settingOf(options, terms)
       const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
       const calibration =
         options.probe === null

@@ -15,11 +15,8 @@ import { httpProbe } from "../probes/HttpProbe.ts"
 import { logProbe, parseLog } from "../probes/LogProbe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import { sinkProbe } from "../probes/SinkProbe.ts"
-import { exitCodes } from "../report/ExitCode.ts"
 import type { TargetFlags } from "./RunFlags.ts"
-
-const unusable = ({ message }: { readonly message: string }): CommandFailure =>
-  new CommandFailure({ message, exitCode: exitCodes.unusable })
+import { unusable } from "./Unusable.ts"
 
 /** Any free port: asked for where the URL of a spawned receiver has port 0. */
 const freePort: Effect.Effect<number> = Effect.callback((resume) => {

@@ -10,7 +10,6 @@ import { execute } from "../executor/Execute.ts"
 import { checked } from "../executor/Judgement.ts"
 import { Minting } from "../executor/Minting.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
-import type { Setting } from "../executor/Setting.ts"
 import { settle } from "../executor/Settle.ts"
 import * as Target from "../executor/Target.ts"
 import { inWords } from "../history/Words.ts"
@@ -22,8 +21,10 @@ import * as Reports from "../report/Reports.ts"
 import { find, ids } from "../requirements/Selection.ts"
 import { withDefaults } from "../run/SuiteOptions.ts"
 import type { Settled } from "../run/SuiteOptions.ts"
+import { settingOf } from "./AloneSetting.ts"
 import { failureOf, makeOptions, runAndReport } from "./RunCommand.ts"
 import type { TargetFlags } from "./RunFlags.ts"
+import { unusable } from "./Unusable.ts"
 
 export interface ReplayFlags extends TargetFlags {
   /** A file, the name of a stored history, or the id of a requirement. */
@@ -31,22 +32,6 @@ export interface ReplayFlags extends TargetFlags {
   /** Keeps what fails no more. */
   readonly keep: boolean
 }
-
-const unusable = ({ message }: { readonly message: string }): CommandFailure =>
-  new CommandFailure({ message, exitCode: exitCodes.unusable })
-
-const settingOf = (options: Settled, terms: Terms): Setting => ({
-  url: options.url,
-  otherUrls: options.otherUrls,
-  secret: options.secret,
-  terms,
-  hooks: options.hooks,
-  typical: () => 0,
-  allElseDone: Effect.void,
-  pace: 1,
-  peakRate: options.peakRate ?? 0,
-  fillerTime: options.maxTime / 4
-})
 
 /** Executes a stored history until it fails, or often enough to believe that it does not any more. */
 const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Settled) {

@@ -19,6 +19,7 @@ import { makeHooks, makeProbe } from "./Means.ts"
 import { makeProgress } from "./Progress.ts"
 import { checkFlags } from "./RunFlags.ts"
 import type { TargetFlags } from "./RunFlags.ts"
+import { unusable } from "./Unusable.ts"
 
 /** What the flags of `run` say. */
 export interface RunFlags extends TargetFlags {
@@ -93,9 +94,7 @@ export const repeatFlagsOf = (flags: TargetFlags): ReadonlyArray<string> => {
 
 const authorize = (url: URL, owned: boolean) =>
   Target.authorize(url, owned).pipe(
-    Effect.catchTag("TargetUnusable", ({ message }) =>
-      Effect.fail(new CommandFailure({ message, exitCode: exitCodes.unusable }))
-    ),
+    Effect.catchTag("TargetUnusable", (error) => Effect.fail(unusable(error))),
     Effect.provide(Target.systemNames)
   )
 

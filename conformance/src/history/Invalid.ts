@@ -2,6 +2,7 @@
  * Requests that are not genuine, or no events: what is wrong with each.
  */
 import { Schema } from "effect"
+import { kindsOf } from "./KindsOf.ts"
 
 const forgeries = {
   missing: "without a signature",
@@ -28,8 +29,7 @@ const forgeries = {
 } as const
 
 export type Forgery = keyof typeof forgeries
-const isForgery = (text: string): text is Forgery => Object.hasOwn(forgeries, text)
-export const Forgery = Schema.Literals(Object.keys(forgeries).filter(isForgery))
+export const Forgery = Schema.Literals(kindsOf(forgeries))
 export const forgeryInWords = (kind: Forgery): string => forgeries[kind]
 
 const malformations = {
@@ -40,6 +40,5 @@ const malformations = {
 } as const
 
 export type Malformation = keyof typeof malformations
-const isMalformation = (text: string): text is Malformation => Object.hasOwn(malformations, text)
-export const Malformation = Schema.Literals(Object.keys(malformations).filter(isMalformation))
+export const Malformation = Schema.Literals(kindsOf(malformations))
 export const malformationInWords = (kind: Malformation): string => malformations[kind]

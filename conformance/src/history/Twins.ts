@@ -3,6 +3,7 @@
  * `webhook-id` and `resource_type` with `data.id`) differ in the same manner, unless a kind says otherwise.
  */
 import { Schema } from "effect"
+import { kindsOf } from "./KindsOf.ts"
 
 const meanings = {
   everything_else_equal: "equal in everything but their ids",
@@ -21,9 +22,7 @@ const meanings = {
 
 export type TwinKind = keyof typeof meanings
 
-const isTwinKind = (text: string): text is TwinKind => Object.hasOwn(meanings, text)
-
-export const twinKinds: ReadonlyArray<TwinKind> = Object.keys(meanings).filter(isTwinKind)
+export const twinKinds = kindsOf(meanings)
 
 export const TwinKind = Schema.Literals(twinKinds)
 

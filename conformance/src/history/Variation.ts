@@ -3,6 +3,7 @@
  * may do to the same event.
  */
 import { Schema } from "effect"
+import { kindsOf } from "./KindsOf.ts"
 
 const meanings = {
   next_attempt: "with the next attempt number",
@@ -30,9 +31,7 @@ const meanings = {
 
 export type Variation = keyof typeof meanings
 
-const isVariation = (text: string): text is Variation => Object.hasOwn(meanings, text)
-
-export const variations: ReadonlyArray<Variation> = Object.keys(meanings).filter(isVariation)
+export const variations = kindsOf(meanings)
 
 export const Variation = Schema.Literals(variations)
 

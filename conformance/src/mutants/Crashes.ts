@@ -3,7 +3,7 @@
  */
 import { acknowledged, plain, readWhole } from "../receivers/Parts.ts"
 import type { Message } from "../receivers/Parts.ts"
-import { fault, pause } from "./Fault.ts"
+import { checkThenAct, fault, pause } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
 
 const crashed = fault(3)
@@ -125,13 +125,6 @@ export const crashFaults: ReadonlyArray<Fault> = [
     "two-after-a-standstill",
     "R-LATE-02",
     "Does twice what came twice while it stood still: both find the id unknown.",
-    (_, { ledger, now }) => ({
-      keep: async (message) => {
-        if (ledger.isKnown(message.key)) return false
-        await pause(25)
-        ledger.act(message)
-        return ledger.mark(message.key, now())
-      }
-    })
+    checkThenAct(25)
   )
 ]

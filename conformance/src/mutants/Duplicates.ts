@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto"
 import { acknowledged, plain } from "../receivers/Parts.ts"
 import type { Change } from "../receivers/Server.ts"
-import { fault, pause } from "./Fault.ts"
+import { checkThenAct, fault, pause } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
 
 const seen = fault(1)
@@ -104,19 +104,7 @@ export const duplicateFaults: ReadonlyArray<Fault> = [
       }
     }
   }),
-  probed(
-    "check-then-act",
-    "R-DUP-04",
-    "Looks whether it knows the id, then works, then marks it.",
-    (_, { ledger, now }) => ({
-      keep: async (message) => {
-        if (ledger.isKnown(message.key)) return false
-        await pause(25)
-        ledger.act(message)
-        return ledger.mark(message.key, now())
-      }
-    })
-  ),
+  probed("check-then-act", "R-DUP-04", "Looks whether it knows the id, then works, then marks it.", checkThenAct(25)),
   probed(
     "unique-too-late",
     "R-DUP-04",

@@ -30,6 +30,18 @@ export const fault =
     change
   })
 
+/** Looks whether it knows the event, then takes so many milliseconds over the work, then marks it. */
+export const checkThenAct =
+  (milliseconds: number): Change =>
+  (_, { ledger, now }) => ({
+    keep: async (message) => {
+      if (ledger.isKnown(message.key)) return false
+      await pause(milliseconds)
+      ledger.act(message)
+      return ledger.mark(message.key, now())
+    }
+  })
+
 /** Resolves after some milliseconds. */
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, milliseconds))

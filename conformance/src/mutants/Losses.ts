@@ -3,7 +3,7 @@
  */
 import { acknowledged, plain, readWhole } from "../receivers/Parts.ts"
 import type { Message } from "../receivers/Parts.ts"
-import { fault, pause } from "./Fault.ts"
+import { checkThenAct, fault, pause } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
 
 const probed = fault(2)
@@ -92,14 +92,7 @@ export const lossFaults: ReadonlyArray<Fault> = [
     "two-at-once",
     "R-LATE-01",
     "Starts again while the first attempt still runs, and both finish.",
-    (_, { ledger, now }) => ({
-      keep: async (message) => {
-        if (ledger.isKnown(message.key)) return false
-        await pause(80)
-        ledger.act(message)
-        return ledger.mark(message.key, now())
-      }
-    })
+    checkThenAct(80)
   ),
   probed(
     "half-understood",

@@ -91,5 +91,6 @@ export * from "./services/Publisher.ts"
 export * from "./services/TestEvents.ts"
 
 // memory: every storage port without a database
+export * as AbsentDirectory from "./memory/AbsentDirectory.ts"
 export * from "./memory/DocumentDirectory.ts"
 export * as MemoryStore from "./memory/MemoryStore.ts"

@@ -1,13 +1,12 @@
 /**
  * What those who run doorhook inside a host see and set: integrations of their own, notices, secrets that rotate.
  */
-import { BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
+import { AbsentDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import type { Doorhook, DoorhookNotice } from "doorhook"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
-import * as AbsentDirectory from "../src/directory/AbsentDirectory.ts"
 import { layer as engineLayer } from "../src/service/Engine.ts"
 import { codeOf, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
 import type { Received } from "./harness/Receiver.ts"

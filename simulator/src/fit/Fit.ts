@@ -6,7 +6,7 @@ import { mostCompanies, mostFlats } from "../scenario/document/BuildingParameter
 import { resolve } from "../scenario/document/Resolve.ts"
 import { ScenarioDocument } from "../scenario/document/ScenarioDocument.ts"
 import { schemaProblems } from "@doorhook/core"
-import { anomalyKinds } from "../traffic/Anomalies.ts"
+import { anomalyKinds } from "../traffic/Happening.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
 import type { AccessLog } from "./AccessLog.ts"
 import { callGroup, outsiderFit } from "./CallFit.ts"

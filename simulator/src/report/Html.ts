@@ -223,46 +223,39 @@ const slos = ({ slos: results }: RunReport): Markup | null =>
         </div>
       </section>`
 
+/** A bar for each count, the longest one as long as there is room. */
+const bars = (rows: ReadonlyArray<readonly [name: string | number, count: number]>): Markup => {
+  const most = Math.max(1, ...rows.map(([, count]) => count))
+  return html`<div class="bars">
+    ${rows.map(
+      ([name, count]) =>
+        html`<span>${name}</span
+          ><span
+            ><span
+              class="bar"
+              style="display:block;width:${Math.max(0.5, (count / most) * 100).toFixed(1)}%"
+            ></span></span
+          ><span class="number">${grouped(count)}</span>`
+    )}
+  </div>`
+}
+
 const attemptBars = ({ attempts_per_delivery }: RunReport): Markup => {
   const last = attempts_per_delivery.length - 1
   const rows = attempts_per_delivery.flatMap((count, requests) => (count > 0 ? [{ count, requests }] : []))
-  const most = Math.max(1, ...rows.map(({ count }) => count))
   return html`<section class="card" aria-labelledby="attempts">
     <h3 id="attempts">Requests it took to settle a delivery</h3>
     ${rows.length === 0 ? html`<p>Nothing was settled.</p>` : null}
-    <div class="bars">
-      ${rows.map(
-        ({ count, requests }) =>
-          html`<span>${requests === last ? `${requests} or more` : requests}</span
-            ><span
-              ><span
-                class="bar"
-                style="display:block;width:${Math.max(0.5, (count / most) * 100).toFixed(1)}%"
-              ></span></span
-            ><span class="number">${grouped(count)}</span>`
-      )}
-    </div>
+    ${bars(rows.map(({ count, requests }) => [requests === last ? `${requests} or more` : requests, count]))}
   </section>`
 }
 
 const outcomeBars = ({ outcomes }: RunReport): Markup => {
   const rows = Object.entries(outcomes).toSorted(([, a], [, b]) => b - a)
-  const most = Math.max(1, ...rows.map(([, count]) => count))
   return html`<section class="card" aria-labelledby="outcomes">
     <h3 id="outcomes">How requests ended</h3>
     ${rows.length === 0 ? html`<p>Nothing was sent.</p>` : null}
-    <div class="bars">
-      ${rows.map(
-        ([name, count]) =>
-          html`<span>${name.replaceAll("_", " ")}</span
-            ><span
-              ><span
-                class="bar"
-                style="display:block;width:${Math.max(0.5, (count / most) * 100).toFixed(1)}%"
-              ></span></span
-            ><span class="number">${grouped(count)}</span>`
-      )}
-    </div>
+    ${bars(rows.map(([name, count]) => [name.replaceAll("_", " "), count]))}
   </section>`
 }
 

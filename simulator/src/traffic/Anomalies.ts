@@ -11,20 +11,9 @@ import type { AccessPoint, Building, Person } from "../world/Building.ts"
 import { elapsedAt } from "../world/LocalDay.ts"
 import { hour, second } from "../world/LocalTime.ts"
 import type { FlowDay } from "./FlowDay.ts"
-import type { Access, Call, Happening, Label } from "./Happening.ts"
+import type { Access, AnomalyKind, Call, Happening } from "./Happening.ts"
+import { anomalyKinds } from "./Happening.ts"
 import { guid } from "./Visit.ts"
-
-/** The kinds there are, each a label too. */
-export const anomalyKinds = [
-  "buzzer_spam",
-  "stuck_button",
-  "pin_guessing",
-  "shared_credential",
-  "door_held",
-  "door_forced",
-  "night_entry"
-] as const satisfies ReadonlyArray<Label>
-export type AnomalyKind = (typeof anomalyKinds)[number]
 
 export interface AnomalyFlow {
   readonly _tag: "Anomalies"

@@ -13,9 +13,8 @@ import type { FlowName } from "./Flow.ts"
 export const roles = ["other", "arrival leader", "arrival follower", "lunch leader", "lunch follower"] as const
 export type Role = (typeof roles)[number]
 
-/** What is out of the ordinary, as the simulation knows it: ground truth for whoever looks for it. */
-export const labels = [
-  "denied",
+/** The kinds of anomaly there are, each a label too. */
+export const anomalyKinds = [
   "buzzer_spam",
   "stuck_button",
   "pin_guessing",
@@ -24,6 +23,10 @@ export const labels = [
   "door_forced",
   "night_entry"
 ] as const
+export type AnomalyKind = (typeof anomalyKinds)[number]
+
+/** What is out of the ordinary, as the simulation knows it: ground truth for whoever looks for it. */
+export const labels = ["denied", ...anomalyKinds] as const
 export type Label = (typeof labels)[number]
 
 /** What becomes of an attempt at a door; the values of `release_status`. */

@@ -5,7 +5,7 @@ import type { DeliverySettingsShape, DispatcherStatus, NewEvent, Transport as Tr
 import {
   DeliverySettings,
   DeliveryStore,
-  Directory,
+  AbsentDirectory,
   Dispatcher,
   Housekeeping,
   IdempotencyStore,
@@ -41,15 +41,7 @@ type Services =
   | DeliverySettings
 
 /** A host that gives every right: rights are the subject of other simulations. */
-export const everybody: Layer.Layer<Directory> = Layer.succeed(Directory, {
-  client: () => Effect.succeed(null),
-  authenticate: () => Effect.succeed(null),
-  isActive: () => Effect.succeed(true),
-  administers: () => Effect.succeed(true),
-  isTenant: () => Effect.succeed(true),
-  buildings: () => Effect.succeed([]),
-  tenants: () => Effect.succeed([])
-})
+export const everybody = AbsentDirectory.layer
 
 /** Nobody listens to notices here: the ledger sees what they tell of. */
 const servicesOver = ({ settings, stores, transport }: WorkerPorts, wake: Wake["Service"], rng: Rng) =>

@@ -8,22 +8,12 @@ import type {
   IntegrationStore,
   Transport
 } from "@doorhook/core"
-import { DeliverySettings, Directory, Dispatcher, Notices, Publisher, Wake } from "@doorhook/core"
+import { AbsentDirectory, DeliverySettings, Dispatcher, Notices, Publisher, Wake } from "@doorhook/core"
 import { NodeCrypto, UndiciTransport } from "@doorhook/node"
 import { SqliteStore } from "@doorhook/sql"
 import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
-import { Effect, Layer, Redacted } from "effect"
+import { Layer, Redacted } from "effect"
 import { IpNetwork } from "effect/net"
-
-const everybody = Layer.succeed(Directory, {
-  client: () => Effect.succeed(null),
-  authenticate: () => Effect.succeed(null),
-  isActive: () => Effect.succeed(true),
-  administers: () => Effect.succeed(true),
-  isTenant: () => Effect.succeed(true),
-  buildings: () => Effect.succeed([]),
-  tenants: () => Effect.succeed([])
-})
 
 type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | Wake, E>
 
@@ -39,7 +29,7 @@ const engineOn = <E>(
       Layer.mergeAll(
         storage,
         transport,
-        everybody,
+        AbsentDirectory.layer,
         DeliverySettings.layer({ allow: [IpNetwork.fromStringUnsafe("127.0.0.0/8")], ...settings })
       )
     ),

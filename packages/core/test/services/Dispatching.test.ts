@@ -21,7 +21,7 @@ import {
   Wake
 } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
-import { Clock, Context, Effect, Fiber, Layer, Ref } from "effect"
+import { Clock, Context, Effect, Fiber, Latch, Layer, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { makeIntegration } from "../fixtures.ts"
 
@@ -489,7 +489,11 @@ describe("publishing and dispatching", () => {
   )
 
   /** A dispatcher over a store of which some calls are replaced, beside the one of the engine, which is not used. */
-  const over = (change: (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>) =>
+  const over = (
+    change: (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>,
+    settings = DeliverySettings.layer(),
+    wake: Layer.Layer<Wake> = Wake.layerLocal
+  ) =>
     Dispatcher.layer.pipe(
       Layer.provide(
         Layer.effect(
@@ -497,19 +501,21 @@ describe("publishing and dispatching", () => {
           Effect.map(DeliveryStore, (store) => ({ ...store, ...change(store) }))
         )
       ),
-      Layer.provideMerge(
-        Layer.mergeAll(transport, directory, DeliverySettings.layer(), Wake.layerLocal, Notices.layer)
-      ),
+      Layer.provideMerge(Layer.mergeAll(transport, directory, settings, wake, Notices.layer)),
       Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
       Layer.fresh
     )
 
-  const enqueueOne = Effect.gen(function* () {
+  const enqueueMany = Effect.fnUntraced(function* (count: number) {
     const { id } = yield* (yield* IntegrationStore).create(newIntegration())
-    const event = { ...newEvent(), id: EventId.make("evt_00000000000000000001"), created_at: 0 }
     const delivery: NewDelivery = { integration_id: id, lane: 2, matched_version: 1, initial: { state: "pending" } }
-    yield* (yield* DeliveryStore).enqueue([{ event, deliveries: [delivery] }])
+    const records = Array.from({ length: count }, (_, index) => ({
+      event: { ...newEvent(), id: EventId.make(`evt_${String(index).padStart(20, "0")}`), created_at: 0 },
+      deliveries: [delivery]
+    }))
+    yield* (yield* DeliveryStore).enqueue(records)
   })
+  const enqueueOne = enqueueMany(1)
 
   it.effect("goes on after a defect in a claim, and after one in a settlement", () => {
     const broken = new Set(["claim", "settle"])
@@ -528,6 +534,44 @@ describe("publishing and dispatching", () => {
           settle: (...settling) =>
             broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)
         }))
+      )
+    )
+  })
+
+  it.effect("takes up again at once what it gave back, however long the store takes for that", () => {
+    const changed = Latch.makeUnsafe(false)
+    let told = false
+    // One change of which it is not known what it was, as after a connection that broke.
+    const wake = Layer.succeed(Wake, {
+      signal: Effect.void,
+      wait: Effect.never,
+      changes: Effect.andThen(
+        changed.await,
+        Effect.suspend(() =>
+          told
+            ? Effect.never
+            : Effect.as(
+                Effect.sync(() => (told = true)),
+                null
+              )
+        )
+      )
+    })
+    return Effect.gen(function* () {
+      const { answer: answering, sent } = yield* World
+      yield* Ref.set(answering, () => Effect.andThen(Effect.sleep(2_000), answer(200)))
+      yield* enqueueMany(15)
+      yield* changed.open
+      yield* pass(6_000)
+      assert.strictEqual(sent.length, 15)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over(
+          (store) => ({ release: (...released) => Effect.delay(store.release(...released), 1_000) }),
+          DeliverySettings.layer({ pollInterval: 30_000 }),
+          wake
+        )
       )
     )
   })

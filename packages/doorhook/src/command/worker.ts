@@ -1,10 +1,9 @@
 /**
  * `doorhook worker`: delivers from a database that other processes share, and takes no requests.
  */
-import { CommandFailure } from "@doorhook/core"
+import { AbsentDirectory, CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
-import * as AbsentDirectory from "../directory/AbsentDirectory.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase, isPostgres } from "../service/Database.ts"
 import { deliveryLayer } from "../service/Engine.ts"

@@ -5,6 +5,29 @@
 import { Predicate } from "effect"
 import type { Page } from "playwright-core"
 
+/** In the page: the contrast of an element's text with what it stands on, as WCAG 2.1 section 1.4.3 counts it. */
+export const colors = `
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((value) => {
+      const share = value / 255
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    })
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z
+  }
+  const ground = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const color = channels(getComputedStyle(at).backgroundColor)
+      if (color.length === 3 || color[3] > 0) return color
+    }
+    return [255, 255, 255]
+  }
+  const contrastOf = (element) => {
+    const [light, dark] = [luminance(channels(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a)
+    return (light + 0.05) / (dark + 0.05)
+  }
+`
+
 /** In the page: everything that is wrong, in words. */
 const look = (tappable: number) => `
 (() => {
@@ -35,28 +58,13 @@ const look = (tappable: number) => `
   if (document.documentElement.lang === "") problems.push("no language")
   if (document.title === "") problems.push("no title")
 
-  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
-  const luminance = ([r, g, b]) => {
-    const [x, y, z] = [r, g, b].map((value) => {
-      const share = value / 255
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-    })
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z
-  }
-  const ground = (element) => {
-    for (let at = element; at !== null; at = at.parentElement) {
-      const color = channels(getComputedStyle(at).backgroundColor)
-      if (color.length === 3 || color[3] > 0) return color
-    }
-    return [255, 255, 255]
-  }
+  ${colors}
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   const texts = new Set()
   while (walker.nextNode()) if (walker.currentNode.data.trim() !== "") texts.add(walker.currentNode.parentElement)
   for (const element of texts) {
     if (!seen(element) || element.closest("[disabled], [aria-busy=true]") !== null) continue
-    const [light, dark] = [luminance(channels(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a)
-    const ratio = (light + 0.05) / (dark + 0.05)
+    const ratio = contrastOf(element)
     if (ratio < 4.5) say(element, "contrast " + ratio.toFixed(2))
   }
 

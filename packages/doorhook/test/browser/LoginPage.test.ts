@@ -3,6 +3,7 @@
  * screen reader is told; and what the browser makes of its headers.
  */
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import { colors } from "./Accessibility.ts"
 import type { Stage } from "./Visit.ts"
 import { admin, allow, codeAt, deny, exchange, fill, hasBrowser, openStage } from "./Visit.ts"
 
@@ -303,24 +304,9 @@ describe.skipIf(!hasBrowser)("the login page", () => {
 /** The contrast of every text with what it stands on, as WCAG 2.1 section 1.4.3 counts it. */
 const contrast = `
 (() => {
-  const channels = (color) => color.match(/[\\d.]+/g).map(Number)
-  const luminance = ([r, g, b]) => {
-    const [x, y, z] = [r, g, b].map((value) => {
-      const share = value / 255
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-    })
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z
-  }
-  const ground = (element) => {
-    for (let at = element; at !== null; at = at.parentElement) {
-      const color = channels(getComputedStyle(at).backgroundColor)
-      if (color.length === 3 || color[3] > 0) return color
-    }
-    return [255, 255, 255]
-  }
+  ${colors}
   return [...document.querySelectorAll("h1, p, strong, label, input:not([type=hidden]), button")].map((element) => {
-    const [light, dark] = [luminance(channels(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a)
-    return [element.textContent.trim() || element.id, (light + 0.05) / (dark + 0.05)]
+    return [element.textContent.trim() || element.id, contrastOf(element)]
   })
 })()
 `

@@ -1,15 +1,13 @@
 /**
  * How many requests an authorization may make in a minute, counted in this process.
  *
- * Counted by grant and not by access token, as a client could refresh its token to start anew. All counts end with the
- * minute, so no more is held than what was asked in one.
+ * Counted by grant and not by access token, as a client could refresh its token to start anew.
  */
 import type { GrantId } from "@doorhook/core"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
+import { makeMinuteCounter, window } from "../http/MinuteCounter.ts"
 import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failure } from "../http/RequestFailure.ts"
-
-const window = 60_000
 
 type Headers = Readonly<Record<string, string>>
 
@@ -19,17 +17,9 @@ export type RateLimit = (grant: GrantId) => Effect.Effect<Headers, RequestFailur
 /** A limit of so many requests; null is none. */
 export const makeRateLimit = (limit: number | null): RateLimit => {
   if (limit === null) return () => Effect.succeed({})
-  const counts = new Map<GrantId, number>()
-  let windowStart = Number.NEGATIVE_INFINITY
+  const countOf = makeMinuteCounter()
   return Effect.fnUntraced(function* (grant) {
-    const now = yield* Clock.currentTimeMillis
-    if (now - windowStart >= window) {
-      counts.clear()
-      windowStart = now
-    }
-    const count = (counts.get(grant) ?? 0) + 1
-    counts.set(grant, count)
-    const seconds = Math.ceil((windowStart + window - now) / 1_000)
+    const { count, seconds } = yield* countOf(grant)
     const headers = {
       "ratelimit-policy": `"default";q=${limit};w=${window / 1_000}`,
       ratelimit: `"default";r=${Math.max(0, limit - count)};t=${seconds}`

@@ -162,7 +162,7 @@ describe("GET /metrics", () => {
       assert.strictEqual(status, 200)
       assert.match(text, /^doorhook_store_up 0$/m)
       assert.match(text, /^doorhook_delivering 0$/m)
-      assert.notMatch(text, /doorhook_oldest_due_age_ms|doorhook_deliveries/)
+      assert.notMatch(text, /doorhook_oldest_due_age_ms|doorhook_deliveries\{/)
     }).pipe(Effect.provide(testServer()))
   )
 

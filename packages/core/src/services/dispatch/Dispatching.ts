@@ -68,6 +68,10 @@ export const makeDispatcher: Effect.Effect<
             dueAt
           )
           .pipe(
+            Effect.tap(() => {
+              claimer.noteDue(dueAt)
+              return claimer.reconsider
+            }),
             // What can't be given back comes back by itself when its lease ends.
             Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message))
           )

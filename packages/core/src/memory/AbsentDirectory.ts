@@ -2,8 +2,8 @@
  * The directory of a process that has none and takes no requests: it knows nobody who could log in, and leaves every right
  * as it was when an event was matched.
  */
-import { Directory } from "@doorhook/core"
 import { Effect, Layer } from "effect"
+import { Directory } from "../ports/Directory.ts"
 
 export const layer: Layer.Layer<Directory> = Layer.succeed(Directory, {
   client: () => Effect.succeed(null),

@@ -1,0 +1,29 @@
+/**
+ * Counts by id within a minute, in this process. All counts end with the minute, so no more is held than what came in one.
+ */
+import { Clock, Effect } from "effect"
+
+/** How long is counted, in milliseconds. */
+export const window = 60_000
+
+export interface Counted {
+  /** How often the id came in this minute, this time included. */
+  readonly count: number
+  /** How many seconds are left of the minute. */
+  readonly seconds: number
+}
+
+export const makeMinuteCounter = (): ((id: string | number) => Effect.Effect<Counted>) => {
+  const counts = new Map<string | number, number>()
+  let start = Number.NEGATIVE_INFINITY
+  return (id) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      if (now - start >= window) {
+        counts.clear()
+        start = now
+      }
+      const count = (counts.get(id) ?? 0) + 1
+      counts.set(id, count)
+      return { count, seconds: Math.ceil((start + window - now) / 1_000) }
+    })
+}
