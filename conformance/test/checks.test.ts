@@ -70,6 +70,7 @@ const traceOf = (attempts: ReadonlyArray<Attempt>): Trace => ({
   events: [],
   attempts,
   interventions: [],
+  shortfalls: [],
   effects: [],
   effectsElsewhere: []
 })

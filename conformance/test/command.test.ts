@@ -43,7 +43,7 @@ describe("as a process", () => {
       const { exitCode, output } = yield* ended
       assert.strictEqual(exitCode, 1, output)
       assert.include(output, "FAIL  R-DUP-01")
-      assert.match(output, /1\. sent {2}a new access_log event\n {7}got {3}200/)
+      assert.match(output, /1\. sent {2}a new (?:access_log|call) event\n {7}got {3}200/)
       assert.match(output, /2\. sent {2}the same event again, .*\n {7}got {3}409.*: \[31mseen {3}<- here/)
       assert.match(output, /By hand {4}for attempt in 1 2; do curl /)
       assert.match(output, /Again {6}npx doorhook conformance replay .*R-DUP-01-[0-9a-f]{8}.json.* --url .* --seed 3/)
@@ -183,10 +183,20 @@ describe("run", () => {
       const none = yield* conformance("run", "--url", target.url, "--only", "R-NOPE-*")
       assert.strictEqual(none.exitCode, 2)
       assert.match(none.message, /Nothing was tested.*R-ACK-01/)
+      assert.include(none.message, "no requirement is called R-NOPE-*")
+      const beyond = yield* conformance("run", "--url", target.url, "--only", "R-DUP-02,R-SIG-01")
+      assert.strictEqual(beyond.exitCode, 2)
+      assert.include(beyond.message, "R-DUP-02 (--level 2), R-SIG-01 (--profile signed)")
       assert.strictEqual(none.report?.verdict, "inconclusive")
       const skipped = yield* conformance("run", "--url", target.url, "--only", "R-DUP-01", "--skip", "r-dup-*")
       assert.strictEqual(skipped.exitCode, 2)
+      assert.include(skipped.message, "--skip leaves out all that is selected (R-DUP-01)")
       assert.deepStrictEqual(idsWith(skipped.report, "SKIPPED"), ["R-DUP-01"])
+      const plan = yield* conformance("run", "--url", target.url, "--only", "R-HTTP-03", "--dry-run", "--seed", "1")
+      assert.strictEqual(plan.exitCode, 0, plan.message)
+      assert.include(plan.output, "R-HTTP-03  An event is acknowledged")
+      assert.include(plan.output, "    a new access_log event, after asking with expect: 100-continue")
+      assert.strictEqual((yield* conformance("run", "--url", "nowhere", "--dry-run")).exitCode, 3)
       assert.strictEqual(target.received.length, 0)
     })
   )
@@ -276,7 +286,7 @@ describe("run", () => {
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)
       const shapeOf = ({ body }: Received): string =>
-        body.replace(/("id":\s*)\d{9,10}\b/, "$10").replace(/("(?:guid|logged_at)":\s*)"[^"]+"/g, '$1""')
+        body.replace(/("id":\s*)\d{9,11}\b/, "$10").replace(/("(?:guid|logged_at)":\s*)"[^"]+"/g, '$1""')
       const bodies = Effect.fnUntraced(function* (seed: string) {
         const before = target.received.length
         yield* conformance("run", "--url", target.url, "--seed", seed, "--only", "R-FWD-*")

@@ -4,13 +4,16 @@
 import { Crypto, Signature } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted } from "effect"
+import { hash } from "node:crypto"
 import type { Socket } from "node:net"
+import { crc32 } from "node:zlib"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import type { HttpRequest } from "../src/executor/Connection.ts"
 import { open } from "../src/executor/Connection.ts"
 import { execute } from "../src/executor/Execute.ts"
 import { Minting } from "../src/executor/Minting.ts"
 import type { Setting } from "../src/executor/Setting.ts"
+import { shortfallsOf } from "../src/executor/Shortfalls.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import { accessLog, call } from "../src/history/Events.ts"
 import type { Operation } from "../src/history/History.ts"
@@ -48,6 +51,56 @@ const exchangeWith = (bytes: string | ((socket: Socket) => void), limit = 2_000)
   })
 
 describe("a history", () => {
+  it.live("says what of it was not done in full", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(acknowledge)
+      const ops: ReadonlyArray<Operation> = [
+        { k: "idle", ms: 2_000 },
+        { k: "filler", count: 5 },
+        { k: "filler", count: 100_000 }
+      ]
+      const hurried = { ...setting, url: new URL(target.url), pace: 0.01, fillerTime: 200 }
+      const { trace } = yield* execute({ v: 1, ops }, hurried).pipe(Effect.provide(services))
+      const [waited, filled] = trace.shortfalls
+      assert.deepStrictEqual(waited, { op: 0, what: "wait", done: 20, of: 2_000 })
+      assert.deepInclude(filled, { op: 2, what: "events", of: 100_000 })
+      assert.strictEqual((filled?.done ?? 0) + 5, trace.events.length)
+      const [line] = shortfallsOf([{ title: "many", trace }])
+      assert.match(line ?? "", /^many: 0.02 s of 2 s waited, \d+ of 100000 events$/)
+    })
+  )
+
+  it.live("is given up after three answers that did not come", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(() => undefined)
+      const impatient = { ...setting, url: new URL(target.url), terms: { ...setting.terms, deadline: 30, guard: 10 } }
+      const ops = [newEvent(accessLog), ...Array.from({ length: 9 }, () => again(0, retry))]
+      const { broke, trace } = yield* execute({ v: 1, ops }, impatient).pipe(Effect.provide(services))
+      assert.isNull(broke)
+      assert.strictEqual(trace.attempts.length, 3)
+      assert.deepStrictEqual(trace.shortfalls, [{ op: 3, what: "steps", done: 3, of: 10 }])
+    })
+  )
+
+  it.live("has twins that a short hash takes for one", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(acknowledge)
+      const { trace } = yield* run(target.url, { k: "twins", event: accessLog, kind: "same_hash_32" })
+      const ids = trace.events.map(({ webhookId }) => webhookId)
+      assert.strictEqual(new Set(ids).size, 10)
+      const first32Bits = (algorithm: string) => (id: string) => hash(algorithm, id, "hex").slice(0, 8)
+      const fnv1a = (id: string) =>
+        Array.from(id).reduce((value, one) => Math.imul(value ^ one.charCodeAt(0), 0x01000193), 0x811c9dc5 | 0)
+      const hashCode = (id: string) =>
+        Array.from(id).reduce((value, one) => (Math.imul(31, value) + one.charCodeAt(0)) | 0, 0)
+      const hashes = [first32Bits("sha256"), first32Bits("md5"), fnv1a, crc32, hashCode]
+      for (const [index, digest] of hashes.entries()) {
+        const [one = "", other = ""] = ids.slice(2 * index)
+        assert.strictEqual(digest(one), digest(other), `pair ${index + 1}`)
+      }
+    })
+  )
+
   it.live("sends each event as doorhook does, repeated as it says", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)

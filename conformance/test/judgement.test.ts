@@ -51,6 +51,7 @@ const traceOf = ({ history }: Case): Trace => ({
   events: [],
   attempts: [],
   interventions: [],
+  shortfalls: [],
   effects: [],
   effectsElsewhere: []
 })
@@ -89,6 +90,14 @@ describe("a verdict", () => {
   it("is PASS when all directed cases pass, with or without those drawn", () => {
     assert.strictEqual(verdictOf(planned(new Map()), [one, two]), "PASS")
     assert.strictEqual(verdictOf(planned(new Map()), [one, two, runOf(drawn)]), "PASS")
+  })
+
+  it("says what it rests on less for: a case that was cut short", () => {
+    const trace: Trace = { ...two.trace, shortfalls: [{ op: 0, what: "events", done: 40, of: 300 }] }
+    const outcome = judge(planned(new Map()), [one, { ...two, trace }], defaultTerms, complete)
+    assert.strictEqual(outcome.verdict, "PASS")
+    assert.deepStrictEqual(outcome.cutShort, ["case 2: 40 of 300 events"])
+    assert.include(outcome.observed, "CUT SHORT case 2: 40 of 300 events")
   })
 
   it("is INCONCLUSIVE when directed cases are missing, and says why", () => {
@@ -148,6 +157,23 @@ describe("a verdict", () => {
       ])
     )
     assert.isFalse(isLastWorthRepeating(plan, [one, two]))
+    const late = planned(
+      new Map([
+        [one.trace, fail(0, "late", true)],
+        [two.trace, fail(0, "late", true)]
+      ])
+    )
+    const again = traceOf(first)
+    const confirmed = { ...one, repeats: [again] }
+    const proven = planned(
+      new Map([
+        [one.trace, fail(0, "late", true)],
+        [again, fail(0, "late", true)],
+        [two.trace, fail(0, "late", true)]
+      ])
+    )
+    assert.isTrue(isLastWorthRepeating(late, [one, two]))
+    assert.isFalse(isLastWorthRepeating(proven, [confirmed, two]), "proven by the repeat of another")
   })
 
   it("takes of a history that was broken off only what it proves", () => {

@@ -6,10 +6,12 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { probeOf } from "../src/receivers/Controls.ts"
 import { operate } from "../src/receivers/Operated.ts"
@@ -38,63 +40,70 @@ const some = [
   "R-CRA-03"
 ]
 
-const setting = CONFORMANCE_SEEDS === undefined ? { only: some, maxTime: 30_000 } : { maxTime: 120_000 }
+const setting = CONFORMANCE_SEEDS === undefined ? { only: some, maxTime: 60_000, pace: 0.05 } : { maxTime: 120_000 }
 
 interface Language {
   readonly name: string
   /** What must answer for the language to be there. */
   readonly needs: readonly [command: string, ...args: ReadonlyArray<string>]
   readonly run: readonly [command: string, ...args: ReadonlyArray<string>]
-  /** Whether its probe says what was stored. */
-  readonly digest: boolean
 }
 
 const languages: ReadonlyArray<Language> = [
   {
     name: "TypeScript",
     needs: ["node", "--version"],
-    run: [process.execPath, "--no-warnings", example("typescript/receiver.ts")],
-    digest: true
+    run: [process.execPath, "--no-warnings", example("typescript/receiver.ts")]
   },
   {
     name: "TypeScript with the kit",
     needs: ["node", "--version"],
-    run: [process.execPath, "--no-warnings", "--conditions=source", example("typescript/with-kit.ts")],
-    digest: false
+    run: [process.execPath, "--no-warnings", "--conditions=source", example("typescript/with-kit.ts")]
   },
-  { name: "Python", needs: ["python3", "--version"], run: ["python3", example("python/receiver.py")], digest: true },
-  { name: "Java", needs: ["javac", "-version"], run: ["java", example("java/Receiver.java")], digest: false },
-  { name: "Go", needs: ["go", "version"], run: ["go", "run", example("go/receiver.go")], digest: true },
+  { name: "Python", needs: ["python3", "--version"], run: ["python3", example("python/receiver.py")] },
+  { name: "Java", needs: ["javac", "-version"], run: ["java", example("java/Receiver.java")] },
+  { name: "Go", needs: ["go", "version"], run: ["go", "run", example("go/receiver.go")] },
   {
     name: "Ruby",
     needs: ["ruby", "-rwebrick", "--version"],
-    run: ["ruby", example("ruby/receiver.rb")],
-    digest: false
+    run: ["ruby", example("ruby/receiver.rb")]
   },
   {
     name: "PHP",
     needs: ["php", "--version"],
-    run: ["sh", "-c", 'exec php -q -S "127.0.0.1:$PORT" "$0"', example("php/receiver.php")],
-    digest: false
+    run: ["sh", "-c", 'exec php -q -S "127.0.0.1:$PORT" "$0"', example("php/receiver.php")]
   }
 ]
 
 const isThere = ({ needs: [command, ...args] }: Language): boolean => spawnSync(command, args).status === 0
 
-/** `go run` leaves a process behind when it is killed: what it builds is started instead. */
-const builtGo = (folder: string): ReadonlyArray<string> => {
-  const binary = join(folder, "receiver")
-  const { status, stderr } = spawnSync("go", ["build", "-o", binary, example("go/receiver.go")], { encoding: "utf8" })
-  assert.strictEqual(status, 0, stderr)
-  return [binary]
-}
+const built = (command: string, ...args: ReadonlyArray<string>) =>
+  Effect.promise(async () => {
+    const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] })
+    const [complaints, [code]] = await Promise.all([text(child.stderr), once(child, "close")])
+    assert.strictEqual(code, 0, complaints)
+  })
 
-const tried = Effect.fnUntraced(function* ({ name, run }: Language, seed: number) {
+/** What is compiled anew at each start otherwise. `go run` leaves a process behind when it is killed, too. */
+const commandOf = Effect.fnUntraced(function* ({ name, run }: Language, folder: string) {
+  switch (name) {
+    case "Go":
+      yield* built("go", "build", "-o", join(folder, "receiver"), example("go/receiver.go"))
+      return [join(folder, "receiver")]
+    case "Java":
+      yield* built("javac", "-d", folder, example("java/Receiver.java"))
+      return ["java", "-cp", folder, "Receiver"]
+    default:
+      return run
+  }
+})
+
+const tried = Effect.fnUntraced(function* (language: Language, seed: number) {
   const folder = yield* Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "doorhook-language-"))),
     (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
   )
-  const [command = "", ...args] = name === "Go" ? builtGo(folder) : run
+  const [command = "", ...args] = yield* commandOf(language, folder)
   const { hooks, origin } = yield* operate({
     command,
     args,
@@ -140,7 +149,7 @@ describe("correct receivers", () => {
             for (const wrong of ["FAIL", "WARN", "ERROR"] as const) assert.notInclude(verdicts, wrong, story)
             assert.notStrictEqual(report.ended, "target_unusable", story)
             assert.include(verdicts, "PASS", story)
-            assert.strictEqual(report.calibration.probe?.digest, here[index]?.digest, story)
+            assert.isTrue(report.calibration.probe?.digest, story)
           }
         }
       }),

@@ -115,7 +115,7 @@ describe("an exit code", () => {
       const requirement = requirements[index]
       return requirement === undefined
         ? []
-        : [{ requirement, verdict, observed: "", evidence: null, confirmed: null, cases }]
+        : [{ requirement, verdict, observed: "", evidence: null, confirmed: null, cases, cutShort: [] }]
     })
     const ended: Ended = { how, message: "" }
     return exitCodeOf(

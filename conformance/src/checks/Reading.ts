@@ -27,7 +27,7 @@ export const isTiming = (reading: Reading): boolean => reading === "late" || rea
 type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 
 /** A span of time against the deadline. */
-export const against = (elapsed: number, { deadline, guard }: Terms): "in_time" | "borderline" | "late" =>
+const against = (elapsed: number, { deadline, guard }: Terms): "in_time" | "borderline" | "late" =>
   elapsed <= deadline - guard ? "in_time" : elapsed <= deadline + guard ? "borderline" : "late"
 
 /** When the status was there, against the deadline, by core's rule. */

@@ -24,13 +24,22 @@ const baseline = Flag.FileText("baseline").pipe(
   Flag.optional
 )
 
+const dryRun = Flag.Boolean("dry-run").pipe(
+  Flag.withDescription("Says what would be sent, case by case, and sends and starts nothing"),
+  Flag.withDefault(false)
+)
+
 const exits =
   "Exits with 0 when it passes, 1 when it fails, 2 when that could not be decided, 3 when called wrongly, 4 when the receiver or the probe can't be used."
 
 const run = Command.make(
   "run",
-  { ...targetFlags, only, skip, baseline },
-  Effect.fnUntraced(function* (flags) {
+  { ...targetFlags, only, skip, baseline, dryRun },
+  Effect.fnUntraced(function* ({ dryRun, ...flags }) {
+    if (dryRun) {
+      const plan = yield* Effect.promise(() => import("./DryRun.ts"))
+      return yield* plan.dryRun(flags)
+    }
     const { runConformance } = yield* Effect.promise(() => import("./RunCommand.ts"))
     yield* runConformance(flags)
   })

@@ -29,7 +29,7 @@ const freePort: Effect.Effect<number> = Effect.callback((resume) => {
 })
 
 /** The same URL, with the port that was found where it asked for any. */
-export const atPort = (url: URL, port: number): URL => {
+const atPort = (url: URL, port: number): URL => {
   const moved = new URL(url)
   if (moved.port === "0") moved.port = String(port)
   return moved

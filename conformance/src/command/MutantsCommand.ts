@@ -1,7 +1,7 @@
 /**
  * `conformance mutants`: the suite before the receivers whose faults are known.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option } from "effect"
 import { exitCodes } from "../report/ExitCode.ts"
 import { requirements } from "../requirements/index.ts"
@@ -67,7 +67,9 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
     const file = report.value
     yield* fs
       .writeFileString(file, toMarkdown(kills, { narrow, suite }))
-      .pipe(Effect.mapError(({ message }) => CommandFailure.usage(`--report: ${file} can't be written (${message})`)))
+      .pipe(
+        Effect.mapError((error) => CommandFailure.usage(`--report: ${file} can't be written: ${fileTrouble(error)}`))
+      )
   }
   const weak = weaknesses(kills, only.length === 0 ? requirements.map(({ id }) => id) : [])
   yield* Console.log(

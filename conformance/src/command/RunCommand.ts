@@ -48,11 +48,7 @@ export const failureOf = (report: Report): CommandFailure | null => {
     case exitCodes.unusable:
       return fail(report.endedBecause)
     default:
-      return fail(
-        tested
-          ? "Inconclusive: some requirements could not be decided."
-          : `Nothing was tested: no requirement is selected. There are ${ids()}.`
-      )
+      return fail(tested ? "Inconclusive: some requirements could not be decided." : report.endedBecause)
   }
 }
 

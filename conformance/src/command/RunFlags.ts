@@ -117,7 +117,7 @@ const readSecret = ({ secret, secretFile }: TargetFlags): Checked<Redacted.Redac
 }
 
 /** An URL of a flag other than `--url`. */
-export const readUrl = (flag: string, text: Text): Checked<URL | null> => {
+const readUrl = (flag: string, text: Text): Checked<URL | null> => {
   if (Option.isNone(text)) return Effect.succeed(null)
   return Effect.fromResult(
     Result.mapError(Target.parse(text.value), ({ message }) => CommandFailure.usage(message.replace("--url", flag)))

@@ -51,7 +51,7 @@ export const retryUntil = Effect.fnUntraced(function* (stage: Stage, actor: Acto
 const fillers: ReadonlyArray<EventTemplate> = [accessLog, accessLog, call, accessLog]
 
 /** What doorhook sends to one integration at once, at most. */
-const senders = 8
+const senders = 10
 
 /** Sends many new events, several at once, until they are sent or the time for it is up. */
 export const fill = Effect.fnUntraced(function* (stage: Stage, count: number, op: number) {
@@ -71,6 +71,7 @@ export const fill = Effect.fnUntraced(function* (stage: Stage, count: number, op
   )
   yield* stage.renew
   yield* Effect.forEach(Array.from({ length: senders }), () => worker, { concurrency: "unbounded", discard: true })
+  stage.fallShort({ op, what: "events", done: made, of: count })
 })
 
 /** The most connections that a load is sent over. */
@@ -83,6 +84,7 @@ const mostConnections = 200
 export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, ms: number, op: number) {
   const rate = stage.setting.peakRate * factor
   const total = Math.ceil((rate * ms * stage.setting.pace) / 1_000)
+  stage.fallShort({ op, what: "load", done: ms * stage.setting.pace, of: ms })
   const begun = stage.now()
   const due = (index: number): number => begun + (index * 1_000) / rate
   let next = 0

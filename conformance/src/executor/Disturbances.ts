@@ -38,9 +38,8 @@ export const storm = Effect.fnUntraced(function* (stage: Stage, count: number, p
   yield* Effect.forEach(Array.from({ length: count }), () => one, { concurrency: "unbounded", discard: true })
 })
 
-/** Sends a new event under a signature that is not good. It still counts as never sent. */
-export const forged = Effect.fnUntraced(function* (stage: Stage, event: EventTemplate, kind: Forgery, op: number) {
-  const actor = yield* stage.mint(event)
+/** Sends an event under a signature that is not good. That does not count as sending it. */
+export const forged = Effect.fnUntraced(function* (stage: Stage, actor: Actor, kind: Forgery, op: number) {
   const request = yield* forge(actor.minted, actor.stamp, kind, stage.setting.secret)
   yield* stage.sendForm(actor, request, plainForm, { op, kind: "forged" })
 })

@@ -12,7 +12,7 @@ import { Predicate } from "effect"
  */
 export type Ending = "complete" | "unfinished" | "cut_off" | "malformed"
 
-export type Answered = Extract<TransportResult, { readonly _tag: "Answered" }> & {
+type Answered = Extract<TransportResult, { readonly _tag: "Answered" }> & {
   readonly ending: Ending
   /** Bytes of body that came. */
   readonly bytes: number
@@ -54,14 +54,14 @@ const isUnreadable = (error: unknown): boolean => {
 }
 
 /** The outcome code of an error. Before a connection stands, what is neither of the network nor of DNS is of TLS. */
-export const outcomeOf = (error: unknown, connected: boolean): Failure =>
+const outcomeOf = (error: unknown, connected: boolean): Failure =>
   isUnreadable(error) ? "invalid_response" : (byCode[codeOf(error)] ?? (connected ? "connection_reset" : "tls"))
 
 /** How an error in the middle of an answer ended it. */
 export const endingOf = (error: unknown): Ending => (isUnreadable(error) ? "malformed" : "cut_off")
 
 /** An error in one line. */
-export const detailOf = (error: unknown): string => {
+const detailOf = (error: unknown): string => {
   const message = Predicate.isError(error) ? error.message : String(error)
   return (message === "" ? codeOf(error) : message).slice(0, 300)
 }

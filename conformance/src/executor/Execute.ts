@@ -33,6 +33,13 @@ const withActor = (
 const sendEach = (stage: Stage, actors: ReadonlyArray<Actor>, how: ReadonlyArray<Variation>, op: number) =>
   Effect.forEach(actors, (actor) => stage.send(actor, how, { op }), { discard: true })
 
+/** Waits as long as the run's pace allows. */
+const wait = (stage: Stage, ms: number, op: number): Effect.Effect<void> => {
+  const done = ms * stage.setting.pace
+  stage.fallShort({ op, what: "wait", done, of: ms })
+  return Effect.sleep(done)
+}
+
 const perform = (stage: Stage, operation: Operation, op: number): Done => {
   switch (operation.k) {
     case "new":
@@ -77,7 +84,9 @@ const perform = (stage: Stage, operation: Operation, op: number): Done => {
     case "abort_storm":
       return storm(stage, operation.count, operation.percent, op)
     case "forged":
-      return forged(stage, operation.event, operation.kind, op)
+      return Effect.flatMap(stage.mint(operation.event), (actor) => forged(stage, actor, operation.kind, op))
+    case "forged_again":
+      return withActor(stage, operation.ref, (actor) => forged(stage, actor, operation.kind, op))
     case "malformed":
       return malformed(stage, operation.event, operation.kind, op)
     case "method_new":
@@ -91,12 +100,12 @@ const perform = (stage: Stage, operation: Operation, op: number): Done => {
     case "elsewhere":
       return withActor(stage, operation.ref, (actor) => elsewhere(stage, actor, op))
     case "idle":
-      return Effect.sleep(operation.ms * stage.setting.pace)
+      return wait(stage, operation.ms, op)
     case "age":
       return Effect.gen(function* () {
-        const { allElseDone, pace } = stage.setting
         yield* stage.renew
-        yield* Effect.all([Effect.sleep(operation.ms * pace), allElseDone], { concurrency: 2, discard: true })
+        const waits = [wait(stage, operation.ms, op), stage.setting.allElseDone]
+        yield* Effect.all(waits, { concurrency: "unbounded", discard: true })
       })
     case "restart":
       return restart(stage, op)
@@ -115,6 +124,19 @@ const elsewhere = Effect.fnUntraced(function* (stage: Stage, actor: Actor, op: n
   if (endpoint !== undefined) yield* stage.send(actor, ["close"], { op, endpoint })
 })
 
+/** After so many attempts that were sent one by one and not answered in time, a history has shown what it can. */
+const lateUntilGivenUp = 3
+
+const isGivenUp = (stage: Stage, { ops }: History): boolean => {
+  const late = stage.recorded().attempts.filter(({ exchange, kind, op }) => {
+    const sent = ops[op]?.k
+    return (
+      kind === "delivery" && (sent === "new" || sent === "again") && exchange.elapsed > stage.setting.terms.deadline
+    )
+  })
+  return late.length >= lateUntilGivenUp
+}
+
 /** What came of a history: its trace, and why it is not whole if the receiver could not be reached any more. */
 export interface Executed {
   readonly trace: Trace
@@ -126,9 +148,15 @@ export const execute = (history: History, setting: Setting): Effect.Effect<Execu
   Effect.scoped(
     Effect.gen(function* () {
       const stage = yield* makeStage(history, setting)
-      const broke = yield* Effect.forEach(history.ops, (operation, op) => perform(stage, operation, op), {
-        discard: true
-      }).pipe(
+      const all = Effect.gen(function* () {
+        for (const [op, operation] of history.ops.entries()) {
+          if (isGivenUp(stage, history)) {
+            return stage.fallShort({ op, what: "steps", done: op, of: history.ops.length })
+          }
+          yield* perform(stage, operation, op)
+        }
+      })
+      const broke = yield* all.pipe(
         Effect.as(null),
         Effect.catchTag("TargetUnusable", (error) => Effect.succeed(error))
       )

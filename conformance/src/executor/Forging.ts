@@ -8,6 +8,7 @@ import type { Forgery } from "../history/Invalid.ts"
 import type { HttpRequest } from "./Connection.ts"
 import type { MintedEvent } from "./Minting.ts"
 import type { Stamp } from "./WebhookRequest.ts"
+import { variedBody } from "./WebhookRequest.ts"
 
 const names = Signature.headerNames
 const tenMinutes = 600_000
@@ -75,6 +76,8 @@ export const forge = Effect.fnUntraced(function* (
       return under(flip(signature, 3))
     case "last_byte":
       return under(flip(signature, lastFullCharacter))
+    case "other_case":
+      return under(`v1,${mac.replaceAll(/[a-z]/gi, (one) => (one < "a" ? one.toLowerCase() : one.toUpperCase()))}`)
     case "version_0":
       return under(`v0,${mac}`)
     case "version_1a":
@@ -91,6 +94,8 @@ export const forge = Effect.fnUntraced(function* (
       return under(signatureOf(yield* signed({ at: signed_at - 30_000 })))
     case "other_body":
       return under(signatureOf(yield* signed({ body: body.replace('"create"', '"delete"') })))
+    case "changed_body":
+      return request(good, variedBody(event, ["changed"]))
     case "added_space":
       return request(good, `${body} `)
     case "two_wrong":

@@ -10,6 +10,7 @@ import type { Case, History } from "../history/History.ts"
 import type { Need } from "../requirements/Profile.ts"
 import { howToGive } from "../requirements/Profile.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
+import { shortfallsOf } from "./Shortfalls.ts"
 import type { Trace } from "./Trace.ts"
 
 /** How often a case is repeated to confirm what may have been an accident. */
@@ -48,7 +49,7 @@ export interface Plan {
 /** Why nothing more is executed. */
 export interface Ended {
   readonly how: "complete" | "time_up" | "interrupted" | "target_unusable"
-  /** Why the receiver is unusable; empty otherwise. */
+  /** Why the receiver is unusable, or why nothing was to be done; empty otherwise. */
   readonly message: string
 }
 
@@ -73,6 +74,8 @@ export interface Outcome {
   readonly evidence: Evidence | null
   readonly confirmed: Confirmed | null
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
+  /** Which of its cases were not done in full, and how much of them was. */
+  readonly cutShort: ReadonlyArray<string>
 }
 
 const keys = new WeakMap<History, string>()
@@ -166,6 +169,16 @@ const passedInWords = (plan: Plan, assessed: ReadonlyArray<Assessment>): string 
   ].join("; ")
 }
 
+/** The most cases that were cut short that a verdict names. */
+const mostNamed = 3
+
+const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
+  all.length === 0
+    ? []
+    : [
+        `CUT SHORT ${all.slice(0, mostNamed).join("; ")}${all.length > mostNamed ? ` and ${all.length - mostNamed} more` : ""}`
+      ]
+
 type Assessed = Assessment & { readonly case: Case; readonly whole: boolean }
 
 const isBroken = ({ finding, suspect }: Assessment): boolean => finding.verdict === "FAIL" && !suspect
@@ -220,13 +233,16 @@ export const judge = (
     directedDone,
     randomDone: plan.sampled.filter((one) => done.has(keyOf(one))).length
   }
+  const own = concerned.filter((run) => plan.keys.has(keyOf(run.case)))
+  const cutShort = shortfallsOf(own.map((run) => ({ title: run.case.title, trace: run.trace })))
   const outcome = (verdict: Verdict, observed: string, evidence: Evidence | null = null): Outcome => ({
     requirement,
     verdict,
     observed,
     evidence,
     confirmed,
-    cases
+    cases,
+    cutShort
   })
   if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${howToGive[plan.missing]}`)
   const assessed = concerned
@@ -248,7 +264,7 @@ export const judge = (
   if (directedDone < plan.directed.length) {
     return outcome("INCONCLUSIVE", whyIncomplete(plan, directedDone, runs, terms, ended))
   }
-  const passed = passedInWords(plan, assessed)
+  const passed = [passedInWords(plan, assessed), ...cutShortInWords(cutShort)].join("; ")
   return plan.unproven === null
     ? outcome("PASS", passed)
     : outcome("NOT_OBSERVABLE", `nothing wrong in ${passed}, but not all of it was seen: ${howToGive[plan.unproven]}`)

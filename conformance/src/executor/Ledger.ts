@@ -33,17 +33,26 @@ export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => 
   const times: Array<number> = []
   let typical = 0
 
-  const isDecided = (plan: Plan): boolean => {
+  /** Whether a failure is beyond doubt. */
+  const isProven = (plan: Plan): boolean => {
     if (decided.has(plan)) return true
+    const proven = runs.some((run) => {
+      if (!concerns(plan, run)) return false
+      const { finding, suspect } = assess(plan.requirement, run, terms)
+      return finding.verdict === "FAIL" && !suspect
+    })
+    if (proven) decided.add(plan)
+    return proven
+  }
+
+  const isDecided = (plan: Plan): boolean => {
+    if (isProven(plan)) return true
     let open = 0
     for (const run of runs) {
       if (!concerns(plan, run)) continue
-      const { finding, suspect } = assess(plan.requirement, run, terms)
-      if (finding.verdict === "FAIL") {
-        // What is only suspected is repeated first: more of the same may take a deadline each.
-        if (!suspect) decided.add(plan)
-        return true
-      }
+      const { finding } = assess(plan.requirement, run, terms)
+      // What is only suspected is repeated first: more of the same may take a deadline each.
+      if (finding.verdict === "FAIL") return true
       if (finding.verdict === "INCONCLUSIVE" && !finding.empty) open += 1
     }
     return open >= patience
@@ -98,7 +107,7 @@ export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => 
       const run = runs[place]
       if (run === undefined) return false
       return plans.some(
-        (plan) => concerns(plan, run) && assess(plan.requirement, run, terms).suspect && !decided.has(plan)
+        (plan) => concerns(plan, run) && assess(plan.requirement, run, terms).suspect && !isProven(plan)
       )
     },
     acknowledges: () => acknowledges,

@@ -32,6 +32,9 @@ export interface Given {
 const firstDataId = 100_000_000
 const lastDataId = 2_000_000_000
 
+/** So much is added where `data.id` is to be longer than 32 bits. */
+const beyond32Bits = 2 ** 33
+
 const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 
 const toGuid = (bytes: Uint8Array): string => {
@@ -65,8 +68,10 @@ export class Minting extends Context.Service<
         dataId,
         guid,
         mint: Effect.fnUntraced(function* (template, given = {}) {
+          const id = given.dataId ?? String(yield* dataId)
           const values: Readonly<Record<string, string>> = {
-            [minted.id]: given.dataId ?? String(yield* dataId),
+            [minted.id]: id,
+            [minted.longId]: String(beyond32Bits + Number(id)),
             [minted.guid]: string(given.guid ?? (yield* guid)),
             [minted.now]: string(isoOf(given.now ?? (yield* Clock.currentTimeMillis)))
           }

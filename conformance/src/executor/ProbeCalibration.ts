@@ -13,7 +13,7 @@ import { Minting } from "./Minting.ts"
 import type { Setting } from "./Setting.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
-export interface Control {
+interface Control {
   readonly expected: number
   readonly observed: number
 }

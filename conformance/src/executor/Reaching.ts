@@ -12,7 +12,7 @@ import { TargetUnusable } from "./TargetUnusable.ts"
 const pauses = [250, 1_000]
 
 /** The receiver never saw the request, so that this says nothing about how it handles events. */
-export const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" && !exchange.connected
+const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" && !exchange.connected
 
 /** A server may close an idle connection at any time (RFC 9112 section 9.3.1): the request is sent again at once. */
 const isStale = ({ exchange, reused }: Exchanged): boolean =>

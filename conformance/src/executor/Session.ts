@@ -107,7 +107,11 @@ export const make = (options: SessionOptions): Session => {
       traces,
       probe,
       terms,
-      { settle: patience, lag: calibration.lag, bulk: probe.kind === "http" || probe.kind === "sink" ? 300 : 60 },
+      {
+        settle: Math.min(patience, options.settle),
+        lag: calibration.lag,
+        bulk: probe.kind === "http" || probe.kind === "sink" ? 300 : 60
+      },
       endpoints.map(({ href }) => href)
     )
     if (!seen.complete) settleTime = Math.min(settleTime, Math.max(2_000, options.settle * impatience))

@@ -16,7 +16,7 @@ import type { Given, MintedEvent } from "./Minting.ts"
 import { deliver, reaching } from "./Reaching.ts"
 import type { Setting } from "./Setting.ts"
 import type { TargetUnusable } from "./TargetUnusable.ts"
-import type { Attempt, AttemptKind, Intervention, SentEvent } from "./Trace.ts"
+import type { Attempt, AttemptKind, Intervention, SentEvent, Shortfall } from "./Trace.ts"
 import type { Stamp } from "./WebhookRequest.ts"
 import { make, variedBody } from "./WebhookRequest.ts"
 import type { WireForm } from "./Wire.ts"
@@ -77,6 +77,8 @@ export interface Stage {
   /** Marks the latest attempt of an event as not the last of its row. */
   readonly markProvisional: (actor: Actor) => void
   readonly intervene: (op: number, what: string) => void
+  /** Notes what was not done in full; nothing where all of it was. */
+  readonly fallShort: (shortfall: Shortfall) => void
   /** Lets go of the history's connection. */
   readonly renew: Effect.Effect<void>
   readonly connection: Connection
@@ -84,6 +86,7 @@ export interface Stage {
     readonly attempts: ReadonlyArray<Attempt>
     readonly events: ReadonlyArray<SentEvent>
     readonly interventions: ReadonlyArray<Intervention>
+    readonly shortfalls: ReadonlyArray<Shortfall>
   }
 }
 
@@ -137,6 +140,7 @@ export const makeStage = Effect.fnUntraced(function* (
   const attempts: Array<Attempt> = []
   const events: Array<SentEvent> = []
   const interventions: Array<Intervention> = []
+  const shortfalls: Array<Shortfall> = []
   const actors: Array<Actor> = []
   const limit = patienceOf(setting.terms)
 
@@ -245,6 +249,14 @@ export const makeStage = Effect.fnUntraced(function* (
       if (last !== undefined) attempts[place] = { ...last, provisional: true }
     },
     intervene: (op, what) => void interventions.push({ op, what, over: now() }),
-    recorded: () => ({ attempts: attempts.toSorted((a, b) => a.started - b.started), events, interventions })
+    fallShort: (shortfall) => {
+      if (shortfall.done < shortfall.of) shortfalls.push(shortfall)
+    },
+    recorded: () => ({
+      attempts: attempts.toSorted((a, b) => a.started - b.started),
+      events,
+      interventions,
+      shortfalls
+    })
   }
 })

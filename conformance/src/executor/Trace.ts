@@ -68,11 +68,21 @@ export interface Intervention {
   readonly over: number
 }
 
+/** An operation that was not done in full, for want of time or because it had become pointless. */
+export interface Shortfall {
+  readonly op: number
+  readonly what: "events" | "wait" | "load" | "steps"
+  /** How much of it was done, and how much there was to do: milliseconds of a wait or a load. */
+  readonly done: number
+  readonly of: number
+}
+
 export interface Trace {
   readonly history: History
   readonly events: ReadonlyArray<SentEvent>
   readonly attempts: ReadonlyArray<Attempt>
   readonly interventions: ReadonlyArray<Intervention>
+  readonly shortfalls: ReadonlyArray<Shortfall>
   /** By the event's place and its endpoint's; null where nothing was read. Empty without a probe. */
   readonly effects: ReadonlyArray<Effects | null>
   /** The same at the receiver's other URL; empty unless something was sent there. */

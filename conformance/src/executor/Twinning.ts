@@ -3,7 +3,6 @@
  */
 import { Effect } from "effect"
 import { hash } from "node:crypto"
-import { crc32 } from "node:zlib"
 import type { EventTemplate } from "../history/History.ts"
 import { call } from "../history/Events.ts"
 import type { TwinKind } from "../history/Twins.ts"
@@ -67,39 +66,60 @@ const twinOf = (kind: TwinKind, { dataId, webhookId }: Identity): readonly [Iden
   }
 }
 
-const hashes: ReadonlyArray<(text: string) => string | number> = [
-  (text) => hash("sha256", text, "hex").slice(0, 8),
-  (text) => hash("md5", text, "hex").slice(0, 8),
-  (text) => crc32(text)
-]
-
-/** The first pair of equal 32-bit hashes is found after some 80,000 candidates; hardly ever are so many in vain. */
+/** The first pair of equal 32 bits is found after some 80,000 candidates; hardly ever are so many in vain. */
 const candidates = 400_000
-const candidatesAtOnce = 10_000
+const candidatesAtOnce = 1_000
+
+const first32Bits = (algorithm: string) => (text: string) =>
+  Number.parseInt(hash(algorithm, text, "hex").slice(0, 8), 16)
+
+const fnv1a = (text: string): number => {
+  let value = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
+  return value
+}
+
+/** Candidates differ in eight characters: ids that differ in the last four alone, FNV-1a never takes for one. */
+const four = 36 ** 4
+const spread = 7_919
+const digits = (number: number): string => number.toString(36).padStart(4, "0")
 
 /** Two ids with the same hash; null when chance has none. */
-const collision = Effect.fnUntraced(function* (stem: string, digest: (text: string) => string | number) {
-  const seen = new Map<string | number, string>()
+const collision = Effect.fnUntraced(function* (stem: string, digest: (text: string) => number) {
+  const idOf = (at: number): string => stem + digits(at) + digits((at * spread) % four)
+  const seen = new Map<number, number>()
   for (let from = 0; from < candidates; from += candidatesAtOnce) {
     for (let at = from; at < from + candidatesAtOnce; at++) {
-      const id = stem + at.toString(36).padStart(4, "0")
-      const value = digest(id)
+      const value = digest(idOf(at))
       const known = seen.get(value)
-      if (known !== undefined) return [known, id] as const
-      seen.set(value, id)
+      if (known !== undefined) return [idOf(known), idOf(at)] as const
+      seen.set(value, at)
     }
     yield* Effect.yieldNow
   }
   return null
 })
 
+/** Endings that make no difference, whatever stands before them: to CRC-32, and to Java's `String.hashCode`. */
+const sameEndings = [
+  ["0xdhqnv1", "dtbp0059"],
+  ["an", "c0"]
+] as const
+
 const colliding = Effect.fnUntraced(function* (stage: Stage, template: EventTemplate) {
   const minting = yield* Minting
   const actors: Array<Actor> = []
-  for (const digest of hashes) {
+  const mint = Effect.fnUntraced(function* (webhookId: string) {
+    actors.push(yield* stage.mint(template, { webhookId }))
+  })
+  for (const digest of [first32Bits("sha256"), first32Bits("md5"), fnv1a]) {
     const fresh = yield* minting.webhookId
-    const ids = (yield* collision(fresh.slice(0, -4), digest)) ?? [fresh, changeAt(fresh, fresh.length - 1)]
-    for (const webhookId of ids) actors.push(yield* stage.mint(template, { webhookId }))
+    const ids = yield* collision(fresh.slice(0, -8), digest)
+    yield* Effect.forEach(ids ?? [fresh, changeAt(fresh, fresh.length - 1)], mint, { discard: true })
+  }
+  for (const endings of sameEndings) {
+    const fresh = yield* minting.webhookId
+    yield* Effect.forEach(endings, (ending) => mint(fresh.slice(0, -ending.length) + ending), { discard: true })
   }
   return actors
 })

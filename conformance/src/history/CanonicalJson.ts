@@ -17,7 +17,7 @@ const canonical = (value: unknown): string => {
 }
 
 /** The canonical form of a JSON text. Numbers are IEEE doubles in it. */
-export const canonicalJson = (text: string): string => canonical(JSON.parse(text))
+const canonicalJson = (text: string): string => canonical(JSON.parse(text))
 
 const encoder = new TextEncoder()
 

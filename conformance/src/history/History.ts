@@ -10,7 +10,7 @@ import { Forgery, Malformation } from "./Invalid.ts"
 import { TwinKind } from "./Twins.ts"
 import { Variation } from "./Variation.ts"
 
-export { retry, Variation, variations } from "./Variation.ts"
+export { retry, Variation } from "./Variation.ts"
 
 /**
  * One member of a JSON object: its name and its value as raw JSON text, which never passes through a JavaScript number.
@@ -20,7 +20,7 @@ export const Member = Schema.Tuple([Schema.String, Schema.String])
 export type Member = typeof Member.Type
 
 /** The values that are minted at execution. */
-export const minted = { id: "@id", guid: "@guid", now: "@now" } as const
+export const minted = { id: "@id", longId: "@longId", guid: "@guid", now: "@now" } as const
 
 /** An event to be sent: its body with everything but the minted values. */
 export const EventTemplate = Schema.Struct({
@@ -81,6 +81,8 @@ export const Operation = Schema.Union([
   op("abort_storm", { count: Count, percent: Schema.Finite }),
   /** A new event under a signature that is not good. It is good when it is sent again. */
   op("forged", { event: EventTemplate, kind: Forgery }),
+  /** An event sent before, again under a signature that is not good. */
+  op("forged_again", { ref: Ref, kind: Forgery }),
   /** A new event whose body is no event. It is good when it is sent again. */
   op("malformed", { event: EventTemplate, kind: Malformation }),
   /** A request with another method about a new event, which counts as never sent. */

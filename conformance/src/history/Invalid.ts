@@ -14,6 +14,7 @@ const forgeries = {
   lengthened: "with the good signature and more behind it",
   first_byte: "with a signature whose first byte is wrong",
   last_byte: "with a signature whose last byte is wrong",
+  other_case: "with the good signature in the other case",
   version_0: "with the good signature under version v0",
   version_1a: "with the good signature under version v1a",
   version_none: "with the good signature without a version",
@@ -21,6 +22,7 @@ const forgeries = {
   other_id: "with the signature of another webhook-id",
   other_timestamp: "with the signature of another timestamp",
   other_body: "with the signature of another body",
+  changed_body: "with another name in data than what was signed",
   added_space: "with a space added to the signed body",
   two_wrong: "with two wrong signatures",
   past: "signed ten minutes ago",
@@ -40,5 +42,6 @@ const malformations = {
 } as const
 
 export type Malformation = keyof typeof malformations
-export const Malformation = Schema.Literals(kindsOf(malformations))
+export const malformationKinds = kindsOf(malformations)
+export const Malformation = Schema.Literals(malformationKinds)
 export const malformationInWords = (kind: Malformation): string => malformations[kind]

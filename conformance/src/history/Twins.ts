@@ -15,16 +15,19 @@ const meanings = {
   beyond_32_bits: "data.id that differ by 2^32",
   prefix: "one id the beginning of the other",
   other_type: "the same data.id under two resource types",
-  same_hash_32: "webhook-ids whose SHA-256, MD5 or CRC-32 begin with the same 32 bits",
+  same_hash_32: "webhook-ids that are one to 32 bits of SHA-256, MD5, FNV-1a, CRC-32 or String.hashCode",
   same_data_id: "another webhook-id, the same data.id",
   same_webhook_id: "another data.id, the same webhook-id"
 } as const
 
 export type TwinKind = keyof typeof meanings
 
-export const twinKinds = kindsOf(meanings)
+const twinKinds = kindsOf(meanings)
 
 export const TwinKind = Schema.Literals(twinKinds)
+
+/** How many events there are of a kind: pairs, and one pair for each hash. */
+export const countOf = (kind: TwinKind): number => (kind === "same_hash_32" ? 10 : 2)
 
 /** How the twins are alike, in words. */
 export const twinsInWords = (kind: TwinKind): string => meanings[kind]

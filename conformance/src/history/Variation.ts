@@ -31,7 +31,7 @@ const meanings = {
 
 export type Variation = keyof typeof meanings
 
-export const variations = kindsOf(meanings)
+const variations = kindsOf(meanings)
 
 export const Variation = Schema.Literals(variations)
 

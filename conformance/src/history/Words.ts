@@ -3,7 +3,7 @@
  */
 import type { Cut, EventTemplate, Operation, Variation } from "./History.ts"
 import { forgeryInWords, malformationInWords } from "./Invalid.ts"
-import { twinsInWords } from "./Twins.ts"
+import { countOf, twinsInWords } from "./Twins.ts"
 import { variationInWords } from "./Variation.ts"
 
 const eventInWords = ({ note, resource_type }: EventTemplate): string =>
@@ -20,7 +20,7 @@ const cutInWords = (cut: Cut): string =>
       : `given up after ${Math.round(cut.share * 100)} % of the time an answer usually takes`
 
 /** How many events an operation makes that can be referred to. */
-export const eventsOf = (operation: Operation): number => {
+const eventsOf = (operation: Operation): number => {
   switch (operation.k) {
     case "new":
     case "race_new":
@@ -30,7 +30,7 @@ export const eventsOf = (operation: Operation): number => {
     case "method_new":
       return 1
     case "twins":
-      return operation.kind === "same_hash_32" ? 6 : 2
+      return countOf(operation.kind)
     case "shuffled":
       return operation.order.length
     case "pause_during":
@@ -65,6 +65,8 @@ export const inWords = (operations: ReadonlyArray<Operation>): ReadonlyArray<str
         return `${eventInWords(operation.event)}${called(sent++)}, ${cutInWords(operation.cut)}`
       case "forged":
         return `${eventInWords(operation.event)}${called(sent++)}, ${forgeryInWords(operation.kind)}`
+      case "forged_again":
+        return `${known(operation.ref)} again, ${forgeryInWords(operation.kind)}`
       case "malformed":
         return `${eventInWords(operation.event)}${called(sent++)}, ${malformationInWords(operation.kind)}`
       case "method_new":

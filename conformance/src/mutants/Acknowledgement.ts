@@ -47,6 +47,22 @@ export const acknowledgementFaults: ReadonlyArray<Fault> = [
       else response.writeHead(status, headers).end(body)
     }
   })),
+  seen("nine-at-once", "R-ACK-01", "Has nine connections to its database, and answers 503 to a tenth request.", () => {
+    let busy = 0
+    return {
+      arrived: ({ method }) => (method === "POST" && busy >= 9 ? plain(503, "no free connection") : null),
+      answer: async () => {
+        busy += 1
+        await pause(15)
+        busy -= 1
+        return acknowledged
+      }
+    }
+  }),
+  seen("milliseconds-wanted", "R-ACK-01", "Reads times with a pattern that wants three digits of a second.", () => ({
+    answer: ({ event }) =>
+      /\.\d{3}Z$/.test(String(event.data["logged_at"])) ? acknowledged : plain(422, "logged_at is no time")
+  })),
   seen("late", "R-ACK-03", "Does the work first and answers after the deadline.", (_, { deadline }) => ({
     answer: async () => {
       await pause(deadline * 1.4)

@@ -82,6 +82,22 @@ export const duplicateFaults: ReadonlyArray<Fault> = [
     "Knows duplicates by id and timestamp, which is that of the attempt.",
     knownBy(({ header, id }) => `${id}/${header("webhook-timestamp")}/${header("doorhook-attempt")}`)
   ),
+  probed("by-worker", "R-DUP-02", "Has four workers, each with a memory of its own.", () => {
+    let requests = 0
+    return { key: ({ id }) => `${id}/${requests++ % 4}` }
+  }),
+  probed("while-running", "R-DUP-02", "Drops a duplicate only while the first is worked on.", (_, { ledger }) => {
+    const running = new Set<string>()
+    return {
+      keep: async (message) => {
+        if (running.has(message.key)) return false
+        running.add(message.key)
+        await pause(5)
+        ledger.act(message)
+        return running.delete(message.key)
+      }
+    }
+  }),
   probed(
     "by-bytes",
     "R-DUP-03",

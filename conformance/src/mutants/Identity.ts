@@ -2,6 +2,7 @@
  * Faults that take two events for one.
  */
 import { createHash } from "node:crypto"
+import { crc32 } from "node:zlib"
 import type { Message } from "../receivers/Parts.ts"
 import type { Change } from "../receivers/Server.ts"
 import { fault } from "./Fault.ts"
@@ -18,6 +19,13 @@ const dataId = (message: Omit<Message, "key" | "stored">): unknown => message.ev
 const contentOf = ({ event: { data, resource_type } }: Omit<Message, "key" | "stored">): string => {
   const { guid: _guid, id: _id, logged_at: _at, ...rest } = data
   return JSON.stringify([resource_type, rest])
+}
+
+/** As `String.hashCode` of Java. */
+const stringHash = (text: string): number => {
+  let hash = 0
+  for (let at = 0; at < text.length; at++) hash = (Math.imul(31, hash) + text.charCodeAt(at)) | 0
+  return hash
 }
 
 export const identityFaults: ReadonlyArray<Fault> = [
@@ -63,6 +71,18 @@ export const identityFaults: ReadonlyArray<Fault> = [
     "R-NEW-01",
     "Keeps a hash of six bits instead of the id, to save memory.",
     knownBy(({ id }) => String((createHash("sha256").update(id).digest()[0] ?? 0) & 63))
+  ),
+  probed(
+    "crc-ids",
+    "R-NEW-01",
+    "Keeps a CRC-32 of the id.",
+    knownBy(({ id }) => String(crc32(id)))
+  ),
+  probed(
+    "string-hash-ids",
+    "R-NEW-01",
+    "Keeps the hash code of the id that its language gives to texts.",
+    knownBy(({ id }) => String(stringHash(id)))
   ),
   probed(
     "one-a-second",

@@ -61,6 +61,9 @@ export const lossFaults: ReadonlyArray<Fault> = [
       }
     })
   ),
+  probed("first-attempts-only", "R-LOS-02", "Takes every attempt after the first for a duplicate.", (correct) => ({
+    keep: (message) => message.request.headers["doorhook-attempt"] === "1" && correct.keep(message)
+  })),
   probed(
     "cancelled-with-mark",
     "R-LATE-01",

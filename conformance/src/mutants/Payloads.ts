@@ -99,6 +99,22 @@ export const payloadFaults: ReadonlyArray<Fault> = [
     refuses(({ event }) => event.resource_type === "call" && !event.data["unit"], crashed)
   ),
   seen(
+    "closed-lists",
+    "R-FWD-02",
+    "Knows the notification types there were when it was written.",
+    refuses(
+      ({ event }) =>
+        event.resource_type === "call" && !["visitor", "delivery"].includes(String(event.data["notification_type"])),
+      invalid
+    )
+  ),
+  seen(
+    "integer-column",
+    "R-FWD-02",
+    "Has a column of 32 bits for data.id, and lets its error end in a 500.",
+    refuses(({ event }) => Number(event.data["id"]) >= 2 ** 31, plain(500, "integer out of range"))
+  ),
+  seen(
     "empty-name",
     "R-FWD-02",
     "Takes an empty name for a missing one.",
@@ -133,6 +149,20 @@ export const payloadFaults: ReadonlyArray<Fault> = [
     "R-FWD-02",
     "Normalises texts (NFC) and trims them before it stores them.",
     textsOf((text) => text.normalize("NFC").trim())
+  ),
+  probed(
+    "squashed-spaces",
+    "R-FWD-02",
+    "Makes one space of several.",
+    textsOf((text) => text.replaceAll(/ +/g, " "))
+  ),
+  probed(
+    "spoken-types",
+    "R-FWD-02",
+    "Guesses types: a text that reads like a truth value is stored as one.",
+    stores((data) =>
+      Object.fromEntries(Object.entries(data).map(([name, value]) => [name, value === "true" ? true : value]))
+    )
   ),
   probed(
     "nulls-dropped",

@@ -93,6 +93,28 @@ export const transportFaults: ReadonlyArray<Fault> = [
       return body.length > 16_384 ? plain(413, "too long") : body
     }
   })),
+  seen(
+    "quarter-mebibyte",
+    "R-HTTP-08",
+    "Answers 413 to bodies of more than 256 KiB; data alone may have as much.",
+    () => ({
+      read: async (request) => {
+        const body = await readWhole(request)
+        return body.length > 262_144 ? plain(413, "too long") : body
+      }
+    })
+  ),
+  seen("dies-of-bad-json", "R-HTTP-09", "Lets what the parser throws end its only worker.", (correct) => {
+    let isDead = false
+    return {
+      understand: (body, headers) => {
+        const understood = correct.understand(body, headers)
+        if (typeof understood === "string") isDead = true
+        return understood
+      },
+      arrived: (request) => correct.arrived(request) ?? (isDead ? plain(502, "no worker") : null)
+    }
+  }),
   seen("wedged", "R-HTTP-09", "Has four slots for uploads and never gives back that of a broken one.", (correct) => {
     let free = 4
     return {

@@ -5,6 +5,7 @@ import { acknowledgementFaults } from "./Acknowledgement.ts"
 import { crashFaults } from "./Crashes.ts"
 import { duplicateFaults } from "./Duplicates.ts"
 import type { Fault } from "./Fault.ts"
+import { forgeryFaults } from "./Forgeries.ts"
 import { identityFaults } from "./Identity.ts"
 import { lossFaults } from "./Losses.ts"
 import { payloadFaults } from "./Payloads.ts"
@@ -19,5 +20,6 @@ export const faults: ReadonlyArray<Fault> = [
   ...crashFaults,
   ...payloadFaults,
   ...transportFaults,
-  ...signatureFaults
+  ...signatureFaults,
+  ...forgeryFaults
 ]

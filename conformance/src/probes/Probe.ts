@@ -28,7 +28,7 @@ export class ProbeUnusable extends Schema.TaggedError<ProbeUnusable>()("ProbeUnu
 
 /** How effects are counted. */
 export const probeKinds = ["http", "exec", "log", "sink"] as const
-export type ProbeKind = (typeof probeKinds)[number]
+type ProbeKind = (typeof probeKinds)[number]
 
 export interface Probe {
   readonly kind: ProbeKind

@@ -12,9 +12,6 @@ import { keyOf } from "../executor/Judgement.ts"
 import { lanes, Operation } from "../history/History.ts"
 import { suite } from "../Suite.ts"
 
-/** Where they are kept, in the folder the command is called in. */
-export const defaultFolder = ".conformance/cases"
-
 export const StoredCase = Schema.Struct({
   v: Schema.Literal(1),
   suite: Schema.String,

@@ -4,7 +4,7 @@
  */
 import { DatabaseSync } from "node:sqlite"
 
-export interface Effect {
+interface Effect {
   readonly id: string
   /** The URL's path it came to. */
   readonly scope: string

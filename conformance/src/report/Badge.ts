@@ -11,7 +11,7 @@ export const claimOf = ({ level, profiles }: Report): string => [levels[level], 
 const failedOf = ({ requirements }: Report): number =>
   requirements.filter(({ known, verdict }) => verdict === "FAIL" && !known).length
 
-export const badgeOf = (report: Report) => {
+const badgeOf = (report: Report) => {
   const states = {
     pass: { message: claimOf(report), color: "brightgreen" },
     fail: { message: `${failedOf(report)} failed`, color: "red" },

@@ -33,7 +33,7 @@ const mostEffects = 5
 const times = (count: number): string => (count === 1 ? "once" : `${count} times`)
 
 /** What the probe said of an event, in words. */
-export const effectsInWords = ({ digestMatches, effects, event, webhookId }: ReportedEffects): string => {
+const effectsInWords = ({ digestMatches, effects, event, webhookId }: ReportedEffects): string => {
   const did = effects === 0 ? "took no effect" : `took effect ${times(effects)}`
   return `event ${event} ${did}${digestMatches === false ? ", and what was stored is not what was sent" : ""} (webhook-id ${webhookId})`
 }
@@ -123,18 +123,18 @@ export const cautions = ({ baseline, notes }: Report): ReadonlyArray<string> => 
 
 /** The report as text for a terminal. */
 export const render = (report: Report): string => {
-  const { attempts, ended, requirements } = report
-  if (requirements.length === 0) {
-    return "No requirement fits --only and --skip, so nothing was tested. `doorhook conformance list` shows what there is."
-  }
+  const { attempts, ended, endedBecause, requirements } = report
+  if (requirements.length === 0) return `${endedBecause} \`doorhook conformance list\` shows what there is.`
   const lines = requirements.map(
     ({ id, observed, statement, verdict }) =>
-      `${verdict.padEnd(16)}${id}  ${verdict === "PASS" ? `${statement} (${shownText(observed, 200)})` : statement}`
+      `${verdict.padEnd(16)}${id}  ${verdict === "PASS" ? `${statement} (${shownText(observed, 400)})` : statement}`
   )
   // Where nothing could be sent, there is one reason for all of them, and it is told at the end.
   const unsettled = attempts === 0 ? [] : requirements.filter(isOpen)
   const caution = cautions(report)
   return [
+    // The reason for all that follows.
+    ...(ended === "target_unusable" ? [endedBecause, ""] : []),
     ...lines,
     ...unsettled.flatMap(explain),
     "",

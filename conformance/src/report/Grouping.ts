@@ -19,10 +19,10 @@ const names: Readonly<Record<string, string>> = {
 }
 
 /** The middle of an id: `DUP` of `R-DUP-02`. */
-export const groupOf = (id: string): string => id.split("-")[1] ?? id
+const groupOf = (id: string): string => id.split("-")[1] ?? id
 
 /** What a group is about. */
-export const groupName = (group: string): string => names[group] ?? group
+const groupName = (group: string): string => names[group] ?? group
 
 export interface Group {
   readonly key: string

@@ -55,10 +55,10 @@ const told = ({ because, expected, history, observed, replay, source, statement 
   ].join("\n")
 
 const resultOf = (requirement: ReportedRequirement): string => {
-  const { known, observed, verdict } = requirement
+  const { cutShort, known, observed, verdict } = requirement
   switch (verdict) {
     case "PASS":
-      return ""
+      return cutShort.length === 0 ? "" : element("system-out", {}, xml(`Cut short:\n${cutShort.join("\n")}`))
     case "FAIL":
       return known
         ? element("skipped", { message: `known to fail: ${observed}` }, "")

@@ -1,6 +1,7 @@
 /**
  * Puts a report together from what a run came to.
  */
+import { DurationText } from "@doorhook/core"
 import type { Guard } from "../executor/Calibration.ts"
 import { percentile99 } from "../executor/Calibration.ts"
 import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts"
@@ -37,7 +38,7 @@ export interface ReportInput {
   readonly problem: string | null
 }
 
-export const invocationOf = (options: Settled): Invocation => ({
+const invocationOf = (options: Settled): Invocation => ({
   url: options.url,
   seed: options.seed,
   deadline: options.deadline,
@@ -76,6 +77,7 @@ const reportRequirement = (
     effects: evidence === null ? [] : effectsOf(evidence),
     confirmed: outcome?.confirmed ?? null,
     cases: outcome?.cases ?? { directed: requirement.directed.length, directedDone: 0, randomDone: 0 },
+    cutShort: outcome?.cutShort ?? [],
     stored: file,
     known,
     decidedBy: evidence === null ? null : decidedBy(evidence),
@@ -125,34 +127,63 @@ const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
   }
 }
 
-const calibrationOf = ({ calibration, guard, options }: ReportInput): Calibration => ({
-  echoP99Ms: round(guard.echo),
-  guardMs: guard.guard,
-  probe:
-    options.probe === null
-      ? null
-      : {
-          kind: options.probe.kind,
-          name: options.probe.name,
-          neverSent: calibration?.neverSent ?? null,
-          one: calibration?.one ?? null,
-          two: calibration?.two ?? null,
-          double: calibration?.double ?? null,
-          upperRangeVerified: (calibration?.double ?? null) !== null,
-          digest: calibration?.digest ?? false,
-          lagMs: calibration?.lag ?? 0
-        }
-})
+/** Whether the probe can count past one: it did when asked to, or of a double effect. */
+const countsPastOne = ({ calibration, runs }: ReportInput): boolean =>
+  (calibration?.double ?? null) !== null ||
+  runs.some(({ repeats, trace }) =>
+    [trace, ...repeats].some(({ effects }) => effects.some((one) => (one?.most ?? 0) > 1))
+  )
 
-const notesOf = ({ calibration, options, problem }: ReportInput): ReadonlyArray<string> => [
-  ...(problem === null ? [] : [problem]),
-  ...(options.probe !== null && calibration !== null && calibration.double === null
+const calibrationOf = (input: ReportInput): Calibration => {
+  const { calibration, guard, options } = input
+  return {
+    echoP99Ms: round(guard.echo),
+    guardMs: guard.guard,
+    probe:
+      options.probe === null
+        ? null
+        : {
+            kind: options.probe.kind,
+            name: options.probe.name,
+            neverSent: calibration?.neverSent ?? null,
+            one: calibration?.one ?? null,
+            two: calibration?.two ?? null,
+            double: calibration?.double ?? null,
+            upperRangeVerified: countsPastOne(input),
+            digest: calibration?.digest ?? false,
+            lagMs: calibration?.lag ?? 0
+          }
+  }
+}
+
+const cutShortOf = ({ options, outcomes }: ReportInput): ReadonlyArray<string> => {
+  const short = outcomes.filter(({ cutShort, verdict }) => cutShort.length > 0 && verdict === "PASS")
+  const ids = short.map(({ requirement }) => requirement.id)
+  return ids.length === 0
+    ? []
+    : [
+        `${ids.join(", ")} passed on cases that were cut short; each says by how much. A longer --max-time than ${DurationText.format(options.maxTime)} does more of them.`
+      ]
+}
+
+const notesOf = (input: ReportInput): ReadonlyArray<string> => [
+  ...(input.problem === null ? [] : [input.problem]),
+  ...cutShortOf(input),
+  ...notesOnOptions(input)
+]
+
+const notesOnOptions = (input: ReportInput): ReadonlyArray<string> => [
+  ...(input.options.probe !== null && input.calibration !== null && !countsPastOne(input)
     ? [
         "The probe's upper range is unverified: nothing shows that it counts past one, and one that can't would hide every double effect. --control-url finds out."
       ]
     : []),
-  ...(options.dedupKey === "both" ? [] : [`The ${options.dedupKey} key for dropping duplicates was stressed alone.`]),
-  ...(options.ack === "2xx" ? ["Any 2xx status counted as an acknowledgement; the interface knows 200 alone."] : [])
+  ...(input.options.dedupKey === "both"
+    ? []
+    : [`The ${input.options.dedupKey} key for dropping duplicates was stressed alone.`]),
+  ...(input.options.ack === "2xx"
+    ? ["Any 2xx status counted as an acknowledgement; the interface knows 200 alone."]
+    : [])
 ]
 
 /** Puts a report together. */

@@ -3,7 +3,7 @@
  */
 import { shownUrl } from "./Shown.ts"
 
-export const redacted = "(left out)"
+const redacted = "(left out)"
 
 const secretName = /signature|authorization|cookie|secret|token|api-?key|password/i
 

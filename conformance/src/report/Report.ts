@@ -84,6 +84,8 @@ const ReportedRequirement = Schema.Struct({
   confirmed: Schema.NullOr(Schema.Struct({ tried: Schema.Int, failed: Schema.Int })),
   /** Cases that are always done, those done of them, and cases drawn from the seed that were done. */
   cases: Schema.Struct({ directed: Schema.Int, directedDone: Schema.Int, randomDone: Schema.Int }),
+  /** Which of the cases were not done in full, and how much of them was: what passed rests on that. */
+  cutShort: Schema.Array(Schema.String),
   /** The file that holds the history, to be replayed; null when none was written. */
   stored: Schema.NullOr(Schema.String),
   /** Whether the baseline says that this is known to fail. */
@@ -169,7 +171,7 @@ export const Report = Schema.Struct({
   verdict: Schema.Literals(["pass", "fail", "inconclusive"]),
   /** Whether all of it was done, and what ended it if not. */
   ended: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable"]),
-  /** Why the target or the probe is unusable; empty otherwise. */
+  /** Why the target or the probe is unusable, or why nothing was tested; empty otherwise. */
   endedBecause: Schema.String,
   /** Which statuses acknowledge. */
   ack: Schema.Literals(["200", "2xx"]),

@@ -16,7 +16,7 @@ const claims: Readonly<Record<Report["verdict"], (report: Report) => string>> = 
   inconclusive: (report) => `was tested for ${claimOf(report)} without a result`
 }
 
-export const statementOf = (report: Report) => ({
+const statementOf = (report: Report) => ({
   schemaVersion: 1,
   statement: `The receiver at ${report.target} ${claims[report.verdict](report)}.`,
   target: report.target,

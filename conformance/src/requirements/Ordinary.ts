@@ -1,8 +1,8 @@
 /**
  * The ordinary events that several requirements look at: sent once, judged by each of them.
  */
-import { accessLog, call, noted, withUnknown } from "../history/Events.ts"
-import type { Case } from "../history/History.ts"
+import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
+import type { Case, EventTemplate } from "../history/History.ts"
 import { again, makeCase, newEvent, retry } from "../history/History.ts"
 import { ordinary } from "../history/Payloads.ts"
 import { string } from "../history/RawJson.ts"
@@ -10,7 +10,7 @@ import type { Samples } from "../history/Samples.ts"
 import { single } from "../history/Samples.ts"
 
 /** The simplest case of all. A receiver that does not acknowledge it can't be asked for more. */
-export const simplest: Case = makeCase("timing", "an unlocked door", newEvent(accessLog))
+const simplest: Case = makeCase("timing", "an unlocked door", newEvent(accessLog))
 
 const large = noted(withUnknown(accessLog, ["transcript", string("All quiet. ".repeat(9_000))]), "99 kB")
 
@@ -42,6 +42,19 @@ export const slowerCases: ReadonlyArray<Case> = [
     newEvent(accessLog),
     newEvent(call)
   )
+]
+
+const at = (event: EventTemplate, time: string, what: string): Case =>
+  makeCase("state", `an event ${what}`, newEvent(noted(withMember(event, "logged_at", string(time)), what)))
+
+/** ISO 8601 in UTC has several forms, and a controller that was offline, or whose clock is wrong, sends any time. */
+export const timeCases: ReadonlyArray<Case> = [
+  at(accessLog, "2026-03-02T08:00:00Z", "of a whole second"),
+  at(call, "2026-03-02T08:00:00.5Z", "of half a second"),
+  at(accessLog, "2026-03-02T08:00:00.123456Z", "timed to the microsecond"),
+  at(call, "2026-03-02T08:00:00+00:00", "whose UTC is written +00:00"),
+  at(accessLog, "2016-02-29T23:59:59.999Z", "of ten years ago"),
+  at(call, "2031-01-01T00:00:00Z", "of years ahead")
 ]
 
 /** Enough events to meet a fault that shows now and then. */

@@ -3,7 +3,7 @@
  */
 import { everyFirstAttemptAcknowledged } from "../checks/FirstAttempts.ts"
 import { inWords } from "../checks/Terms.ts"
-import { manyEvents, ordinaryCases, ordinarySamples, slowerCases } from "./Ordinary.ts"
+import { manyEvents, ordinaryCases, ordinarySamples, slowerCases, timeCases } from "./Ordinary.ts"
 import { define } from "./Requirement.ts"
 
 export const requirement = define({
@@ -15,7 +15,7 @@ export const requirement = define({
     "An attempt that is not acknowledged is made again: for about three days for an access log, for 45 seconds for a call. Then the event is given up.",
   expected: (terms) => `the first attempt of every ordinary event is answered with ${inWords(terms)}`,
   presumesAcknowledgement: false,
-  directed: [...ordinaryCases, ...slowerCases, manyEvents],
+  directed: [...ordinaryCases, ...slowerCases, ...timeCases, manyEvents],
   sampled: ordinarySamples,
   check: everyFirstAttemptAcknowledged
 })

@@ -7,7 +7,7 @@ import { everyFirstAttemptAcknowledged } from "../checks/FirstAttempts.ts"
 import { inWords } from "../checks/Terms.ts"
 import { accessLog, call, noted, withMember, withoutMember } from "../history/Events.ts"
 import type { Case, EventTemplate } from "../history/History.ts"
-import { makeCase, newEvent } from "../history/History.ts"
+import { makeCase, minted, newEvent } from "../history/History.ts"
 import { everyPlane, maxNameLength, odd, rightToLeft } from "../history/Payloads.ts"
 import { escapedString, string } from "../history/RawJson.ts"
 import { single } from "../history/Samples.ts"
@@ -32,6 +32,10 @@ export const oddCases: ReadonlyArray<Case> = [
   sent(named(string("line one\nline two\ttab")), "a name with a line break and a tab"),
   sent(named(string("1234567890123456789012345")), "a name of digits"),
   sent(named(string("null")), "a name that reads null"),
+  sent(named(string("true")), "a name that reads true"),
+  sent(named(string("  Dana   Whitfield ")), "a name with spaces before, inside and behind"),
+  sent(withMember(accessLog, "id", minted.longId), "an id beyond 32 bits"),
+  sent(withMember(call, "id", minted.longId), "a call's id beyond 32 bits"),
   sent(withMember(accessLog, "access_point", "4294967301"), "an access point beyond 32 bits"),
   sent(withMember(accessLog, "access_point", "9007199254740991"), "an access point of 2^53 - 1"),
   sent(withMember(accessLog, "access_point", "0"), "an access point 0"),
@@ -41,7 +45,9 @@ export const oddCases: ReadonlyArray<Case> = [
   ),
   sent(withMember(accessLog, "image_url", string("")), "an empty image_url"),
   sent(withMember(accessLog, "entry_method", string("face_recognition_v2")), "an entry_method of the future"),
-  sent(withMember(accessLog, "release_status", string("Denied: anti-passback")), "another release_status")
+  sent(withMember(accessLog, "release_status", string("Denied: anti-passback")), "another release_status"),
+  sent(withMember(call, "notification_type", string("maintenance_request")), "a notification_type of the future"),
+  sent(withMember(call, "status", string("forwarded_to_concierge")), "another status")
 ]
 
 export const requirement = define({

@@ -13,12 +13,20 @@ const storm = (count: number, percent: number): Operation => ({ k: "abort_storm"
 export const requirement = define({
   id: "R-HTTP-09",
   level: 1,
-  statement: "Requests that are broken off do not keep the receiver from others.",
-  source: "RFC 9112, section 8",
+  statement: "Requests that are broken off, or are no events, do not keep the receiver from others.",
+  source: "RFC 9112, section 8; RFC 8259, section 2",
   because:
-    "A handler that waits for ever for the rest of a body holds a worker, a lock or a transaction. Some lost connections later nothing is answered any more.",
+    "A handler that waits for ever for the rest of a body holds a worker, a lock or a transaction; one that throws on a body it can't read may end its process. Some lost connections later nothing is answered any more.",
   expected: (terms) => `events after many broken requests are answered with ${inWords(terms)}`,
   directed: [
+    makeCase(
+      "disturbed",
+      "events after bodies that are no JSON",
+      { k: "malformed", event: accessLog, kind: "truncated" },
+      { k: "malformed", event: call, kind: "single_quotes" },
+      newEvent(accessLog),
+      newEvent(call)
+    ),
     makeCase("disturbed", "events after eight broken requests", storm(8, 50), newEvent(accessLog), newEvent(call)),
     makeCase("disturbed", "events after 30 broken requests", storm(30, 90), newEvent(accessLog), newEvent(call)),
     makeCase("disturbed", "events after requests without a body", storm(16, 0), newEvent(accessLog), newEvent(call)),

@@ -3,13 +3,9 @@
  */
 import { noPhantom } from "../checks/EachEvent.ts"
 import { accessLog, call } from "../history/Events.ts"
-import type { Malformation } from "../history/Invalid.ts"
-import { malformationInWords } from "../history/Invalid.ts"
+import { malformationInWords, malformationKinds } from "../history/Invalid.ts"
 import { cutNew, inBody, makeCase } from "../history/History.ts"
 import { define } from "./Requirement.ts"
-
-/** What no reader of JSON takes for JSON: whether other texts hold an event is for the receiver to say. */
-const kinds: ReadonlyArray<Malformation> = ["truncated", "unclosed", "trailing", "single_quotes"]
 
 export const requirement = define({
   id: "R-LOS-03",
@@ -21,7 +17,8 @@ export const requirement = define({
   needs: ["effects"],
   examines: "all",
   directed: [
-    ...kinds.map((kind) =>
+    // What no reader of JSON takes for JSON: whether other texts hold an event is for the receiver to say.
+    ...malformationKinds.map((kind) =>
       makeCase("disturbed", `an event ${malformationInWords(kind)}`, { k: "malformed", event: accessLog, kind })
     ),
     ...[30, 60, 95, 99.9].map((percent) =>

@@ -33,7 +33,7 @@ export const requirement = define({
   statement: "Events are handled in whatever order they come, old ones too: the effects are the same.",
   source: "interface document, section 6: order is not promised",
   because:
-    "Retries come late, controllers that were offline send what they kept. A receiver that only accepts what is newer than the last drops them.",
+    "Order is not promised: a retry comes after newer events, a controller that was offline sends what it kept, a clock may be ahead. A receiver that takes only what is newer than the last it saw refuses or drops the others, and what it did comes to depend on the network.",
   expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
   needs: ["effects"],
   directed: [

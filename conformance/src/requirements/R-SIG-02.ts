@@ -13,6 +13,15 @@ export const requirement = define({
   because: "A comparison of a part, of the length or of the presence accepts what anybody can make up.",
   expected: () => refused,
   needs: ["secret"],
-  directed: forgedCases("random", "other_secret", "truncated", "lengthened", "first_byte", "last_byte", "two_wrong"),
+  directed: forgedCases(
+    "random",
+    "other_secret",
+    "truncated",
+    "lengthened",
+    "first_byte",
+    "last_byte",
+    "other_case",
+    "two_wrong"
+  ),
   check: refusedWithoutTrace
 })

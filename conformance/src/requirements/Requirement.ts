@@ -12,8 +12,6 @@ import type { Samples } from "../history/Samples.ts"
 import { none } from "../history/Samples.ts"
 import type { Need, Profile } from "./Profile.ts"
 
-export type { Profile } from "./Profile.ts"
-
 /** What a receiver must let the suite see: 1 its URL alone, 2 a probe, 3 a way to restart or kill it. */
 export type Level = 1 | 2 | 3
 

@@ -41,6 +41,32 @@ export const select = (
   return { selected: named.filter((requirement) => !isSkipped(requirement)), skipped: named.filter(isSkipped) }
 }
 
+/** Why nothing is selected, and what would be. */
+export const whyNothing = (
+  level: Level,
+  only: ReadonlyArray<string>,
+  skip: ReadonlyArray<string>,
+  profiles: ReadonlyArray<Profile> = []
+): string => {
+  const { skipped } = select(level, only, skip, profiles)
+  if (skipped.length > 0) {
+    return `Nothing was tested: --skip leaves out all that is selected (${skipped.map(({ id }) => id).join(", ")}).`
+  }
+  const wanted = patternsOf(only)
+  const named = requirements.filter(({ id }) => wanted.some((pattern) => matches(id, pattern)))
+  if (named.length === 0) {
+    return `Nothing was tested: no requirement is called ${wanted.join(" or ")}. There are ${ids()}.`
+  }
+  const wants = named.map(({ id, level: least, profile }) => {
+    const lacking = [
+      ...(least > level ? [`--level ${least}`] : []),
+      ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
+    ]
+    return `${id} (${lacking.join(" ")})`
+  })
+  return `Nothing was tested: what --only names is not part of this run. It takes more: ${wants.join(", ")}.`
+}
+
 /** The requirement of that id, in whatever case it is written. */
 export const find = (id: string): Requirement | undefined =>
   requirements.find((requirement) => requirement.id === id.toUpperCase())

@@ -14,11 +14,11 @@ import * as Session from "../executor/Session.ts"
 import * as Target from "../executor/Target.ts"
 import { makeReport } from "../report/MakeReport.ts"
 import type { Report } from "../report/Report.ts"
-import { select } from "../requirements/Selection.ts"
+import { select, whyNothing } from "../requirements/Selection.ts"
 import { makeRefinery } from "../random/Refine.ts"
 import { storeCases } from "../random/Stored.ts"
 import { sightOf } from "./Seeing.ts"
-import { withDefaults } from "./SuiteOptions.ts"
+import { paceOf, withDefaults } from "./SuiteOptions.ts"
 import type { Settled, SuiteOptions } from "./SuiteOptions.ts"
 
 export type { SuiteOptions } from "./SuiteOptions.ts"
@@ -26,13 +26,11 @@ export type { SuiteOptions } from "./SuiteOptions.ts"
 /** Seeds are what fits in 31 bits. */
 export const seedLimit = 2 ** 31
 
-/** At this time or more, nothing is hurried. */
-const unhurried = 120_000
 /** What part of a run may be spent on one operation that sends many events. */
 const fillerShare = 0.07
 
 /** A run that has been prepared: whoever starts it may be interrupted, and wants the report of what was done. */
-export interface PreparedRun {
+interface PreparedRun {
   readonly options: Settled
   readonly guard: Guard
   readonly selected: number
@@ -57,9 +55,9 @@ export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
       secret: options.secret,
       terms,
       hooks: options.hooks,
-      pace: Math.min(1, maxTime / unhurried),
+      pace: options.pace,
       peakRate: options.peakRate ?? 0,
-      fillerTime: maxTime * fillerShare
+      fillerTime: (maxTime * fillerShare * options.pace) / paceOf(maxTime)
     },
     terms,
     maxTime: Math.max(1, maxTime - ((yield* Clock.currentTimeMillis) - startedAt)),
@@ -97,14 +95,15 @@ export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
   })
 
   const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
-  const nothing: Ended = { how: "complete", message: "" }
+  const why = () => whyNothing(level, options.only, options.skip, options.profiles)
   const prepared: PreparedRun = {
     options,
     guard,
     selected: selected.length,
-    run: (selected.length === 0 ? Effect.succeed(nothing) : Effect.provide(session.run, services)).pipe(
-      Effect.flatMap(reportOf)
-    ),
+    run: (selected.length === 0
+      ? Effect.sync((): Ended => ({ how: "complete", message: why() }))
+      : Effect.provide(session.run, services)
+    ).pipe(Effect.flatMap(reportOf)),
     soFar: reportOf({ how: "interrupted", message: "" })
   }
   return prepared

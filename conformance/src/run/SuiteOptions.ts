@@ -27,6 +27,11 @@ export interface SuiteOptions {
   readonly settle?: number
   readonly seed?: number
   readonly maxTime?: number
+  /**
+   * Waiting times are multiplied by this; the share of two minutes that `maxTime` is, and at most 1, by default. Less is
+   * for receivers that are known to be quick: the run ends sooner and does not hurry its end.
+   */
+  readonly pace?: number
   /** Ids or patterns like `R-DUP-*`. */
   readonly only?: ReadonlyArray<string>
   readonly skip?: ReadonlyArray<string>
@@ -44,6 +49,12 @@ export interface SuiteOptions {
   readonly progress?: (what: string) => Effect.Effect<void>
 }
 
+/** At this time or more, nothing is hurried. */
+const unhurried = 120_000
+
+/** By what waiting times are multiplied in a run of so many milliseconds. */
+export const paceOf = (maxTime: number): number => Math.min(1, maxTime / unhurried)
+
 export type Settled = Required<SuiteOptions>
 
 /** The options with everything that was not said. */
@@ -58,7 +69,8 @@ export const withDefaults = (options: SuiteOptions, seed: number, silent: Effect
   deadline: Acknowledgement.defaultDeadline,
   settle: 10_000,
   seed,
-  maxTime: 120_000,
+  maxTime: unhurried,
+  pace: paceOf(options.maxTime ?? unhurried),
   only: [],
   skip: [],
   dedupKey: "both",

@@ -40,6 +40,9 @@ const quick = [
   "reserialised",
   "any-age",
   "whole-secret",
+  "known-before-checked",
+  "seen-before-checked",
+  "stores-before-checked",
   "seen-in-memory"
 ]
 

@@ -6,9 +6,9 @@ import type { Report, ReportedAttempt, ReportedRequirement } from "../../src/rep
 
 export const signature = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
 export const secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
-export const hostile = `<script>alert(1)</script>"'&]]> \u001b[31mred \u202eevil ${secret} | a\`b\` @team`
+const hostile = `<script>alert(1)</script>"'&]]> \u001b[31mred \u202eevil ${secret} | a\`b\` @team`
 
-export const attempt = (over: Partial<ReportedAttempt>): ReportedAttempt => ({
+const attempt = (over: Partial<ReportedAttempt>): ReportedAttempt => ({
   number: 1,
   got: "200 after 3 ms",
   webhookId: "evt_01JD3X8V6N",
@@ -37,11 +37,7 @@ export const attempt = (over: Partial<ReportedAttempt>): ReportedAttempt => ({
   ...over
 })
 
-export const requirement = (
-  id: string,
-  verdict: Verdict,
-  over: Partial<ReportedRequirement> = {}
-): ReportedRequirement => ({
+const requirement = (id: string, verdict: Verdict, over: Partial<ReportedRequirement> = {}): ReportedRequirement => ({
   id,
   level: 1,
   profile: null,
@@ -56,6 +52,7 @@ export const requirement = (
   effects: [],
   confirmed: null,
   cases: { directed: 7, directedDone: 7, randomDone: 6 },
+  cutShort: [],
   stored: null,
   known: false,
   decidedBy: null,

@@ -1,22 +1,22 @@
 /**
  * How long answers took, with the deadline drawn in.
  */
+import { Html } from "@doorhook/core"
 import { deadlineInWords } from "../Report.ts"
 import type { Report } from "../Report.ts"
-import { html, nothing, when } from "./Markup.ts"
-import type { Html } from "./Markup.ts"
+import { html, when } from "./Markup.ts"
 
 const inWords = (milliseconds: number): string =>
   milliseconds >= 1_000 ? `${Number((milliseconds / 1_000).toFixed(2))} s` : `${Number(milliseconds.toFixed(1))} ms`
 
-export const histogramOf = (report: Report): Html => {
+export const histogramOf = (report: Report): Html.Html => {
   const { deadlineMs, timing } = report
-  if (timing.attempts === 0) return nothing
+  if (timing.attempts === 0) return Html.nothing
   const first = timing.histogram.findIndex(({ count }) => count > 0)
   const last = timing.histogram.findLastIndex(({ count }) => count > 0)
   const shown = timing.histogram.slice(Math.max(first, 0), last + 1)
   const most = Math.max(1, ...shown.map(({ count }) => count))
-  const row = ({ count, upToMs }: (typeof shown)[number]): Html =>
+  const row = ({ count, upToMs }: (typeof shown)[number]): Html.Html =>
     html`<tr class="${upToMs > deadlineMs ? "late" : ""}">
       <td>≤ ${inWords(upToMs)}</td>
       <td>

@@ -1,6 +1,7 @@
 /**
  * The report as one HTML file: no network, no script, so that it can be kept as a build's artifact and opened years later.
  */
+import { Html } from "@doorhook/core"
 import type { Verdict } from "../../checks/Finding.ts"
 import { claimOf } from "../Badge.ts"
 import { cautions, confirmedInWords, notableEffects, tally } from "../Console.ts"
@@ -8,8 +9,7 @@ import { isOpen } from "../Grouping.ts"
 import { deadlineInWords } from "../Report.ts"
 import type { Report, ReportedRequirement } from "../Report.ts"
 import { histogramOf } from "./Histogram.ts"
-import { html, raw, when } from "./Markup.ts"
-import type { Html } from "./Markup.ts"
+import { html, when } from "./Markup.ts"
 import { matrixOf, named } from "./Matrix.ts"
 import { sequenceOf } from "./Sequence.ts"
 import { style } from "./Style.ts"
@@ -26,13 +26,13 @@ const colours: Readonly<Record<Report["verdict"], Verdict>> = {
   inconclusive: "INCONCLUSIVE"
 }
 
-const fact = (name: string, value: string): Html =>
+const fact = (name: string, value: string): Html.Html =>
   html`<div>
     <dt>${name}</dt>
     <dd>${value}</dd>
   </div>`
 
-const headOf = (report: Report): Html =>
+const headOf = (report: Report): Html.Html =>
   html`<header class="card head" style="--v: var(--${colours[report.verdict]})">
       <h1>${headlines[report.verdict]}</h1>
       <p>${claimOf(report)}: ${tally(report)}.</p>
@@ -55,11 +55,11 @@ const headOf = (report: Report): Html =>
     ${when(report.endedBecause !== "", () => html`<p class="note">${report.endedBecause}</p>`)}
     ${cautions(report).map((caution) => html`<p class="note">${caution}</p>`)}`
 
-const toldOf = (name: string, value: Html): Html =>
+const toldOf = (name: string, value: Html.Html): Html.Html =>
   html`<dt>${name}</dt>
     <dd>${value}</dd>`
 
-const explain = (requirement: ReportedRequirement): Html => {
+const explain = (requirement: ReportedRequirement): Html.Html => {
   const {
     because,
     confirmed,
@@ -80,7 +80,7 @@ const explain = (requirement: ReportedRequirement): Html => {
     id="${id}"
     data-verdict="${verdict}"
     style="--v: var(--${verdict})"
-    ${raw(verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR" ? "open" : "")}
+    ${Html.trusted(verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR" ? "open" : "")}
   >
     <summary><span class="v">${named(verdict)}</span> <span class="id">${id}</span> ${statement}</summary>
     <dl class="told">
@@ -111,7 +111,7 @@ const explain = (requirement: ReportedRequirement): Html => {
   </details>`
 }
 
-const visibilityOf = ({ observability }: Report): Html =>
+const visibilityOf = ({ observability }: Report): Html.Html =>
   when(
     observability.length > 0,
     () =>
@@ -136,37 +136,27 @@ const visibilityOf = ({ observability }: Report): Html =>
 
 export const toHtml = (report: Report): string => {
   const open = report.requirements.filter(isOpen)
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta
-          http-equiv="Content-Security-Policy"
-          content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-        />
-        <meta name="referrer" content="no-referrer" />
-        <link rel="icon" href="data:," />
-        <title>${headlines[report.verdict]}: ${report.target}</title>
-        <style>
-          ${raw(style)}
-        </style>
-      </head>
-      <body>
-        <main>
-          ${headOf(report)}
-          ${when(
-            open.length > 0,
-            () =>
-              html`<h2 id="open">What did not pass</h2>
-                ${open.map(explain)}`
-          )}
-          ${matrixOf(report)} ${histogramOf(report)} ${visibilityOf(report)}
-          <p class="soft">
-            Times are in milliseconds from the start of a history. Signatures and what else opens something are left
-            out.
-          </p>
-        </main>
-      </body>
-    </html> `.html
+  return Html.page({
+    title: html`${headlines[report.verdict]}: ${report.target}`,
+    style,
+    head: html`<meta
+        http-equiv="Content-Security-Policy"
+        content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+      />
+      <meta name="referrer" content="no-referrer" />
+      <link rel="icon" href="data:," />`,
+    body: html`<main>
+      ${headOf(report)}
+      ${when(
+        open.length > 0,
+        () =>
+          html`<h2 id="open">What did not pass</h2>
+            ${open.map(explain)}`
+      )}
+      ${matrixOf(report)} ${histogramOf(report)} ${visibilityOf(report)}
+      <p class="soft">
+        Times are in milliseconds from the start of a history. Signatures and what else opens something are left out.
+      </p>
+    </main>`
+  }).toString()
 }

@@ -1,12 +1,12 @@
 /**
  * Every requirement with its verdict, and the boxes that show or hide verdicts.
  */
+import type { Html } from "@doorhook/core"
 import { verdicts } from "../../checks/Finding.ts"
 import type { Verdict } from "../../checks/Finding.ts"
 import { countsOf, groupsOf, isOpen, meanings } from "../Grouping.ts"
 import type { Report, ReportedRequirement } from "../Report.ts"
 import { html, when } from "./Markup.ts"
-import type { Html } from "./Markup.ts"
 
 const marks: Readonly<Record<Verdict, string>> = {
   PASS: "✓",
@@ -21,7 +21,7 @@ const marks: Readonly<Record<Verdict, string>> = {
 /** A verdict in small letters. */
 export const named = (verdict: Verdict): string => verdict.toLowerCase().replace("_", " ")
 
-const filtersOf = (report: Report): Html =>
+const filtersOf = (report: Report): Html.Html =>
   html`<fieldset>
     <legend>Show</legend>
     ${countsOf(report).map(
@@ -34,13 +34,13 @@ const filtersOf = (report: Report): Html =>
     )}
   </fieldset>`
 
-export const matrixOf = (report: Report): Html => {
+export const matrixOf = (report: Report): Html.Html => {
   const columns = verdicts.filter((verdict) => report.requirements.some((one) => one.verdict === verdict))
-  const cell = (column: Verdict, { verdict }: ReportedRequirement): Html =>
+  const cell = (column: Verdict, { verdict }: ReportedRequirement): Html.Html =>
     html`<td class="mark" style="--v: var(--${column})">
       ${when(column === verdict, () => html`<b title="${named(column)}" aria-label="${named(column)}">${marks[column]}</b>`)}
     </td>`
-  const row = (requirement: ReportedRequirement): Html => {
+  const row = (requirement: ReportedRequirement): Html.Html => {
     const { id, level, observed, profile, statement, strength } = requirement
     const link = isOpen(requirement) ? html`<a class="id" href="#${id}">${id}</a>` : html`<span class="id">${id}</span>`
     return html`<tr data-verdict="${requirement.verdict}">

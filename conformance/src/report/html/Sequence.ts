@@ -2,10 +2,10 @@
  * A history as a sequence diagram: the suite on the left, the receiver on the right, time downwards. It is a list, so
  * that it reads well aloud and on a narrow screen.
  */
+import type { Html } from "@doorhook/core"
 import type { ReportedAttempt, ReportedRequirement, Step } from "../Report.ts"
 import { shownText } from "../Shown.ts"
 import { html, when } from "./Markup.ts"
-import type { Html } from "./Markup.ts"
 
 /** The longest part of a body that is shown. */
 const longestBody = 600
@@ -15,7 +15,7 @@ const milliseconds = (value: number): string => `${Math.round(value)} ms`
 const requestLine = ({ connection, number, request, startedMs, webhookId }: ReportedAttempt): string =>
   `${request.method} ${webhookId}, attempt ${number}, ${connection} connection, at ${milliseconds(startedMs)}`
 
-const attemptOf = (attempt: ReportedAttempt, decisive: boolean): Html => {
+const attemptOf = (attempt: ReportedAttempt, decisive: boolean): Html.Html => {
   const { excerpt, got, request, status } = attempt
   const answer = shownText(excerpt, 200)
   return html`<li>
@@ -34,7 +34,7 @@ const attemptOf = (attempt: ReportedAttempt, decisive: boolean): Html => {
   </li>`
 }
 
-const stepOf = (step: Step, place: number, { decidedBy }: ReportedRequirement): Html => {
+const stepOf = (step: Step, place: number, { decidedBy }: ReportedRequirement): Html.Html => {
   if (step.attempts.length === 0) return html`<li class="aside">${place + 1}. ${step.did}</li>`
   return html`<li class="step">${place + 1}. ${step.did}</li>
     ${step.attempts.map((attempt, index) =>
@@ -42,7 +42,7 @@ const stepOf = (step: Step, place: number, { decidedBy }: ReportedRequirement): 
     )}${when(step.moreAttempts > 0, () => html`<li class="aside">and ${step.moreAttempts} more attempts</li>`)}`
 }
 
-export const sequenceOf = (requirement: ReportedRequirement): Html =>
+export const sequenceOf = (requirement: ReportedRequirement): Html.Html =>
   when(
     requirement.history.length > 0,
     () =>

@@ -12,6 +12,8 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.net.InetSocketAddress;
 import java.net.URLDecoder;
 import java.nio.ByteBuffer;
@@ -20,11 +22,16 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -34,6 +41,8 @@ public final class Receiver {
   /** What is known and what was done. A line is both: an event is known once its effect is written. */
   static final class Journal {
     private final Map<String, Integer> done = new HashMap<>();
+    /** The body that each event was first done with. */
+    private final Map<String, String> bodies = new HashMap<>();
     private final RandomAccessFile file;
     private long size = 0;
 
@@ -49,7 +58,9 @@ public final class Receiver {
         }
         // The id stands before the first space.
         var text = line.toString(StandardCharsets.UTF_8);
-        done.merge(decoded(text.substring(0, text.indexOf(' '))), 1, Integer::sum);
+        var id = decoded(text.substring(0, text.indexOf(' ')));
+        done.merge(id, 1, Integer::sum);
+        bodies.putIfAbsent(id, text.substring(text.indexOf(' ') + 1));
         size += line.size() + 1;
         line.reset();
       }
@@ -75,16 +86,22 @@ public final class Receiver {
       file.getFD().sync();
       size += line.length;
       done.put(id, 1);
+      bodies.put(id, body);
     }
 
     synchronized int effects(String id) {
       return done.getOrDefault(id, 0);
     }
+
+    synchronized String body(String id) {
+      return bodies.get(id);
+    }
   }
 
-  /** Reads JSON by RFC 8259: objects as maps, strings as strings, the rest as a mark that it was there. */
+  /** Reads JSON by RFC 8259: objects as maps, arrays as lists, numbers as doubles, and null as a value of its own. */
   static final class Json {
     private static final int DEEPEST = 200;
+    private static final Object NULL = new Object();
     private final String text;
     private int at = 0;
 
@@ -134,17 +151,66 @@ public final class Receiver {
         return members;
       }
       if (take("[")) {
-        if (take("]")) return Boolean.TRUE;
-        do value(depth + 1); while (take(","));
+        var values = new ArrayList<Object>();
+        if (take("]")) return values;
+        do values.add(value(depth + 1)); while (take(","));
         need("]");
-        return Boolean.TRUE;
+        return values;
       }
-      if (take("true") || take("false") || take("null")) return Boolean.TRUE;
+      if (take("true")) return Boolean.TRUE;
+      if (take("false")) return Boolean.FALSE;
+      if (take("null")) return NULL;
       if (at < text.length() && text.charAt(at) == '"') return string();
       var number = java.util.regex.Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?").matcher(text);
       if (!number.find(at) || number.start() != at) throw wrong();
       at = number.end();
-      return Boolean.TRUE;
+      return Double.valueOf(number.group());
+    }
+
+    /** RFC 8785: members sorted by UTF-16 code units, no space, numbers and strings as ECMAScript writes them. */
+    static String canonical(Object value) {
+      if (value instanceof Map<?, ?> members) {
+        var sorted = new TreeMap<String, String>();
+        members.forEach((name, one) -> sorted.put((String) name, canonical(name) + ":" + canonical(one)));
+        return "{" + String.join(",", sorted.values()) + "}";
+      }
+      if (value instanceof List<?> values) {
+        return "[" + values.stream().map(Json::canonical).collect(Collectors.joining(",")) + "]";
+      }
+      if (value instanceof Double number) return canonicalNumber(number);
+      if (value instanceof String text) return quoted(text);
+      return value == NULL ? "null" : value.toString();
+    }
+
+    private static String canonicalNumber(double number) {
+      if (number == 0) return "0";
+      // The fewest digits that read back as the same double: Double.toString may give more before Java 19.
+      var exact = new BigDecimal(Math.abs(number));
+      int precision = 1;
+      while (exact.round(new MathContext(precision)).doubleValue() != Math.abs(number)) precision++;
+      var decimal = exact.round(new MathContext(precision)).stripTrailingZeros();
+      var digits = decimal.unscaledValue().toString();
+      int point = digits.length() - decimal.scale();
+      String text;
+      if (digits.length() <= point && point <= 21) text = digits + "0".repeat(point - digits.length());
+      else if (0 < point && point <= 21) text = digits.substring(0, point) + "." + digits.substring(point);
+      else if (-6 < point && point <= 0) text = "0." + "0".repeat(-point) + digits;
+      else {
+        var rest = digits.length() > 1 ? "." + digits.substring(1) : "";
+        text = digits.charAt(0) + rest + "e" + (point > 1 ? "+" : "-") + Math.abs(point - 1);
+      }
+      return number > 0 ? text : "-" + text;
+    }
+
+    private static String quoted(String text) {
+      var written = new StringBuilder("\"");
+      for (char next : text.toCharArray()) {
+        int place = "\"\\\b\f\n\r\t".indexOf(next);
+        if (place >= 0) written.append('\\').append("\"\\bfnrt".charAt(place));
+        else if (next < 0x20) written.append(String.format("\\u%04x", (int) next));
+        else written.append(next);
+      }
+      return written.append('"').toString();
     }
 
     private String string() {
@@ -257,13 +323,27 @@ public final class Receiver {
     exchange.close();
   }
 
+  /** What the conformance suite asks: how often an event was acted on, and what was stored. */
+  private String seen(String id) {
+    var effects = journal.effects(id);
+    if (effects == 0) return "{\"effects\":0}";
+    var event = (Map<?, ?>) ((Map<?, ?>) Json.read(journal.body(id))).get("event");
+    var data = Json.canonical(event.get("data")).getBytes(StandardCharsets.UTF_8);
+    try {
+      var hash = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(data));
+      return "{\"effects\":" + effects + ",\"digest\":\"sha256:" + hash + "\"}";
+    } catch (GeneralSecurityException missing) {
+      throw new IllegalStateException(missing);
+    }
+  }
+
   void probe(HttpExchange exchange) throws IOException {
     var query = exchange.getRequestURI().getRawQuery();
     var id = "";
     for (var part : (query == null ? "" : query).split("&")) {
       if (part.startsWith("id=")) id = URLDecoder.decode(part.substring(3), StandardCharsets.UTF_8);
     }
-    var body = ("{\"effects\":" + journal.effects(id) + "}").getBytes(StandardCharsets.UTF_8);
+    var body = seen(id).getBytes(StandardCharsets.UTF_8);
     exchange.getResponseHeaders().set("content-type", "application/json");
     exchange.sendResponseHeaders(200, body.length);
     exchange.getResponseBody().write(body);

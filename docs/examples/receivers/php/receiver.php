@@ -105,6 +105,66 @@ function receive(): int
     return 200;
 }
 
+/** A number as RFC 8785 wants it: as ECMAScript writes the double. */
+function canonicalNumber(int|float $value): string
+{
+    $number = (float) $value;
+    if ($number === 0.0) {
+        return '0';
+    }
+    // PHP has the shortest digits that read back as the same double; only their placing differs.
+    [$digits, $power] = [...explode('e', json_encode(abs($number))), '0'];
+    [$whole, $fraction] = [...explode('.', $digits), ''];
+    $fraction = $fraction === '0' ? '' : $fraction;
+    $digits = ltrim("$whole$fraction", '0');
+    $point = strlen($whole) + (int) $power - strlen("$whole$fraction") + strlen($digits);
+    $digits = rtrim($digits, '0');
+    $length = strlen($digits);
+    if ($length <= $point && $point <= 21) {
+        $text = str_pad($digits, $point, '0');
+    } elseif (0 < $point && $point <= 21) {
+        $text = substr($digits, 0, $point) . '.' . substr($digits, $point);
+    } elseif (-6 < $point && $point <= 0) {
+        $text = '0.' . str_repeat('0', -$point) . $digits;
+    } else {
+        $text = $digits[0] . ($length > 1 ? '.' . substr($digits, 1) : '');
+        $text .= sprintf('e%+d', $point - 1);
+    }
+    return $number > 0 ? $text : "-$text";
+}
+
+/** RFC 8785: members sorted by UTF-16 code units, no space, numbers and strings as ECMAScript writes them. */
+function canonical(mixed $value): string
+{
+    if (is_int($value) || is_float($value)) {
+        return canonicalNumber($value);
+    }
+    if (is_array($value)) {
+        return '[' . implode(',', array_map(canonical(...), $value)) . ']';
+    }
+    if (!$value instanceof stdClass) {
+        $asItIs = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_LINE_TERMINATORS;
+        return json_encode($value, $asItIs | JSON_THROW_ON_ERROR);
+    }
+    $members = [];
+    foreach (get_object_vars($value) as $name => $one) {
+        $members[iconv('UTF-8', 'UTF-16BE', (string) $name)] = canonical((string) $name) . ':' . canonical($one);
+    }
+    ksort($members, SORT_STRING);
+    return '{' . implode(',', $members) . '}';
+}
+
+/** What the conformance suite asks: how often an event was acted on, and what was stored. */
+function probe(string $id): array
+{
+    $text = @file_get_contents(fileOf($id));
+    if ($text === false) {
+        return ['effects' => 0];
+    }
+    $stored = json_decode($text, false, 512, JSON_THROW_ON_ERROR);
+    return ['effects' => 1, 'digest' => 'sha256:' . hash('sha256', canonical($stored->data))];
+}
+
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 if ($path === '/hook') {
     try {
@@ -116,8 +176,7 @@ if ($path === '/hook') {
     }
 } elseif ($path === '/probe' && setting('WITH_PROBE', '') === '1') {
     header('content-type: application/json');
-    $id = (string) ($_GET['id'] ?? '');
-    echo json_encode(['effects' => file_exists(fileOf($id)) ? 1 : 0]);
+    echo json_encode(probe((string) ($_GET['id'] ?? '')));
 } else {
     http_response_code(404);
 }

@@ -7,6 +7,7 @@
 # Ruby brings no database. Events go to a journal, one line each, synced before the answer. With a database, take a
 # unique constraint on the webhook-id and one transaction instead, as the other examples do.
 require "base64"
+require "digest"
 require "json"
 require "openssl"
 require "webrick"
@@ -51,8 +52,9 @@ class Journal
     end
   end
 
-  def effects(id)
-    @mutex.synchronize { @done.key?(id) ? @done[id].size : 0 }
+  # What was done about an event, entry by entry.
+  def entries(id)
+    @mutex.synchronize { @done.key?(id) ? @done[id].dup : [] }
   end
 end
 
@@ -85,6 +87,39 @@ def read_event(body)
   event if event.is_a?(Hash) && event["resource_type"].is_a?(String) && event["data"].is_a?(Hash)
 rescue JSON::ParserError
   nil
+end
+
+# A number as RFC 8785 wants it: as ECMAScript writes the double.
+def canonical_number(value)
+  number = value.to_f
+  return "0" if number.zero?
+
+  # Ruby has the shortest digits that read back as the same double; only their placing differs.
+  digits, power = number.abs.to_s.split("e")
+  whole, fraction = digits.split(".")
+  fraction = "" if fraction == "0"
+  digits = (whole + fraction).sub(/\A0+/, "")
+  point = whole.size + power.to_i - (whole + fraction).size + digits.size
+  digits = digits.sub(/0+\z/, "")
+  text =
+    if digits.size <= point && point <= 21 then digits.ljust(point, "0")
+    elsif point.positive? && point <= 21 then "#{digits[...point]}.#{digits[point..]}"
+    elsif point > -6 && point <= 0 then "0.#{"0" * -point}#{digits}"
+    else "#{digits[0]}#{".#{digits[1..]}" if digits.size > 1}#{format("e%+d", point - 1)}"
+    end
+  number.positive? ? text : "-#{text}"
+end
+
+# RFC 8785: members sorted by UTF-16 code units, no space, numbers and strings as ECMAScript writes them.
+def canonical(value)
+  case value
+  when Numeric then canonical_number(value)
+  when Array then "[#{value.map { |one| canonical(one) }.join(",")}]"
+  when Hash
+    names = value.keys.sort_by { |name| name.encode("UTF-16BE").b }
+    "{#{names.map { |name| "#{canonical(name)}:#{canonical(value[name])}" }.join(",")}}"
+  else JSON.generate(value)
+  end
 end
 
 class Hook < WEBrick::HTTPServlet::AbstractServlet
@@ -128,7 +163,10 @@ class Probe < WEBrick::HTTPServlet::AbstractServlet
 
   def do_GET(request, response)
     response["content-type"] = "application/json"
-    response.body = JSON.generate({ effects: @journal.effects(request.query["id"].to_s) })
+    entries = @journal.entries(request.query["id"].to_s)
+    seen = { effects: entries.size }
+    seen[:digest] = "sha256:#{Digest::SHA256.hexdigest(canonical(entries.first["data"]))}" unless entries.empty?
+    response.body = JSON.generate(seen)
   end
 end
 

@@ -2,6 +2,7 @@
 //
 //   PORT=9000 DATABASE=receiver.db WEBHOOK_SECRET=whsec_... node with-kit.ts
 import { makeReceiver, nodeListener, sqliteStore } from "@doorhook/conformance/receiver"
+import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import { DatabaseSync } from "node:sqlite"
 
@@ -11,7 +12,7 @@ const database = new DatabaseSync(DATABASE)
 database.exec("CREATE TABLE IF NOT EXISTS door_log (webhook_id TEXT NOT NULL, body TEXT NOT NULL)")
 const store = sqliteStore(database)
 const write = database.prepare("INSERT INTO door_log (webhook_id, body) VALUES (?, ?)")
-const count = database.prepare("SELECT count(*) AS effects FROM door_log WHERE webhook_id = ?")
+const count = database.prepare("SELECT count(*) AS effects, min(body) AS body FROM door_log WHERE webhook_id = ?")
 
 const receiver = makeReceiver({
   store,
@@ -22,10 +23,29 @@ const receiver = makeReceiver({
 })
 const listener = nodeListener(receiver)
 
+/** RFC 8785: members sorted by UTF-16 code units; numbers and strings are as ECMAScript writes them already. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join(",")}}`
+}
+
+/** What the suite asks: how often an event was acted on, and what was stored. */
+function probe(id: string): string {
+  const row = count.get(id)
+  if (!row?.["effects"]) return JSON.stringify({ effects: 0 })
+  const data = canonical(JSON.parse(String(row["body"])).event.data)
+  return JSON.stringify({
+    effects: row["effects"],
+    digest: `sha256:${createHash("sha256").update(data).digest("hex")}`
+  })
+}
+
 createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://receiver")
   if (pathname === "/hook") return listener(request, response)
   if (pathname !== "/probe" || WITH_PROBE !== "1") return void response.writeHead(404).end()
   response.setHeader("content-type", "application/json")
-  response.end(JSON.stringify(count.get(searchParams.get("id") ?? "")))
+  response.end(probe(searchParams.get("id") ?? ""))
 }).listen(Number(PORT), "127.0.0.1")
