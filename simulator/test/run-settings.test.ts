@@ -1,7 +1,7 @@
 /**
  * What `simulate run` is told on the command line: receivers, objectives, disorder; and what it answers to nonsense.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, Crypto, MemoryStore, Transport } from "@doorhook/core"
 import { disturbed, plan, readReceiver, readSlos, receiverForms, simulateCommand } from "@doorhook/simulator"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,6 +9,7 @@ import { Effect, Layer, Result, Stream } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
+import { Equipment } from "../src/run/Equipment.ts"
 import { Rng, root } from "../src/random/Substream.ts"
 import { Receiver } from "../src/receivers/Receiver.ts"
 import { modelFor } from "../src/receivers/ReceiverText.ts"
@@ -189,12 +190,44 @@ describe("disorder", () => {
   )
 })
 
+/** A network on which nobody is at home. */
+const deserted = {
+  transport: Layer.succeed(Transport, {
+    post: () =>
+      Effect.succeed({ _tag: "Failed" as const, outcome: "connection_refused" as const, detail: "nobody", elapsed: 1 })
+  }),
+  crypto: Crypto.layerWebCrypto,
+  sqlite: () => MemoryStore.layer
+}
+
+describe("a receiver that is not there", () => {
+  it.live("is what the run says, and fails it", () =>
+    Effect.gen(function* () {
+      const args = ["run", "--to-receiver", "http://127.0.0.1:1/hook", "--as-fast-as-possible", "--duration", "1h"]
+      const failure = yield* Effect.flip(
+        simulate(...args, "--start", "2026-03-02T07:30", "--retry", "access_log=", "--retry", "call=")
+      )
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, 1)
+      assert.match(
+        failure.message,
+        /^http:\/\/127.0.0.1:1\/hook acknowledged none of \d+ requests: connection_refused \d+\. Expected 200 within 5s/
+      )
+      assert.include((yield* TestConsole.logLines).join("\n"), "not acked    connection_refused")
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
+  )
+})
+
 describe("wrong usage of simulate run", () => {
   const virtual = ["run", "--virtual"]
   it.effect.each([
     { args: [...virtual, "--receiver", "fast"], says: "slow:p50=2s,p99=9s" },
     { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
     { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
+    { args: [...virtual, "--report", "json=/no/such/folder/r.json"], says: "/no/such/folder: there is no such file" },
+    { args: [...virtual, "--report", "html=/"], says: "it is a folder" },
+    { args: [...virtual, "--duration", "0s"], says: "--duration 0s: expected a duration like" },
+    { args: [...virtual, "--duration=-1d"], says: "above 0 and at most 3650d" },
     { args: [...virtual, "--retry", "calls=5s"], says: "call, access_log" },
     { args: [...virtual, "--retry", "access_log=soon"], says: "--retry soon: expected a duration" },
     { args: [...virtual, "--crash-every", "0s"], says: "above 0" },

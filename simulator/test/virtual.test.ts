@@ -1,7 +1,8 @@
 /**
  * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
  */
-import { defaultDeliverySettings } from "@doorhook/core"
+import type { NewEventRecord } from "@doorhook/core"
+import { BuildingId, defaultDeliverySettings } from "@doorhook/core"
 import { disturbed, orderly, plan, readReceiver } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -13,7 +14,7 @@ import { measuredParts } from "../src/run/RunReport.ts"
 import { plannedIntegrations } from "../src/run/World.ts"
 import { makeIntegrations, memoryStores } from "../src/virtual/MemoryStores.ts"
 import { virtualRun } from "../src/virtual/VirtualRun.ts"
-import type { VirtualOptions } from "../src/virtual/VirtualWorld.ts"
+import type { VirtualOptions } from "../src/virtual/VirtualOptions.ts"
 import { VirtualWorld } from "../src/virtual/VirtualWorld.ts"
 import type { WorkerPorts } from "../src/virtual/Worker.ts"
 import { scenarioOf, startAt } from "./support.ts"
@@ -138,6 +139,15 @@ const withTransport =
 
 const { retry } = defaultDeliverySettings
 
+const shortened = ({ deliveries, event }: NewEventRecord): NewEventRecord => ({
+  event,
+  deliveries: deliveries.map((delivery) => {
+    const { initial } = delivery
+    if (initial.state !== "delivering") return delivery
+    return { ...delivery, initial: { ...initial, lease: { ...initial.lease, until: initial.lease.until - 18_000 } } }
+  })
+})
+
 /** Engines that break a rule each. */
 const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = {
   "nothing-lost": ({ stores, ...ports }) => ({
@@ -178,6 +188,45 @@ const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = 
   "same-body": withTransport((transport) => ({
     post: (request) =>
       transport.post({ ...request, body: `${request.body}${request.headers["doorhook-attempt"] === "1" ? "" : " "}` })
+  })),
+  leases: ({ stores, ...ports }) => ({
+    ...ports,
+    stores: {
+      ...stores,
+      deliveries: {
+        ...stores.deliveries,
+        // Of 20 seconds, 2 are left of what the engine takes for granted.
+        enqueue: (records, keys) => stores.deliveries.enqueue(records.map(shortened), keys)
+      }
+    }
+  }),
+  isolation: ({ stores, ...ports }) => ({
+    ...ports,
+    stores: {
+      ...stores,
+      integrations: {
+        ...stores.integrations,
+        // What is a tenant's own is taken for the building's.
+        ofScopes: ({ buildings: [id = BuildingId.make(1)] }) =>
+          Effect.map(stores.integrations.survey({ after: 0, limit: 100 }), (all) =>
+            all.map(({ integration }) => ({ ...integration, scope: { type: "building", id } as const }))
+          )
+      }
+    }
+  }),
+  caps: withTransport((transport) => ({
+    post: (request) =>
+      Effect.map(
+        Effect.all(
+          Array.from({ length: 12 }, () => transport.post(request)),
+          { concurrency: "unbounded" }
+        ),
+        ([first = assert.fail("twelve answers")]) => first
+      )
+  })),
+  signatures: withTransport((transport) => ({
+    post: (request) =>
+      transport.post({ ...request, headers: { ...request.headers, "webhook-signature": "v1,somebodyElse" } })
   }))
 }
 

@@ -1,7 +1,7 @@
 /**
  * `simulate fit`: a scenario from a user's own access log.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { readLog } from "../fit/AccessLog.ts"
@@ -109,7 +109,7 @@ export const fitCommand = Command.make(
     const files = yield* FileSystem.FileSystem
     yield* Effect.mapError(
       files.writeFileString(flags.out, document),
-      ({ message }) => new CommandFailure({ message: `Cannot write ${flags.out}: ${message}`, exitCode: 1 })
+      (error) => new CommandFailure({ message: `Cannot write ${flags.out}: ${fileTrouble(error)}`, exitCode: 1 })
     )
     yield* Console.log(`${summary}\nwritten to ${flags.out}; next: doorhook simulate preview --scenario ${flags.out}`)
   })

@@ -2,7 +2,7 @@
  * The flags that the subcommands share, and how their texts are read. All are taken as text and read here, so that every
  * mistake is answered in the same way: what was wrong, and what is accepted.
  */
-import { CommandFailure, DurationText } from "@doorhook/core"
+import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
 import { maxRateScale } from "../plan/EventNumber.ts"
@@ -17,7 +17,7 @@ import * as LocalTime from "../world/LocalTime.ts"
 const usualPreset = "residential-200"
 
 /** Which scenario: the flags of every subcommand that takes one. */
-export const scenarioFlags = {
+const scenarioFlags = {
   preset: Flag.String("preset").pipe(
     Flag.withDescription(`The scenario: ${presetNames.join(", ")} (default ${usualPreset})`),
     Flag.optional
@@ -85,8 +85,8 @@ const longestDuration = 3_650 * dayMillis
 /** The text of a file that was named on the command line. */
 export const readText = Effect.fnUntraced(function* (what: string, path: string) {
   const files = yield* FileSystem.FileSystem
-  return yield* Effect.mapError(files.readFileString(path), ({ message }) =>
-    CommandFailure.usage(`${what} ${path}: expected a file that can be read (${message})`)
+  return yield* Effect.mapError(files.readFileString(path), (error) =>
+    CommandFailure.usage(`${what} ${path}: expected a file that can be read; ${fileTrouble(error)}`)
   )
 })
 
@@ -110,10 +110,10 @@ export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts) {
   const seed = yield* readOr(wholeNumber(texts.seed), "seed", texts.seed, "a whole number up to 2^53 - 1")
   const start = yield* readOr(LocalTime.parse(texts.start), "start", texts.start, LocalTime.expected)
   const duration = yield* readOr(
-    Option.filter(DurationText.parse(texts.duration), (millis) => millis <= longestDuration),
+    Option.filter(DurationText.parse(texts.duration), (millis) => millis > 0 && millis <= longestDuration),
     "duration",
     texts.duration,
-    `${DurationText.expected}, at most ${DurationText.format(longestDuration)}`
+    `${DurationText.expected}, above 0 and at most ${DurationText.format(longestDuration)}`
   )
   const rateScale = yield* readOr(
     Option.filter(positiveNumber(texts.rateScale), (scale) => scale <= maxRateScale),

@@ -1,7 +1,7 @@
 /**
  * `simulate plan`: writes down what would happen, one event a line, and sends nothing.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, fileTrouble } from "@doorhook/core"
 import type { PlatformError } from "effect"
 import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -18,7 +18,7 @@ const isClosedPipe = (error: unknown): boolean =>
     : Predicate.hasProperty(error, "cause") && isClosedPipe(error.cause)
 
 const cannotWrite = (target: string, error: PlatformError.PlatformError) =>
-  new CommandFailure({ message: `Cannot write ${target}: ${error.message}`, exitCode: 1 })
+  new CommandFailure({ message: `Cannot write ${target}: ${fileTrouble(error)}`, exitCode: 1 })
 
 /** Writes the labels of a chunk as lines of their own. */
 const labelWriter = Effect.fnUntraced(function* (path: Option.Option<string>) {

@@ -1,8 +1,8 @@
 /**
  * `--report html=FILE,json=FILE,csv=FILE`.
  */
-import { CommandFailure } from "@doorhook/core"
-import { Console, Effect, FileSystem } from "effect"
+import { CommandFailure, fileTrouble } from "@doorhook/core"
+import { Console, Effect, FileSystem, Option, Path } from "effect"
 import { csvReport } from "../report/Csv.ts"
 import { htmlReport } from "../report/Html.ts"
 import type { RunReport } from "../run/RunReport.ts"
@@ -32,6 +32,24 @@ export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<Repor
       : CommandFailure.usage(`--report ${part}: expected html=FILE, json=FILE or csv=FILE, several with commas between`)
   })
 
+/** Fails when one of them could not be written: better now than after the run. Nothing is written. */
+export const checkReportFiles = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>) {
+  const system = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  for (const { file, format } of files) {
+    const expected = (why: string) =>
+      CommandFailure.usage(`--report ${format}=${file}: expected a file that can be written; ${why}`)
+    const folder = path.dirname(path.resolve(file))
+    yield* Effect.mapError(system.access(folder, { writable: true }), (error) =>
+      expected(`${folder}: ${fileTrouble(error)}`)
+    )
+    const known = yield* Effect.option(system.stat(file))
+    if (Option.isNone(known)) continue
+    if (known.value.type === "Directory") return yield* expected("it is a folder")
+    yield* Effect.mapError(system.access(file, { writable: true }), (error) => expected(fileTrouble(error)))
+  }
+})
+
 /** Writes all of them; the first that can't be written is a failure, after the others. */
 export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>, report: RunReport) {
   const system = yield* FileSystem.FileSystem
@@ -39,9 +57,9 @@ export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<Re
   for (const { file, format } of files) {
     yield* system.writeFileString(file, writers[format](report)).pipe(
       Effect.andThen(Console.log(`report       ${file}`)),
-      Effect.catchTag("PlatformError", ({ message }) =>
+      Effect.catchTag("PlatformError", (error) =>
         Effect.sync(() => {
-          failures.push(new CommandFailure({ message: `Cannot write ${file}: ${message}`, exitCode: 1 }))
+          failures.push(new CommandFailure({ message: `Cannot write ${file}: ${fileTrouble(error)}`, exitCode: 1 }))
         })
       )
     )

@@ -7,6 +7,7 @@ import {
   defaultDeliverySettings,
   DurationText,
   ResourceType,
+  fileTrouble,
   resourceTypeNames,
   Signature
 } from "@doorhook/core"
@@ -18,7 +19,7 @@ import type { DisorderRates } from "../run/Disorder.ts"
 import { manyBuildings, mostBuildings } from "../run/ManyBuildings.ts"
 import { readSlos } from "../run/Slo.ts"
 import { planFlags, positiveNumber, readOr, readPlan, wholeNumber } from "./Flags.ts"
-import { readReportFiles } from "./ReportFiles.ts"
+import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 
 const keyVariable = "DOORHOOK_OPERATOR_KEY"
 
@@ -130,8 +131,8 @@ const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile
   if (Option.isSome(key)) return key.value
   if (Option.isSome(file)) {
     const files = yield* FileSystem.FileSystem
-    const read = yield* Effect.mapError(files.readFileString(file.value), ({ message }) =>
-      CommandFailure.usage(`--operator-key-file ${file.value}: expected a file that can be read (${message})`)
+    const read = yield* Effect.mapError(files.readFileString(file.value), (error) =>
+      CommandFailure.usage(`--operator-key-file ${file.value}: expected a file that can be read; ${fileTrouble(error)}`)
     )
     return Redacted.make(read.trim())
   }
@@ -241,7 +242,8 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const slos = yield* Effect.forEach(texts.slo, (one) =>
     Effect.mapError(Effect.fromResult(readSlos(one)), (why) => CommandFailure.usage(`--slo ${one}: ${why}`))
   )
-  const reports = yield* Effect.forEach(texts.report, readReportFiles)
+  const reports = (yield* Effect.forEach(texts.report, readReportFiles)).flat()
+  yield* checkReportFiles(reports)
   return {
     options,
     scenario: manyBuildings(scenario, buildings),
@@ -250,7 +252,7 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     target,
     disorder,
     slos: slos.flat(),
-    reports: reports.flat(),
+    reports,
     receivers: yield* readReceivers(texts.receiver),
     retry: yield* readRetries(texts.retry),
     ackTimeout:

@@ -1,7 +1,7 @@
 /**
  * `simulate validate`: whether traffic looks like traffic.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { grouped } from "../run/RunText.ts"
@@ -35,8 +35,8 @@ const ofFile = Effect.fnUntraced(function* (
   const lines = files.stream(path).pipe(Stream.decodeText, Stream.splitLines)
   const { checks, count } = yield* fileChecks(lines, scenario).pipe(
     Effect.catchTags({
-      PlatformError: ({ message }) =>
-        Effect.fail(CommandFailure.usage(`${path}: expected a file that can be read (${message})`)),
+      PlatformError: (error) =>
+        Effect.fail(CommandFailure.usage(`${path}: expected a file that can be read; ${fileTrouble(error)}`)),
       InvalidLine: ({ message }) => Effect.fail(CommandFailure.usage(`${path}, ${message}`))
     })
   )

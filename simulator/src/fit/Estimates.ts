@@ -15,7 +15,7 @@ export const quantile = (numbers: ReadonlyArray<number>, share: number): number 
 }
 
 /** The standard deviation that the middle half of normal numbers says: what is far out does not count. */
-export const robustDeviation = (numbers: ReadonlyArray<number>): number =>
+const robustDeviation = (numbers: ReadonlyArray<number>): number =>
   (quantile(numbers, 0.75) - quantile(numbers, 0.25)) / 1.349
 
 export const rounded = (value: number, digits = 3): number => {

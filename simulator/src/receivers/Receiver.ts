@@ -61,7 +61,7 @@ export const failed = (
 ): Reception => ({ processed, result: { _tag: "Failed", outcome, detail: `modelled: ${outcome}`, elapsed } })
 
 /** What is answered after a time; too late for the deadline it is a timeout to the sender, and done all the same. */
-export const answeredAfter = (status: number, elapsed: number, deadline: number, processed: boolean): Reception =>
+const answeredAfter = (status: number, elapsed: number, deadline: number, processed: boolean): Reception =>
   elapsed > deadline ? failed("timeout", deadline, processed) : answered(status, elapsed, processed)
 
 /** How long a refusal takes: it needs no thought. In milliseconds. */

@@ -7,7 +7,6 @@ import type { Lognormal } from "../random/Distribution.ts"
 import { ln } from "../random/Arithmetic.ts"
 import type { ReceiverModel, Trait } from "./Receiver.ts"
 import { acknowledgementLost, down, flaky, gone, late, rateLimited } from "./Traits.ts"
-import type { DownTime } from "./Traits.ts"
 
 /** Every form, for whoever wrote another one. */
 export const receiverForms: ReadonlyArray<string> = [
@@ -34,8 +33,6 @@ export interface ReceiverRule {
   readonly appliesTo: (place: number) => boolean
   readonly trait: (() => Trait) | null
   readonly latency: Lognormal | null
-  /** When it is down by the clock; null when it is not of that kind. */
-  readonly downTime: DownTime | null
 }
 
 type Read<A> = Result.Result<A, string>
@@ -75,9 +72,9 @@ const minuteOf = (text: string): Option.Option<number> => {
 const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
 
-type Kind = Pick<ReceiverRule, "trait" | "latency" | "downTime">
+type Kind = Pick<ReceiverRule, "trait" | "latency">
 
-const nothing: Kind = { trait: null, latency: null, downTime: null }
+const nothing: Kind = { trait: null, latency: null }
 
 const readSlow = (text: string): Option.Option<Kind> =>
   Option.flatMap(membersOf(text, ["p50", "p99"]), (members) =>
@@ -97,8 +94,7 @@ const readDown = (text: string): Option.Option<Kind> => {
   return Option.flatMap(minuteOf(match[1] ?? ""), (from) =>
     Option.flatMap(minuteOf(match[2] ?? ""), (to) => {
       if (from === to) return Option.none()
-      const downTime = { from, to, on }
-      return Option.some({ ...nothing, trait: down(downTime), downTime })
+      return Option.some({ ...nothing, trait: down({ from, to, on }) })
     })
   )
 }
@@ -174,7 +170,3 @@ export const modelFor = (rules: ReadonlyArray<ReceiverRule>, place: number): Rec
     latency: own.findLast(({ latency }) => latency !== null)?.latency ?? promptLatency
   }
 }
-
-/** When an integration's receiver is down by the clock. */
-export const downTimesFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReadonlyArray<DownTime> =>
-  rules.flatMap(({ appliesTo, downTime }) => (downTime !== null && appliesTo(place) ? [downTime] : []))

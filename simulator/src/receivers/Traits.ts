@@ -17,7 +17,7 @@ const nextDay = (date: string): string =>
   new Date(Date.parse(`${date}T12:00:00Z`) + 24 * 3_600_000).toISOString().slice(0, 10)
 
 /** Whether a moment of the receiver's clock is within a down time. */
-export const isWithin = ({ from, on, to }: DownTime, minute: number, date: string): boolean => {
+const isWithin = ({ from, on, to }: DownTime, minute: number, date: string): boolean => {
   if (from < to) return minute >= from && minute < to && (on === null || on === date)
   const evening = minute >= from && (on === null || on === date)
   return evening || (minute < to && (on === null || nextDay(on) === date))

@@ -2,12 +2,12 @@
  * Charts over time as inline SVG. Shapes stretch with the page; words stay HTML beside them, so that they keep their size
  * on a phone.
  */
-import type { Markup } from "./Markup.ts"
-import { html, Markup as Raw } from "./Markup.ts"
+import { Html } from "@doorhook/core"
+import { html } from "./Markup.ts"
 import type { Scale } from "./Scale.ts"
 
 /** A value for each interval; null where there is none. */
-export interface Line {
+interface Line {
   readonly name: string
   readonly color: "one" | "two" | "three"
   readonly fill: boolean
@@ -51,7 +51,7 @@ const pathOf = (run: ReadonlyArray<readonly [number, number]>, halfStep: number)
   return `M${points.map(([x, y]) => `${place(x)} ${place(y)}`).join("L")}`
 }
 
-const shapesOf = (line: Line, scale: Scale): Markup => {
+const shapesOf = (line: Line, scale: Scale): Html.Html => {
   const halfStep = width / line.values.length / 2
   const runs = runsOf(line, scale)
   const strokes = runs.map((run) => pathOf(run, halfStep)).join("")
@@ -70,12 +70,12 @@ const shapesOf = (line: Line, scale: Scale): Markup => {
     />`
 }
 
-const swatches = (lines: ReadonlyArray<Line>): Markup =>
+const swatches = (lines: ReadonlyArray<Line>): Html.Html =>
   html`<ul class="legend">
     ${lines.map(({ color, name }) => html`<li><span class="swatch ${color}"></span>${name}</li>`)}
   </ul>`
 
-export const chart = (options: ChartOptions): Markup => {
+export const chart = (options: ChartOptions): Html.Html => {
   const { bands, description, limit, lines, markText, scale, times, title } = options
   return html`<figure class="chart">
     <figcaption>
@@ -113,7 +113,7 @@ export const chart = (options: ChartOptions): Markup => {
           ${
             limit === null
               ? null
-              : new Raw(
+              : Html.trusted(
                   `<line class="limit" x1="0" x2="${width}" y1="${place(height - (scale.of(limit.value) / 100) * height)}" y2="${place(height - (scale.of(limit.value) / 100) * height)}" vector-effect="non-scaling-stroke"/>`
                 )
           }

@@ -2,8 +2,8 @@
  * Follows every delivery of an engine that the simulator runs itself, from its acceptance to its end, and checks on the
  * way that the engine's rules are kept. What has ended is forgotten, so memory depends on the backlog alone.
  *
- * The rules are those of the engine's own checks (`engine/checks`), told for a stream: these see whole histories of
- * small worlds, this sees months of large ones.
+ * The rules are those of the engine's own checks (`engine/checks`): these see whole histories of small worlds, this sees a
+ * stream of months of large ones. What a rule says of one request or answer is defined once for both (`engine/rules`).
  */
 import type {
   AttemptOutcome,
@@ -13,11 +13,15 @@ import type {
   Event,
   EventId,
   IntegrationId,
+  Lease,
   RetryPolicy as Policy,
   Settlement,
   TransportResult
 } from "@doorhook/core"
-import { deliveryStates, RetryPolicy } from "@doorhook/core"
+import { bodyOf, deliveryStates, RetryPolicy } from "@doorhook/core"
+import { acknowledges } from "../engine/rules/Acknowledging.ts"
+import { dueWindow } from "../engine/rules/DueWindow.ts"
+import { tooLittleLeft } from "../engine/rules/LeaseTime.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
 
 /** A place where a rule was broken. */
@@ -36,9 +40,20 @@ export const rules = {
   "call-lifetime": "No call is sent after its lifetime",
   "attempt-numbers": "Attempts are numbered from 1 without gaps",
   "delivered-is-received": "What ends as delivered was answered 200 in time",
-  "same-body": "All attempts of an event carry the same bytes"
+  "same-body": "All attempts of an event carry the same bytes: its data as published",
+  leases: "A delivery is never open twice at once, and each attempt fits into its lease",
+  isolation: "A receiver sees only events of its scope and of its bindings",
+  caps: "No process has more requests open than its settings say, nor all of them to one integration",
+  signatures: "Every request is signed with its integration's secret, at the time of its attempt"
 } as const
 export type RuleName = keyof typeof rules
+
+/** Judged where the world is ours as well: on virtual time alone. */
+const ofOurWorld: ReadonlySet<string> = new Set<RuleName>(["isolation", "caps", "signatures"])
+
+/** The rules that a run of a kind is held against, in words. */
+export const rulesOf = (kind: "virtual" | "in-process" | "service" | "receiver"): ReadonlyArray<string> =>
+  Object.entries(rules).flatMap(([name, rule]) => (kind === "virtual" || !ofOurWorld.has(name) ? [rule] : []))
 
 /** The most broken places that are described. */
 const mostDescribed = 20
@@ -63,7 +78,10 @@ interface Tracked {
   /** Attempts that are recorded. */
   attempts: number
   processed: boolean
-  body: string | null
+  /** The lease that it was given last. */
+  lease: Lease | null
+  /** Until when its last request is open at the latest; it is answered before, or its process dies. */
+  openUntil: number
   dueAt: number | null
   /** How the last request ended, and when. */
   last: TransportResult | null
@@ -118,7 +136,8 @@ export class Ledger {
       totals,
       attempts: 0,
       processed: false,
-      body: null,
+      lease: null,
+      openUntil: 0,
       dueAt: null,
       last: null,
       lastEnd: 0,
@@ -167,12 +186,23 @@ export class Ledger {
       if (slack !== null && now - dueAt > slack && this.#busyAt < dueAt)
         this.tell("retry-times", now, `${who} was sent ${now - dueAt} ms after it was due`)
     }
-    if (tracked.body === null) tracked.body = body
-    else if (tracked.body !== body) this.tell("same-body", now, `${who} was sent with other bytes than before`)
+    if (body !== bodyOf(event)) this.tell("same-body", now, `${who} was sent with other bytes than were published`)
+    this.#checkLease(tracked, now)
     if (dueAt !== null) this.moving++
     tracked.dueAt = null
     tracked.requests++
     return tracked
+  }
+
+  /** It is leased: by who stored it, or by who claims it. */
+  leased(id: DeliveryId, lease: Lease): void {
+    const tracked = this.#byId.get(id)
+    if (tracked !== undefined) tracked.lease = lease
+  }
+
+  /** The process died that had a request open: nobody waits for the answer. */
+  cutOff(tracked: Tracked): void {
+    tracked.openUntil = 0
   }
 
   /** A receiver has processed it. */
@@ -183,6 +213,7 @@ export class Ledger {
 
   /** A request has ended, in the eyes of the engine that sent it. */
   responded(tracked: Tracked, result: TransportResult, outcome: AttemptOutcome, now: number): void {
+    tracked.openUntil = 0
     tracked.last = result
     tracked.lastEnd = now
     this.#options.measurements.attempt(this.#options.timeOf(now), tracked.totals, outcome, Math.round(result.elapsed))
@@ -248,7 +279,16 @@ export class Ledger {
   }
 
   #isAcknowledged({ last }: Tracked): boolean {
-    return last?._tag === "Answered" && last.status === 200 && last.headers_elapsed <= this.#options.ackTimeout
+    return acknowledges(last, this.#options.ackTimeout)
+  }
+
+  #checkLease(tracked: Tracked, now: number): void {
+    const { ackTimeout, tolerance } = this.#options
+    const { id, lease, openUntil } = tracked
+    if (openUntil > now) this.tell("leases", now, `delivery ${id} was open twice at once`)
+    tracked.openUntil = now + ackTimeout
+    const left = lease === null ? Number.NEGATIVE_INFINITY : tooLittleLeft(lease, now - tolerance, ackTimeout)
+    if (left !== null) this.tell("leases", now, `delivery ${id} was sent with ${left} ms left of its lease`)
   }
 
   #checkSchedule(tracked: Tracked, dueAt: number | null, now: number): void {
@@ -261,8 +301,7 @@ export class Ledger {
     const { last, lastEnd } = tracked
     const asks = last?._tag === "Answered" && (last.status === 429 || last.status === 503) ? last.retry_after : null
     const asked = Math.min(RetryPolicy.parseRetryAfter(asks, lastEnd) ?? 0, RetryPolicy.maxRetryAfter)
-    const from = lastEnd + Math.max(delay, asked)
-    const to = lastEnd + Math.max(Math.floor(delay * (1 + RetryPolicy.maxJitter)), asked)
+    const { from, to } = dueWindow(lastEnd, delay, asked)
     if (dueAt < from - tolerance || dueAt > to + tolerance)
       this.tell(
         "retry-times",

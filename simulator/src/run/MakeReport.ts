@@ -25,13 +25,25 @@ export interface Findings {
   readonly ownReceivers: boolean
 }
 
+/**
+ * Whether a real receiver acknowledged nothing of what it was sent: it is not there, or not what it was taken for. Modelled
+ * ones are as bad as they were asked to be.
+ */
+export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
+  kind === "receiver" && totals.attempts > 0 && outcomes["acknowledged"] === undefined
+
 export const makeReport = (findings: Findings): RunReport => {
   const { broken, crashes, facts, interrupted, lost, measurements, ownReceivers, slos, storage, took, violations } =
     findings
   const totals = totalsOf(measurements, { lost, broken, scheduled: facts.speed !== null, ownReceivers })
   const parts = measuredParts(measurements, ownReceivers)
   const results = slos.map((slo) => judgeSlo({ ...parts, totals }, slo))
-  const isBad = broken > 0 || (lost ?? 0) > 0 || totals.failed > 0 || results.some(({ met }) => !met)
+  const isBad =
+    isUnreached({ kind: facts.kind, outcomes: parts.outcomes, totals }) ||
+    broken > 0 ||
+    (lost ?? 0) > 0 ||
+    totals.failed > 0 ||
+    results.some(({ met }) => !met)
   const measured = {
     ...facts,
     schemaVersion,

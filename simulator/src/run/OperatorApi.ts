@@ -99,7 +99,7 @@ export const ask = <A, E>(
 }
 
 /** Publishes a batch. `key` makes it safe to publish the same batch again: the service takes it only once. */
-export const publish = (service: Service, events: ReadonlyArray<PlannedEvent>, key: string) =>
+const publish = (service: Service, events: ReadonlyArray<PlannedEvent>, key: string) =>
   ask(
     service,
     HttpClientRequest.post(`${service.url}/operator/events`).pipe(
@@ -113,7 +113,7 @@ export const publish = (service: Service, events: ReadonlyArray<PlannedEvent>, k
   )
 
 /** Asks whether the service is there and takes the key, without publishing anything. */
-export const greet = (service: Service) =>
+const greet = (service: Service) =>
   ask(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), () =>
     Effect.succeed<Answer>({ _tag: "Accepted", deliveries: 0, events: [] })
   )

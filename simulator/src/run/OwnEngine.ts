@@ -40,7 +40,7 @@ import type { PlannedIntegration } from "./World.ts"
 import { integrationOf, Matcher } from "./World.ts"
 
 /** What became of a request, and whether its receiver has processed it; null when nobody can know. */
-export interface Sent {
+interface Sent {
   readonly result: TransportResult
   readonly processed: boolean | null
 }
@@ -65,7 +65,7 @@ export interface OwnEngineOptions {
   readonly crypto: Layer.Layer<Crypto>
 }
 
-export interface OwnEngine {
+interface OwnEngine {
   readonly target: Target<never>
   readonly ledger: Ledger
   /** Checks how it stands at the end. */
@@ -129,11 +129,14 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     const tracked = ledger.requested(recipient.id, id, number, request.body, yield* Clock.currentTimeMillis)
     inFlight++
     measurements.mostInFlight = Math.max(measurements.mostInFlight, inFlight)
-    const { processed, result } = yield* Effect.ensuring(
-      send(request, recipient.planned),
-      Effect.sync(() => {
-        inFlight--
-      })
+    const { processed, result } = yield* send(request, recipient.planned).pipe(
+      // Nothing was sent, or nobody waits for the answer any more.
+      Effect.onError(() => Effect.sync(() => (tracked === null ? undefined : ledger.cutOff(tracked)))),
+      Effect.ensuring(
+        Effect.sync(() => {
+          inFlight--
+        })
+      )
     )
     const ended = yield* Clock.currentTimeMillis
     if (tracked !== null) {

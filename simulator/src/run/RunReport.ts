@@ -150,7 +150,7 @@ export interface RunReport extends RunFacts {
   readonly answers: ReadonlyArray<Answer>
 }
 
-export const quantilesOf = (histogram: Histogram): Quantiles | null =>
+const quantilesOf = (histogram: Histogram): Quantiles | null =>
   histogram.count === 0
     ? null
     : {

@@ -47,6 +47,9 @@ export const progressLine = ({ measured, phase, place, share, speed, summary }: 
     `deliveries ${grouped(summary === null ? measured.deliveries : summary.deliveries)}`,
     ...(measured.open > 0 ? [`open ${grouped(measured.open)}`] : []),
     ...(summary !== null && summary.failed > 0 ? [`failed ${grouped(summary.failed)}`] : []),
+    ...(measured.ack.count === 0 && measured.attempts > 0 && measured.outcomes.size > 0
+      ? [`none acknowledged: ${outcomesText(Object.fromEntries(measured.outcomes))}`]
+      : []),
     ...(measured.ack.count > 0 ? [`ack p99 ${duration(measured.ack.quantile(0.99))}`] : []),
     ...(summary !== null && speed !== null && late.count > 0 ? [`late p99 ${duration(late.quantile(0.99))}`] : [])
   ].join("  ")
@@ -55,6 +58,24 @@ export const progressLine = ({ measured, phase, place, share, speed, summary }: 
 const quantileText = ({ max, p50, p99 }: Quantiles): string => `p50 ${p50} ms, p99 ${p99} ms, max ${max} ms`
 
 type Row = readonly [name: string, value: string]
+
+/** What requests to receivers came to, the most frequent first: `connection_refused 12, timeout 3`. */
+export const outcomesText = (outcomes: RunReport["outcomes"]): string =>
+  Object.entries(outcomes)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([outcome, count]) => `${outcome} ${grouped(count)}`)
+    .join(", ")
+
+/** Requests that were not acknowledged, and why. */
+const refusedRows = ({ kind, outcomes }: RunReport): ReadonlyArray<Row> => {
+  const { acknowledged: _, ...others } = outcomes
+  if (Object.keys(others).length === 0) return []
+  // A service is asked about some of its deliveries, not all.
+  const seen = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
+  return [
+    ["not acked", `${outcomesText(others)}${kind === "service" ? ` of ${grouped(seen)} that were looked at` : ""}`]
+  ]
+}
 
 const publishedRows = ({ failed, last_failure, retries, unanswered }: RunSummary): ReadonlyArray<Row> => [
   ["failed", `${grouped(failed)}${last_failure === null ? "" : ` (last: ${last_failure})`}`],
@@ -89,6 +110,7 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
     ...count("lost", totals.lost ?? 0),
     ...(totals.duplicates === null ? [] : count("duplicates", totals.duplicates)),
     ...(report.kind === "service" ? [] : count("backlog", totals.backlog)),
+    ...refusedRows(report),
     ...quantiles("ack", latency.ack),
     ...quantiles("delivery", latency.delivery),
     ...(report.kind === "virtual" ? [] : quantiles("intended", latency.intended)),

@@ -61,7 +61,7 @@ export interface SloResult {
   readonly measured: string
 }
 
-export const sloForms = `METRIC OPERATOR VALUE, with commas between, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >`
+const sloForms = `METRIC OPERATOR VALUE, with commas between, like ack_p99<5s,lost=0,rate>=95%; times: ${times.join(", ")}, each with _${quantiles.join(", _")}; counts: ${counts.join(", ")}; shares: ${shares.join(", ")}; operators: < <= = >= >`
 
 const oneOf = <A extends string>(all: ReadonlyArray<A>, text: string): A | undefined =>
   all.find((name) => name === text)

@@ -35,13 +35,19 @@ export const watchedStore = (
             deliveries.map(({ integration_id }) => integration_id),
             matching(event)
           )
-          deliveries.forEach(({ integration_id }, nth) => {
+          deliveries.forEach(({ initial, integration_id }, nth) => {
             const delivery = stored[at]?.[nth]
-            if (delivery !== undefined)
-              ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id))
+            if (delivery === undefined) return
+            ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id))
+            if (initial.state === "delivering") ledger.leased(delivery.id, initial.lease)
           })
         })
         return stored
+      }),
+    claim: (request) =>
+      Effect.map(store.claim(request), (claimed) => {
+        for (const { id, lease } of claimed) ledger.leased(id, lease)
+        return claimed
       }),
     settle: (settlements, now, disableAfter) =>
       Effect.tap(store.settle(settlements, now, disableAfter), ({ applied, changed }) => {

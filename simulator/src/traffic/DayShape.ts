@@ -18,7 +18,7 @@ export interface DayShape {
 }
 
 /** The intensity is constant within a cell of the grid, in milliseconds. */
-export const cellMillis = 5_000
+const cellMillis = 5_000
 
 const cellsPerDay = dayMillis / cellMillis
 

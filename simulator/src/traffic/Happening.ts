@@ -26,11 +26,11 @@ export const anomalyKinds = [
 export type AnomalyKind = (typeof anomalyKinds)[number]
 
 /** What is out of the ordinary, as the simulation knows it: ground truth for whoever looks for it. */
-export const labels = ["denied", ...anomalyKinds] as const
+const labels = ["denied", ...anomalyKinds] as const
 export type Label = (typeof labels)[number]
 
 /** What becomes of an attempt at a door; the values of `release_status`. */
-export type Release = "Unlocked" | "Denied" | "Held open" | "Forced"
+type Release = "Unlocked" | "Denied" | "Held open" | "Forced"
 
 interface Common {
   /** When it happens, in milliseconds since the epoch. */

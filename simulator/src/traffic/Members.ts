@@ -20,7 +20,7 @@ export interface ClockTime {
 }
 
 /** Credentials that are refused before they are accepted: worn, held badly, a mistyped PIN. */
-export interface Denials {
+interface Denials {
   /** Share of all attempts that are denied. */
   readonly share: number
   /** Probability that the next attempt comes within five seconds; else the person comes back after half a minute or more. */
@@ -113,7 +113,7 @@ export function* memberHappenings(
 }
 
 /** Nobody's day is longer than this, from the midnight it begins with: how far a plan has to look back. */
-export const longestDay = 2 * dayMillis
+const longestDay = 2 * dayMillis
 
 const clockToElapsed = ({ day }: FlowDay<unknown>, clock: number): number =>
   elapsedAt(day, Math.max(0, Math.min(clock * hour, longestDay - 1)))

@@ -17,7 +17,7 @@ export interface Passage {
 }
 
 /** Notes are whole numbers below this. */
-export const noteRoom = 8
+const noteRoom = 8
 
 export class Passages {
   readonly #people: ReadonlyArray<Person>

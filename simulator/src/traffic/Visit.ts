@@ -13,7 +13,7 @@ import type { FlowDay } from "./FlowDay.ts"
 import type { Happening } from "./Happening.ts"
 
 /** What becomes of a ring. */
-export interface RingBehaviour {
+interface RingBehaviour {
   readonly answered: number
   readonly answer_seconds: Lognormal
   /** How long it rings before it gives up. */

@@ -7,8 +7,8 @@ import type { Stores } from "../engine/world/WatchedStore.ts"
 import { root } from "../random/Substream.ts"
 import type { PlannedIntegration } from "../run/World.ts"
 import { integrationOf } from "../run/World.ts"
-import type { StoredIntegration } from "./VirtualWorld.ts"
-import { urlOf } from "./VirtualWorld.ts"
+import type { StoredIntegration } from "./VirtualOptions.ts"
+import { urlOf } from "./VirtualOptions.ts"
 
 /** The stores of a layer, for as long as the scope lives. */
 export const storesOf = <E>(layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore, E>) =>
@@ -34,6 +34,6 @@ export const makeIntegrations = (
   Effect.forEach(planned, (each) =>
     Effect.map(
       integrations.create(integrationOf(each.scope, urlOf(each), root(seed), now)),
-      ({ id }): StoredIntegration => ({ id, planned: each, url: urlOf(each) })
+      (stored): StoredIntegration => ({ planned: each, stored })
     )
   )

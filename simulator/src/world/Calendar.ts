@@ -23,7 +23,7 @@ export interface Season {
 }
 
 /** Month * 100 + day of a day number. */
-export const monthDayOf = (number: number): number => {
+const monthDayOf = (number: number): number => {
   const { month, day } = dateOf(number)
   return month * 100 + day
 }

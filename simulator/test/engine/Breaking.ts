@@ -11,6 +11,8 @@ export interface Variant {
   readonly name: string
   /** The check that must fail. */
   readonly check: string
+  /** A seed whose world shows it, and is small: tried before all others, for the sake of time alone. */
+  readonly seed: number
   readonly breakage: Breakage
 }
 

@@ -70,6 +70,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "an engine that does not hear of what others change",
     check: "nothing-after-end",
+    seed: 14,
     breakage: {
       ...engine(() => ({ wake: (wake) => ({ ...wake, changes: Effect.never }) })),
       scenario: unsteady
@@ -78,6 +79,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "an engine that takes a broken connection for no news",
     check: "nothing-after-end",
+    seed: 24,
     breakage: {
       ...engine(() => ({
         wake: (wake) => ({ ...wake, changes: Effect.map(wake.changes, (changed) => changed ?? []) })
@@ -88,6 +90,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a store that leases what was matched before its integration moved",
     check: "nothing-after-end",
+    seed: 6,
     breakage: {
       store: (stores) => ({
         ...stores,
@@ -113,6 +116,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a probe that is tried again when it failed",
     check: "nothing-after-end",
+    seed: 6,
     breakage: {
       ...settlingThen((stores, [settlements, now], settled) =>
         Effect.as(
@@ -129,6 +133,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "an integration that is disabled too soon",
     check: "disabling",
+    seed: 6,
     breakage: {
       ...store((deliveries) => ({
         settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, disableAfter / 2)
@@ -139,6 +144,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "an integration that fails for ever",
     check: "disabling",
+    seed: 6,
     breakage: {
       ...store((deliveries) => ({
         settle: (settlements, now, disableAfter) => deliveries.settle(settlements, now, 10 * disableAfter)
@@ -149,6 +155,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a probe that succeeds and does not enable",
     check: "probes",
+    seed: 21,
     breakage: {
       ...settlingThen((stores, _, settled) =>
         Effect.as(
@@ -164,6 +171,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "an integration that is enabled by what was under way when it was disabled",
     check: "probes",
+    seed: 13,
     breakage: {
       ...settlingThen(
         Effect.fnUntraced(function* (stores, [settlements], settled) {
@@ -182,6 +190,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a host that is told everything twice",
     check: "notices",
+    seed: 6,
     breakage: {
       ...engine(({ listener }) => ({
         listener: (notice) => Effect.andThen(listener(notice), listener(notice))
@@ -192,6 +201,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a recovery of what nobody was worried about",
     check: "notices",
+    seed: 21,
     breakage: settlingThen(
       Effect.fnUntraced(function* (stores, [settlements, now], settled) {
         const [first] = settlements
@@ -208,6 +218,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a secret that ends when it is rotated",
     check: "signatures",
+    seed: 6,
     breakage: {
       ...integrations(({ integrations: real }) => ({
         update: (integration, version) => real.update({ ...integration, previous_secrets: [] }, version)
@@ -218,6 +229,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a secret that ends at the second rotation after it",
     check: "signatures",
+    seed: 17,
     breakage: {
       ...integrations(({ integrations: real }) => ({
         update: (integration, version) => {
@@ -231,6 +243,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "an engine that signs with the new secret alone",
     check: "signatures",
+    seed: 6,
     breakage: {
       ...seeing((integration) => ({ ...integration, previous_secrets: [] })),
       scenario: within({ rotate: 10, publish: 30 })
@@ -239,6 +252,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "overrides that are not heeded",
     check: "overrides",
+    seed: 25,
     breakage: {
       ...seeing((integration) => ({ ...integration, overrides: {} })),
       scenario: within({ override: 20, publish: 30 }, {}, { receivers: ["prompt", "accepting"] })

@@ -41,11 +41,13 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "publications whose keys are not kept",
     check: "idempotent",
+    seed: 15,
     breakage: { ...store((deliveries) => ({ enqueue: (records) => deliveries.enqueue(records) })), scenario: repeating }
   },
   {
     name: "a repeated request that is answered otherwise",
     check: "idempotent",
+    seed: 2,
     breakage: {
       store: (stores) => ({
         ...stores,
@@ -63,6 +65,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "integrations that are made again for the same key",
     check: "idempotent",
+    seed: 21,
     breakage: {
       ...integrations(({ integrations: real }) => ({ create: (fields) => real.create(fields) })),
       scenario: repeating
@@ -71,6 +74,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a feed that leaves out what was skipped",
     check: "feeds",
+    seed: 24,
     breakage: {
       ...store((deliveries) => ({
         feed: (of) =>
@@ -82,6 +86,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a feed that begins with the last one again",
     check: "feeds",
+    seed: 1,
     breakage: {
       ...store((deliveries) => ({ feed: (of) => deliveries.feed({ ...of, after: before(of.after) }) })),
       scenario: following
@@ -90,6 +95,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a purge of what is too young",
     check: "purges",
+    seed: 1,
     breakage: {
       ...store((deliveries) => ({
         purge: (request) => deliveries.purge({ ...request, before: request.before + 20_000 })
@@ -100,6 +106,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a purge of what is not settled",
     check: "purges",
+    seed: 1,
     breakage: {
       ...store((deliveries) => ({
         purge: (request) => Effect.andThen(endAll(deliveries, request.before), deliveries.purge(request))
@@ -110,6 +117,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a purge that counts wrong",
     check: "purges",
+    seed: 1,
     breakage: {
       ...store((deliveries) => ({
         purge: (request) => Effect.map(deliveries.purge(request), (purged) => ({ ...purged, deliveries: 0 }))
@@ -120,6 +128,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a purge that begins and does not go on",
     check: "purges",
+    seed: 1,
     breakage: {
       ...store((deliveries) => ({
         purge: (request) =>

@@ -35,6 +35,7 @@ export const leasingVariants: ReadonlyArray<Variant> = [
   {
     name: "more requests open to one integration than allowed",
     check: "caps",
+    seed: 17,
     breakage: engine(({ settings }) => ({
       settings: { ...settings, concurrencyPerIntegration: 4 * (settings.concurrencyPerIntegration ?? 10) }
     }))
@@ -42,6 +43,7 @@ export const leasingVariants: ReadonlyArray<Variant> = [
   {
     name: "workers that do not know of each other",
     check: "caps",
+    seed: 15,
     breakage: {
       ...store(() => ({ beat: () => Effect.succeed({ workers: 1, rank: 0 }) })),
       scenario: within(
@@ -54,11 +56,13 @@ export const leasingVariants: ReadonlyArray<Variant> = [
   {
     name: "a store that hands out what others hold",
     check: "leases",
+    seed: 4,
     breakage: store(greedy)
   },
   {
     name: "a store that takes stale settlements",
     check: "leases",
+    seed: 24,
     breakage: {
       ...store(unfenced),
       // Leases run out under attempts when clocks jump.
@@ -73,6 +77,7 @@ export const leasingVariants: ReadonlyArray<Variant> = [
   {
     name: "an engine that believes its leases last longer than they do",
     check: "leases",
+    seed: 6,
     breakage: engine(({ stores }) => ({
       stores: {
         ...stores,
@@ -90,6 +95,7 @@ export const leasingVariants: ReadonlyArray<Variant> = [
   {
     name: "clocks that are farther apart than leases allow for",
     check: "leases",
+    seed: 8,
     breakage: {
       scenario: within({ clock: 0, publish: 30 }, {}, { skew: 20_000, engines: 3, receivers: ["slow", "late"] })
     }
@@ -97,6 +103,7 @@ export const leasingVariants: ReadonlyArray<Variant> = [
   {
     name: "a settlement that forgets its attempt",
     check: "attempt-numbers",
+    seed: 18,
     breakage: store((deliveries) => ({
       settle: (settlements, now, disableAfter) =>
         deliveries.settle(
@@ -111,6 +118,7 @@ export const leasingVariants: ReadonlyArray<Variant> = [
   {
     name: "a summary that counts wrong",
     check: "tallies",
+    seed: 4,
     breakage: store((deliveries) => ({
       summary: (now) =>
         Effect.map(deliveries.summary(now), (summary) => ({

@@ -32,11 +32,13 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "an event that is accepted and not stored",
     check: "nothing-lost",
+    seed: 2,
     breakage: store(forgetful)
   },
   {
     name: "an event that is refused and stored",
     check: "nothing-lost",
+    seed: 22,
     breakage: store((deliveries) => {
       let count = 0
       return {
@@ -52,6 +54,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "a lease that never ends",
     check: "nothing-lost",
+    seed: 7,
     breakage: store((deliveries) => ({
       claim: (request) =>
         deliveries.claim({ ...request, lease: { ...request.lease, until: request.lease.until + 24 * hour } })
@@ -60,6 +63,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "a 204 that counts as an acknowledgement",
     check: "delivered-is-received",
+    seed: 6,
     breakage: settling((settlement) =>
       settlement.attempt?.status === 204
         ? { ...settlement, state: "delivered", reason: null, next_attempt_at: null }
@@ -69,6 +73,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "a retry after a success",
     check: "nothing-after-success",
+    seed: 2,
     breakage: settling((settlement) =>
       settlement.attempt?.outcome === "acknowledged" && settlement.attempt.number === 1
         ? { ...settlement, state: "retrying", next_attempt_at: settlement.attempt.started_at + 2_000 }
@@ -78,6 +83,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "a retry that comes too early",
     check: "retry-times",
+    seed: 6,
     breakage: settling((settlement) =>
       settlement.next_attempt_at === null
         ? settlement
@@ -87,6 +93,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "a store that hands retries out a second too early",
     check: "retry-times",
+    seed: 12,
     breakage: store((deliveries) => ({
       claim: (request) => deliveries.claim({ ...request, now: request.now + 1_000 })
     }))
@@ -94,6 +101,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "calls that are sent however old they are",
     check: "call-lifetime",
+    seed: 6,
     breakage: {
       ...engine(({ settings }) => ({
         settings: {
@@ -109,6 +117,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "deleting an integration without cancelling what waits for it",
     check: "nothing-after-end",
+    seed: 18,
     breakage: integrations(({ integrations: real }) => {
       const removed = new Set<number>()
       return {
@@ -121,11 +130,13 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "a dispatcher that is not told of changes",
     check: "nothing-after-end",
+    seed: 13,
     breakage: engine(() => ({ dispatcher: (dispatcher) => ({ ...dispatcher, forget: () => Effect.void }) }))
   },
   {
     name: "rights that are not asked for",
     check: "nothing-after-end",
+    seed: 17,
     breakage: engine(({ directory }) => ({
       directory: { ...directory, administers: () => Effect.succeed(true), isTenant: () => Effect.succeed(true) }
     }))
@@ -133,6 +144,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "events of one tenant that go to all",
     check: "isolation",
+    seed: 9,
     breakage: engine(({ stores }) => ({
       stores: {
         ...stores,
@@ -154,6 +166,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "a body that is encoded anew for a retry",
     check: "same-body",
+    seed: 6,
     breakage: engine(({ transport }) => ({
       transport: {
         post: (request) =>
@@ -168,6 +181,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
   {
     name: "calls that queue behind access logs",
     check: "calls-first",
+    seed: 21,
     breakage: {
       ...engine(({ stores }) => ({
         dispatcher: (dispatcher) => ({

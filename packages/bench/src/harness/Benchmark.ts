@@ -6,13 +6,13 @@ import type { Options } from "./Options.ts"
 import { median, rounded } from "./Statistics.ts"
 
 /** What the ratio of ours to the peer's should be. */
-export interface Goal {
+interface Goal {
   readonly is: "at least" | "at most"
   readonly ratio: number
 }
 
 /** One comparison that a benchmark prints. */
-export interface Line {
+interface Line {
   /** What is measured of ours, and of what it is compared with. */
   readonly ours: string
   readonly peer: string

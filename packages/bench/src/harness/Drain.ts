@@ -13,7 +13,7 @@ const publishers = 4
 export const settings = { concurrency: (openRequests * 5) / 4 }
 
 /** Publishes so many events: does not wait for their deliveries. */
-export const publishAll = Effect.fnUntraced(function* (count: number) {
+const publishAll = Effect.fnUntraced(function* (count: number) {
   const publisher = yield* Publisher
   const batches = Array.from({ length: Math.ceil(count / publishBatch) }, (_, batch) =>
     Array.from({ length: Math.min(publishBatch, count - batch * publishBatch) }, (_, index) =>

@@ -1,15 +1,17 @@
 /**
  * What an acknowledgement means: without one nothing is delivered, and after one nothing is sent.
  */
+import { acknowledges } from "../rules/Acknowledging.ts"
 import type { Check } from "./Check.ts"
 import { versionsAt } from "./Knowledge.ts"
 import type { Request, Trace } from "./Trace.ts"
 
 const isAcknowledged = (trace: Trace, request: Request): boolean => {
   const result = request.response?.result
-  if (result?._tag !== "Answered" || result.headers_elapsed > trace.settings.ackTimeout) return false
+  const { ackTimeout } = trace.settings
+  if (acknowledges(result, ackTimeout)) return true
   const takes2xx = () => versionsAt(trace, request).some(({ overrides }) => overrides.acknowledge === "2xx")
-  return result.status === 200 || (result.status >= 200 && result.status < 300 && takes2xx())
+  return acknowledges(result, ackTimeout, true) && takes2xx()
 }
 
 export const deliveredIsReceived: Check = {

@@ -1,6 +1,7 @@
 /**
  * No engine has more requests open than it may.
  */
+import { placesOf } from "../rules/Places.ts"
 import type { Check, Violation } from "./Check.ts"
 import { isDisturbed } from "./Disturbances.ts"
 import type { Request, Trace } from "./Trace.ts"
@@ -44,15 +45,10 @@ const shared = (trace: Trace): ReadonlyArray<Violation> => {
   const needed = acquaintance(trace)
   return [...groupBy(trace.requests, ({ delivery }) => `to integration ${delivery.integration_id}`)].flatMap(
     ([name, group]) =>
-      // Each worker has one place at least.
-      above(group, Math.max(trace.settings.concurrencyPerIntegration, trace.outcome.scenario.engines), name).filter(
-        ({ entries }) => {
-          const at = trace.entries[entries.at(-1) ?? 0]?.at ?? 0
-          return (
-            !starts.some((start) => start.at <= at && start.at > at - needed) && !isDisturbed(trace, at - needed, at)
-          )
-        }
-      )
+      above(group, placesOf(trace.settings, trace.outcome.scenario.engines).toOne, name).filter(({ entries }) => {
+        const at = trace.entries[entries.at(-1) ?? 0]?.at ?? 0
+        return !starts.some((start) => start.at <= at && start.at > at - needed) && !isDisturbed(trace, at - needed, at)
+      })
   )
 }
 
@@ -60,13 +56,14 @@ export const caps: Check = {
   name: "caps",
   rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration.",
   violations: (trace) => {
-    const { requests, settings } = trace
+    const { outcome, requests, settings } = trace
+    const places = placesOf(settings, outcome.scenario.engines)
     const toOne = groupBy(requests, ({ delivery, entry }) => `by engine ${entry.engine} to ${delivery.integration_id}`)
     return [
       ...[...groupBy(requests, ({ entry }) => `by engine ${entry.engine}`)].flatMap(([name, group]) =>
-        above(group, settings.concurrency, name)
+        above(group, places.ofProcess, name)
       ),
-      ...[...toOne].flatMap(([name, group]) => above(group, settings.concurrencyPerIntegration, name)),
+      ...[...toOne].flatMap(([name, group]) => above(group, places.ofProcessToOne, name)),
       ...shared(trace)
     ]
   }

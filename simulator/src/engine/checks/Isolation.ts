@@ -1,13 +1,8 @@
 /**
  * A receiver sees only what it may see and asked for.
  */
-import type { Event, Integration } from "@doorhook/core"
+import { maySee } from "../rules/MaySee.ts"
 import type { Check } from "./Check.ts"
-
-/** Core's own rule is under test here: this is the same rule written once more, from the document (section 6, rule 1). */
-const maySee = ({ bindings, scope }: Integration, { building_id, resource_type, tenant_ids }: Event): boolean =>
-  (scope.type === "building" ? [building_id] : tenant_ids).some((id) => Number(id) === Number(scope.id)) &&
-  bindings.some((binding) => binding.resource_type === resource_type)
 
 export const isolation: Check = {
   name: "isolation",

@@ -8,13 +8,13 @@ import type { Integration } from "@doorhook/core"
 import type { IntegrationEntry, Request, Trace } from "./Trace.ts"
 
 /** The longest that a change takes to be heard of, in milliseconds; or, by who made it, to be answered. */
-export const longestHearing = ({ outcome: { scenario } }: Trace): number => {
+const longestHearing = ({ outcome: { scenario } }: Trace): number => {
   const { delay, lost, reconnect } = scenario.hearing
   return Math.max(lost > 0 ? reconnect : 0, delay) + 2 * scenario.storeLatency
 }
 
 /** The index in the history before which an engine knew all changes of the integration when it sent a request. */
-export const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
+const knownBefore = (trace: Trace, { delivery, entry, grant }: Request): number => {
   const { integration_id } = delivery
   const told = trace.told.get(entry.engine)?.findLast(
     (other) =>

@@ -1,17 +1,17 @@
 /**
  * A delivery belongs to one engine at a time.
  */
+import { tooLittleLeft } from "../rules/LeaseTime.ts"
 import type { Check, Violation } from "./Check.ts"
 import type { Request, Trace } from "./Trace.ts"
 import { clockOf, entriesOf, putBackSince } from "./Trace.ts"
 
-/** An attempt must fit into what is left of its lease, or somebody else can begin another one meanwhile. */
 const outlasting = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap(({ delivery, entry, grant }) => {
     if (grant === null) return [{ what: `delivery ${delivery.id} was sent without a lease`, entries: [entry.index] }]
-    const left = grant.lease.until - clockOf(trace, entry.engine, entry)
+    const left = tooLittleLeft(grant.lease, clockOf(trace, entry.engine, entry), trace.settings.ackTimeout)
     const jumped = trace.clockJumps.some(({ index }) => index > grant.index && index < entry.index)
-    if (left >= trace.settings.ackTimeout || jumped) return []
+    if (left === null || jumped) return []
     return [
       {
         what: `delivery ${delivery.id} was sent with ${left} ms left of its lease`,

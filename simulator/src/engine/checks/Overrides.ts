@@ -1,6 +1,7 @@
 /**
  * What the operator sets of single integrations holds for them, from when it is known, and for no others.
  */
+import { acknowledges } from "../rules/Acknowledging.ts"
 import type { Check } from "./Check.ts"
 import { schedulesAt, versionsAt } from "./Knowledge.ts"
 import type { Request, Trace } from "./Trace.ts"
@@ -8,12 +9,10 @@ import type { Request, Trace } from "./Trace.ts"
 /** What may be said of a request, given what its integration may have been. */
 const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
   const result = request.response?.result
-  if (result?._tag !== "Answered" || result.headers_elapsed > trace.settings.ackTimeout) return new Set([false])
-  const { status } = result
+  const { ackTimeout } = trace.settings
+  if (!acknowledges(result, ackTimeout, true)) return new Set([false])
   return new Set(
-    versionsAt(trace, request).map(({ overrides }) =>
-      overrides.acknowledge === "2xx" ? status >= 200 && status < 300 : status === 200
-    )
+    versionsAt(trace, request).map(({ overrides }) => acknowledges(result, ackTimeout, overrides.acknowledge === "2xx"))
   )
 }
 

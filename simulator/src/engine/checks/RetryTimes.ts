@@ -3,6 +3,7 @@
  */
 import type { TransportResult } from "@doorhook/core"
 import { RetryPolicy } from "@doorhook/core"
+import { dueWindow } from "../rules/DueWindow.ts"
 import type { Check, Violation } from "./Check.ts"
 import { isBusy, isDisturbed } from "./Disturbances.ts"
 import { schedulesAt } from "./Knowledge.ts"
@@ -21,8 +22,7 @@ const dueBetween = (trace: Trace, request: Request, end: number, result: Transpo
   schedulesAt(trace, request).flatMap((delays) => {
     const delay = delays[request.entry.attempt - 1]
     if (delay === undefined) return []
-    const least = askedFor(result)
-    return [{ from: end + Math.max(delay, least), to: end + Math.max(Math.floor(delay * 1.2), least) }]
+    return [dueWindow(end, delay, askedFor(result))]
   })
 
 const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Violation> =>

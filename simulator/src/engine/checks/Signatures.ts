@@ -2,46 +2,28 @@
  * Receivers can tell that it was us, with the secret they have: the current one, or one that was rotated out within a day.
  */
 import type { Integration } from "@doorhook/core"
-import { Signature } from "@doorhook/core"
 import { Redacted } from "effect"
-import { digest } from "../time/SeededCrypto.ts"
+import { signatureHeader, timestampAt } from "../rules/SignatureHeader.ts"
 import type { Check, Violation } from "./Check.ts"
 import { versionsAt } from "./Knowledge.ts"
-import type { Request, Trace } from "./Trace.ts"
+import type { Trace } from "./Trace.ts"
 import { clockOf } from "./Trace.ts"
 
 const day = 24 * 3_600_000
 /** How many secrets that were rotated out sign at most. */
 const mostKept = 5
 
-const encoder = new TextEncoder()
-
 /** What the clocks of two processes, and a jump of the world's, can make of a day. */
 const leeway = 5 * 60_000
-
-/** The header that a version of an integration asks for, at a time. */
-const headerOf = (
-  { previous_secrets, signing_secret }: Integration,
-  { body, timestamp, webhook_id }: Request["entry"],
-  clock: number
-): string => {
-  const secrets = [signing_secret]
-  for (const { secret, until } of previous_secrets) if (clock < until) secrets.push(secret)
-  const content = encoder.encode(`${webhook_id}.${timestamp}.${body}`)
-  return secrets
-    .map((secret) => {
-      const key = Signature.keyOf(secret) ?? new Uint8Array()
-      return `v1,${Buffer.from(digest(key, content)).toString("base64")}`
-    })
-    .join(" ")
-}
 
 const wrong = (trace: Trace): ReadonlyArray<Violation> =>
   trace.requests.flatMap((request) => {
     const { delivery, entry } = request
     const clock = clockOf(trace, entry.engine, entry)
-    const genuine = versionsAt(trace, request).some((version) => headerOf(version, entry, clock) === entry.signature)
-    if (genuine && entry.timestamp === String(Math.floor(clock / 1_000))) return []
+    const genuine = versionsAt(trace, request).some(
+      (version) => signatureHeader(version, entry, clock) === entry.signature
+    )
+    if (genuine && entry.timestamp === timestampAt(clock)) return []
     const what = `delivery ${delivery.id} is not signed with the secrets of integration ${delivery.integration_id}`
     return [{ what, entries: [entry.index] }]
   })

@@ -9,7 +9,7 @@ import type { Outcome } from "../Simulation.ts"
 export type EntryOf<Kind extends Fact["kind"]> = Extract<Entry, { readonly kind: Kind }>
 
 /** A lease that an engine was given on a delivery. */
-export interface Grant {
+interface Grant {
   readonly index: number
   readonly at: number
   /** What the engine's own clock said. */
@@ -76,7 +76,7 @@ export const entriesOf = <Kind extends Fact["kind"]>(
   kind: Kind
 ): ReadonlyArray<EntryOf<Kind>> => entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind)
 
-export const settingsOf = ({ scenario }: Outcome): DeliverySettingsShape => ({
+const settingsOf = ({ scenario }: Outcome): DeliverySettingsShape => ({
   ...defaultDeliverySettings,
   ...scenario.settings
 })

@@ -1,30 +1,42 @@
 /**
  * The `Crypto` port of a simulation: synchronous and drawn from the seed. Nobody here has secrets, so its digests only
- * have to differ where their inputs differ.
+ * have to differ where their inputs differ, and cost little: there is one for each attempt.
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { Base64, Base64Url } from "effect/encoding"
 import type { Rng } from "../../random/Substream.ts"
 
-const encoder = new TextEncoder()
+const decoder = new TextDecoder("latin1")
 
-/** Both the hash and, with the key first, the HMAC of simulations. */
-export const digest = (...inputs: ReadonlyArray<Uint8Array>): Uint8Array => {
+/**
+ * 32 bytes that stand for a key and a text: both the hash, without a key, and the HMAC of simulations. One multiplication
+ * a character (FNV-1a, 32 bits), because there are two such digests for each attempt.
+ */
+export const digest = (key: Uint8Array, text: string): Uint8Array => {
+  let hash = 0x811c_9dc5
+  for (const byte of key) hash = Math.imul(hash ^ byte, 0x0100_0193)
+  const keyed = hash
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193)
   const words = new Uint32Array(8)
-  for (const input of inputs) {
-    for (let i = 0; i <= input.length; i++) {
-      const lane = i & 7
-      words[lane] = Math.imul((words[lane] ?? 0) ^ ((input[i] ?? 256) + 1), 0x0100_0193) ^ (words[(lane + 7) & 7] ?? 0)
-    }
+  for (let at = 0; at < words.length; at++) {
+    hash = Math.imul(hash ^ (hash >>> 15) ^ keyed ^ text.length, 0x85eb_ca6b)
+    words[at] = hash
   }
   return new Uint8Array(words.buffer)
 }
 
+const noKey = new Uint8Array()
+
 export const seededCrypto = (rng: Rng): Layer.Layer<Crypto> =>
   Layer.succeed(Crypto, {
-    sha256: (bytes) => Effect.sync(() => digest(bytes)),
-    sha256Text: (text) => Effect.sync(() => Base64Url.encode(digest(encoder.encode(text)))),
-    hmacSha256: (key, text) => Effect.sync(() => Base64.encode(digest(key, encoder.encode(text)))),
-    randomBytes: (length) => Effect.sync(() => Uint8Array.from({ length }, () => rng.below(256)))
+    sha256: (bytes) => Effect.sync(() => digest(noKey, decoder.decode(bytes))),
+    sha256Text: (text) => Effect.sync(() => Base64Url.encode(digest(noKey, text))),
+    hmacSha256: (key, text) => Effect.sync(() => Base64.encode(digest(key, text))),
+    randomBytes: (length) =>
+      Effect.sync(() => {
+        const bytes = new Uint8Array(length)
+        for (let at = 0; at < length; at++) bytes[at] = rng.below(256)
+        return bytes
+      })
   })

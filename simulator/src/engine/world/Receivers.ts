@@ -29,7 +29,7 @@ const failed = (outcome: "timeout" | "connection_refused" | "connection_reset", 
 })
 
 /** Which receiver a URL leads to. */
-export const receiverOf = (url: string): number => Number(/^https:\/\/receiver(\d+)\./.exec(url)?.[1] ?? 0)
+const receiverOf = (url: string): number => Number(/^https:\/\/receiver(\d+)\./.exec(url)?.[1] ?? 0)
 
 /** A URL of a receiver that no integration had before. */
 export const urlOf = (receiver: number, unique: number): string => `https://receiver${receiver}.example/hook/${unique}`

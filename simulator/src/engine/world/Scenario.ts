@@ -14,7 +14,7 @@ const second = 1_000
 const maxIntegrations = 6
 
 /** How a receiver answers while nothing is wrong with it. */
-export const receiverKinds = ["prompt", "slow", "flaky", "late", "throttling", "accepting", "leaving", "dead"] as const
+const receiverKinds = ["prompt", "slow", "flaky", "late", "throttling", "accepting", "leaving", "dead"] as const
 export type ReceiverKind = (typeof receiverKinds)[number]
 
 export interface Place {
@@ -24,7 +24,7 @@ export interface Place {
 }
 
 /** Probabilities of what can happen at a store call, and at a question to the directory. */
-export interface FaultRates {
+interface FaultRates {
   /** That the process dies there. */
   readonly crash: number
   /** That a store call fails while the store is unwell. */
@@ -32,7 +32,7 @@ export interface FaultRates {
 }
 
 /** How long what actors wait for takes, in milliseconds: from, to. */
-export interface Span {
+interface Span {
   readonly least: number
   readonly most: number
 }

@@ -43,7 +43,9 @@ export interface Watching {
 }
 
 const everything = Number.MAX_SAFE_INTEGER
-const hour = 3_600_000
+
+/** How near to its end an event is looked at before a purge, in milliseconds: looking costs more than purging. */
+const nearEnd = 60_000
 
 /** All deliveries that a filter selects, with their attempts. */
 export const allDeliveries = Effect.fnUntraced(function* (
@@ -121,7 +123,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
 
   /** Purges, and writes down what is gone by it: of events near to their end, whatever the store says. */
   const purge = Effect.fnUntraced(function* (request: PurgeRequest) {
-    const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + hour
+    const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + nearEnd
     const old = [...events.values()].filter(isOld)
     const before = old.length === 0 ? [] : yield* allDeliveries(deliveries)
     const answer = yield* deliveries.purge(request)

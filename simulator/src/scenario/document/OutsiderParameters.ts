@@ -46,7 +46,7 @@ interface Sources {
 }
 
 /** The schema of one flow of outsiders. */
-export const outsiderParameters = (usual: FullOutsiders, what: string, sources: Sources) =>
+const outsiderParameters = (usual: FullOutsiders, what: string, sources: Sources) =>
   Schema.Struct({
     rate: parameter(
       NotNegative,

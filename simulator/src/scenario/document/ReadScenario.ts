@@ -9,14 +9,14 @@ import { placesOf, resolve } from "./Resolve.ts"
 import { mostBuildings, ScenarioDocument } from "./ScenarioDocument.ts"
 
 /** One thing that is wrong with a scenario file. */
-export const ScenarioProblem = Schema.Struct({
+const ScenarioProblem = Schema.Struct({
   line: Schema.Int,
   column: Schema.Int,
   /** JSONPath (RFC 9535), like `$.buildings[0].name`. */
   path: Schema.String,
   detail: Schema.String
 })
-export type ScenarioProblem = typeof ScenarioProblem.Type
+type ScenarioProblem = typeof ScenarioProblem.Type
 
 /** The scenario can't be used: these are the reasons. */
 export class InvalidScenario extends Schema.TaggedError<InvalidScenario>()("InvalidScenario", {

@@ -57,7 +57,7 @@ const table = (title: string, intro: string, schema: unknown): string =>
   ].join("\n")
 
 /** The reference as Markdown. */
-export const scenarioReference = (): string => {
+const scenarioReference = (): string => {
   const schema: unknown = JSON.parse(scenarioJsonSchema())
   const building = part(schema, "properties", "buildings", "items")
   const flows = Object.entries(Object(part(building, "properties", "flows", "properties")))

@@ -103,7 +103,7 @@ const kinds: Readonly<Record<Exclude<OutsiderName, "trades">, OutsiderKind>> = {
 }
 
 /** How many there are of what a rate is per. */
-export const sizeOf = (building: Building, per: OutsiderKind["per"]): number => {
+const sizeOf = (building: Building, per: OutsiderKind["per"]): number => {
   if (per === "flat") return building.units.filter(({ use }) => use === "home").length
   const people = building.people.filter(({ unit }) => unit.use === (per === "dweller" ? "home" : "company")).length
   return per === "dweller" ? people / credentialShare : people

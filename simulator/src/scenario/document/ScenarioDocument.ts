@@ -75,7 +75,7 @@ export const ScenarioDocument = Schema.Struct({
   events_per_day: Schema.optionalKey(
     NotNegative.annotate({
       description:
-        "Events that an average day of a usual week is said to have; `simulate validate` compares it within 10 %"
+        "Events that an average day of a usual week is said to have; `simulate validate` compares whole weeks with it: within 30 % for one, 15 % for four, 10 % from ten on"
     })
   ),
   buildings: Schema.Array(BuildingDocument)

@@ -28,7 +28,7 @@ export const Clock = Schema.String.check(
 export const HolidayDate = Schema.String.check(
   Schema.isPattern(datePattern, { message: "must be a date like 2026-12-25, or 12-25 for every year" })
 )
-export const MonthDay = Schema.String.check(
+const MonthDay = Schema.String.check(
   Schema.isPattern(monthDayPattern, { message: "must be a day of the year like 12-25" })
 )
 export const Share = Schema.Finite.check(
@@ -41,7 +41,7 @@ export const GroupShare = Schema.Finite.check(
 export const NotNegative = Schema.Finite.check(
   Schema.isBetween({ minimum: 0, maximum: 1e6 }, { message: "must be a number from 0 to 1000000" })
 )
-export const Sigma = Schema.Finite.check(
+const Sigma = Schema.Finite.check(
   Schema.isBetween({ minimum: 0, maximum: 3 }, { message: "must be a number from 0 to 3" })
 )
 export const wholeBetween = (minimum: number, maximum: number) =>
@@ -97,7 +97,7 @@ export type FullLognormal = Required<typeof LognormalValue.Type>
 export const millisOf = (text: string): number => Option.getOrElse(DurationText.parse(text), () => 0)
 
 /** Hours of a clock time that was checked. */
-export const hoursOf = (text: string): number => {
+const hoursOf = (text: string): number => {
   const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number)
   return hours + minutes / 60 + seconds / 3_600
 }

@@ -1,0 +1,42 @@
+/**
+ * A run against one real receiver, with the engine in this process and doorhook's own sender.
+ */
+import { CommandFailure, Transport } from "@doorhook/core"
+import { Effect } from "effect"
+import { Equipment } from "../../run/Equipment.ts"
+import type { Measurements } from "../../run/Measurements.ts"
+import type { PlannedIntegration } from "../../run/World.ts"
+import type { RunSettings } from "../RunFlags.ts"
+import type { Course } from "./Course.ts"
+import { prepareOwn } from "./OwnEngineRun.ts"
+
+export const prepareReceiver = Effect.fnUntraced(function* (
+  settings: RunSettings,
+  { secret, url }: Extract<RunSettings["target"], { readonly kind: "receiver" }>,
+  integrations: ReadonlyArray<PlannedIntegration>,
+  measurements: Measurements,
+  course: Course
+) {
+  const equipment = yield* Equipment
+  if (equipment === null)
+    return yield* CommandFailure.usage("--to-receiver: this program has no way out to the network")
+  const transport = yield* Effect.provide(Transport, equipment.transport)
+  // Each integration is known by its URL; what comes after # never leaves this process.
+  const bare = (address: string) => address.replace(/#.*$/, "")
+  return yield* prepareOwn(
+    settings,
+    {
+      measurements,
+      integrations,
+      urlOf: ({ place }) => `${url}#${place}`,
+      receiverOf: () => "",
+      send: (request) =>
+        Effect.map(transport.post({ ...request, url: bare(request.url) }), (result) => ({ result, processed: null })),
+      secret,
+      crypto: equipment.crypto
+    },
+    course,
+    "receiver",
+    `against ${url}`
+  )
+})

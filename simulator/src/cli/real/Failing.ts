@@ -1,0 +1,31 @@
+/**
+ * Why a run in real time has failed, if it has: in one line, with its exit code.
+ */
+import { CommandFailure, DurationText } from "@doorhook/core"
+import { isUnreached } from "../../run/MakeReport.ts"
+import type { RunReport } from "../../run/RunReport.ts"
+import { outcomesText } from "../../run/RunText.ts"
+import type { RunSummary } from "../../run/Tally.ts"
+
+export const failureOf = (report: RunReport, summary: RunSummary, silence: string | null): CommandFailure | null => {
+  const { slos, totals, verdict } = report
+  if (summary.failed > 0)
+    return new CommandFailure({
+      message: `The service did not take ${summary.failed} events; the last answer was: ${summary.last_failure ?? "none"}`,
+      exitCode: 1
+    })
+  if (totals.broken > 0 || (totals.lost ?? 0) > 0)
+    return new CommandFailure({
+      message: `${totals.lost ?? totals.broken} deliveries of accepted events are not accounted for, or break a rule; the summary says which`,
+      exitCode: 1
+    })
+  if (isUnreached(report))
+    return new CommandFailure({
+      message: `${report.target.replace(/^against /, "")} acknowledged none of ${totals.attempts} requests: ${outcomesText(report.outcomes)}. Expected 200 within ${DurationText.format(report.ack_timeout)}; is the receiver running, and is this its URL?`,
+      exitCode: 1
+    })
+  if (verdict === "pass") return null
+  const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)
+  const why = silence === null ? "" : `; the service could not be asked: ${silence}`
+  return new CommandFailure({ message: `Objectives missed: ${missed.join(", ")}${why}`, exitCode: 1 })
+}

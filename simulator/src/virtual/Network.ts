@@ -1,0 +1,122 @@
+/**
+ * The way from the engine to modelled receivers. What each request shows on its way is held against the rules.
+ */
+import type { DeliverySettingsShape, Transport, TransportRequest, TransportResult } from "@doorhook/core"
+import { Acknowledgement, Signature } from "@doorhook/core"
+import { Effect } from "effect"
+import { maySee } from "../engine/rules/MaySee.ts"
+import type { Places } from "../engine/rules/Places.ts"
+import { placesOf } from "../engine/rules/Places.ts"
+import { signatureHeader, timestampAt } from "../engine/rules/SignatureHeader.ts"
+import type { Process } from "../engine/time/Process.ts"
+import type { VirtualTime } from "../engine/time/VirtualTime.ts"
+import type { Ledger, Tracked } from "../run/Ledger.ts"
+import type { Measurements } from "../run/Measurements.ts"
+import type { Target, Targets } from "./Targets.ts"
+
+export interface NetworkOptions {
+  readonly time: VirtualTime
+  readonly ledger: Ledger
+  readonly measurements: Measurements
+  readonly targets: Targets
+  readonly settings: Pick<DeliverySettingsShape, "concurrency" | "concurrencyPerIntegration">
+  readonly workers: number
+  /** When the run began, in milliseconds since the epoch. */
+  readonly beginning: number
+  /** A request has just begun, that takes so long. */
+  readonly begun: (process: Process, elapsed: number) => void
+}
+
+/** The share of all places beyond which retries wait for one. */
+const busyShare = 0.4
+
+export class Network {
+  readonly #options: NetworkOptions
+  readonly #places: Places
+  /** Requests open in all, and by each process. */
+  #open = 0
+  readonly #openBy = new Map<number, number>()
+
+  constructor(options: NetworkOptions) {
+    this.#options = options
+    this.#places = placesOf(options.settings, options.workers)
+  }
+
+  /** How a process sends. */
+  transportOf(process: Process): Transport["Service"] {
+    const { beginning, begun, ledger, targets, time } = this.#options
+    return {
+      post: (request) =>
+        Effect.callback<TransportResult>((resume) => {
+          const { body, deadline, headers, url } = request
+          const target = targets.at(url)
+          if (target === undefined || !process.alive) return
+          const now = time.wall
+          const number = Number(headers[Signature.headerNames.attempt] ?? 0)
+          const id = headers[Signature.headerNames.id] ?? ""
+          const tracked = ledger.requested(target.integration.id, id, number, body, now)
+          if (tracked !== null) this.#check(tracked, target, request, now)
+          this.#opened(target, process, now)
+          const sinceStart = now - beginning
+          const { processed, result } = target.receiver.receive({
+            now,
+            sinceStart,
+            deadline,
+            local: target.clock.at(now)
+          })
+          if (processed && tracked !== null) ledger.processed(tracked, now)
+          time.after(result.elapsed, () => {
+            if (!process.alive) return
+            this.#closed(target, process)
+            const outcome = Acknowledgement.judge(result, deadline, "200")
+            if (tracked !== null) ledger.responded(tracked, result, outcome, time.wall)
+            resume(Effect.succeed(result))
+          })
+          begun(process, result.elapsed)
+        })
+    }
+  }
+
+  /** The process died: nobody waits for its answers. */
+  cutOff(process: Process): void {
+    this.#open -= this.#openBy.get(process.number) ?? 0
+    this.#openBy.delete(process.number)
+    this.#options.targets.cutOff(process.number)
+  }
+
+  /** Whether the receiver may see it, and whether it is signed for it. */
+  #check({ event, id }: Tracked, { integration }: Target, { body, headers }: TransportRequest, now: number): void {
+    const { ledger } = this.#options
+    if (!maySee(integration, event))
+      ledger.tell("isolation", now, `integration ${integration.id} must not see ${event.id}, and was sent it`)
+    const timestamp = headers[Signature.headerNames.timestamp] ?? ""
+    const signed = signatureHeader(integration, { webhook_id: event.id, timestamp, body }, now)
+    if (signed !== headers[Signature.headerNames.signature] || timestamp !== timestampAt(now))
+      ledger.tell("signatures", now, `delivery ${id} is not signed with the secret of integration ${integration.id}`)
+  }
+
+  #opened(target: Target, { number }: Process, now: number): void {
+    const { ledger, measurements, settings, workers } = this.#options
+    const byProcess = (this.#openBy.get(number) ?? 0) + 1
+    const toOne = (target.openBy.get(number) ?? 0) + 1
+    this.#openBy.set(number, byProcess)
+    target.openBy.set(number, toOne)
+    target.open++
+    this.#open++
+    measurements.mostInFlight = Math.max(measurements.mostInFlight, this.#open)
+    const { ofProcess, ofProcessToOne } = this.#places
+    if (byProcess > ofProcess) ledger.tell("caps", now, `process ${number} has ${byProcess} requests open`)
+    // All processes together may exceed it for as long as they do not know of each other: that is not judged here.
+    if (toOne > ofProcessToOne)
+      ledger.tell("caps", now, `process ${number} has ${toOne} requests open to integration ${target.integration.id}`)
+    const share = Math.max(1, Math.floor(settings.concurrencyPerIntegration / workers))
+    if (this.#open >= busyShare * settings.concurrency || target.open >= share) ledger.busy(now)
+  }
+
+  #closed(target: Target, { number }: Process): void {
+    this.#open--
+    target.open--
+    this.#openBy.set(number, (this.#openBy.get(number) ?? 0) - 1)
+    target.openBy.set(number, (target.openBy.get(number) ?? 0) - 1)
+  }
+}

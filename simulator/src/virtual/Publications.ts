@@ -1,0 +1,90 @@
+/**
+ * What a host publishes, until it is accepted: it makes a publication again that nobody answered, under the same key.
+ */
+import type { Measurements } from "../run/Measurements.ts"
+import type { Publication } from "./VirtualOptions.ts"
+import type { Worker } from "./Worker.ts"
+
+/** What one request to publish carries. */
+interface Batch {
+  readonly publications: ReadonlyArray<Publication>
+  readonly key: string | null
+}
+
+export interface PublicationsOptions {
+  readonly measurements: Measurements
+  /** What the wall clock says. */
+  readonly now: () => number
+  /** A process that takes publications; undefined when there is none now. */
+  readonly ready: () => Worker | undefined
+  /** Whether processes die, so that publications need keys. */
+  readonly keyed: boolean
+}
+
+export class Publications {
+  readonly #options: PublicationsOptions
+  #made = 0
+  #open = 0
+  /** What was given to a process and is not answered. */
+  readonly #unanswered = new Map<Batch, Worker>()
+  /** What waits for a process that takes it. */
+  #waiting: Array<Batch> = []
+
+  constructor(options: PublicationsOptions) {
+    this.#options = options
+  }
+
+  /** How many have been given to a process and are not answered. */
+  get open(): number {
+    return this.#open
+  }
+
+  get isSettled(): boolean {
+    return this.#open === 0 && this.#waiting.length === 0
+  }
+
+  publish(publications: ReadonlyArray<Publication>): void {
+    this.#hand({ publications, key: this.#options.keyed ? `run-${this.#made++}` : null })
+  }
+
+  /** There is a process again. */
+  resume(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const batch of waiting) this.#hand(batch)
+  }
+
+  /** A process died: says what to do later on, when its host has given up waiting for it. */
+  cutOff(dead: Worker): ReadonlyArray<() => void> {
+    return [...this.#unanswered].flatMap(([batch, worker]) => {
+      if (worker !== dead) return []
+      this.#unanswered.delete(batch)
+      return () => this.#again(batch)
+    })
+  }
+
+  #again(batch: Batch): void {
+    this.#open--
+    this.#hand(batch)
+  }
+
+  #hand(batch: Batch): void {
+    const { measurements, now, ready } = this.#options
+    const worker = ready()
+    if (worker === undefined) {
+      this.#waiting.push(batch)
+      return
+    }
+    this.#open++
+    const { key, publications } = batch
+    const began = now()
+    this.#unanswered.set(batch, worker)
+    const events = publications.map(({ event }) => event)
+    worker.publish(events, key, (accepted) => {
+      if (!this.#unanswered.delete(batch)) return
+      if (!accepted) return this.#again(batch)
+      this.#open--
+      for (const { at } of publications) measurements.accept(now() - at, now() - began)
+    })
+  }
+}
