@@ -9,6 +9,7 @@ export * as DurationText from "./domain/DurationText.ts"
 export * as DirectoryDocument from "./domain/DirectoryDocument.ts"
 export { oversightsOf } from "./domain/DirectoryOversights.ts"
 export * from "./domain/Event.ts"
+export { fileTrouble } from "./domain/FileTrouble.ts"
 export * from "./domain/Ids.ts"
 export * from "./domain/Integration.ts"
 export * from "./domain/IntegrationDocument.ts"
@@ -89,6 +90,11 @@ export * from "./services/OperatorIntegrations.ts"
 export * from "./services/Premises.ts"
 export * from "./services/Publisher.ts"
 export * from "./services/TestEvents.ts"
+
+// text: what is put together for people
+export * as Html from "./text/Html.ts"
+export type { TerminalLine } from "./text/TerminalLine.ts"
+export { terminalLine } from "./text/TerminalLine.ts"
 
 // memory: every storage port without a database
 export * as AbsentDirectory from "./memory/AbsentDirectory.ts"

@@ -15,7 +15,7 @@ import {
 } from "@doorhook/core"
 import { Redacted } from "effect"
 
-export const makeEvent = (overrides: Partial<Event> = {}): Event => ({
+const makeEvent = (overrides: Partial<Event> = {}): Event => ({
   id: EventId.make("evt_0000000000000000"),
   resource_type: "access_log",
   action: "create",

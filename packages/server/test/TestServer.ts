@@ -167,6 +167,8 @@ const TestDirectory = Layer.effect(
       authenticate: () => Effect.succeed(null),
       isActive: (user) => ask("isActive", () => users[user] !== undefined),
       administers: (user, id) => ask("administers", () => users[user]?.buildings.includes(id) ?? false),
+      hasBuilding: (id) =>
+        ask("hasBuilding", () => Object.values(users).some(({ buildings }) => buildings.includes(id))),
       isTenant: (user, id) => ask("isTenant", () => users[user]?.tenants.includes(id) ?? false),
       buildings: (user) =>
         Effect.succeed(

@@ -5,8 +5,8 @@ import { Option, Record, Result, Schema } from "effect"
 import { parseNetwork } from "../rules/AddressPolicy.ts"
 import * as DurationText from "./DurationText.ts"
 import type { DeliveryOverrides, Integration } from "./Integration.ts"
-import { resourceTypes } from "./ResourceType.ts"
-import { schemaProblems } from "./SchemaProblems.ts"
+import { resourceTypeNames, resourceTypes } from "./ResourceType.ts"
+import { notKnown, schemaProblems } from "./SchemaProblems.ts"
 
 const Network = Schema.String.check(
   Schema.makeFilter(
@@ -44,9 +44,15 @@ export class InvalidSwitches extends Schema.TaggedError<InvalidSwitches>()("Inva
 
 const decode = Schema.decodeUnknownResult(IntegrationSwitches, { errors: "all", onExcessProperty: "error" })
 
+/** A resource type that there is not is told with those that there are. */
+const reword = ({ detail, pointer }: { readonly pointer: string; readonly detail: string }) =>
+  detail === notKnown && pointer.startsWith("/overrides/retry/")
+    ? { pointer, detail: `is no resource type; there are ${resourceTypeNames.join(" and ")}` }
+    : { pointer, detail }
+
 /** Reads a change. A member it does not know is an error: an operator's slip of the pen must not go unnoticed. */
 export const readSwitches = (value: unknown): Result.Result<IntegrationSwitches, InvalidSwitches> =>
-  Result.mapError(decode(value), (error) => new InvalidSwitches({ problems: schemaProblems(error) }))
+  Result.mapError(decode(value), (error) => new InvalidSwitches({ problems: schemaProblems(error).map(reword) }))
 
 const encode = Schema.encodeSync(OverridesDocument)
 

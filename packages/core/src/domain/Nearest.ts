@@ -24,7 +24,7 @@ const distanceOf = (a: string, b: string): number => {
 const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, "")
 
 /** The known name that a text is nearly; null when it is none: at most a third of its letters may be wrong. */
-export const nearest = (text: string, known: ReadonlyArray<string>): string | null => {
+const nearest = (text: string, known: ReadonlyArray<string>): string | null => {
   const allowed = Math.max(1, Math.floor(plain(text).length / 3))
   let best: string | null = null
   let least = allowed + 1

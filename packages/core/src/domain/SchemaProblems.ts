@@ -9,6 +9,7 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 const kinds: Readonly<Record<string, string>> = {
   string: "a text",
   number: "a number",
+  boolean: "true or false",
   object: "an object",
   array: "a list"
 }
@@ -16,13 +17,18 @@ const kinds: Readonly<Record<string, string>> = {
 /** What is said of a member that the schema does not have. */
 export const notKnown = "is not known here"
 
+/** What is accepted. That a member may be left out is no news to who has given it. */
+const kindOf = (expected: string): string =>
+  expected
+    .split(" | ")
+    .filter((kind) => kind !== "undefined")
+    .map((kind) => kinds[kind] ?? kind)
+    .join(" or ")
+
 const reword = (message: string): string =>
   message === "Expected no excess property"
     ? notKnown
-    : message.replace(
-        /^Expected (.*)$/,
-        (_, expected: string) => `must be ${kinds[expected] ?? expected.replaceAll(" | ", " or ")}`
-      )
+    : message.replace(/^Expected (.*)$/, (_, expected: string) => `must be ${kindOf(expected)}`)
 
 const pointerOf = (path: ReadonlyArray<unknown> | undefined): string =>
   (path ?? []).map((key) => `/${JsonPointer.escapeToken(String(key))}`).join("")

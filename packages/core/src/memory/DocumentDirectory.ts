@@ -59,7 +59,8 @@ export class DocumentDirectory extends Context.Service<
             Effect.sync(() => {
               const ids = current.users.get(user)?.tenants ?? []
               return current.tenants.filter(({ id }) => ids.includes(id))
-            })
+            }),
+          hasBuilding: (building) => Effect.sync(() => current.buildings.some(({ id }) => id === building))
         })
         const replace = (document: DirectoryDocument) =>
           Effect.sync(() => {

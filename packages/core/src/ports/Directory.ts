@@ -77,6 +77,11 @@ export class Directory extends Context.Service<
     readonly buildings: (user: UserId) => Effect.Effect<ReadonlyArray<DirectoryBuilding>, DirectoryError>
     /** The tenants the user is. */
     readonly tenants: (user: UserId) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
+    /**
+     * Whether there is such a building at all: whoever publishes for one that there is not gets a hint. A directory that
+     * can't say so at once, from memory, leaves this question out.
+     */
+    readonly hasBuilding?: (building: BuildingId) => Effect.Effect<boolean, DirectoryError>
   }
 >()("@doorhook/core/ports/Directory") {}
 

@@ -3,15 +3,23 @@
  */
 import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
 import { laneOf } from "../domain/Delivery.ts"
+import * as DurationText from "../domain/DurationText.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { RetryPolicy } from "./RetryPolicy.ts"
-import { next } from "./RetryPolicy.ts"
+import { maxRetryAfter, next } from "./RetryPolicy.ts"
 
 /** The status with which a receiver says that it is gone for good (RFC 9110 section 15.5.11). */
 export const goneStatus = 410
 
 /** Statuses whose `Retry-After` is heeded. */
 export const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
+
+/** What an attempt's answer asked of the next one, for those who wonder why it takes so long; else the attempt as it is. */
+const withWait = (attempt: Attempt, retryAfter: number | null): Attempt => {
+  if (retryAfter === null) return attempt
+  const asked = `asked to wait ${DurationText.format(Math.ceil(retryAfter / 1_000) * 1_000)} (Retry-After)`
+  return { ...attempt, detail: retryAfter > maxRetryAfter ? `${asked}, of which an hour is heeded` : asked }
+}
 
 type Ending = Pick<Settlement, "state" | "reason" | "next_attempt_at" | "gone">
 
@@ -40,25 +48,27 @@ export const settleAttempt = (
 ): Settlement => {
   if (attempt.outcome === "acknowledged") return settlement(delivery, attempt, ended("delivered", null))
   if (attempt.status === goneStatus) return settlement(delivery, attempt, ended("cancelled", "integration_gone", true))
+  const retryAfter = heedsRetryAfter(attempt.status) ? context.retryAfter : null
   const decision = next(policy, {
     failed: attempt.number,
     publishedAt: delivery.event.created_at,
     now: context.now,
     random: context.random,
-    retryAfter: heedsRetryAfter(attempt.status) ? context.retryAfter : null
+    retryAfter
   })
+  const made = withWait(attempt, retryAfter)
   switch (decision._tag) {
     case "RetryAt":
-      return settlement(delivery, attempt, {
+      return settlement(delivery, made, {
         state: "retrying",
         reason: null,
         next_attempt_at: decision.at,
         gone: false
       })
     case "Exhausted":
-      return settlement(delivery, attempt, ended("exhausted", "schedule_used_up"))
+      return settlement(delivery, made, ended("exhausted", "schedule_used_up"))
     case "Expired":
-      return settlement(delivery, attempt, ended("expired", "lifetime_over"))
+      return settlement(delivery, made, ended("expired", "lifetime_over"))
   }
 }
 

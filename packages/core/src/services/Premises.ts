@@ -31,6 +31,8 @@ export class Premises extends Context.Service<
     ) => Effect.Effect<DirectoryBuilding, ScopeNotFound | DirectoryError>
     /** The tenants the user is. */
     readonly tenants: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
+    /** Those of some buildings that there are not, as far as the directory can say. */
+    readonly unknown: (ids: Iterable<BuildingId>) => Effect.Effect<ReadonlyArray<BuildingId>>
     /** Events of a building, or those that involve a tenant, the newest first, and how many there are in all. */
     readonly events: (
       actor: Actor,
@@ -48,6 +50,7 @@ export class Premises extends Context.Service<
     Effect.gen(function* () {
       const directory = yield* Directory
       const store = yield* DeliveryStore
+      const { hasBuilding = () => Effect.succeed(true) } = directory
 
       return Premises.of({
         buildings: ({ user_id }) => directory.buildings(user_id),
@@ -58,6 +61,17 @@ export class Premises extends Context.Service<
         }),
 
         tenants: ({ user_id }) => directory.tenants(user_id),
+
+        unknown: (ids) =>
+          Effect.filter(
+            new Set(ids),
+            // What is only a hint waits for no directory that is away.
+            (id) =>
+              Effect.map(
+                Effect.orElseSucceed(hasBuilding(id), () => true),
+                (has) => !has
+              )
+          ),
 
         events: Effect.fnUntraced(function* (actor, scope, resource_type, part) {
           if (!(yield* mayAccess(directory, actor.user_id, scope))) return yield* new ScopeNotFound({ scope })

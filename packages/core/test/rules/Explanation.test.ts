@@ -46,11 +46,35 @@ describe("the explanation of a delivery", () => {
     it(`says what ${status} means`, () => assert.match(explain("exhausted", { last: failed({ status }) }), words))
   }
 
-  it("says until when an answer makes it wait", () => {
-    const text = explain("retrying", { last: failed({ status: 429 }), next_attempt_at: at + 60_000 })
-    assert.match(text, /answered 429: it has too many requests/)
-    assert.match(text, /Attempt 4 is due at 2026-03-02T07:01:00\.000Z\. A Retry-After of the answer is honoured/)
+  it("says how long an answer asked to wait, and for how long that is heeded", () => {
+    const last = failed({ status: 429, detail: "asked to wait 1m (Retry-After)" })
+    const text = explain("retrying", { last, next_attempt_at: at + 60_012 })
+    assert.match(text, /answered 429: it has too many requests\. It asked to wait 1m \(Retry-After\)\. \|/)
+    assert.match(text, /Attempt 4 is due at 2026-03-02T07:01:00\.012Z, 1m after that answer: its Retry-After is heeded/)
+    assert.notMatch(explain("retrying", { last: failed({ status: 429 }), next_attempt_at: at }), /Retry-After/)
     assert.notMatch(explain("retrying", { next_attempt_at: at }), /Retry-After/)
+  })
+
+  it("says nothing of more, or of again, where nothing was sent", () => {
+    for (const state of ["skipped", "expired", "cancelled"] as const) {
+      assert.match(explain(state, { last: null }), /\| Nothing is sent/)
+      assert.notMatch(explain(state, { last: null }), /again|Nothing more/)
+    }
+    assert.match(explain("exhausted"), /\| Nothing more is sent unless/)
+  })
+
+  it("names what can be done", () => {
+    const actionsOf = (state: DeliveryState, integration: Explanation.Explained["integration"]) => {
+      const delivery = { state, reason: null, attempts: 1, next_attempt_at: null }
+      return Explanation.explain({ delivery, last: failed(), integration }).actions
+    }
+    assert.deepStrictEqual(actionsOf("exhausted", enabled), ["resend", "recover"])
+    assert.deepStrictEqual(actionsOf("exhausted", null), [])
+    assert.deepStrictEqual(actionsOf("delivered", enabled), [])
+    const manual = { status: "disabled", disabled_reason: "manual" } as const
+    assert.deepStrictEqual(actionsOf("cancelled", manual), ["enable", "resend", "recover"])
+    const failing = { status: "disabled", disabled_reason: "failing" } as const
+    assert.deepStrictEqual(actionsOf("cancelled", failing), ["probe", "enable", "resend", "recover"])
   })
 
   it("repeats what the transport saw", () => {
@@ -69,7 +93,7 @@ describe("the explanation of a delivery", () => {
     const own = { reason: "integration_gone", last: failed({ status: 410 }), integration: gone } as const
     assert.match(
       explain("cancelled", own),
-      /answered 410 Gone at 2026-03-02T07:00:00\.000Z: the integration was disabled\. \| .*Enable it, then resend/
+      /answered 410 Gone at 2026-03-02T07:00:00\.000Z: the integration was disabled\. \| .*Probe it with .*enable it, then resend/
     )
     assert.match(explain("cancelled", { ...own, last: null }), /answered another delivery with 410/)
     assert.match(explain("cancelled", { ...own, last: failed() }), /answered 500: .* another delivery with 410/)

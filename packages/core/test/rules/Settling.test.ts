@@ -49,14 +49,14 @@ describe("Settling", () => {
   })
 
   it("heeds Retry-After on 429 and 503 only", () => {
-    const nextAfter = (status: number) =>
-      Settling.settleAttempt(makeLeased(1), attemptOf(1, "bad_status", status), policy, {
-        ...context,
-        retryAfter: 60_000
-      }).next_attempt_at
-    assert.strictEqual(nextAfter(429), 61_000)
-    assert.strictEqual(nextAfter(503), 61_000)
-    assert.strictEqual(nextAfter(500), 6_000)
+    const settle = (status: number, retryAfter = 60_000) =>
+      Settling.settleAttempt(makeLeased(1), attemptOf(1, "bad_status", status), policy, { ...context, retryAfter })
+    assert.strictEqual(settle(429).next_attempt_at, 61_000)
+    assert.strictEqual(settle(503).next_attempt_at, 61_000)
+    assert.strictEqual(settle(500).next_attempt_at, 6_000)
+    assert.strictEqual(settle(429).attempt?.detail, "asked to wait 1m (Retry-After)")
+    assert.match(settle(503, 7_200_000).attempt?.detail ?? "", /^asked to wait 2h \(Retry-After\), of which an hour/)
+    assert.isNull(settle(500).attempt?.detail)
   })
 
   it("moves a delivery to the retry lane after its first attempt", () => {

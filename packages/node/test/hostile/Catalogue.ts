@@ -43,6 +43,8 @@ const silent: Expected = { outcome: "timeout", known: "at the deadline", detail:
 const acknowledged: Expected = { outcome: "acknowledged", known: "at once" }
 const acknowledgedLate: Expected = { outcome: "acknowledged", known: "at the deadline" }
 
+const { neverAnswers, neverReads } = Silence
+const { hasInvalidUtf8InHeaders, hasLongStatusText, sendsInvalidUtf8, sendsLongText, sendsNul } = OddBytes
 const { continues, hintsEarly, switchesProtocols } = Interim
 const { hasHugeLength, hasLengthAndChunks, hasStatusZero, hasTwoLengths, ...otherNotHttp } = NotHttp
 const { endsInHeaders, endsWithoutAnswer, answersEarlyAndResets, resetsInBody, ...otherBreaks } = Breaks
@@ -54,11 +56,11 @@ const { endlessBody, endlessChunks, endlessTrailers } = Floods
 
 /** Receivers on plain HTTP. */
 export const onHttp: ReadonlyArray<HostileReceiver> = [
-  ...list(Silence, silent),
+  ...list({ neverAnswers, neverReads }, silent),
   ...list({ dripsHeaders, endlessEmptyLines, endlessStatusLine }, silent),
   ...list({ dripsBody, sendsLess, claimsHugeChunk, endlessChunkExtension }, acknowledgedLate),
   ...list({ endlessBody, endlessChunks, endlessTrailers, resetsInBody, hintsEarly, ...otherLengths }, acknowledged),
-  ...list(OddBytes, acknowledged),
+  ...list({ hasInvalidUtf8InHeaders, hasLongStatusText, sendsInvalidUtf8, sendsLongText, sendsNul }, acknowledged),
   ...list({ endlessHeader, endlessHeaders }, invalid(/headers exceed 16 KiB/)),
   ...list({ endlessInterim }, invalid(/too many interim answers \(status 103\)/)),
   ...list({ continues, switchesProtocols }, invalid(/status 100 or 101/)),
@@ -76,7 +78,7 @@ export const onHttp: ReadonlyArray<HostileReceiver> = [
 /** Receivers on https, whose certificates, where they are not at fault, are the authority's. */
 export const onHttps = (authority: Authority): ReadonlyArray<HostileReceiver> => {
   const { endsInHandshake, resetsInHandshake, speaksPlainHttp, stopsInHandshake } = Tls
-  const neverShakesHands = Silence.neverAnswers
+  const neverShakesHands = neverAnswers
   const stuck = { ...silent, detail: /^no answer within \d+ ms; the TLS handshake had not ended$/ }
   return [
     ...list({ isSecure: Tls.isSecure(authority) }, acknowledged, "https"),

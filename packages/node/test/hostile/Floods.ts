@@ -5,7 +5,7 @@ import type { Behaviour } from "./RawReceiver.ts"
 import { onRequest } from "./RawReceiver.ts"
 
 /** Writes the head, then the same piece for ever. */
-export const floods =
+const floods =
   (head: string, piece: string): Behaviour =>
   (socket) =>
     onRequest(socket, () => {

@@ -8,7 +8,7 @@ import { readJson } from "../http/JsonBody.ts"
 import { failure } from "../http/RequestFailure.ts"
 
 /** The largest document, in bytes. */
-export const maxDocumentBytes = 64 * 1024
+const maxDocumentBytes = 64 * 1024
 
 const unsupported = failure(415, {
   code: "unsupported_media_type",

@@ -15,8 +15,8 @@ export const sizeParameters = ["per", "page[size]"] as const
 export const pageParameters = ["page", "page[number]", ...sizeParameters] as const
 type PageParameter = (typeof pageParameters)[number]
 
-export const defaultPageSize = 50
-export const maxPageSize = 100
+const defaultPageSize = 50
+const maxPageSize = 100
 
 /** A page that is asked for. */
 export interface PageRequest {

@@ -2,7 +2,7 @@
  * The frame of the operator's console. All that it shows comes from scripts that ask the operator API: this page itself has
  * nothing to hide and needs no key.
  */
-import { markup } from "../oauth/Html.ts"
+import { Html } from "@doorhook/core"
 import type { PageContent } from "../oauth/Page.ts"
 import { look } from "../portal/Look.ts"
 
@@ -85,12 +85,12 @@ export const consolePage: PageContent = {
   title: "doorhook console",
   style: look + style,
   allows,
-  header: markup`<a class="skip" href="#main">Skip to the content</a>
+  header: Html.template`<a class="skip" href="#main">Skip to the content</a>
 <header class="bar" hidden><div><strong>doorhook</strong>
 <nav aria-label="Console"><a href="#/">Overview</a><a href="#/deliveries">Deliveries</a><a href="#/integrations">Integrations</a><a href="#/notices">Notices</a></nav>
 <button type="button" class="quiet" id="sign-out">Sign out</button></div></header>
 `,
-  body: markup`<div id="main"><noscript><p class="alert">The console needs JavaScript. The same is to be had with
+  body: Html.template`<div id="main"><noscript><p class="alert">The console needs JavaScript. The same is to be had with
 <code>npx doorhook deliveries list</code>.</p></noscript></div>
 <div id="told" role="status"></div>
 <script type="module" src="console/main.js"></script>`

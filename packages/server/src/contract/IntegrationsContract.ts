@@ -23,12 +23,12 @@ import {
 const Resource = IntegrationResource.annotate({ identifier: "Integration" })
 
 /** What a POST or a PUT sends. */
-export const IntegrationDocument = Schema.Struct({
+const IntegrationDocument = Schema.Struct({
   data: Schema.Struct({ type: Schema.Literal(integrationType), attributes: IntegrationAttributes })
 }).annotate({ identifier: "IntegrationDocument" })
 
 /** What a PATCH sends: the members to change. */
-export const IntegrationChangesDocument = Schema.Struct({
+const IntegrationChangesDocument = Schema.Struct({
   data: Schema.Struct({
     type: Schema.Literal(integrationType),
     attributes: Schema.Struct({
@@ -42,7 +42,7 @@ export const IntegrationChangesDocument = Schema.Struct({
 }).annotate({ identifier: "IntegrationChangesDocument" })
 
 /** The answer with one integration. */
-export const SingleIntegration = Schema.Struct({ data: Resource }).annotate({ identifier: "SingleIntegration" })
+const SingleIntegration = Schema.Struct({ data: Resource }).annotate({ identifier: "SingleIntegration" })
 
 const withSecret = {
   data: Resource,
@@ -50,16 +50,16 @@ const withSecret = {
 }
 
 /** The answer to a creation, with the signing secret unless the creation is repeated by its idempotency key. */
-export const CreatedIntegration = Schema.Struct({
+const CreatedIntegration = Schema.Struct({
   ...withSecret,
   meta: Schema.optionalKey(withSecret.meta)
 }).annotate({ identifier: "CreatedIntegration" })
 
 /** The answer with a new signing secret. */
-export const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "RotatedIntegration" })
+const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "RotatedIntegration" })
 
 /** The answer with a page of integrations. */
-export const IntegrationList = Schema.Struct({
+const IntegrationList = Schema.Struct({
   data: Schema.Array(Resource),
   links: PageLinks,
   meta: Schema.Struct({ page_info: PageInfo })

@@ -9,7 +9,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 const optional = Schema.optionalKey(Schema.String)
 
 /** The refusal of a request to an endpoint for clients (RFC 6749 section 5.2). */
-export const OAuthErrorDocument = Schema.Struct({
+const OAuthErrorDocument = Schema.Struct({
   error: Schema.Union([OAuthErrorCode, Schema.Literals(["server_error", "temporarily_unavailable"])]),
   error_description: optional
 }).annotate({ identifier: "OAuthError" })

@@ -95,7 +95,7 @@ export const unprocessable = (
 }
 
 /** The failure that an error is answered with. */
-export const toRequestFailure = (error: KnownError): RequestFailure => {
+const toRequestFailure = (error: KnownError): RequestFailure => {
   const detail = error.message
   switch (error._tag) {
     case "RequestFailure":

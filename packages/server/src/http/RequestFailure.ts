@@ -7,7 +7,7 @@ import { HttpServerResponse } from "effect/http"
 import { RequestId } from "./RequestId.ts"
 
 /** What in the request is wrong: a value in the body, a query parameter, or a header. */
-export const ErrorSource = Schema.Struct({
+const ErrorSource = Schema.Struct({
   /** JSON Pointer (RFC 6901) to a value that the request has. */
   pointer: Schema.optionalKey(Schema.String),
   parameter: Schema.optionalKey(Schema.String),

@@ -33,7 +33,7 @@ const cookieName = Effect.map(PublicUrl, ({ url }) =>
 )
 
 /** What a form needs to be shown. */
-export interface FormToken {
+interface FormToken {
   readonly token: string
   /** The `Set-Cookie` header that goes with it; null when the browser has the cookie. */
   readonly setCookie: string | null

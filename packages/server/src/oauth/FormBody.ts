@@ -8,7 +8,7 @@ import { HttpServerRequest, MultipartParser } from "effect/http"
 import { readBytes, readText } from "../http/RequestBody.ts"
 
 /** The largest body, in bytes. */
-export const maxBodyBytes = 64 * 1024
+const maxBodyBytes = 64 * 1024
 
 /** The most parameters in one body. */
 const maxParameters = 50

@@ -3,9 +3,7 @@
  * two buttons. No script; made for a phone, a screen reader and a password manager.
  */
 import type { AuthorizeRequest } from "@doorhook/core"
-import { outOfBandUri } from "@doorhook/core"
-import { markup } from "./Html.ts"
-import type { Html } from "./Html.ts"
+import { Html, outOfBandUri } from "@doorhook/core"
 import type { PageContent } from "./Page.ts"
 
 /** The name of the two buttons, and their values. */
@@ -33,9 +31,9 @@ export interface FormWords {
   readonly title: string
   readonly heading: string
   /** What the user fills in; null for buttons only. */
-  readonly inputs: Html | null
+  readonly inputs: Html.Html | null
   readonly allow: string
-  readonly warning: Html
+  readonly warning: Html.Html
 }
 
 /** The origin, or scheme, that the browser is sent to after the form, as a source of a content security policy. */
@@ -53,12 +51,12 @@ const destination = (redirectUri: string): string => {
   return `You will then go on to ${host === "" ? `the app that answers to ${protocol}` : host}.`
 }
 
-const hiddenField = ([name, value]: readonly [string, string]): Html =>
-  markup`<input type="hidden" name="${name}" value="${value}">
+const hiddenField = ([name, value]: readonly [string, string]): Html.Html =>
+  Html.template`<input type="hidden" name="${name}" value="${value}">
 `
 
-const alert = (problem: FormProblem | null): Html | null =>
-  problem === null ? null : markup`<p class="alert" id="problem" role="alert">${problem.message}</p>`
+const alert = (problem: FormProblem | null): Html.Html | null =>
+  problem === null ? null : Html.template`<p class="alert" id="problem" role="alert">${problem.message}</p>`
 
 /** What the page shows. */
 export const formPage = ({ request, action, hidden, problem }: FormInput, words: FormWords): PageContent => {
@@ -67,7 +65,7 @@ export const formPage = ({ request, action, hidden, problem }: FormInput, words:
     title: `${problem === null ? "" : "Error: "}${words.title} ${request.client.name}`,
     formTargets: target === null ? [] : [target],
     ...(problem === null ? {} : { status: problem.status, headers: problem.headers ?? {} }),
-    body: markup`<h1>${words.heading}</h1>
+    body: Html.template`<h1>${words.heading}</h1>
 <p><strong>${request.client.name}</strong> asks for access to your buildings, doors and calls.</p>
 ${alert(problem)}
 <form method="post" action="${action}">

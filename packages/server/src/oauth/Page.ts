@@ -2,15 +2,13 @@
  * The frame that every page for people has: one style sheet, no script, and headers that keep the page out of frames,
  * caches and referrers (RFC 9700 sections 4.2.4 and 4.16).
  */
-import { Crypto } from "@doorhook/core"
+import { Crypto, Html } from "@doorhook/core"
 import { Effect } from "effect"
 import { Base64 } from "effect/encoding"
 import { HttpServerResponse } from "effect/http"
 import { confidential } from "./Answers.ts"
 import type { AppearanceShape } from "./Appearance.ts"
 import { Appearance } from "./Appearance.ts"
-import type { Html } from "./Html.ts"
-import { markup, trusted } from "./Html.ts"
 
 const styleSheet = `
 :root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b2430; --muted: #55606e;
@@ -45,9 +43,9 @@ code { display: block; margin: 0 0 1rem; padding: .75rem; border: 1px dashed var
 /** The parts of a page that differ. */
 export interface PageContent {
   readonly title: string
-  readonly body: Html
+  readonly body: Html.Html
   /** What stands above the page's main part. */
-  readonly header?: Html
+  readonly header?: Html.Html
   /** Rules between doorhook's own and the host's. */
   readonly style?: string
   /** What the page may do beyond standing still, as directives of a content security policy. */
@@ -59,31 +57,20 @@ export interface PageContent {
 }
 
 /** The host's logo and name, above everything else. */
-const brand = ({ logo, name }: AppearanceShape): Html | null =>
+const brand = ({ logo, name }: AppearanceShape): Html.Html | null =>
   logo === undefined && name === undefined
     ? null
-    : markup`<div class="brand">${logo === undefined ? null : trusted(logo)}${name ?? null}</div>
+    : Html.template`<div class="brand">${logo === undefined ? null : Html.trusted(logo)}${name ?? null}</div>
 `
 
-const documentOf = (
-  { title, body, header }: PageContent,
-  style: string,
-  appearance: AppearanceShape
-): Html => markup`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<style>${trusted(style)}</style>
-</head>
-<body>
-${header ?? null}<main>
+const documentOf = ({ title, body, header }: PageContent, style: string, appearance: AppearanceShape): Html.Html =>
+  Html.page({
+    title,
+    style,
+    body: Html.template`${header ?? null}<main>
 ${brand(appearance)}${body}
-</main>
-</body>
-</html>
-`
+</main>`
+  })
 
 /** Answers a page. The style sheet, the host's with it, is allowed by its digest: no other style, and nothing else, is loaded. */
 export const answer = Effect.fnUntraced(function* (content: PageContent) {

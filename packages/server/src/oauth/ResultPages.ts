@@ -2,14 +2,13 @@
  * The pages at the end of the authorize step, where there is nobody to redirect to: the code, or what went wrong.
  */
 import type { AuthorizeRequest } from "@doorhook/core"
-import { codeLifetimeSeconds } from "@doorhook/core"
-import { markup } from "./Html.ts"
+import { codeLifetimeSeconds, Html } from "@doorhook/core"
 import type { PageContent } from "./Page.ts"
 
 /** Shows a code to be copied. Somebody may have asked the user on the phone to read it out: the page warns of that. */
 export const codePage = (request: AuthorizeRequest, code: string): PageContent => ({
   title: `Code for ${request.client.name}`,
-  body: markup`<h1>Your code</h1>
+  body: Html.template`<h1>Your code</h1>
 <p>Copy this code into <strong>${request.client.name}</strong>:</p>
 <code id="authorization_code">${code}</code>
 <p class="muted">It works once, within ${String(codeLifetimeSeconds / 60)} minutes. Whoever has it gets access in your
@@ -20,7 +19,7 @@ name: give it to nobody, whoever calls or writes and asks for it.</p>`
 export const returnPage = (request: AuthorizeRequest, url: string): PageContent => ({
   title: `Error: log in again for ${request.client.name}`,
   status: 403,
-  body: markup`<h1>Log in again</h1>
+  body: Html.template`<h1>Log in again</h1>
 <p class="alert" role="alert">You are not logged in any more. Nothing was shared with the application.</p>
 <p><a href="${url}">Log in and go on</a></p>`
 })
@@ -34,7 +33,7 @@ export const problemPage = (
   title: "Error: log-in is not possible",
   status,
   headers,
-  body: markup`<h1>Log-in is not possible</h1>
+  body: Html.template`<h1>Log-in is not possible</h1>
 <p class="alert" role="alert">${message}</p>
 <p>Go back to the application and start again. If that does not help, tell its maker what this page says.</p>`
 })

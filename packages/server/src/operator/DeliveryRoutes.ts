@@ -1,8 +1,8 @@
 /**
  * What was not delivered, why, and sending it again.
  */
-import { Deliveries, formatDeliveryId, parseDeliveryId } from "@doorhook/core"
-import { DateTime, Effect, Option, Predicate } from "effect"
+import { Deliveries, formatDeliveryId, isoOf, parseDeliveryId } from "@doorhook/core"
+import { Clock, DateTime, Effect, Option, Predicate } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
 import { pathId } from "../http/PathId.ts"
@@ -26,12 +26,24 @@ const parseInstant = (value: unknown): Option.Option<number> =>
     ? Option.map(DateTime.make(value), DateTime.toEpochMillis)
     : Option.none()
 
+/** By how much the clock of whoever asks may be ahead of this one, in milliseconds. */
+const mostSkew = 60_000
+
 /** The time that a recover request names. */
 const readSince = Effect.gen(function* () {
   const body = yield* readJson(maxRecoverBytes)
   const given = Predicate.isReadonlyObject(body) && body["since"] !== undefined
   const since = parseInstant(given ? body["since"] : undefined)
-  if (Option.isSome(since)) return since.value
+  const now = yield* Clock.currentTimeMillis
+  if (Option.isSome(since) && since.value <= now + mostSkew) return since.value
+  if (Option.isSome(since)) {
+    return yield* failure(422, {
+      code: "invalid",
+      title: "Invalid value",
+      detail: `\`since\` must be in the past; ${isoOf(since.value)} is still to come. Here it is ${isoOf(now)}.`,
+      source: { pointer: "/since" }
+    })
+  }
   return yield* failure(422, {
     code: given ? "invalid" : "blank",
     title: given ? "Invalid value" : "Missing member",

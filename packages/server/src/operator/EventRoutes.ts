@@ -1,7 +1,8 @@
 /**
  * How a host publishes events over HTTP.
  */
-import { Crypto, Publisher, publishRequest, PublishRequest } from "@doorhook/core"
+import { Crypto, Premises, Publisher, publishRequest, PublishRequest } from "@doorhook/core"
+import type { BuildingId, NewEvent, Published } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { idempotencyKey } from "../http/IdempotencyKey.ts"
@@ -12,10 +13,29 @@ import { resource } from "../http/Resource.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 
 /** The largest body, in bytes. */
-export const maxPublishBytes = 1024 * 1024
+const maxPublishBytes = 1024 * 1024
+
+/** The most hints in one answer. */
+const mostHints = 10
+
+/** What is said of a building that the directory does not have: accepted all the same, as the host may add it later. */
+const hintOf = (building: BuildingId): string =>
+  `building_id ${building} is not in the directory, so nobody can have an integration of it, and the event goes nowhere. Check the id, or add the building to the directory.`
+
+/** Makes the hints about events that go nowhere; most have somewhere to go, and cost no question. */
+const makeHints = Effect.map(
+  Premises,
+  ({ unknown }) =>
+    (events: ReadonlyArray<NewEvent>, published: ReadonlyArray<Published>) =>
+      Effect.map(
+        unknown(events.flatMap(({ building_id }, at) => (published[at]?.deliveries === 0 ? [building_id] : []))),
+        (buildings) => buildings.slice(0, mostHints).map(hintOf)
+      )
+)
 
 const makeRoutes = Effect.gen(function* () {
   const publisher = yield* Publisher
+  const hintsFor = yield* makeHints
   const crypto = yield* Crypto
   const { operation, refuse } = yield* OperatorEndpoint
 
@@ -33,7 +53,8 @@ const makeRoutes = Effect.gen(function* () {
         request.success.events,
         key === null ? null : yield* Effect.provideService(publishRequest(key, text), Crypto, crypto)
       )
-      return { status: 202, body: { events } }
+      const hints = yield* hintsFor(request.success.events, events)
+      return { status: 202, body: hints.length === 0 ? { events } : { events, hints } }
     })
   )
 

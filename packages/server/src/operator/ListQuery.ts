@@ -8,8 +8,8 @@ import { pathId } from "../http/PathId.ts"
 import type { QueryParameters } from "../http/QueryParameters.ts"
 import { parameterFailure } from "../http/RequestFailure.ts"
 
-export const defaultLimit = 100
-export const maxLimit = 1_000
+const defaultLimit = 100
+const maxLimit = 1_000
 
 /** Reads one parameter; null when it is not given. An empty one counts as not given. */
 export const readParameter = <Name extends string, A>(

@@ -3,10 +3,8 @@
  * script; made for a phone and a screen reader. What doorhook knows of its own network (`detail` of an attempt) is not
  * shown here.
  */
-import { bodyOf, deliveryStates, Explanation, formatDeliveryId, isoOf } from "@doorhook/core"
+import { bodyOf, deliveryStates, Explanation, formatDeliveryId, Html, isoOf } from "@doorhook/core"
 import type { Attempt, Delivery, DeliveryWithAttempts, Event, SurveyedIntegration } from "@doorhook/core"
-import type { Html } from "../oauth/Html.ts"
-import { markup } from "../oauth/Html.ts"
 import type { PageContent } from "../oauth/Page.ts"
 import { look } from "./Look.ts"
 
@@ -33,30 +31,34 @@ export interface Row {
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** A moment as people read it, in UTC because nobody says where they are. */
-const time = (millis: number): Html => {
+const time = (millis: number): Html.Html => {
   const iso = isoOf(millis)
-  return markup`<time datetime="${iso}" class="number">${iso.slice(0, 19).replace("T", " ")} UTC</time>`
+  return Html.template`<time datetime="${iso}" class="number">${iso.slice(0, 19).replace("T", " ")} UTC</time>`
 }
 
-const badge = (state: string): Html => markup`<span class="state ${state}">${state}</span>`
+const badge = (state: string): Html.Html => Html.template`<span class="state ${state}">${state}</span>`
 
 const kindOf = (event: Event | null): string => {
   if (event === null) return "event"
   return { access_log: "access log", call: "call" }[event.resource_type]
 }
 
-const frame = ({ integration: { integration }, expires_at }: PortalFrame, title: string, body: Html): PageContent => ({
+const frame = (
+  { integration: { integration }, expires_at }: PortalFrame,
+  title: string,
+  body: Html.Html
+): PageContent => ({
   title: `${title} - ${new URL(integration.configuration.url).host}`,
   style: look,
-  body: markup`${body}
+  body: Html.template`${body}
 <p class="muted">Whoever has opened the link sees this page, until ${time(expires_at)}.</p>`
 })
 
-const status = ({ integration: { failing, integration } }: PortalFrame): Html => {
+const status = ({ integration: { failing, integration } }: PortalFrame): Html.Html => {
   const { bindings, configuration, disabled_reason, status } = integration
   const trouble =
     status === "disabled"
-      ? markup`<p class="alert">${
+      ? Html.template`<p class="alert">${
           {
             gone: "It is disabled because the receiver answered 410 Gone.",
             failing: "It is disabled because the receiver acknowledged nothing for too long.",
@@ -65,17 +67,17 @@ const status = ({ integration: { failing, integration } }: PortalFrame): Html =>
         }</p>`
       : failing === null
         ? null
-        : markup`<p class="alert">The receiver has acknowledged nothing since ${time(failing.since)}.</p>`
-  return markup`<section class="panel" aria-labelledby="integration">
+        : Html.template`<p class="alert">The receiver has acknowledged nothing since ${time(failing.since)}.</p>`
+  return Html.template`<section class="panel" aria-labelledby="integration">
 <div class="row apart"><h2 id="integration">Integration ${String(integration.id)}</h2>${badge(status === "enabled" && failing !== null ? "failing" : status)}</div>
 ${trouble}<dl class="facts"><dt>Sends to</dt><dd class="mono">${configuration.url}</dd>
 <dt>Sends</dt><dd>${bindings.map(({ resource_type }) => resource_type.replaceAll("_", " ")).join(", ")}</dd></dl>`
 }
 
 /** What can be tried, which depends on why nothing is sent. */
-const trial = ({ formToken, home, integration: { integration } }: PortalFrame): Html => {
+const trial = ({ formToken, home, integration: { integration } }: PortalFrame): Html.Html => {
   const { bindings, disabled_reason, status } = integration
-  const form = (words: string, label: string): Html => markup`<form method="post" action="${home}/test">
+  const form = (words: string, label: string): Html.Html => Html.template`<form method="post" action="${home}/test">
 <input type="hidden" name="${formTokenField}" value="${formToken}">
 <p class="muted" id="test-says">${words}</p>
 <button type="submit" aria-describedby="test-says">${label}</button>
@@ -86,17 +88,17 @@ const trial = ({ formToken, home, integration: { integration } }: PortalFrame): 
     return form(words, "Send a test event")
   }
   return disabled_reason === "manual"
-    ? markup`</section>`
+    ? Html.template`</section>`
     : form(
         "Sends the newest event that was not acknowledged. Acknowledged, it enables the integration.",
         "Try it again"
       )
 }
 
-const row = (home: string, { delivery, event }: Row): Html => {
+const row = (home: string, { delivery, event }: Row): Html.Html => {
   const id = formatDeliveryId(delivery.id)
   const attempts = `${delivery.attempts} attempt${delivery.attempts === 1 ? "" : "s"}`
-  return markup`<tr role="row"><td role="cell"><a class="whole" href="${home}/deliveries/${id}">${id}</a></td><td role="cell">${badge(delivery.state)}</td>
+  return Html.template`<tr role="row"><td role="cell"><a class="whole" href="${home}/deliveries/${id}">${id}</a></td><td role="cell">${badge(delivery.state)}</td>
 <td role="cell">${kindOf(event)}</td><td role="cell" data-label="Published">${time(delivery.created_at)}</td><td role="cell">${attempts}</td></tr>
 `
 }
@@ -108,42 +110,42 @@ export const homePage = (
   told: string | null
 ): PageContent => {
   const { home } = input
-  const chosen = (value: string) => (value === (list.state ?? "") ? markup` selected` : null)
+  const chosen = (value: string) => (value === (list.state ?? "") ? Html.template` selected` : null)
   const query = (next: string) =>
     `${home}?${new URLSearchParams({ ...(list.state !== null && { state: list.state }), after: next }).toString()}`
   return frame(
     input,
     "Deliveries",
-    markup`<h1>Your webhooks</h1>
-${told === null ? null : markup`<p class="alert" role="alert">${told}</p>`}
+    Html.template`<h1>Your webhooks</h1>
+${told === null ? null : Html.template`<p class="alert" role="alert">${told}</p>`}
 ${status(input)}${trial(input)}
 <section class="panel" aria-labelledby="deliveries">
 <div class="row apart"><h2 id="deliveries">Deliveries</h2>
 <form method="get" action="${home}" class="row"><label for="state" class="hidden">State</label>
 <select id="state" name="state"><option value="">every state</option>${deliveryStates.map(
-      (state) => markup`<option value="${state}"${chosen(state)}>${state}</option>`
+      (state) => Html.template`<option value="${state}"${chosen(state)}>${state}</option>`
     )}</select> <button type="submit" class="quiet">Show</button></form></div>
 ${
   list.rows.length === 0
-    ? markup`<p>Nothing here yet.</p>`
-    : markup`<table role="table" aria-labelledby="deliveries"><thead><tr><th scope="col">Delivery</th><th scope="col">State</th><th scope="col">Event</th><th scope="col">Published</th><th scope="col">Attempts</th></tr></thead>
+    ? Html.template`<p>Nothing here yet.</p>`
+    : Html.template`<table role="table" aria-labelledby="deliveries"><thead><tr><th scope="col">Delivery</th><th scope="col">State</th><th scope="col">Event</th><th scope="col">Published</th><th scope="col">Attempts</th></tr></thead>
 <tbody>${list.rows.map((one) => row(home, one))}</tbody></table>`
 }
-<p class="row">${list.next === null ? null : markup`<a class="button" href="${query(list.next)}">Older ones</a>`}</p>
+<p class="row">${list.next === null ? null : Html.template`<a class="button" href="${query(list.next)}">Older ones</a>`}</p>
 </section>`
   )
 }
 
-const excerpt = ({ response_excerpt }: Attempt): Html | null =>
+const excerpt = ({ response_excerpt }: Attempt): Html.Html | null =>
   response_excerpt === null || response_excerpt === ""
     ? null
-    : markup`<details><summary>What the receiver answered</summary><pre tabindex="0">${response_excerpt}</pre></details>`
+    : Html.template`<details><summary>What the receiver answered</summary><pre tabindex="0">${response_excerpt}</pre></details>`
 
 /** An attempt without what doorhook knows of its own network. */
 const seen = (attempt: Attempt): Attempt => ({ ...attempt, detail: null })
 
-const attemptItem = (attempt: Attempt): Html =>
-  markup`<li class="${attempt.outcome}"><strong>Attempt ${String(attempt.number)}</strong> ${time(attempt.started_at)}, ${String(attempt.duration_ms)} ms
+const attemptItem = (attempt: Attempt): Html.Html =>
+  Html.template`<li class="${attempt.outcome}"><strong>Attempt ${String(attempt.number)}</strong> ${time(attempt.started_at)}, ${String(attempt.duration_ms)} ms
 <p>${Explanation.explainAttempt(seen(attempt))}</p>${excerpt(attempt)}</li>
 `
 
@@ -165,26 +167,26 @@ export const deliveryPage = (
   return frame(
     input,
     id,
-    markup`<p><a href="${input.home}">All deliveries</a></p>
+    Html.template`<p><a href="${input.home}">All deliveries</a></p>
 <div class="row apart"><h1>${capitalized(kindOf(event))} ${id}</h1>${badge(state)}</div>
-${told === null ? null : markup`<p class="notice" role="status">${told}</p>`}
+${told === null ? null : Html.template`<p class="notice" role="status">${told}</p>`}
 <section class="panel" aria-labelledby="now"><h2 id="now">What happens</h2>
 <dl class="facts"><dt>Why</dt><dd>${why}</dd><dt>Next</dt><dd>${next}</dd><dt>webhook-id</dt><dd class="mono">${delivery.event_id}</dd><dt>Published</dt><dd>${time(delivery.created_at)}</dd></dl>
 <p class="row"><a class="button" href="${input.home}/deliveries/${id}">Look again</a></p></section>
 <section class="panel" aria-labelledby="attempts"><h2 id="attempts">Attempts</h2>
 ${
   delivery.history.length === 0 && due === null
-    ? markup`<p>None yet.</p>`
-    : markup`<ol class="timeline">${delivery.history.map(attemptItem)}${
+    ? Html.template`<p>None yet.</p>`
+    : Html.template`<ol class="timeline">${delivery.history.map(attemptItem)}${
         due === null
           ? null
-          : markup`<li class="coming"><strong>Attempt ${String(delivery.attempts + 1)}</strong> comes at ${time(due)}</li>`
+          : Html.template`<li class="coming"><strong>Attempt ${String(delivery.attempts + 1)}</strong> comes at ${time(due)}</li>`
       }</ol>`
 }</section>
 ${
   event === null
     ? null
-    : markup`<section class="panel" aria-labelledby="sent"><h2 id="sent">What is sent</h2><pre tabindex="0">${bodyOf(event)}</pre></section>`
+    : Html.template`<section class="panel" aria-labelledby="sent"><h2 id="sent">What is sent</h2><pre tabindex="0">${bodyOf(event)}</pre></section>`
 }`
   )
 }
@@ -193,7 +195,7 @@ ${
 export const closedPage = (heading: string, message: string, code: number): PageContent => ({
   title: heading,
   status: code,
-  body: markup`<h1>${heading}</h1>
+  body: Html.template`<h1>${heading}</h1>
 <p>${message}</p>
 <p class="muted">Go back to where you found the link and open it anew.</p>`
 })

@@ -6,7 +6,7 @@ import type { IntegrationId } from "@doorhook/core"
 import { Effect } from "effect"
 import { makeMinuteCounter } from "../http/MinuteCounter.ts"
 
-export const testsPerMinute = 5
+const testsPerMinute = 5
 
 /** Counts a test: null when it may be sent, or the seconds to wait. */
 export const makeTestThrottle = () => {

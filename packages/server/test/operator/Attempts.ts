@@ -21,7 +21,7 @@ export const published = Effect.fnUntraced(function* (count: number) {
 })
 
 /** For how long an integration may fail in these tests, in milliseconds. */
-export const disableAfter = 3_600_000
+const disableAfter = 3_600_000
 
 /** Makes an attempt of every due delivery, with this outcome. */
 export const attempt = Effect.fnUntraced(function* (

@@ -135,7 +135,8 @@ describe("one delivery", () => {
       ])
       assert.deepStrictEqual(reply.at("/explanation"), {
         why: reply.at("/attempts/0/explanation"),
-        next: "Attempt 2 is due at 1970-01-01T00:16:45.000Z."
+        next: "Attempt 2 is due at 1970-01-01T00:16:45.000Z.",
+        actions: ["resend"]
       })
       const list = yield* call("GET", "/operator/deliveries", { as })
       assert.deepStrictEqual(list.at("/deliveries/0/last_attempt"), {
@@ -201,6 +202,9 @@ describe("POST /operator/integrations/{id}/recover", () => {
         assert.strictEqual(reply.status, 422, String(since))
         assert.strictEqual(reply.at("/errors/0/source/pointer"), "/since")
       }
+      const future = yield* recover(integration, { since: "1970-01-01T00:17:41Z" })
+      assert.deepStrictEqual([future.status, future.at("/errors/0/source/pointer")], [422, "/since"])
+      assert.match(future.textAt("/errors/0/detail"), /must be in the past; 1970-01-01T00:17:41\.000Z is still to come/)
       for (const body of [{}, [], "null"]) {
         const reply = yield* recover(integration, body)
         assert.strictEqual(reply.status, 422)
@@ -208,7 +212,7 @@ describe("POST /operator/integrations/{id}/recover", () => {
       }
       assert.strictEqual((yield* recover(integration, "{")).status, 400)
       for (const id of ["999", "abc", "0"]) {
-        assert.strictEqual((yield* recover(id, { since: "2026-03-02T00:00:00Z" })).status, 404, id)
+        assert.strictEqual((yield* recover(id, { since: "1970-01-01" })).status, 404, id)
       }
       const patch = { data: { type: "integrations", attributes: { status: "disabled" } } }
       yield* call("PATCH", `/v4/buildings/1/integrations/${integration}`, { as: "admin", body: patch })

@@ -2,7 +2,7 @@ import { DeliveryStore, EventId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { call, document, operatorKey, testServer } from "../TestServer.ts"
+import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
 
 const event = (fields: object = {}) => ({
   resource_type: "access_log",
@@ -36,6 +36,19 @@ describe("POST /operator/events", () => {
       )
       assert.strictEqual(yield* storedEvents, 4)
       assert.deepStrictEqual((yield* publish([])).json, { events: [] })
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("accepts what is of a building that the directory does not have, and hints at it", () =>
+    Effect.gen(function* () {
+      const reply = yield* publish([event({ building_id: 9 }), event(), event({ building_id: 9 })])
+      assert.strictEqual(reply.status, 202)
+      assert.strictEqual(yield* storedEvents, 3)
+      assert.match(reply.textAt("/hints/0"), /^building_id 9 is not in the directory, /)
+      assert.isUndefined(reply.at("/hints/1"))
+      ;(yield* Controls).fault = "directory"
+      const { json } = yield* publish(event({ building_id: 9 }))
+      assert.hasAllKeys(json, ["events"])
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -16,14 +16,12 @@ export interface Address {
 }
 
 /** What the OpenAPI description has. */
-export const documented: ReadonlyArray<Address> = Object.entries(OpenApi.fromApi(PublicApi).paths).map(
-  ([path, item]) => ({
-    path,
-    methods: Object.keys(item)
-      .filter((name) => methods.has(name))
-      .map((name) => name.toUpperCase())
-  })
-)
+const documented: ReadonlyArray<Address> = Object.entries(OpenApi.fromApi(PublicApi).paths).map(([path, item]) => ({
+  path,
+  methods: Object.keys(item)
+    .filter((name) => methods.has(name))
+    .map((name) => name.toUpperCase())
+}))
 
 /** What it has not: the operator's side, pages for people, and what is there for machines that watch. */
 const undocumented: ReadonlyArray<Address> = [

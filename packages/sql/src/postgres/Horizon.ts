@@ -22,8 +22,8 @@ const lastId = `coalesce(pg_sequence_last_value('doorhook.delivery_ids'), 0)`
 export const announce = `pg_advisory_xact_lock_shared(${lockClass}, (${lastId} & ${keys - 1})::integer)`
 
 /** Three statements, each of which sees what was committed before it, in this order: this, the next, and the rows. */
-export const last = `SELECT ${lastId} AS id`
-export const announced = `SELECT objid::bigint AS key FROM pg_locks
+const last = `SELECT ${lastId} AS id`
+const announced = `SELECT objid::bigint AS key FROM pg_locks
   WHERE locktype = 'advisory' AND classid = ${lockClass} AND objsubid = 2
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 

@@ -35,7 +35,8 @@ export interface OwnServer extends TestServer {
   readonly freeze: () => Promise<() => void>
 }
 
-const freePort = async (): Promise<number> => {
+/** A port that is free now. */
+export const freePort = async (): Promise<number> => {
   const probe = createServer().listen(0, "127.0.0.1")
   await once(probe, "listening")
   const address = probe.address()
@@ -139,7 +140,7 @@ const startEmbedded = async (): Promise<Embedded> => {
 }
 
 /** How to reach a server for tests. */
-const reach = async (url: string): Promise<Pick<TestServer, "administer" | "url">> => {
+export const reach = async (url: string): Promise<Pick<TestServer, "administer" | "url">> => {
   const urlOf = (database: string): string => {
     const parsed = new URL(url)
     parsed.pathname = `/${database}`

@@ -14,7 +14,7 @@ const burstSize = 3
 const burstWindow = 1_000
 
 /** How long after the last of them the token is kept, in milliseconds. */
-export const burstGrace = 10_000
+const burstGrace = 10_000
 
 /** The most tokens that are remembered; the oldest are forgotten first. */
 const capacity = 10_000

@@ -9,7 +9,7 @@ import { ClaimTiming } from "./ClaimTiming.ts"
 import type { LaneBuffer } from "./LaneBuffer.ts"
 import type { Leases } from "./Leases.ts"
 import type { Refusals } from "./Refusals.ts"
-import { lasting, storeRetry } from "./Refusals.ts"
+import { lasting, untilAnswered } from "./Refusals.ts"
 
 /** The most deliveries claimed in one transaction: more would hold up the calls behind it. */
 const claimBatch = 150
@@ -25,7 +25,7 @@ export interface ClaimerOptions {
   readonly pump: () => void
 }
 
-export interface Claimer {
+interface Claimer {
   /** Somebody says that there is something to claim. */
   readonly signal: Effect.Effect<void>
   /** Looks earlier than it meant to, if it should by now. */
@@ -85,9 +85,7 @@ export const makeClaimer = Effect.fnUntraced(function* ({ buffer, inTurn, leases
     Effect.uninterruptible,
     inTurn,
     Effect.tapError(refusals.note("claim")),
-    Effect.retry(storeRetry),
-    // The schedule has no end.
-    Effect.orDie
+    untilAnswered
   )
 
   const look = Effect.gen(function* () {

@@ -11,7 +11,7 @@ import { countAttempts, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
 import { Notices } from "../Notices.ts"
 import type { Refusals } from "./Refusals.ts"
-import { lasting, storeRetry } from "./Refusals.ts"
+import { lasting, untilAnswered } from "./Refusals.ts"
 import type { Outcome } from "./Sending.ts"
 
 /** How long outcomes wait for others to be recorded with, in milliseconds. */
@@ -36,7 +36,7 @@ export interface RecordingOptions {
   readonly goOn: Effect.Effect<void>
 }
 
-export interface Recorder {
+interface Recorder {
   readonly record: (outcome: Outcome) => void
   /** Outcomes that are not recorded yet. */
   readonly unsettled: () => number
@@ -86,9 +86,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
           ? forget(new Set(settlements.map(({ integration_id }) => integration_id)), now)
           : Effect.void
       ),
-      Effect.retry(storeRetry),
-      // The schedule has no end; a store that never answers again is ended with the scope.
-      Effect.orDie
+      untilAnswered
     )
     refusals.clear("settle")
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)

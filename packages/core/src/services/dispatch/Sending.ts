@@ -154,7 +154,7 @@ export const makeSender = Effect.fnUntraced(function* ({
   )
 
   const pump = (): void => {
-    if (isScheduled) return
+    if (isScheduled || buffer.queued === 0) return
     isScheduled = true
     run(nextTurn)
   }

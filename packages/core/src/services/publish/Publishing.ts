@@ -6,7 +6,7 @@
  * when its own events are durable.
  */
 import { Clock, Deferred, Effect, Fiber, Metric, Queue } from "effect"
-import type { Scope } from "effect"
+import type { Context, Scope } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import { laneOf } from "../../domain/Delivery.ts"
 import type { Event, NewEvent } from "../../domain/Event.ts"
@@ -131,13 +131,13 @@ export const makePublisher: Effect.Effect<
   })
 
   const countAccepted = (events: ReadonlyArray<NewEvent>): Effect.Effect<void> =>
-    Effect.forEach(
-      acceptedOf,
-      ([type, counter]) => {
-        const count = events.filter((event) => event.resource_type === type).length
-        return count === 0 ? Effect.void : Metric.update(counter, count)
-      },
-      { discard: true }
+    Effect.contextWith((context: Context.Context<never>) =>
+      Effect.sync(() => {
+        for (const [type, counter] of acceptedOf) {
+          const count = events.filter((event) => event.resource_type === type).length
+          if (count > 0) counter.updateUnsafe(count, context)
+        }
+      })
     )
 
   /** Stores the events of calls, and answers what was published by each. */
@@ -172,6 +172,10 @@ export const makePublisher: Effect.Effect<
     for (const call of refused) Deferred.doneUnsafe(call.reply, Effect.fail(new KeyReused()))
   })
 
+  /** Another process carried a request with one of the keys out meanwhile: now it is remembered. */
+  const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
+    Effect.catchTag(commit(batch), "KeyTaken", () => commitFresh(batch))
+
   /** Calls that are in and have no transaction yet. One with something urgent waits behind no other. */
   const urgent: Array<Call> = []
   const ordinary: Array<Call> = []
@@ -196,9 +200,7 @@ export const makePublisher: Effect.Effect<
   const committer = Effect.forever(
     Effect.flatMap(takeBatch, (batch) =>
       Effect.uninterruptible(
-        commit(batch).pipe(
-          // Another process carried a request with one of the keys out meanwhile: now it is remembered.
-          Effect.retry({ until: (error): error is StoreError => error._tag === "StoreError" }),
+        commitFresh(batch).pipe(
           Effect.catchCause((cause) =>
             Effect.sync(() => {
               for (const call of batch) Deferred.doneUnsafe(call.reply, Effect.failCause(cause))

@@ -1,0 +1,43 @@
+import { Html } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import fc from "fast-check"
+
+describe("HTML", () => {
+  it("lets no text out of the element or attribute that it is put in", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("<", ">", "&", '"', "'", "a", " ", "/", "=", "é") }), (text) => {
+        const page = Html.template`<p title="${text}">${text}</p>`.toString()
+        const [, attribute = "", content = ""] = /^<p title="([^"]*)">([^<]*)<\/p>$/.exec(page) ?? []
+        const read = (escaped: string) =>
+          escaped
+            .replaceAll("&lt;", "<")
+            .replaceAll("&gt;", ">")
+            .replaceAll("&quot;", '"')
+            .replaceAll("&#39;", "'")
+            .replaceAll("&amp;", "&")
+        assert.strictEqual(read(attribute), text)
+        assert.strictEqual(read(content), text)
+      })
+    )
+  })
+
+  it("puts HTML of its own making in as it is, and nothing for null", () => {
+    const items = ["<", ">"].map((text) => Html.template`<li>${text}</li>`)
+    assert.strictEqual(Html.template`<ul>${items}</ul>${null}`.toString(), "<ul><li>&lt;</li><li>&gt;</li></ul>")
+  })
+
+  it("gives texts another form before they are escaped, where that is asked for", () => {
+    const loud = Html.templateWith((text) => text.replace("quiet", "<LOUD>"))
+    assert.strictEqual(
+      loud`<p>${"quiet"} ${1}${Html.trusted("<br>")}${Html.nothing}</p>`.toString(),
+      "<p>&lt;LOUD&gt; 1<br></p>"
+    )
+  })
+
+  it("makes a page whose style sheet stands as it is, and whose title does not", () => {
+    const page = Html.page({ title: "</title>", style: "a > b {}", body: Html.trusted("<main></main>") }).toString()
+    assert.include(page, "<style>a > b {}</style>")
+    assert.include(page, "<title>&lt;/title&gt;</title>")
+    assert.match(page, /^<!doctype html>\n<html lang="en">/)
+  })
+})
