@@ -1,6 +1,7 @@
 /**
  * Checks every code block of the documentation: TypeScript against the sources, JSON and YAML by parsing, commands against their
- * own help. A block that can't be checked says so in its fence: ```ts unchecked.
+ * own help. A block that can't be checked says so in its fence: ```ts unchecked. And every page, that the index and the sidebar of
+ * the site lead to it.
  */
 import { spawnSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -181,6 +182,19 @@ await Promise.all(
       .map((line) => checkLine(block, line.trim()))
   )
 )
+
+// Pages that nothing leads to.
+const leads = [
+  { from: "docs/index.md", to: (name: string) => `](${name}.md)` },
+  { from: "docs/.vitepress/config.ts", to: (name: string) => `, "${name}"]` }
+]
+for (const { from, to } of leads) {
+  const text = readFileSync(join(root, from), "utf8")
+  for (const page of pages) {
+    const name = /^docs\/(.+)\.md$/.exec(page)?.[1] ?? "index"
+    if (name !== "index" && !text.includes(to(name))) problems.push(`${page}: ${from} does not lead to it`)
+  }
+}
 
 process.stdout.write(`${blocks.length} code blocks in ${pages.length} pages\n`)
 if (problems.length > 0) {

@@ -34,6 +34,7 @@ const coreLayers: Readonly<Record<string, ReadonlyArray<string>>> = {
   rules: ["rules", "domain", "ports"],
   ports: ["ports", "domain", "rules"],
   services: ["services", "ports", "rules", "domain"],
+  text: ["text"],
   memory: ["memory", "ports", "rules", "domain"],
   testing: ["testing", "memory", "services", "ports", "rules", "domain"]
 }

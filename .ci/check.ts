@@ -26,7 +26,6 @@ const checks: ReadonlyArray<readonly [name: string, command: string, ...args: Re
   ["imports", "node", ".ci/check-imports.ts"],
   ["build", "tsc", "-b"],
   ...published.map((place) => [`package ${place}`, "publint", "--strict", "--pack", "false", place] as const),
-  // What is exported and used nowhere is listed by: knip -c .ci/knip.json --include exports
   ["unused", "knip", "-c", ".ci/knip.json", "--no-progress", "--no-config-hints"],
   ["docs", "node", ".ci/check-docs.ts"]
 ]

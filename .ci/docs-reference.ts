@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { DeliveryMetrics } from "@doorhook/core"
+import { DeliveryMetrics, NotDeliverable, NotProbed } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
 import { helpOf, subcommandsIn } from "./help.ts"
 
@@ -73,11 +73,13 @@ const writeErrors = (): void => {
   const codes = new Map<string, Set<string>>()
   for (const path of globSync("packages/server/src/**/*.ts", { cwd: root })) {
     for (const [, status = "", code = "", title = ""] of read(path).matchAll(
-      /failure\(\s*(\d{3}),\s*\{\s*code: "(\w+)",\s*title: "([^"]+)"/g
+      /(?:failure\(\s*|\[)(\d{3}),\s*(?:\{\s*code: )?"(\w+)",\s*(?:title: )?"([^"]+)"/g
     )) {
       codes.set(code, (codes.get(code) ?? new Set()).add(`${status} ${title}`))
     }
   }
+  for (const code of NotDeliverable.fields.why.literals) codes.set(code, new Set(["409 Not deliverable"]))
+  for (const code of NotProbed.fields.why.literals) codes.set(code, new Set(["409 Not probed"]))
   const known = [...codes].toSorted(([a], [b]) => (a < b ? -1 : 1))
   write(
     "errors",

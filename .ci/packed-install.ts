@@ -1,11 +1,11 @@
 /**
- * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a stranger
+ * Packs every package as it would be published, installs what was packed into an empty folder, and uses it there as a stranger
  * would: from ES modules, from CommonJS, from TypeScript, and by the command.
  *
  *     node .ci/packed-install.ts [VERSION...]     versions of Node.js to try besides the one that runs this, like 22 and 26
  */
 import { execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { lstatSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -28,6 +28,10 @@ const event = `{ resource_type: "call", action: "create", building_id: 1, data: 
 /** Programs of strangers; each must end by itself with 0. */
 const programs: Readonly<Record<string, string>> = {
   "esm.mjs": `import { createDoorhook } from "doorhook"
+    for (const entry of ["doorhook/effect", "@doorhook/core", "@doorhook/core/testing", "@doorhook/sql",
+      "@doorhook/sql/postgres", "@doorhook/node", "@doorhook/server", "@doorhook/simulator", "@doorhook/conformance"]) {
+      if (Object.keys(await import(entry)).length === 0) throw new Error(entry + " exports nothing")
+    }
     const doorhook = await createDoorhook(${options})
     const { id } = await doorhook.publish(${event})
     if (!id.startsWith("evt_")) throw new Error(id)
@@ -35,11 +39,7 @@ const programs: Readonly<Record<string, string>> = {
     if (answer.status !== 200) throw new Error(await answer.text())
     await doorhook.close()`,
   "commonjs.cjs": `const { createDoorhook } = require("doorhook")
-    createDoorhook(${options}).then((doorhook) => doorhook.close())`,
-  "entries.mjs": `for (const entry of ["doorhook/effect", "@doorhook/core", "@doorhook/core/testing", "@doorhook/sql",
-      "@doorhook/sql/postgres", "@doorhook/node", "@doorhook/server", "@doorhook/simulator", "@doorhook/conformance"]) {
-      if (Object.keys(await import(entry)).length === 0) throw new Error(entry + " exports nothing")
-    }`
+    createDoorhook(${options}).then((doorhook) => doorhook.close())`
 }
 
 /** What a stranger's compiler is given: their own settings are as strict as can be. */
@@ -88,17 +88,25 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
 run(join(root, "node_modules/.bin/tsc"), ["-b"], root)
 const folder = mkdtempSync(join(tmpdir(), "doorhook-packed-"))
 try {
-  run("npm", ["pack", "--pack-destination", folder, ...all.flatMap((place) => ["-w", place])], root)
-  const archives = readdirSync(folder).filter((name) => name.endsWith(".tgz"))
-  if (archives.length !== all.length) throw new Error(`packed ${archives.join(", ")}`)
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true, type: "module" }))
   const types = `@types/node@${String(createRequire(import.meta.url)("@types/node/package.json").version)}`
+  // npm packs a folder that it is to install and not to link, by the rules of `npm pack`.
   run(
     "npm",
-    ["install", "--prefer-offline", "--no-audit", "--no-fund", types, ...archives.map((name) => `./${name}`)],
+    [
+      "install",
+      "--install-links",
+      "--prefer-offline",
+      "--no-audit",
+      "--no-fund",
+      types,
+      ...all.map((place) => join(root, place))
+    ],
     folder
   )
-  say(`installed ${archives.join(", ")}`)
+  if (lstatSync(join(folder, "node_modules/doorhook")).isSymbolicLink())
+    throw new Error("npm linked what it should pack")
+  say(`installed ${all.join(", ")}`)
 
   for (const [name, text] of Object.entries({ ...programs, ...typed })) writeFileSync(join(folder, name), text)
   run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], folder)
@@ -108,8 +116,6 @@ try {
   for (const node of [[process.execPath], ...versions.map((version) => ["npx", "-y", `node@${version}`])]) {
     const [command = "", ...args] = node
     for (const name of Object.keys(programs)) run(command, [...args, name], folder)
-    const bin = join(folder, "node_modules/doorhook/bin/doorhook.js")
-    if (!run(command, [...args, bin, "--version"], folder).includes("0.")) throw new Error("doorhook --version")
     await serves(node, folder)
     say(
       `Node.js ${run(command, [...args, "--version"], folder)

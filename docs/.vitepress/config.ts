@@ -12,7 +12,7 @@ const pages = (...listed: ReadonlyArray<readonly [text: string, page: string]>) 
   listed.filter(([, page]) => existsSync(`${docs}${page}.md`)).map(([text, page]) => ({ text, link: `/${page}` }))
 
 const sidebar = [
-  { text: "Begin", items: pages(["What it is", "index"], ["Tutorial", "tutorial"], ["Requirements", "requirements"]) },
+  { text: "Begin", items: pages(["What it is", "index"], ["Tutorial", "tutorial"]) },
   {
     text: "Put it into a backend",
     items: pages(
@@ -31,7 +31,6 @@ const sidebar = [
       ["Scale out", "scale-out"],
       ["Watch it", "observability"],
       ["When something fails", "operations"],
-      ["Outages", "outages"],
       ["Rotate secrets", "rotate-secrets"],
       ["Back up and restore", "backup"]
     )
@@ -44,10 +43,14 @@ const sidebar = [
       ["The way of a third party", "third-party"],
       ["A receiver from elsewhere", "a-receiver-from-elsewhere"],
       ["The suite in CI", "conformance-in-ci"],
+      ["What the suite asks for", "requirements"],
       ["What the suite finds", "kill-table"]
     )
   },
-  { text: "Simulate", items: pages(["Simulator", "simulator"], ["Load testing", "load-testing"]) },
+  {
+    text: "Simulate",
+    items: pages(["Simulator", "simulator"], ["Load testing", "load-testing"], ["Outages", "outages"])
+  },
   {
     text: "Understand",
     items: pages(
@@ -75,10 +78,14 @@ const sidebar = [
   }
 ]
 
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#3451b2" d="M3 1h10v14H3z"/><circle fill="#fff" cx="10.5" cy="8.5" r="1"/></svg>`
+
 export default defineConfig({
   title: "doorhook",
   description: "Webhooks and OAuth for doors and intercoms, inside the backend you already have.",
   lang: "en",
+  // A door, so that browsers need not ask for a file that is not there.
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   cleanUrls: true,
   srcExclude: ["examples/**", "node_modules/**", "deploy/**/README.md"],
   themeConfig: { sidebar, outline: [2, 3], search: { provider: "local" } },

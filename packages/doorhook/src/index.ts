@@ -12,18 +12,20 @@ export type {
   DeliveriesClient,
   DeliveryAttempt,
   DeliveryDetail,
+  DeliveryPage,
   DeliverySummary,
-  ListOptions,
-  Summary
+  DeliveryListOptions,
+  DeliveryCounts
 } from "./embed/DeliveriesClient.ts"
 export type {
   IntegrationChange,
   IntegrationListOptions,
+  IntegrationPage,
   IntegrationsClient,
   IntegrationSummary
 } from "./embed/IntegrationsClient.ts"
 export type { ClientAdded, ClientSummary, ClientsClient, ClientToAdd } from "./embed/ClientsClient.ts"
-export type { DoorhookNotice, NoticeListOptions, NoticesClient } from "./embed/NoticesClient.ts"
+export type { DoorhookNotice, NoticeListOptions, NoticePage, NoticesClient } from "./embed/NoticesClient.ts"
 export type { PortalClient, PortalLinkOptions, TestSent } from "./embed/PortalClient.ts"
 export type { OnNotice } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
@@ -38,7 +40,15 @@ export type {
 export type { SqlDirectoryOptions } from "./directory/SqlDirectory.ts"
 export { sqlDirectory } from "./directory/SqlDirectory.ts"
 export type { PgLike, SqliteLike, SqlQuery, SqlSource } from "./directory/SqlSource.ts"
-export type { SqlTableNames, SqlTables } from "./directory/SqlTables.ts"
+export type {
+  AccessPointsTable,
+  AdministratorsTable,
+  BuildingsTable,
+  SqlTableNames,
+  SqlTables,
+  TenantsTable,
+  UsersTable
+} from "./directory/SqlTables.ts"
 export type { PasswordCost } from "./directory/PasswordHash.ts"
 export { hashPassword, verifyPassword } from "./directory/PasswordHash.ts"
 export type { TransactionClient } from "./embed/publishIn.ts"

@@ -1,5 +1,6 @@
 /**
- * The commands for those who run a service, each a process of its own that calls the operator API.
+ * The commands for those who run a service, and what a service is told. They run in this process; `Service.test.ts` has
+ * what the start and the end of processes add.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Schema } from "effect"
@@ -7,8 +8,9 @@ import { writeFile } from "node:fs/promises"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { runHere, serveHere } from "./harness/InProcess.ts"
 import { startReceiver } from "./harness/Receiver.ts"
-import { operatorKey, runDoorhook, startService, temporaryFolder } from "./harness/ServiceProcess.ts"
+import { operatorKey, temporaryFolder } from "./harness/ServiceProcess.ts"
 import { callApi, discover, integrationDocument, takeTokens } from "./harness/ThirdParty.ts"
 
 const directory = fileURLToPath(new URL("harness/directory.json", import.meta.url))
@@ -16,7 +18,7 @@ const event = { resource_type: "access_log", action: "create", building_id: 1, d
 
 /** A service in memory with an integration of building 1 on a receiver. */
 const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: ReadonlyArray<string>) {
-  const { url } = yield* startService([
+  const { url } = yield* serveHere([
     "--database",
     "memory",
     "--directory",
@@ -38,20 +40,17 @@ const withIntegration = Effect.fnUntraced(function* (receiver: string, ...more: 
     assert.strictEqual(answer.status, 201)
   })
   const publish = Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+  const withKey = { DOORHOOK_OPERATOR_KEY: operatorKey }
   /** Runs a command against the service. */
-  const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
-    const { code, stderr, stdout } = yield* runDoorhook([...args, "--url", url], {
-      DOORHOOK_OPERATOR_KEY: operatorKey
-    })
-    return { code, stderr, stdout }
-  })
-  /** Runs a command that must succeed, and answers what it prints. */
-  const print = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
-    const { code, stderr, stdout } = yield* run(...args)
+  const run = (...args: ReadonlyArray<string>) => runHere([...args, "--url", url], withKey)
+  /** Runs a whole command that must succeed, and answers what it prints. */
+  const printed = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
+    const { code, stderr, stdout } = yield* runHere(args, withKey)
     assert.strictEqual(code, 0, stderr)
     return stdout
   })
-  return { url, publish, run, print }
+  const print = (...args: ReadonlyArray<string>) => printed([...args, "--url", url])
+  return { url, publish, run, print, printed }
 })
 
 const live = (name: string, body: Effect.Effect<void, unknown, Effect.Services<typeof temporaryFolder>>) =>
@@ -108,7 +107,7 @@ describe("the operator's commands", () => {
       assert.match(yield* print("notices", "list"), /^1 +\S+Z disabled +integration 1 +building 1 +gone\n$/)
       assert.match(
         yield* print("integrations", "probe", "1"),
-        /^delivery dlv_1 is sent to integration 1; .*\nhow it ended: doorhook deliveries show dlv_1\n$/
+        /^delivery dlv_1 is sent to integration 1; .*\nhow it ended: npx doorhook deliveries show dlv_1 --url http:\S+\n$/
       )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
       yield* Effect.repeat(print("notices", "list", "--after", "1"), { until: (text) => /recovered/.test(text) })
@@ -121,13 +120,33 @@ describe("the operator's commands", () => {
   )
 })
 
+/** What was given wrongly is told in one way, wherever it is noticed. */
+const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
+  [["deliveries", "list", "--state", "lost"], /^doorhook: --state must be pending, /],
+  [
+    ["deliveries", "list", "--limit", "many"],
+    /: --limit: must be a number, not "many"\. See doorhook deliveries list --help/
+  ],
+  [["deliveries", "list", "--limit", "0"], /^doorhook: --limit must be a whole number from 1 to 1000/],
+  [["deliveries", "show", "nope"], /<delivery>: must be the id of a delivery, like dlv_42, not "nope"/],
+  [["deliveries", "recover", "1", "--since", "2999-01-01"], /^doorhook: --since must be in the past; 2999-01-01/],
+  [["integrations", "show", "x"], /<integration>: must be the id of an integration, like 12, not "x"/],
+  [
+    ["integrations", "set", "1", "--retry", "call"],
+    /^doorhook: retry \(--retry\): "call" must have the form RESOURCE=/
+  ],
+  [["integrations", "set", "1", "--acknowledge", "3xx"], /--acknowledge: must be "200" or "2xx", not "3xx"/],
+  [["integrations", "portal-link", "1", "--expires-in", "9d"], /^doorhook: --expires-in must be from 1s to 24h/],
+  [["notices", "list", "--after", "x"], /^doorhook: --after must be /]
+]
+
 describe("doorhook deliveries", () => {
   live(
     "says what was not delivered, why, and what to do",
     Effect.gen(function* () {
       const statuses = [200, 302, 204, 429, 410]
       const receiver = yield* startReceiver((_, nth) => statuses[nth - 1] ?? 200)
-      const { print, publish, run, url } = yield* withIntegration(receiver.url, "--retry", "access_log=1h")
+      const { print, printed, publish, run, url } = yield* withIntegration(receiver.url, "--retry", "access_log=1h")
       for (const [sent] of statuses.entries()) {
         yield* publish
         yield* Effect.promise(() => receiver.until(({ length }) => length > sent))
@@ -160,22 +179,36 @@ describe("doorhook deliveries", () => {
       assert.match(yield* show(2), /^why: +The receiver answered 302: a redirect, .*another delivery with 410 Gone/m)
       assert.match(
         yield* show(5),
-        /^why: +The receiver answered 410 Gone at \d{4}.*\nnext: .* disabled.*Enable it, then/m
+        /^why: +The receiver answered 410 Gone at \d{4}.*\nnext: .* disabled.*Probe it with/m
       )
       assert.match(
         yield* show(6),
-        /^why: +The integration was disabled when the event came.*\nnext: .*410 Gone\. Enable/m
+        /^why: +The integration was disabled when the event came.*\nnext: .*410 Gone\. Probe/m
       )
 
-      const disabled = yield* run("deliveries", "resend", "dlv_6")
+      // Whole commands, which do what they say when they are copied.
+      const [, ...commands] = /^do: ((?:.*npx doorhook .*\n)+)/m.exec(yield* show(6)) ?? []
+      const words = (commands[0] ?? "").split("\n").map((line) => line.replace(/^.*npx doorhook /, "").split(" "))
+      const [, enable = [], resend = [], recover = []] = words
+      assert.deepStrictEqual(
+        words.slice(0, 4).map((command) => command.slice(0, 3).join(" ")),
+        ["integrations probe 1", "integrations set 1", "deliveries resend dlv_6", "deliveries recover 1"]
+      )
+      const disabled = yield* runHere(resend, { DOORHOOK_OPERATOR_KEY: operatorKey })
       assert.match(
         disabled.stderr,
-        /^doorhook: The integration is disabled\. .*: doorhook integrations set .*--status enabled\.\n$/
+        /^doorhook: The integration is disabled\. .*: npx doorhook integrations set 1 --status enabled --url \S+\n$/
       )
-      yield* print("integrations", "set", "1", "--status", "enabled")
+      assert.match(
+        yield* run("integrations", "set", "1", "--retry", "ring=5s").pipe(Effect.map((ended) => ended.stderr)),
+        /^doorhook: --retry ring is no resource type; there are call and access_log\.\n$/
+      )
+      assert.match(yield* printed(enable), /^1: enabled$/m)
+      assert.match(yield* printed(recover), /^1 delivery since \d{4}-\S+Z on the way; how .*: npx doorhook \S+ list /)
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 6))
       assert.match(
         yield* print("deliveries", "recover", "1", "--since", "1h"),
-        /^5 deliveries since \d{4}-\S+Z: sent again\n$/
+        /^4 deliveries since \d{4}-\S+Z on the way/
       )
       yield* Effect.promise(() => receiver.until(({ length }) => length === 10))
       const wrong = yield* run("deliveries", "recover", "1", "--since", "yesterday")
@@ -184,9 +217,19 @@ describe("doorhook deliveries", () => {
         wrong.stderr,
         /^doorhook: --since: "yesterday" is neither a time .* nor how long ago, like 2h or 3d\.\n$/
       )
-      assert.match((yield* run("deliveries", "list", "--state", "lost")).stderr, /^doorhook: --state must be pending, /)
+      for (const [args, message] of badInput) {
+        const { code, stderr, stdout } = yield* run(...args)
+        assert.deepStrictEqual([code, stdout], [3, ""], args.join(" "))
+        assert.match(stderr, message)
+      }
 
-      const stranger = yield* runDoorhook(["deliveries", "list", "--url", url], { DOORHOOK_OPERATOR_KEY: "wrong" })
+      const listAt = (at: string) => runHere(["deliveries", "list", "--url", at], { DOORHOOK_OPERATOR_KEY: "wrong" })
+      const nowhere = yield* listAt("localhost:4000")
+      assert.deepStrictEqual([nowhere.code, nowhere.stdout], [3, ""])
+      assert.match(nowhere.stderr, /^doorhook: --url: must be an http or https URL .*, not "localhost:4000"\.\n$/)
+      assert.match((yield* listAt("http://127.0.0.1:1")).stderr, /^doorhook: No answer from .*npx doorhook serve/)
+      assert.match((yield* listAt(receiver.url)).stderr, /^doorhook: --url http:\S+: What answers there is no doorhook/)
+      const stranger = yield* listAt(url)
       assert.strictEqual(stranger.code, 1)
       assert.match(
         stranger.stderr,
@@ -236,7 +279,7 @@ describe("doorhook clients", () => {
         stderr: "doorhook: No client beta was registered with the service. Those of the directory are managed there.\n"
       })
       const wrong = yield* run("clients", "add", "--name", "x", "--redirect-uri", "http://evil.example/")
-      assert.deepStrictEqual([wrong.code, wrong.stdout], [1, ""])
+      assert.deepStrictEqual([wrong.code, wrong.stdout], [3, ""])
       assert.match(wrong.stderr, /^doorhook: --redirect-uri must be .*\n$/)
       assert.notStrictEqual((yield* run("clients", "add", "--name", "x")).code, 0)
       assert.match((yield* run("clients", "rotate", "c1")).stderr, /Those of the directory are managed there/)
@@ -266,7 +309,7 @@ describe("a service whose clients are slow on purpose", () => {
       const folder = yield* temporaryFolder
       const file = join(folder, "settings.json")
       yield* Effect.promise(() => writeFile(file, JSON.stringify({ headersTimeout: "300ms", bodyTimeout: "400ms" })))
-      const { url } = yield* startService(["--database", "memory", "--config", file])
+      const { url } = yield* serveHere(["--database", "memory", "--config", file])
       const endless = Array.from({ length: 1_000 }, (_, n) => `x-${n}: y\r\n`)
       const [waited, head] = yield* Effect.timed(trickle(url, ["GET /health/live HTTP/1.1\r\nhost: x\r\n", ...endless]))
       assert.match(head, /^HTTP\/1\.1 408 /)
@@ -279,7 +322,7 @@ describe("a service whose clients are slow on purpose", () => {
       assert.include(body, '"error":"invalid_request"')
       assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/health/live`))).status, 200)
       yield* Effect.promise(() => writeFile(file, JSON.stringify({ headersTimeout: "never" })))
-      const wrong = yield* runDoorhook(["serve", "--database", "memory", "--config", file])
+      const wrong = yield* runHere(["serve", "--database", "memory", "--config", file])
       assert.strictEqual(wrong.code, 3)
       assert.match(wrong.stderr, /^doorhook: headersTimeout: "never" is not a duration/)
     })
@@ -303,10 +346,10 @@ describe("settings of a service", () => {
       yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
       const args = ["--database", "memory", "--config", file]
       const environment = { DOORHOOK_WEBHOOK_SOURCES: "198.51.100.7, 2001:db8::/48" }
-      const fromFile = yield* startService(args)
-      const fromEnvironment = yield* startService(args, environment)
+      const fromFile = yield* serveHere(args)
+      const fromEnvironment = yield* serveHere(args, environment)
       const flags = ["--webhook-source", "192.0.2.1", "--webhook-source", "192.0.2.128/25", "--retention", "30d"]
-      const fromFlags = yield* startService([...args, ...flags, "--disable-after", "2h"], environment)
+      const fromFlags = yield* serveHere([...args, ...flags, "--disable-after", "2h"], environment)
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFile.url)), ["203.0.113.0/24"])
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromEnvironment.url)), ["198.51.100.7/32", "2001:db8::/48"])
       assert.deepStrictEqual(idsOf(yield* sourcesOf(fromFlags.url)), ["192.0.2.1/32", "192.0.2.128/25"])
@@ -321,26 +364,42 @@ describe("settings of a service", () => {
       const settings = { lease: "long", databaseTimeout: "0s", trustedProxies: ["everywhere"] }
       yield* Effect.promise(() => writeFile(file, JSON.stringify(settings)))
       const flags = ["--ack-timeout", "soon", "--allow-target", "here", "--retry", "access_log"]
-      const { code, stderr, stdout } = yield* runDoorhook(["serve", "--config", file, ...flags], {
+      flags.push("--port", "http", "--public-url", "doors", "--workers", "2", "--directory", folder)
+      const { code, stderr, stdout } = yield* runHere(["serve", "--config", file, ...flags], {
         DOORHOOK_ENCRYPTION_KEY: "swordfish"
       })
       assert.deepStrictEqual([code, stdout], [3, ""])
       assert.match(stderr, /^doorhook: [^\n]*\n$/)
       for (const name of [
-        "--retry:",
+        "retry (--retry):",
         "ackTimeout (--ack-timeout):",
         "allowTargets (--allow-target):",
         "lease:",
         "databaseTimeout:",
-        "trustedProxies (--trusted-proxy):"
+        "trustedProxies (--trusted-proxy):",
+        'port (--port): must be a port, 0 to 65535, not "http"',
+        "publicUrl (--public-url): must be an http or https URL",
+        "workers (--workers): more than one process can deliver from PostgreSQL only",
+        "can't be read: it is a folder, not a file"
       ])
         assert.include(stderr, name)
       assert.match(stderr, /DOORHOOK_ENCRYPTION_KEY\): it has 9 characters and must have 32 or more\. .*openssl rand/)
       assert.notInclude(stderr, "swordfish")
       yield* Effect.promise(() => writeFile(file, JSON.stringify({ akcTimeout: "5s", databse: "x.db" })))
-      const mistyped = yield* runDoorhook(["serve", "--config", file])
+      const mistyped = yield* runHere(["serve", "--config", file])
       assert.match(mistyped.stderr, /akcTimeout: no such setting; did you mean ackTimeout\?/)
       assert.match(mistyped.stderr, /databse: no such setting; did you mean database\?/)
+      const odd = { allowTargets: "10.0.0.0/8", sign: "yes", retry: { call: "5s" }, appearance: { nmae: "x" } }
+      yield* Effect.promise(() => writeFile(file, JSON.stringify(odd)))
+      const types = yield* runHere(["serve", "--config", file])
+      for (const said of [
+        ': allowTargets: must be a list like ["..."]',
+        "sign: must be true or false",
+        'retry.call: must be a list like ["..."]',
+        "appearance.nmae: is not known here"
+      ]) {
+        assert.include(types.stderr, said)
+      }
     })
   )
 
@@ -350,7 +409,7 @@ describe("settings of a service", () => {
       const file = join(yield* temporaryFolder, "directory.json")
       const client = { id: "c1", secrt: "s1", name: "Acme", redirect_uris: ["https://client.example/cb"] }
       yield* Effect.promise(() => writeFile(file, JSON.stringify({ clients: [client], users: [] })))
-      const { stderr } = yield* startService(["--database", "memory", "--directory", file])
+      const { stderr } = yield* serveHere(["--database", "memory", "--directory", file])
       assert.match(
         stderr(),
         /^\d{4}-\S+Z WARN directory \S+: \/clients\/0\/secrt is not known and not read; did you mean secret\?\n/
@@ -379,9 +438,9 @@ describe("settings of a service", () => {
           while ((await ask("203.0.113.1")) === 401) continue
           return ask("203.0.113.2")
         })
-      const trusting = yield* startService([...args, "--trusted-proxy", "127.0.0.0/8"])
-      const byEnvironment = yield* startService(args, { DOORHOOK_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1" })
-      const careful = yield* startService(args)
+      const trusting = yield* serveHere([...args, "--trusted-proxy", "127.0.0.0/8"])
+      const byEnvironment = yield* serveHere(args, { DOORHOOK_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1" })
+      const careful = yield* serveHere(args)
       assert.deepStrictEqual(
         [yield* guess(trusting.url), yield* guess(byEnvironment.url), yield* guess(careful.url)],
         [401, 401, 429]

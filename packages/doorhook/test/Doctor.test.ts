@@ -1,17 +1,15 @@
 /**
- * `doorhook doctor` and `doorhook migrate`: what they find and do, and that looking changes nothing. And a PostgreSQL store that is
- * dumped and restored as the documentation says.
+ * `doorhook doctor` and `doorhook migrate`: what they find and do, and that looking changes nothing.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { createDoorhook } from "doorhook"
 import { Effect } from "effect"
-import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describeOnPostgres, newDatabase } from "../../sql/test/postgres/TestServer.ts"
 import { directory as directoryFile } from "./harness/Delivering.ts"
-import { directory, event, live } from "./harness/Embedded.ts"
-import { runDoorhook, temporaryFolder } from "./harness/ServiceProcess.ts"
+import { live } from "./harness/Embedded.ts"
+import { runHere } from "./harness/InProcess.ts"
+import { temporaryFolder } from "./harness/ServiceProcess.ts"
 
 const linesOf = (text: string): Record<string, string> =>
   Object.fromEntries(text.split("\n").map((line) => [line.slice(5, 20).trim(), line.slice(0, 4).trim()]))
@@ -21,7 +19,7 @@ describe("doorhook doctor", () => {
     "finds a new file all right, makes nothing, and warns of what is not set",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "deep", "doorhook.db")
-      const { code, stdout } = yield* runDoorhook(["doctor", "--database", database, "--directory", directoryFile])
+      const { code, stdout } = yield* runHere(["doctor", "--database", database, "--directory", directoryFile])
       assert.strictEqual(code, 0, stdout)
       assert.deepInclude(linesOf(stdout), { database: "ok", directory: "ok", "operator key": "warn", clock: "ok" })
       assert.isFalse(existsSync(database))
@@ -38,12 +36,16 @@ describe("doorhook doctor", () => {
         "this is no database, and has text in it that is long enough to be looked at as one ".repeat(9)
       )
       const wrong = join(folder, "directory.json")
-      writeFileSync(wrong, "{}")
-      const { code, stderr, stdout } = yield* runDoorhook(["doctor", "--database", database, "--directory", wrong])
+      writeFileSync(wrong, '{"clients":[],"users":[{"login":"a","password":"b","building":[1]}]}')
+      const { code, stderr, stdout } = yield* runHere(["doctor", "--database", database, "--directory", wrong])
       assert.strictEqual(code, 1)
       assert.deepInclude(linesOf(stdout), { database: "FAIL" })
+      assert.match(
+        stdout,
+        /^warn directory .*: \/users\/0\/building is not known and not read; did you mean buildings\?$/m
+      )
       assert.match(stderr, /^doorhook: \d of \d keeps? the service from running here.\n$/)
-      const settings = yield* runDoorhook(["doctor", "--ack-timeout", "soon", "--retention", "never"])
+      const settings = yield* runHere(["doctor", "--ack-timeout", "soon", "--retention", "never"])
       assert.strictEqual(settings.code, 3)
       assert.match(settings.stderr, /"soon" is not a duration.*"never" is not a duration/)
     })
@@ -53,56 +55,32 @@ describe("doorhook doctor", () => {
     "says when others can read the file, and which version its tables have",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
-      const made = yield* runDoorhook(["migrate", "--database", database])
+      const made = yield* runHere(["migrate", "--database", database])
       assert.match(made.stdout, /there were none/)
       chmodSync(database, 0o644)
-      const { stdout } = yield* runDoorhook(["doctor", "--database", database])
+      const { stdout } = yield* runHere(["doctor", "--database", database])
       assert.match(stdout, /ok +tables +version \d+, the newest/)
       assert.match(stdout, /warn +permissions +other users of this machine can read/)
-      const memory = yield* runDoorhook(["migrate", "--database", "memory"])
+      const memory = yield* runHere(["migrate", "--database", "memory"])
       assert.deepStrictEqual([memory.code, memory.stdout], [3, ""])
     })
   )
 })
 
-await describeOnPostgres("doorhook doctor, and a dump", (server) => {
+await describeOnPostgres("doorhook doctor", (server) => {
   it.live("looks at a database without changing it, and migrate makes the tables", () =>
     Effect.gen(function* () {
       const name = yield* newDatabase(server)
       const env = { DOORHOOK_DATABASE: server.url(name) }
-      const before = yield* runDoorhook(["doctor"], env)
+      const before = yield* runHere(["doctor"], env)
       assert.match(before.stdout, /ok +database +PostgreSQL .*: new\nok +tables +none yet/)
       assert.match(before.stdout, /ok +clock +\S+, as the database's/)
       const schemas = () =>
         Effect.promise(() => server.administer("SELECT 1 FROM pg_namespace WHERE nspname = 'doorhook'", name))
       assert.lengthOf(yield* schemas(), 0)
-      assert.match((yield* runDoorhook(["migrate"], env)).stdout, /now; there were none/)
+      assert.match((yield* runHere(["migrate"], env)).stdout, /now; there were none/)
       assert.lengthOf(yield* schemas(), 1)
-      assert.match((yield* runDoorhook(["doctor"], env)).stdout, /the newest/)
-    }).pipe(Effect.scoped)
-  )
-
-  const dump = spawnSync("pg_dump", ["--version"], { encoding: "utf8" })
-  const hasDump = Number(/(\d+)\./.exec(dump.stdout ?? "")?.[1]) >= 18
-  if (!hasDump) process.stderr.write("SKIPPED: no pg_dump of PostgreSQL 18 or later here\n")
-  it.live.skipIf(!hasDump)("a dump of the schema is restored into another database, where it goes on", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]
-      const open = (database: string) => Effect.promise(() => createDoorhook({ database, directory }))
-      const first = yield* open(from)
-      yield* Effect.promise(() => first.publish([event, event]))
-      const file = join(folder, "doorhook.dump")
-      const dumped = spawnSync("pg_dump", ["--format=custom", "--schema=doorhook", `--file=${file}`, from])
-      assert.strictEqual(dumped.status, 0, String(dumped.stderr))
-      yield* Effect.promise(() => first.close())
-      const restored = spawnSync("pg_restore", ["--no-owner", `--dbname=${to}`, file])
-      assert.strictEqual(restored.status, 0, String(restored.stderr))
-      const second = yield* open(to)
-      const { events } = yield* Effect.promise(() => second.deliveries.summary())
-      yield* Effect.promise(() => second.publish(event))
-      yield* Effect.promise(() => second.close())
-      assert.strictEqual(events, 2)
+      assert.match((yield* runHere(["doctor"], env)).stdout, /the newest/)
     }).pipe(Effect.scoped)
   )
 })

@@ -2,7 +2,7 @@
  * The whole at its outer surface: `doorhook serve` as a process, a real OAuth client, a receiver that verifies.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import type { Scope } from "effect"
 import * as client from "openid-client"
 import { writeFile } from "node:fs/promises"
@@ -12,6 +12,7 @@ import { Webhook } from "standardwebhooks"
 import { configured, directory } from "./harness/Delivering.ts"
 import type { Receiver } from "./harness/Receiver.ts"
 import { startReceiver } from "./harness/Receiver.ts"
+import { runHere, serveHere } from "./harness/InProcess.ts"
 import { operatorKey, runDoorhook, startService, temporaryFolder } from "./harness/ServiceProcess.ts"
 import { callApi, discover, integrationDocument, logIn, takeTokens } from "./harness/ThirdParty.ts"
 
@@ -22,7 +23,9 @@ const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => 
 const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
   startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
-const service = (...more: ReadonlyArray<string>) => serviceOn("memory", ...more)
+/** One in this process, where its start and its end are not what is tested. */
+const service = (...more: ReadonlyArray<string>) =>
+  serveHere(["--database", "memory", "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
 const Created = Schema.Struct({
   data: Schema.Struct({ id: Schema.String }),
@@ -64,7 +67,7 @@ describe("doorhook serve", () => {
   live(
     "takes a third party from login to signed deliveries of exactly what it may see",
     Effect.gen(function* () {
-      const { url } = yield* service()
+      const { url } = yield* serviceOn("memory")
       const admin = yield* tokensFor(url, "admin@example.com", "correct horse")
       const tenant = yield* tokensFor(url, "tenant@example.com", "battery staple")
       assert.strictEqual(admin.expires_in, 86_400)
@@ -231,7 +234,7 @@ describe("doorhook serve", () => {
         Effect.repeat({ until: ({ deliveries }) => deliveries.length === 1 })
       )
       const { deliveries } = yield* exhausted
-      const shown = yield* runDoorhook(["deliveries", "show", deliveries[0]?.id ?? "", "--url", url], {
+      const shown = yield* runHere(["deliveries", "show", deliveries[0]?.id ?? "", "--url", url], {
         DOORHOOK_OPERATOR_KEY: operatorKey
       })
       assert.strictEqual(shown.code, 0, shown.stderr)
@@ -252,11 +255,18 @@ describe("doorhook serve", () => {
       yield* api(first.url, access_token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
       yield* operator(first.url, "POST", "/events", event("access_log", 101))
       yield* gotAll(receiver, 1)
+      const doctor = yield* runHere(["doctor", "--database", database])
+      assert.match(
+        doctor.stdout,
+        new RegExp(`^warn database +process ${first.child.pid}, since \\S+Z, delivers from it`, "m")
+      )
       first.child.kill("SIGTERM")
+      // Its successor waits until the file is free.
+      const successor = yield* Effect.forkScoped(serveHere(["--database", database, "--directory", directory]))
       held.resolve(200)
       const { code } = yield* Effect.promise(() => first.finished)
       assert.strictEqual(code, 0)
-      const second = yield* serviceOn(database)
+      const second = yield* Fiber.join(successor)
       const { deliveries } = yield* read(Deliveries, yield* operator(second.url, "GET", "/deliveries"))
       assert.deepStrictEqual(
         deliveries.map(({ attempts, state }) => [state, attempts]),
@@ -294,7 +304,8 @@ describe("doorhook serve", () => {
       first.child.kill("SIGKILL")
       yield* Effect.promise(() => first.finished)
       killed.resolve()
-      const second = yield* startService(flags)
+      // The file is free as soon as the process is gone.
+      const second = yield* serveHere(flags)
       yield* Effect.promise(() =>
         receiver.until((received) => new Set(received.map(({ headers }) => headers["webhook-id"])).size === 2_000)
       )
@@ -321,10 +332,10 @@ describe("a call that can't be carried out", () => {
   const refuses = (name: string, args: ReadonlyArray<string>, message: RegExp) =>
     it.live(name, () =>
       Effect.gen(function* () {
-        const { code, stderr, stdout } = yield* runDoorhook(args)
+        const { code, stderr, stdout } = yield* runHere(args)
         assert.match(stderr, message)
         assert.strictEqual(stderr.trim().split("\n").length, 1, stderr)
-        assert.notStrictEqual(code, 0)
+        assert.strictEqual(code, 3)
         assert.strictEqual(stdout, "")
       })
     )
@@ -342,7 +353,7 @@ describe("a call that can't be carried out", () => {
   refuses(
     "a retry flag without a resource",
     ["serve", "--port", "0", "--database", "memory", "--retry", "5s"],
-    /RESOURCE=d1,d2/
+    /retry \(--retry\): .*RESOURCE=d1,d2/
   )
   refuses(
     "an unknown resource type",
@@ -377,7 +388,7 @@ describe("a call that can't be carried out", () => {
   refuses(
     "a directory that is missing",
     ["serve", "--port", "0", "--database", "memory", "--directory", "missing.json"],
-    /missing\.json can't be read/
+    /missing\.json can't be read: there is no such file/
   )
   refuses("deliveries without a key", ["deliveries", "list"], /DOORHOOK_OPERATOR_KEY/)
 
@@ -409,7 +420,7 @@ describe("a call that can't be carried out", () => {
       yield* Effect.promise(() =>
         writeFile(file, '{"clients":[{"id":"c1"}],"users":[{"login":"a"}],"buildings":[],"tenants":[]}')
       )
-      const { code, stderr } = yield* runDoorhook(["serve", "--port", "0", "--database", "memory", "--directory", file])
+      const { code, stderr } = yield* runHere(["serve", "--port", "0", "--database", "memory", "--directory", file])
       assert.notStrictEqual(code, 0)
       for (const pointer of ["/clients/0", "/users/0"]) assert.include(stderr, pointer)
     })

@@ -123,7 +123,7 @@ describe("clients that differ from the standards", () => {
       for (const [options, message] of [
         [{ createdStatus: 204 }, /createdStatus/],
         [{ requestsPerMinute: 0 }, /requestsPerMinute/],
-        [{ trustedProxies: ["everybody"] }, /^trustedProxies \(--trusted-proxy\): "everybody" is no network/],
+        [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is no network/],
         [{ bodyTimeout: "soon" }, /^bodyTimeout: "soon" is not a duration/],
         [{ appearance: { css: "</style><script>" } }, /appearance.css: must be CSS/],
         [{ directory: { ...directory, session: "yes" } }, /directory.session: must be a function/]

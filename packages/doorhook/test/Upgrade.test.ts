@@ -129,26 +129,6 @@ describe("a store of version 0.1.0", () => {
 
 describe("a backup", () => {
   live(
-    "of a SQLite file in use has what was accepted until then, and is used in its place",
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const database = join(folder, "doorhook.db")
-      const copy = join(folder, "copy.db")
-      const doorhook = yield* start({ database })
-      yield* Effect.promise(() => doorhook.publish([event, event]))
-      const shell = new DatabaseSync(database)
-      shell.exec(`VACUUM INTO '${copy}'`)
-      shell.close()
-      yield* Effect.promise(() => doorhook.publish(event))
-      yield* Effect.promise(() => doorhook.close())
-      const restored = yield* start({ database: copy })
-      assert.strictEqual((yield* countsOf(restored)).events, 2)
-      assert.strictEqual(restored.operatorKey, doorhook.operatorKey)
-      yield* Effect.promise(() => restored.publish(event))
-    })
-  )
-
-  live(
     "without the key that its secrets are sealed with is refused at the start, in words",
     Effect.gen(function* () {
       const database = yield* olderFile

@@ -2,11 +2,61 @@
  * How the command speaks: help to standard output when it was asked for, and otherwise one line to standard error.
  */
 import { Console, Effect } from "effect"
+import type { CliError } from "effect/cli"
 import { CliOutput } from "effect/cli"
 
-/** One line for each thing that is wrong with a call, and where to read what is right. */
-const invalid = (commandPath: ReadonlyArray<string>, errors: ReadonlyArray<{ readonly message: string }>): string =>
-  `${commandPath.join(" ")}: ${errors.map(({ message }) => message.replaceAll(/\s+/g, " ").trim()).join("; ")}. See ${commandPath.join(" ")} --help.`
+/** What is accepted, where the library says it in words of its own. */
+const rewordings: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^Schema validation failed: /, ""],
+  [/^Expected a string representing (?:a finite number|an integer).*$/, "must be a number"],
+  [/^Expected an? (?:integer|.*\binteger\b.*)$/, "must be a whole number"],
+  [/^Expected a value between (\S+) and (\S+)$/, "must be between $1 and $2"],
+  [/^(?:File|Path) does not exist: .*$/, "there is no such file"],
+  [/^Path is not a file: .*$/, "it is a folder, not a file"],
+  [/^at most 1 value$/, "may be given once only"],
+  [/^at least 1 value$/, "must be given"],
+  [/^(?:Expected )?string$/, "must be followed by a text"],
+  [/^(?:Expected:? )?((?:"?[\w-]+"? \| )+"?[\w-]+"?)$/, "must be $1"],
+  [/^Expected /, "must be "]
+]
+
+const accepted = (expected: string): string =>
+  rewordings.reduce((text, [library, ours]) => text.replace(library, ours), expected).replaceAll(" | ", " or ")
+
+const didYouMean = (suggestions: ReadonlyArray<string>): string =>
+  suggestions.length === 0 ? "" : `; did you mean ${suggestions.join(" or ")}?`
+
+/** What is wrong, beginning with what it is about. */
+const worded = (error: CliError.CliError): string => {
+  switch (error._tag) {
+    case "InvalidValue": {
+      const name = error.kind === "flag" ? `--${error.option}` : `<${error.option}>`
+      const what = accepted(error.expected)
+      if (/^\d+ occurrences$/.test(error.value) || error.value === "") return `${name}: ${what}`
+      const given = JSON.stringify(error.value)
+      return what.startsWith("must be") ? `${name}: ${what}, not ${given}` : `${name}: ${given}: ${what}`
+    }
+    case "UnrecognizedOption":
+      return `${error.option}: there is no such flag${didYouMean(error.suggestions)}`
+    case "UnknownSubcommand":
+      return `${error.subcommand}: there is no such command${didYouMean(error.suggestions)}`
+    case "MissingOption":
+      return `--${error.option}: is missing`
+    case "MissingArgument":
+      return `<${error.argument}>: is missing`
+    case "UnexpectedArgument":
+      return `${error.arguments.map((value) => JSON.stringify(value)).join(", ")}: not expected here`
+    default:
+      return error.message
+  }
+}
+
+/** One line for all that is wrong with a call, and where to read what is right. */
+const invalid = (commandPath: ReadonlyArray<string>, errors: ReadonlyArray<CliError.CliError>): string => {
+  const command = commandPath.join(" ")
+  const problems = errors.map((error) => worded(error).replaceAll(/\s+/g, " ").trim())
+  return `${command}: ${problems.join("; ").replace(/(?<![.?])$/, ".")} See ${command} --help.`
+}
 
 export const presenter: CliOutput.Presenter = {
   present: (event) =>

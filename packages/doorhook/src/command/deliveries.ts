@@ -1,55 +1,29 @@
 /**
  * `doorhook deliveries`: what was not delivered, why, and sending it again, over the operator API.
  */
-import { CommandFailure, deliveryStates, DurationText, isoOf } from "@doorhook/core"
+import { CommandFailure, deliveryStates, DurationText, isoOf, parseDeliveryId } from "@doorhook/core"
 import { Clock, Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type {
-  DeliveryAttempt,
-  DeliveryDetail,
-  DeliveryPage,
-  DeliverySummary,
-  ListOptions,
-  Summary
-} from "../embed/DeliveriesClient.ts"
+import type { DeliveryPage, DeliveryListOptions, DeliveryCounts } from "../embed/DeliveriesClient.ts"
 import { makeDeliveriesClient } from "../embed/DeliveriesClient.ts"
-import { askThrough, connection, newest, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
+import { describe, lineOf } from "./deliveryText.ts"
+import type { Connection, Remedies } from "./operatorApi.ts"
+import {
+  askThrough,
+  commandTo,
+  connection,
+  integrationArgument,
+  newest,
+  optionalText,
+  paging,
+  printJson,
+  printPage
+} from "./operatorApi.ts"
 
 const ask = askThrough(makeDeliveriesClient)
 
-/** How an attempt ended, in the words of the API: what can be searched for. */
-const outcomeText = ({ outcome, status }: Pick<DeliveryAttempt, "outcome" | "status">): string =>
-  status === null ? outcome : `${outcome} ${status}`
-
-const lineOf = (delivery: DeliverySummary): string =>
-  [
-    delivery.id.padEnd(12),
-    delivery.state.padEnd(10),
-    `integration ${delivery.integration_id}`.padEnd(16),
-    `${delivery.attempts} attempt${delivery.attempts === 1 ? "" : "s"}`.padEnd(12),
-    (delivery.last_attempt === null ? "-" : outcomeText(delivery.last_attempt)).padEnd(18),
-    delivery.created_at,
-    delivery.event_id,
-    delivery.next_attempt_at === null
-      ? (delivery.reason ?? "").replaceAll("_", " ")
-      : `next ${delivery.next_attempt_at}`
-  ].join(" ")
-
-const describe = (delivery: DeliveryDetail): ReadonlyArray<string> => [
-  `${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${delivery.reason.replaceAll("_", " ")})`}`,
-  `event ${delivery.event_id} to integration ${delivery.integration_id}, created ${delivery.created_at}`,
-  ...(delivery.next_attempt_at === null ? [] : [`next attempt ${delivery.next_attempt_at}`]),
-  `why:  ${delivery.explanation.why}`,
-  `next: ${delivery.explanation.next}`,
-  ...delivery.attempts.map((attempt) => {
-    const more = attempt.detail ?? attempt.response_excerpt ?? ""
-    const first = more.split("\n")[0]?.slice(0, 100) ?? ""
-    return `  ${attempt.number}. ${attempt.started_at}  ${outcomeText(attempt)} after ${attempt.duration_ms} ms${first === "" ? "" : `: ${first}`}`
-  })
-]
-
 /** How many there are in each state, of those states in which there are any. */
-const countsLine = ({ deliveries }: Summary): string =>
+const countsLine = ({ deliveries }: DeliveryCounts): string =>
   `in all: ${
     deliveryStates
       .filter((state) => deliveries[state] > 0)
@@ -58,7 +32,7 @@ const countsLine = ({ deliveries }: Summary): string =>
   }`
 
 /** What there is beyond the page: of all, of a state, or of what else was asked for. */
-const totals = (page: DeliveryPage, filter: ListOptions, summary: Summary): string => {
+const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: DeliveryCounts): string => {
   const { after, event_id, integration_id, state } = filter
   const shown = page.deliveries.length
   if (event_id !== undefined || integration_id !== undefined) {
@@ -81,7 +55,7 @@ const list = Command.make(
   },
   Effect.fnUntraced(function* (given) {
     const { after, event: event_id, integration: integration_id, limit, newest: order, state } = given
-    const filter: ListOptions = { state, integration_id, event_id, order, after, limit }
+    const filter: DeliveryListOptions = { state, integration_id, event_id, order, after, limit }
     const page = yield* ask(given, (client) => client.list(filter))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.deliveries.map(lineOf), "no such deliveries", page.next)
@@ -98,7 +72,18 @@ const list = Command.make(
   ])
 )
 
-const id = Argument.String("delivery").pipe(Argument.withDescription("The delivery, like dlv_42"))
+const id = Argument.String("delivery").pipe(
+  Argument.filter(
+    (text) => Option.isSome(parseDeliveryId(text)),
+    () => "must be the id of a delivery, like dlv_42"
+  ),
+  Argument.withDescription("The delivery, like dlv_42")
+)
+
+/** What to do when the integration takes nothing. */
+const remediesFor = (given: Connection, integration: string): Remedies => ({
+  integration_disabled: `To enable it: ${commandTo(given, "integrations set", integration, "--status enabled")}`
+})
 
 const show = Command.make(
   "show",
@@ -106,7 +91,7 @@ const show = Command.make(
   Effect.fnUntraced(function* (given) {
     const delivery = yield* ask(given, (client) => client.show(given.id))
     if (given.json) return yield* printJson(delivery)
-    for (const line of describe(delivery)) yield* Console.log(line)
+    for (const line of describe(given, delivery)) yield* Console.log(line)
   })
 ).pipe(Command.withDescription("Show one delivery: why it ended or waits, what can be done, and all its attempts"))
 
@@ -114,11 +99,12 @@ const resend = Command.make(
   "resend",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    yield* ask(given, (client) => client.resend(given.id))
+    const { integration_id } = yield* ask(given, (client) => client.show(given.id))
+    yield* ask(given, (client) => client.resend(given.id), remediesFor(given, integration_id))
     if (given.json) return yield* printJson({ id: given.id })
-    yield* Console.log(`${given.id} is sent again`)
+    yield* Console.log(`${given.id} is on its way; how it ended: ${commandTo(given, "deliveries show", given.id)}`)
   })
-).pipe(Command.withDescription("Send a delivery again, at once"))
+).pipe(Command.withDescription("Send a delivery at once, whatever its state"))
 
 /** A time as the API takes it: what is written like one, or a duration before now. */
 const sinceOf = Effect.fnUntraced(function* (text: string) {
@@ -134,7 +120,7 @@ const recover = Command.make(
   "recover",
   {
     ...connection,
-    integration: Argument.String("integration").pipe(Argument.withDescription("The integration's id")),
+    integration: integrationArgument,
     since: Flag.String("since").pipe(
       Flag.withDescription(
         "From when on: a time like 2026-03-02T00:00:00Z or 2026-03-02, or how long ago, like 2h (default 3d)"
@@ -145,12 +131,21 @@ const recover = Command.make(
   },
   Effect.fnUntraced(function* (given) {
     const since = yield* sinceOf(given.since)
-    const { deliveries } = yield* ask(given, (client) => client.recover(given.integration, since))
+    const { deliveries } = yield* ask(
+      given,
+      (client) => client.recover(given.integration, since),
+      remediesFor(given, given.integration)
+    )
     if (given.json) return yield* printJson({ deliveries, since })
-    yield* Console.log(`${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} since ${since}: sent again`)
+    const list = commandTo(given, "deliveries list --newest --integration", given.integration)
+    yield* Console.log(
+      deliveries === 0
+        ? `nothing to send: no delivery to integration ${given.integration} since ${since} ended without being acknowledged`
+        : `${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} since ${since} on the way; how they ended: ${list}`
+    )
   })
 ).pipe(
-  Command.withDescription("Send again all that an integration has not acknowledged since a time"),
+  Command.withDescription("Send all that an integration has not acknowledged since a time"),
   Command.withExamples([
     { command: "doorhook deliveries recover 12 --since 6h", description: "What it missed in the last six hours" }
   ])

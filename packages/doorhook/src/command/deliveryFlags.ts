@@ -4,9 +4,11 @@
 import { Config, Effect, Option, Redacted, Result } from "effect"
 import type { Command } from "effect/cli"
 import { Flag } from "effect/cli"
+import type { InvalidConfig } from "../config/ReadingSettings.ts"
 import { collectAll } from "../config/ReadingSettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { checkConfig, fromFile, parseRetryFlags } from "../config/ServeConfig.ts"
+import { withFlags } from "./settingFlags.ts"
 
 export const deliveryFlags = {
   database: Flag.String("database").pipe(
@@ -57,15 +59,20 @@ type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 export const fromEnvironment = (name: string) =>
   Config.Redacted(name).pipe(Config.option, Config.map(Option.map(Redacted.value)))
 
+/** Nothing more to check. */
+const noMore = () => Effect.succeed([])
+
 /**
  * Flags go before the environment, and that before the file, whose other settings are answered too; `more` are what else a
- * command takes. Fails with every problem of all of them.
+ * command takes, and `check` what else can be wrong with it. Fails with every problem of all of them.
  */
-export const deliveryConfigOf = Effect.fnUntraced(function* (
+export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   given: DeliveryFlags,
-  more: (file: ServeConfig) => Partial<ServeConfig> = () => ({})
+  more: (file: ServeConfig) => Partial<ServeConfig> = () => ({}),
+  check: (config: ServeConfig) => Effect.Effect<ReadonlyArray<Result.Result<unknown, InvalidConfig>>, never, R> = noMore
 ) {
-  const file: ServeConfig = Option.isSome(given.config) ? yield* fromFile(given.config.value) : {}
+  const read = yield* Effect.result(Option.isSome(given.config) ? fromFile(given.config.value) : Effect.succeed({}))
+  const file: ServeConfig = Result.getOrElse(read, () => ({}))
   const retry = parseRetryFlags(given.retry)
   const databaseInEnvironment = yield* fromEnvironment("DOORHOOK_DATABASE")
   const database = Option.orElse(given.database, () => databaseInEnvironment)
@@ -84,7 +91,9 @@ export const deliveryConfigOf = Effect.fnUntraced(function* (
     retry: { ...file.retry, ...Result.getOrElse(retry, () => ({})) },
     ...more(file)
   }
-  yield* Effect.fromResult(collectAll<unknown>([retry, checkConfig(config)]))
+  const checks = collectAll<unknown>([retry, checkConfig(config), ...(yield* check(config))])
+  // The file's problems are told with the file's own names.
+  yield* Effect.fromResult(collectAll<unknown>([read, Result.mapError(checks, withFlags)]))
   return config
 })
 

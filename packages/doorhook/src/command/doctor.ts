@@ -3,12 +3,13 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import type { Inspection } from "@doorhook/sql"
-import { Clock, Console, Effect, FileSystem, Option, Result } from "effect"
+import { Clock, Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { DirectoryDocument } from "@doorhook/core"
 import type { ServeConfig } from "../config/ServeConfig.ts"
-import { defaultDatabase, isPostgres } from "../service/Database.ts"
+import * as FileDirectory from "../directory/FileDirectory.ts"
+import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
+import * as FileOwner from "../service/FileOwner.ts"
 import { deliveryConfigOf, deliveryFlags, fromEnvironment } from "./deliveryFlags.ts"
 
 /** What one look found. A warning is worth knowing; a failure keeps the service from running. */
@@ -91,16 +92,27 @@ const databaseFindings = (config: ServeConfig, now: number) => {
   )
 }
 
-const directoryFinding = Effect.fnUntraced(function* ({ directory }: ServeConfig) {
-  if (directory === undefined) return warn("directory", "none: nobody can log in, and deliveries wait")
-  const files = yield* FileSystem.FileSystem
-  const text = yield* Effect.option(files.readFileString(directory))
-  if (Option.isNone(text)) return fail("directory", `${directory} can't be read`)
-  return Result.match(DirectoryDocument.fromText(text.value), {
-    onFailure: ({ message }) => fail("directory", `${directory}: ${message}`),
-    onSuccess: ({ clients, users }) => ok("directory", `${users.length} users, ${clients.length} clients`)
-  })
-})
+const directoryFindings = ({ directory }: ServeConfig) =>
+  directory === undefined
+    ? Effect.succeed([warn("directory", "none: nobody can log in, and deliveries wait")])
+    : Effect.match(FileDirectory.read(directory), {
+        onFailure: ({ message }) => [fail("directory", message.replace(/^directory: /, ""))],
+        onSuccess: ({ document: { clients, users }, oversights }) => [
+          ok("directory", `${users.length} users, ${clients.length} clients`),
+          ...oversights.map((oversight) => warn("directory", `${directory}: ${oversight}`))
+        ]
+      })
+
+/** A file that is in use is none to start with. */
+const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
+  isFile(database)
+    ? Effect.match(FileOwner.whoseIs(database), {
+        // What keeps the database from being opened is told of the database.
+        onFailure: () => [],
+        onSuccess: (owner) =>
+          owner === null ? [] : [warn("database", `${owner} delivers from it: a second service can't be started on it`)]
+      })
+    : Effect.succeed([])
 
 const keyFindings = ({ database, encryptionKey }: ServeConfig, operatorKey: Option.Option<string>) => [
   Option.isSome(operatorKey)
@@ -121,7 +133,8 @@ export const doctorCommand = Command.make(
       nodeFinding(),
       ok("settings", "can be used"),
       ...(yield* databaseFindings(config, now)),
-      yield* directoryFinding(config),
+      ...(yield* useFindings(config)),
+      ...(yield* directoryFindings(config)),
       ...keyFindings(config, yield* fromEnvironment("DOORHOOK_OPERATOR_KEY"))
     ]
     for (const { detail, grade, what } of findings) yield* Console.log(`${grade.padEnd(5)}${what.padEnd(15)}${detail}`)

@@ -4,14 +4,18 @@
  */
 import { defaultDeliverySettings } from "@doorhook/core"
 import { Effect, Result } from "effect"
+import type { Scope } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides } from "../config/EngineConfig.ts"
 
 /** Time to finish requests, record outcomes and give back the rest, beyond the longest attempt, in milliseconds. */
 const farewell = 20_000
 
-export const endInTime = (config: EngineConfig): Effect.Effect<void> =>
-  Effect.sync(() => {
+const signals = ["SIGTERM", "SIGINT"] as const
+
+/** From now on, until the scope is closed. */
+export const endInTime = (config: EngineConfig): Effect.Effect<void, never, Scope.Scope> => {
+  const listen = Effect.sync(() => {
     const { ackTimeout = defaultDeliverySettings.ackTimeout } = Result.getOrElse(deliveryOverrides(config), () => ({
       ackTimeout: defaultDeliverySettings.ackTimeout
     }))
@@ -22,5 +26,15 @@ export const endInTime = (config: EngineConfig): Effect.Effect<void> =>
       )
       process.exit(1)
     }
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => setTimeout(force, bound).unref())
+    const listener = (): void => void setTimeout(force, bound).unref()
+    for (const signal of signals) process.once(signal, listener)
+    return listener
   })
+  return Effect.asVoid(
+    Effect.acquireRelease(listen, (listener) =>
+      Effect.sync(() => {
+        for (const signal of signals) process.off(signal, listener)
+      })
+    )
+  )
+}

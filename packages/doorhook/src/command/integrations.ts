@@ -3,12 +3,14 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
 import type { IntegrationChange, IntegrationSummary } from "../embed/IntegrationsClient.ts"
 import { makeIntegrationsClient } from "../embed/IntegrationsClient.ts"
 import { portalLinkCommand, testCommand } from "./portal.ts"
-import { askThrough, connection, paging, printJson, printPage } from "./operatorApi.ts"
+import { withFlags } from "./settingFlags.ts"
+import type { Connection, Remedies } from "./operatorApi.ts"
+import { askThrough, commandTo, connection, integrationArgument, paging, printJson, printPage } from "./operatorApi.ts"
 
 const ask = askThrough(makeIntegrationsClient)
 
@@ -67,7 +69,16 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List integrations, and which of them fail"))
 
-const id = Argument.String("integration").pipe(Argument.withDescription("The integration's id, like 12"))
+const id = integrationArgument
+
+/** What to do with one that takes no probe. */
+const remediesFor = (given: Connection & { readonly id: string }): Remedies => {
+  const enable = commandTo(given, "integrations set", given.id, "--status enabled")
+  return {
+    not_disabled: `Both: ${enable} && ${commandTo(given, "deliveries recover", given.id, "--since 3d")}`,
+    nothing_to_send: `To enable it: ${enable}`
+  }
+}
 
 const print = Effect.fnUntraced(function* (integration: IntegrationSummary, json: boolean) {
   if (json) return yield* printJson(integration)
@@ -108,7 +119,7 @@ const set = Command.make(
     )
   },
   Effect.fnUntraced(function* (given) {
-    const retry = yield* Effect.fromResult(parseRetryFlags(given.retry))
+    const retry = yield* Effect.fromResult(parseRetryFlags(given.retry)).pipe(Effect.mapError(withFlags))
     const named: NonNullable<IntegrationChange["overrides"]> = {
       ...Option.match(given.acknowledge, { onNone: () => ({}), onSome: (acknowledge) => ({ acknowledge }) }),
       ...(given.allowTarget.length > 0 && { allow_targets: given.allowTarget })
@@ -150,12 +161,12 @@ const probe = Command.make(
   "probe",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    const { delivery_id } = yield* ask(given, (client) => client.probe(given.id))
+    const { delivery_id } = yield* ask(given, (client) => client.probe(given.id), remediesFor(given))
     if (given.json) return yield* printJson({ id: given.id, delivery_id })
     yield* Console.log(
       `delivery ${delivery_id} is sent to integration ${given.id}; acknowledged, it enables the integration`
     )
-    yield* Console.log(`how it ended: doorhook deliveries show ${delivery_id}`)
+    yield* Console.log(`how it ended: ${commandTo(given, "deliveries show", delivery_id)}`)
   })
 ).pipe(Command.withDescription("Try an integration that doorhook disabled; it is enabled when it acknowledges"))
 

@@ -11,9 +11,9 @@ const textOf = (part: unknown): string =>
 
 const messageText = (message: unknown): string => (Array.isArray(message) ? message : [message]).map(textOf).join(": ")
 
-const lineLogger = Logger.make(({ cause, date, logLevel, message }) => {
+const lineLogger = Logger.make(({ cause, date, logLevel, message }): string => {
   const line = `${date.toISOString()} ${logLevel.toUpperCase()} ${messageText(message).replaceAll(/\s+/g, " ")}`
-  process.stderr.write(cause.reasons.length === 0 ? `${line}\n` : `${line}\n${Cause.pretty(cause)}\n`)
+  return cause.reasons.length === 0 ? line : `${line}\n${Cause.pretty(cause)}`
 })
 
-export const layer: Layer.Layer<never> = Logger.layer([lineLogger])
+export const layer: Layer.Layer<never> = Logger.layer([Logger.withConsoleError(lineLogger)])

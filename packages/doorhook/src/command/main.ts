@@ -1,33 +1,7 @@
 /**
- * The `doorhook` command.
+ * The program `doorhook`.
  */
-import { conformanceCommand } from "@doorhook/conformance"
-import { Command } from "effect/cli"
-import { clientsCommand } from "./clients.ts"
-import { deliveriesCommand } from "./deliveries.ts"
-import { doctorCommand } from "./doctor.ts"
-import { integrationsCommand } from "./integrations.ts"
-import { migrateCommand } from "./migrate.ts"
-import { noticesCommand } from "./notices.ts"
+import { doorhook } from "./doorhook.ts"
 import { runMain } from "./runMain.ts"
-import { serveCommand } from "./serve.ts"
-import { simulateCommand } from "./simulate.ts"
-import { workerCommand } from "./worker.ts"
-
-const doorhook = Command.make("doorhook").pipe(
-  Command.withDescription("Authorization server and webhooks for access-control backends"),
-  Command.withSubcommands([
-    serveCommand,
-    workerCommand,
-    deliveriesCommand,
-    integrationsCommand,
-    clientsCommand,
-    noticesCommand,
-    doctorCommand,
-    migrateCommand,
-    simulateCommand,
-    conformanceCommand
-  ])
-)
 
 runMain(doorhook, { stoppable: ["serve", "worker"].includes(process.argv[2] ?? "") })

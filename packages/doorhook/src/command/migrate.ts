@@ -5,6 +5,7 @@ import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as Database from "../service/Database.ts"
+import { makeFolder } from "../service/DatabaseFolder.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 
@@ -28,6 +29,7 @@ export const migrateCommand = Command.make(
     const name = settings.database ?? Database.defaultDatabase
     const before = yield* inspect(name)
     if (before === null) return yield* CommandFailure.usage("A database in memory has nothing to bring up to date.")
+    yield* makeFolder(settings)
     // Whoever opens a database brings it up to date.
     yield* Effect.scoped(Layer.build(Database.layer(settings)))
     const { newest, version } = before

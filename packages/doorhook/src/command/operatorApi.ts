@@ -3,61 +3,111 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import type { Redacted } from "effect"
-import { Console, Effect, Option } from "effect"
-import { Flag } from "effect/cli"
+import { Console, Effect, Option, Predicate } from "effect"
+import { Argument, Flag } from "effect/cli"
 import { DoorhookError } from "../embed/DoorhookError.ts"
 import type { OperatorCalls } from "../embed/OperatorCalls.ts"
 import { makeOperatorCalls } from "../embed/OperatorCalls.ts"
 import { inFlags } from "./inFlags.ts"
 import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
 
+const defaultUrl = "http://127.0.0.1:4000"
+
 /** The flags of every command that calls it. */
 export const connection = {
   url: Flag.String("url").pipe(
-    Flag.withDescription("The service (default http://127.0.0.1:4000)"),
-    Flag.withDefault("http://127.0.0.1:4000")
+    Flag.withDescription(`The service (default ${defaultUrl})`),
+    Flag.withDefault(defaultUrl)
   ),
   operatorKey: operatorKeyFlag,
   json: Flag.Boolean("json").pipe(Flag.withDescription("Print the answer of the API as it is"), Flag.withDefault(false))
 }
 
-interface Connection {
+export interface Connection {
   readonly url: string
   readonly operatorKey: Option.Option<Redacted.Redacted<string>>
 }
 
+/** A whole command about the same service, to be copied. */
+export const commandTo = ({ url }: Connection, ...words: ReadonlyArray<string>): string =>
+  ["npx doorhook", ...words, ...(url === defaultUrl ? [] : [`--url ${url}`])].join(" ")
+
+const isWebUrl = (text: string): boolean => ["http:", "https:"].includes(URL.parse(text)?.protocol ?? "")
+
 const callsTo = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
-  return yield* Option.match(yield* operatorKeyOf(operatorKey), {
-    onNone: () => CommandFailure.usage("No operator key. Set DOORHOOK_OPERATOR_KEY, or give --operator-key."),
-    onSome: (key) => Effect.succeed(makeOperatorCalls(fetch, key, url.replace(/\/+$/, "")))
-  })
+  const key = yield* operatorKeyOf(operatorKey)
+  const problems = [
+    ...(isWebUrl(url) ? [] : [`--url: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
+    ...(Option.isNone(key) ? ["No operator key. Set DOORHOOK_OPERATOR_KEY, or give --operator-key."] : [])
+  ]
+  if (Option.isNone(key) || problems.length > 0) return yield* CommandFailure.usage(problems.join(" "))
+  return makeOperatorCalls(fetch, key.value, url.replace(/\/+$/, ""))
 })
 
+/** What to do about an answer, by its code. */
+export type Remedies = Readonly<Record<string, string>>
+
 /** What an answer says, as the command's own user understands it. */
-const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError): string =>
-  code === "unauthorized"
-    ? `The service at ${url} refuses the operator key of ${
+const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError, remedies: Remedies): string => {
+  switch (code) {
+    case "unauthorized":
+      return `The service at ${url} refuses the operator key of ${
         Option.isSome(operatorKey) ? "--operator-key" : "DOORHOOK_OPERATOR_KEY"
       }. Give the one that it was started with, or that it printed at its first start.`
-    : inFlags(code, message)
+    case "not_doorhook":
+      return `--url ${url}: ${message} Give the address of the service.`
+    default:
+      return [inFlags(message), ...(remedies[code] === undefined ? [] : [remedies[code]])].join(" ")
+  }
+}
 
-/** Calls a part of the API, that `makeClient` makes. A failure is told in a line. */
+/** Statuses that say that something was wrong with what the command was given. */
+const badInput: ReadonlyArray<unknown> = [400, 422]
+
+const whys: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "there is no such host",
+  EAI_AGAIN: "its name can't be looked up now",
+  ECONNRESET: "the connection broke"
+}
+
+/** Why a call came to nothing, as far as the system says. */
+const whyNoAnswer = (error: unknown): string => {
+  const cause = Predicate.hasProperty(error, "cause") ? error.cause : error
+  const code = Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
+  return whys[code] ?? (Predicate.isError(cause) ? cause.message : String(cause))
+}
+
+const failureOf = (given: Connection, error: unknown, remedies: Remedies): CommandFailure => {
+  if (error instanceof DoorhookError) {
+    const exitCode = badInput.includes(error.cause) ? CommandFailure.usageExitCode : 1
+    return new CommandFailure({ exitCode, message: tell(given, error, remedies) })
+  }
+  return new CommandFailure({
+    exitCode: 1,
+    message: `No answer from ${given.url}: ${whyNoAnswer(error)}. Start the service there (npx doorhook serve), or give another address with --url.`
+  })
+}
+
+/** Calls a part of the API, that `makeClient` makes. A failure is told in a line, with what to do about it. */
 export const askThrough =
   <Client>(makeClient: (calls: OperatorCalls) => Client) =>
-  <A>(given: Connection, call: (client: Client) => Promise<A>) =>
+  <A>(given: Connection, call: (client: Client) => Promise<A>, remedies: Remedies = {}) =>
     Effect.flatMap(callsTo(given), (calls) =>
       Effect.tryPromise({
         try: () => call(makeClient(calls)),
-        catch: (error) =>
-          new CommandFailure({
-            exitCode: 1,
-            message:
-              error instanceof DoorhookError
-                ? tell(given, error)
-                : `No answer from ${given.url}. Is the service running there? Give another address with --url.`
-          })
+        catch: (error) => failureOf(given, error, remedies)
       })
     )
+
+/** The integration that a command is about. */
+export const integrationArgument = Argument.String("integration").pipe(
+  Argument.filter(
+    (text) => /^[1-9]\d*$/.test(text),
+    () => "must be the id of an integration, like 12"
+  ),
+  Argument.withDescription("The integration's id, like 12")
+)
 
 export const printJson = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value, null, 2))
 

@@ -2,19 +2,17 @@
  * `doorhook integrations portal-link` and `test`: for those whose integration it is.
  */
 import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { makePortalClient } from "../embed/PortalClient.ts"
-import { askThrough, connection, printJson } from "./operatorApi.ts"
+import { askThrough, commandTo, connection, integrationArgument, printJson } from "./operatorApi.ts"
 
 const ask = askThrough(makePortalClient)
-
-const id = Argument.String("integration").pipe(Argument.withDescription("The integration's id, like 12"))
 
 export const portalLinkCommand = Command.make(
   "portal-link",
   {
     ...connection,
-    id,
+    id: integrationArgument,
     expiresIn: Flag.String("expires-in").pipe(
       Flag.withDescription("How long it is good, 1s to 24h (default 15m)"),
       Flag.withMetavar("DURATION"),
@@ -32,11 +30,11 @@ export const portalLinkCommand = Command.make(
 
 export const testCommand = Command.make(
   "test",
-  { ...connection, id },
+  { ...connection, id: integrationArgument },
   Effect.fnUntraced(function* (given) {
     const sent = yield* ask(given, (client) => client.sendTestEvent(given.id))
     if (given.json) return yield* printJson(sent)
     yield* Console.log(`a test event of type ${sent.resource_type} is on its way to integration ${given.id}`)
-    yield* Console.log(`how it ended: doorhook deliveries show ${sent.delivery_id}`)
+    yield* Console.log(`how it ended: ${commandTo(given, "deliveries show", sent.delivery_id)}`)
   })
 ).pipe(Command.withDescription("Send a made-up event, marked as a test, to an integration and to no other"))

@@ -2,21 +2,23 @@
  * `doorhook serve`: the service without a demo.
  */
 import { OperatorKey } from "@doorhook/server"
-import { Config, Console, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Config, Console, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { ServeConfig } from "../config/ServeConfig.ts"
-import { ListenPort } from "../config/ServeConfig.ts"
+import { parsePort } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
+import { defaultDatabase } from "../service/Database.ts"
 import * as Serving from "../service/Serving.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
 import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
-import { keepWorkers } from "./workers.ts"
+import { checkShared, keepWorkers, parseWorkers } from "./workers.ts"
 
 const flags = {
-  port: Flag.Int("port").pipe(
-    Flag.withSchema(ListenPort),
+  // Read with all other settings, so that what is wrong with any of them is told at once.
+  port: Flag.String("port").pipe(
     Flag.withDescription("Port to listen on; 0 is any free one (default 4000)"),
+    Flag.withMetavar("PORT"),
     Flag.optional
   ),
   host: Flag.String("host").pipe(Flag.withDescription("Address to listen on (default 127.0.0.1)"), Flag.optional),
@@ -39,10 +41,10 @@ const flags = {
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
   ),
-  workers: Flag.Int("workers").pipe(
-    Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 64 }))),
+  workers: Flag.String("workers").pipe(
     Flag.withDescription("Processes that deliver beside this one, over one PostgreSQL (default 0)"),
-    Flag.withDefault(0)
+    Flag.withMetavar("N"),
+    Flag.withDefault("0")
   ),
   ...deliveryFlags
 }
@@ -65,14 +67,24 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
   const operatorKey = yield* operatorKeyOf(given.operatorKey)
   const sources = yield* networksOf(given.webhookSource, "DOORHOOK_WEBHOOK_SOURCES")
   const proxies = yield* networksOf(given.trustedProxy, "DOORHOOK_TRUSTED_PROXIES")
-  return yield* deliveryConfigOf(given, (file) => ({
-    port: Option.getOrElse(given.port, () => file.port),
-    host: Option.getOrElse(given.host, () => file.host),
-    publicUrl: Option.getOrElse(given.publicUrl, () => file.publicUrl),
-    operatorKey: Option.getOrElse(operatorKey, () => file.operatorKey),
-    webhookSources: sources.length > 0 ? sources : file.webhookSources,
-    trustedProxies: proxies.length > 0 ? proxies : file.trustedProxies
-  }))
+  const port = Option.map(given.port, parsePort)
+  const workers = parseWorkers(given.workers)
+  const config = yield* deliveryConfigOf(
+    given,
+    (file) => ({
+      port: Option.getOrElse(Option.flatMap(port, Result.getSuccess), () => file.port),
+      host: Option.getOrElse(given.host, () => file.host),
+      publicUrl: Option.getOrElse(given.publicUrl, () => file.publicUrl),
+      operatorKey: Option.getOrElse(operatorKey, () => file.operatorKey),
+      webhookSources: sources.length > 0 ? sources : file.webhookSources,
+      trustedProxies: proxies.length > 0 ? proxies : file.trustedProxies
+    }),
+    Effect.fnUntraced(function* ({ database, directory }) {
+      const shared = Result.flatMap(workers, (count) => checkShared(count, database))
+      return [...Option.toArray(port), shared, ...(yield* FileDirectory.check(directory))]
+    })
+  )
+  return { config, workers: Result.getOrElse(workers, () => 0) }
 })
 
 /** What an operator must know at the start. */
@@ -94,13 +106,13 @@ export const serveCommand = Command.make(
   "serve",
   flags,
   Effect.fnUntraced(function* (given) {
-    const config = yield* configOf(given)
+    const { config, workers: count } = yield* configOf(given)
     yield* endInTime(config)
     const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
     const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
-    const workers = keepWorkers(given.workers, config.database, deliveryArguments(given))
+    const workers = keepWorkers(count, config.database ?? defaultDatabase, deliveryArguments(given))
     return yield* Effect.raceFirst(Layer.launch(service), workers)
-  })
+  }, Effect.scoped)
 ).pipe(
   Command.withDescription("Run the service: OAuth, integrations, operator API, delivery"),
   Command.withExamples([

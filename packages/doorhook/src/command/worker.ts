@@ -14,7 +14,7 @@ export const workerCommand = Command.make(
   "worker",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
-    const config = yield* deliveryConfigOf(given)
+    const config = yield* deliveryConfigOf(given, undefined, ({ directory }) => FileDirectory.check(directory))
     const { database = defaultDatabase } = config
     if (!isPostgres(database)) {
       const what = database === "memory" ? "a database in memory" : `the SQLite file ${database}`
@@ -31,7 +31,7 @@ export const workerCommand = Command.make(
     })
     const directory = config.directory === undefined ? AbsentDirectory.layer : FileDirectory.layer(config.directory)
     return yield* Layer.launch(Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory))))
-  })
+  }, Effect.scoped)
 ).pipe(
   Command.withDescription("Deliver from a shared database, without HTTP: as many as wanted, on as many machines"),
   Command.withExamples([

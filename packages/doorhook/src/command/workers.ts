@@ -2,11 +2,13 @@
  * The workers that `doorhook serve --workers N` runs beside itself: `doorhook worker` processes over the same database,
  * started again when they end.
  */
-import { CommandFailure } from "@doorhook/core"
-import { Clock, Console, Effect } from "effect"
+import { Clock, Console, Effect, Result } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { isPostgres } from "../service/Database.ts"
+import type { InvalidConfig } from "../config/ReadingSettings.ts"
+import { invalid } from "../config/ReadingSettings.ts"
+import { parseCount } from "../config/ServeConfig.ts"
+import { defaultDatabase, isPostgres } from "../service/Database.ts"
 
 /** Environment variable that hands the database on, because a URL may carry a password. */
 const databaseVariable = "DOORHOOK_DATABASE"
@@ -64,20 +66,23 @@ const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, dat
   }
 })
 
+/** How many workers a flag asks for. */
+export const parseWorkers = (text: string): Result.Result<number, InvalidConfig> =>
+  parseCount("workers", text, { maximum: 64, what: "a number of processes" })
+
+/** Fails when more than one process is to deliver from a database that belongs to one alone. */
+export const checkShared = (count: number, database: string = defaultDatabase): Result.Result<number, InvalidConfig> =>
+  count === 0 || isPostgres(database)
+    ? Result.succeed(count)
+    : invalid(
+        "workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave --workers out"
+      )
+
 /** Keeps so many workers running. `args` are the delivery flags that they share with the service. */
-export const keepWorkers = Effect.fnUntraced(function* (
-  count: number,
-  database: string | undefined,
-  args: ReadonlyArray<string>
-) {
-  if (count === 0) return yield* Effect.never
-  if (database === undefined || !isPostgres(database)) {
-    return yield* CommandFailure.usage(
-      "--workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave --workers out"
-    )
-  }
-  return yield* Effect.all(
-    Array.from({ length: count }, () => keepWorker(args, database)),
-    { concurrency: "unbounded", discard: true }
-  )
-})
+export const keepWorkers = (count: number, database: string, args: ReadonlyArray<string>): Effect.Effect<never> =>
+  count === 0
+    ? Effect.never
+    : Effect.all(
+        Array.from({ length: count }, () => keepWorker(args, database)),
+        { concurrency: "unbounded", discard: true }
+      ).pipe(Effect.andThen(Effect.never))

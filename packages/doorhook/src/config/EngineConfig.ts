@@ -4,12 +4,14 @@
 import type { DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
 import { defaultDeliverySettings, ResourceType, resourceTypeNames } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
-import { Redacted, Result, Schema } from "effect"
+import { PublicUrl } from "@doorhook/server"
+import { Effect, Exit, Layer, Redacted, Result, Schema } from "effect"
 import {
   collect,
   collectAll,
   invalid,
   InvalidConfig,
+  nameOf,
   parseDuration,
   parseNetworks,
   parseOptional,
@@ -17,7 +19,7 @@ import {
 } from "./ReadingSettings.ts"
 import { surfaceFields } from "./SurfaceConfig.ts"
 
-const Text = Schema.String.annotate({ expected: "a text" })
+const Text = Schema.String
 const Texts = Schema.Array(Text)
 
 /** Settings of the engine as a person writes them. All are optional; one that is undefined counts as not given. */
@@ -65,11 +67,17 @@ export const EngineConfig = Schema.Struct({
 })
 export type EngineConfig = typeof EngineConfig.Type
 
+/** Fails when the public URL can't be one. Asks the one who knows what a public URL is. */
+export const publicUrlOf = ({ publicUrl: url }: EngineConfig): Result.Result<unknown, InvalidConfig> =>
+  url === undefined || Exit.isSuccess(Effect.runSyncExit(Effect.scoped(Layer.build(PublicUrl.layer(url)))))
+    ? Result.succeed(url)
+    : invalid(`publicUrl: must be an http or https URL without a query, like https://doors.example, not ${nameOf(url)}`)
+
 const parseRetention = (text: string | undefined): Result.Result<number | null | undefined, InvalidConfig> =>
   text === "forever"
     ? Result.succeed(null)
     : Result.mapError(
-        parseSpan("retention (--retention)", text),
+        parseSpan("retention", text),
         ({ message }) => new InvalidConfig({ message: `${message}, or forever` })
       )
 
@@ -78,9 +86,7 @@ const parseRetry = (
   delays: ReadonlyArray<string>
 ): Result.Result<[ResourceType, RetryPolicy.RetryPolicy], InvalidConfig> => {
   if (!Schema.is(ResourceType)(type)) {
-    return invalid(
-      `retry (--retry): ${JSON.stringify(type)} is no resource type; there are ${resourceTypeNames.join(" and ")}`
-    )
+    return invalid(`retry: ${JSON.stringify(type)} is no resource type; there are ${resourceTypeNames.join(" and ")}`)
   }
   return Result.map(
     collectAll(delays.map((delay) => parseDuration(`retry of ${type}`, delay))),
@@ -127,17 +133,17 @@ export const encryptionKeyOf = ({
         : null
   return flaw === null
     ? Result.succeed(Redacted.make(key))
-    : invalid(`encryptionKey (DOORHOOK_ENCRYPTION_KEY): ${flaw}. Make one with: openssl rand -base64 32`)
+    : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
 }
 
 /** The delivery settings that a configuration changes. */
 export const deliveryOverrides = (
   config: EngineConfig
 ): Result.Result<Partial<DeliverySettingsShape>, InvalidConfig> => {
-  const allow = parseNetworks("allowTargets (--allow-target)", config.allowTargets)
+  const allow = parseNetworks("allowTargets", config.allowTargets)
   const retry = collectAll(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays)))
-  const ackTimeout = parseOptional("ackTimeout (--ack-timeout)", config.ackTimeout)
-  const disableAfter = parseSpan("disableAfter (--disable-after)", config.disableAfter)
+  const ackTimeout = parseOptional("ackTimeout", config.ackTimeout)
+  const disableAfter = parseSpan("disableAfter", config.disableAfter)
   const retention = parseRetention(config.retention)
   const lease = parseOptional("lease", config.lease)
   const pollInterval = parseOptional("pollInterval", config.pollInterval)

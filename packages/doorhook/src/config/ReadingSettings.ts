@@ -1,13 +1,15 @@
 /**
  * How settings that people write are read: names must be known, and every problem says which setting and what is accepted.
  */
-import { AddressPolicy, didYouMean, DurationText } from "@doorhook/core"
-import { Option, Predicate, Result, Schema, SchemaIssue } from "effect"
+import { AddressPolicy, didYouMean, DurationText, schemaProblems } from "@doorhook/core"
+import { Option, Predicate, Result, Schema } from "effect"
 
 /** A setting that can't be used; the message says which and what is accepted. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
 
-const explain = SchemaIssue.makeFormatterStandardSchemaV1()
+/** A problem with a setting, or with something in one, like `retry.access_log: must be a list like ["..."]`. */
+const problemOf = ({ detail, pointer }: { readonly pointer: string; readonly detail: string }): string =>
+  `${pointer.slice(1).replaceAll("/", ".")}: ${detail}${detail === "must be a list" ? ' like ["..."]' : ""}`
 
 /**
  * Reads settings given by people: names must be known, and every problem is told at once. Names may also be written as
@@ -25,13 +27,13 @@ export const readConfig = <F extends Schema.Struct.Fields>(
   const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [canonical(name), value]))
   const unknown = Object.keys(named).filter((name) => !names.includes(name))
   const unknownText = `${unknown.map((name) => `${name}: no such setting${didYouMean(name, names)}`).join("; ")}; there are ${names.join(", ")}`
-  const decoded = Schema.decodeUnknownResult(schema)(named, { errors: "all" })
+  const known = Object.fromEntries(Object.entries(named).filter(([name]) => names.includes(name)))
+  const decoded = Schema.decodeUnknownResult(schema)(known, { errors: "all", onExcessProperty: "error" })
   const problems = [
     ...(unknown.length > 0 ? [unknownText] : []),
     ...Result.match(decoded, {
       onSuccess: () => [],
-      onFailure: ({ issue }) =>
-        explain(issue).issues.map(({ message, path }) => `${(path ?? []).map(String).join(".")}: ${message}`)
+      onFailure: (error) => schemaProblems(error).map(problemOf)
     })
   ]
   if (problems.length > 0) return invalid(problems.join("; "))
@@ -89,7 +91,7 @@ export const parseOptional = (
 /** A time span in which something must be able to happen. */
 export const parseSpan = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
   Result.flatMap(parseOptional(name, text), (millis) =>
-    millis === 0 ? invalid(`${name}: must be more than 0`) : Result.succeed(millis)
+    millis === 0 ? invalid(`${name}: must be more than 0, like 5s`) : Result.succeed(millis)
   )
 
 /** Networks in CIDR notation, or single addresses. */

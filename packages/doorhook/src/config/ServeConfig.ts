@@ -1,15 +1,24 @@
 /**
  * What can be set about `doorhook serve`: by a JSON file (`--config`) and by flags, which win.
  */
-import { resourceTypeNames } from "@doorhook/core"
+import { fileTrouble, resourceTypeNames } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
-import { databaseTimeoutOf, deliveryOverrides, egressProxyOf, encryptionKeyOf, EngineConfig } from "./EngineConfig.ts"
-import { collectAll, InvalidConfig, parseSpan, readConfig } from "./ReadingSettings.ts"
+import {
+  databaseTimeoutOf,
+  deliveryOverrides,
+  egressProxyOf,
+  encryptionKeyOf,
+  EngineConfig,
+  publicUrlOf
+} from "./EngineConfig.ts"
+import { collectAll, invalid, InvalidConfig, parseSpan, readConfig } from "./ReadingSettings.ts"
 import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
+const greatestPort = 65_535
+
 /** A port to listen on; 0 takes any free one. */
-export const ListenPort = Schema.Int.check(
-  Schema.isBetween({ minimum: 0, maximum: 65_535 }, { message: "must be a port, 0 to 65535" })
+const ListenPort = Schema.Int.check(
+  Schema.isBetween({ minimum: 0, maximum: greatestPort }, { message: `must be a port, 0 to ${greatestPort}` })
 )
 
 export const ServeConfig = Schema.Struct({
@@ -36,18 +45,33 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     egressProxyOf(config),
     encryptionKeyOf(config),
     databaseTimeoutOf(config),
+    publicUrlOf(config),
     apiOverrides(config),
     httpOverrides(config),
     headersTimeoutOf(config)
   ])
 
+/** A whole number that was written as one, within bounds; anything else is said of `name`. */
+export const parseCount = (
+  name: string,
+  text: string,
+  { maximum, what }: { readonly maximum: number; readonly what: string }
+): Result.Result<number, InvalidConfig> =>
+  /^\d{1,5}$/.test(text) && Number(text) <= maximum
+    ? Result.succeed(Number(text))
+    : invalid(`${name}: must be ${what}, 0 to ${maximum}, not ${JSON.stringify(text)}`)
+
+/** The port that a flag names. */
+export const parsePort = (text: string): Result.Result<number, InvalidConfig> =>
+  parseCount("port", text, { maximum: greatestPort, what: "a port" })
+
 /** Reads the text of a configuration file. */
-export const fromText = (text: string): Result.Result<ServeConfig, InvalidConfig> => {
+const fromText = (text: string): Result.Result<ServeConfig, InvalidConfig> => {
   try {
     const value: unknown = JSON.parse(text)
     return readConfig(ServeConfig, value)
-  } catch {
-    return Result.fail(new InvalidConfig({ message: "it is not JSON" }))
+  } catch (error) {
+    return invalid(`it is not JSON (${error instanceof Error ? error.message : String(error)})`)
   }
 }
 
@@ -56,7 +80,9 @@ export const fromFile = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const text = yield* files
     .readFileString(file)
-    .pipe(Effect.mapError(() => new InvalidConfig({ message: `config: ${file} can't be read` })))
+    .pipe(
+      Effect.mapError((error) => new InvalidConfig({ message: `config: ${file} can't be read: ${fileTrouble(error)}` }))
+    )
   return yield* Effect.fromResult(fromText(text)).pipe(
     Effect.mapError(({ message }) => new InvalidConfig({ message: `config ${file}: ${message}` }))
   )
@@ -71,7 +97,7 @@ export const parseRetryFlags = (
     const example = `${resourceTypeNames[1]}=5s,30s`
     return Result.fail(
       new InvalidConfig({
-        message: `--retry: ${wrong.join(" and ")} must have the form RESOURCE=d1,d2,... like ${example}`
+        message: `retry: ${wrong.join(" and ")} must have the form RESOURCE=d1,d2,... like ${example}`
       })
     )
   }

@@ -9,7 +9,7 @@ import { Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { collect, parseNetworks, parseSpan } from "./ReadingSettings.ts"
 
-const Text = Schema.String.annotate({ expected: "a text" })
+const Text = Schema.String
 const Texts = Schema.Array(Text)
 
 const RequestsPerMinute = Schema.Int.check(
@@ -60,7 +60,7 @@ export const authorizationOverrides = (config: SurfaceConfig): Partial<Authoriza
 
 /** How `/v4` answers, as far as a configuration says. */
 export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSettingsShape>, InvalidConfig> =>
-  Result.map(parseNetworks("webhookSources (--webhook-source)", config.webhookSources), (webhookSources) => ({
+  Result.map(parseNetworks("webhookSources", config.webhookSources), (webhookSources) => ({
     webhookSources,
     ...(config.createdStatus !== undefined && { createdStatus: config.createdStatus }),
     ...(config.plainJson !== undefined && { plainJson: config.plainJson }),
@@ -74,7 +74,7 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
 /** How requests are taken, as far as a configuration says. */
 export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {
   const all = collect({
-    trustedProxies: parseNetworks("trustedProxies (--trusted-proxy)", config.trustedProxies),
+    trustedProxies: parseNetworks("trustedProxies", config.trustedProxies),
     bodyTimeout: parseSpan("bodyTimeout", config.bodyTimeout)
   })
   return Result.map(all, ({ bodyTimeout, trustedProxies }) => ({

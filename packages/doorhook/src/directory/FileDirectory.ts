@@ -2,20 +2,40 @@
  * The directory of `doorhook serve`: one JSON file, read at the start and again at each SIGHUP.
  */
 import type { Crypto } from "@doorhook/core"
-import { Directory, DirectoryDocument, DirectoryError, DocumentDirectory, oversightsOf } from "@doorhook/core"
+import {
+  Directory,
+  DirectoryDocument,
+  DirectoryError,
+  DocumentDirectory,
+  fileTrouble,
+  oversightsOf
+} from "@doorhook/core"
 import { Console, Effect, FileSystem, Layer, Queue } from "effect"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
 
-const read = Effect.fnUntraced(function* (file: string) {
+const unusable = (file: string, why: string): InvalidConfig =>
+  new InvalidConfig({ message: `directory: ${file}${why}` })
+
+/** Reads the file, with what it says that nobody reads, most of it mistyped; fails with every problem of the file. */
+export const read = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
   const text = yield* files
     .readFileString(file)
-    .pipe(Effect.mapError(() => new InvalidConfig({ message: `directory: ${file} can't be read` })))
+    .pipe(Effect.mapError((error) => unusable(file, ` can't be read: ${fileTrouble(error)}`)))
   const document = yield* Effect.fromResult(DirectoryDocument.fromText(text)).pipe(
-    Effect.mapError((error) => new InvalidConfig({ message: `directory ${file}: ${error.message}` }))
+    Effect.mapError(({ message }) => unusable(file, `: ${message}`))
   )
-  for (const { detail, pointer } of oversightsOf(JSON.parse(text)))
-    yield* Effect.logWarning(`directory ${file}: ${pointer} ${detail}`)
+  return { document, oversights: oversightsOf(JSON.parse(text)).map(({ detail, pointer }) => `${pointer} ${detail}`) }
+})
+
+/** What is wrong with the file, if one is named, among what else can be. */
+export const check = (file: string | undefined) =>
+  file === undefined ? Effect.succeed([]) : Effect.map(Effect.result(read(file)), (result) => [result])
+
+/** Reads the file and warns of what nobody reads. */
+const readAloud = Effect.fnUntraced(function* (file: string) {
+  const { document, oversights } = yield* read(file)
+  for (const oversight of oversights) yield* Effect.logWarning(`directory ${file}: ${oversight}`)
   return document
 })
 
@@ -36,7 +56,7 @@ const rereadOnHangup = (file: string) =>
       const directory = yield* DocumentDirectory
       const { queue } = yield* hangups
       yield* Queue.take(queue).pipe(
-        Effect.andThen(read(file)),
+        Effect.andThen(readAloud(file)),
         Effect.flatMap(directory.replace),
         Effect.andThen(Console.log(`directory ${file} read again`)),
         Effect.catchTag("InvalidConfig", ({ message }) => Console.error(`${message}; the old one stays in force`)),
@@ -49,7 +69,7 @@ const rereadOnHangup = (file: string) =>
 /** The directory in a file; fails with every problem of the file. */
 export const layer = (file: string): Layer.Layer<Directory, InvalidConfig, Crypto | FileSystem.FileSystem> =>
   Layer.unwrap(
-    Effect.map(read(file), (document) =>
+    Effect.map(readAloud(file), (document) =>
       rereadOnHangup(file).pipe(Layer.provideMerge(DocumentDirectory.layer(document)))
     )
   )

@@ -25,6 +25,7 @@ export interface ClientToAdd {
 
 const ClientList = Schema.Struct({ clients: Schema.Array(ClientDocument) })
 
+/** Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` for a secret of one that has none. */
 export interface ClientsClient {
   readonly list: () => Promise<ReadonlyArray<ClientSummary>>
   readonly add: (client: ClientToAdd) => Promise<ClientAdded>

@@ -1,7 +1,7 @@
 /**
  * What was not delivered, why, and sending it again.
  */
-import { deliveryStates } from "@doorhook/core"
+import { deliveryStates, Explanation } from "@doorhook/core"
 import { Schema } from "effect"
 import type { OperatorCalls } from "./OperatorCalls.ts"
 import { queryOf } from "./OperatorCalls.ts"
@@ -11,21 +11,28 @@ const DeliveryFields = {
   id: Schema.String,
   event_id: Schema.String,
   integration_id: Schema.String,
+  /** `pending`, `delivering`, `retrying`; and at its end `delivered`, `exhausted`, `expired`, `cancelled` or `skipped`. */
   state: Schema.String,
   /** Why it ended without being acknowledged, or was never begun. */
   reason: Schema.NullOr(Schema.String),
+  /** How many were made. */
   attempts: Schema.Finite,
+  /** When it is sent next; null when nothing is to come. */
   next_attempt_at: Schema.NullOr(Schema.String),
   created_at: Schema.String
 }
 
 /** How an attempt ended. */
 const AttemptFields = {
+  /** From 1. */
   number: Schema.Finite,
   started_at: Schema.String,
   duration_ms: Schema.Finite,
+  /** `acknowledged`, `bad_status`, `timeout`, `connection_refused` and others. */
   outcome: Schema.String,
+  /** The status of the answer; null when there was none. */
   status: Schema.NullOr(Schema.Finite),
+  /** What went wrong, in words, where there is more to say than the outcome. */
   detail: Schema.NullOr(Schema.String)
 }
 
@@ -40,6 +47,7 @@ export type DeliverySummary = typeof DeliverySummary.Type
 /** One request that was made to a receiver. */
 const DeliveryAttempt = Schema.Struct({
   ...AttemptFields,
+  /** Up to 16 KiB of the answer's body; null when there was none. */
   response_excerpt: Schema.NullOr(Schema.String),
   /** How it ended, in plain words. */
   explanation: Schema.String
@@ -50,7 +58,12 @@ export type DeliveryAttempt = typeof DeliveryAttempt.Type
 const DeliveryDetail = Schema.Struct({
   ...DeliveryFields,
   /** Why it ended or what it waits for, and what comes next or can be done, in plain words. */
-  explanation: Schema.Struct({ why: Schema.String, next: Schema.String }),
+  explanation: Schema.Struct({
+    why: Schema.String,
+    next: Schema.String,
+    /** What can be done, in the order in which it helps. */
+    actions: Schema.Array(Schema.Literals(Explanation.actions))
+  }),
   attempts: Schema.Array(DeliveryAttempt)
 })
 export type DeliveryDetail = typeof DeliveryDetail.Type
@@ -58,7 +71,7 @@ export type DeliveryDetail = typeof DeliveryDetail.Type
 const DeliveryPage = Schema.Struct({ deliveries: Schema.Array(DeliverySummary), next: Schema.NullOr(Schema.String) })
 export type DeliveryPage = typeof DeliveryPage.Type
 
-const Summary = Schema.Struct({
+const DeliveryCounts = Schema.Struct({
   /** How many events there are. */
   events: Schema.Finite,
   /** How many deliveries there are in each state. */
@@ -66,12 +79,13 @@ const Summary = Schema.Struct({
   /** When the delivery that has waited longest became due; null when none is due. */
   oldest_due_at: Schema.NullOr(Schema.String)
 })
-export type Summary = typeof Summary.Type
+export type DeliveryCounts = typeof DeliveryCounts.Type
 
 const Recovered = Schema.Struct({ deliveries: Schema.Finite })
 
 /** Which deliveries to list. */
-export interface ListOptions {
+export interface DeliveryListOptions {
+  /** `exhausted` and the others, as in a `DeliverySummary`. */
   readonly state?: string | undefined
   readonly integration_id?: string | undefined
   readonly event_id?: string | undefined
@@ -83,15 +97,20 @@ export interface ListOptions {
   readonly limit?: number | undefined
 }
 
+/** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid_parameter` for an option that is wrong. */
 export interface DeliveriesClient {
-  readonly list: (options?: ListOptions) => Promise<DeliveryPage>
+  readonly list: (options?: DeliveryListOptions) => Promise<DeliveryPage>
+  /** One delivery with all its attempts. */
   readonly show: (id: string) => Promise<DeliveryDetail>
-  /** Sends a delivery again at once, as its next attempt. */
+  /**
+   * Sends a delivery again at once, as its next attempt. Rejects with `integration_disabled` or `integration_deleted` when there is
+   * nowhere to send it.
+   */
   readonly resend: (id: string) => Promise<void>
-  /** Sends all that an integration has not acknowledged since a time; says how many. */
+  /** Sends all that an integration has not acknowledged since a time (a `Date`, or ISO 8601); says how many. Rejects as `resend`. */
   readonly recover: (integrationId: string, since: Date | string) => Promise<{ readonly deliveries: number }>
   /** How many there are in each state. */
-  readonly summary: () => Promise<Summary>
+  readonly summary: () => Promise<DeliveryCounts>
 }
 
 export const makeDeliveriesClient = ({ call, read }: OperatorCalls): DeliveriesClient => ({
@@ -104,5 +123,5 @@ export const makeDeliveriesClient = ({ call, read }: OperatorCalls): DeliveriesC
     read(Recovered, "POST", `/operator/integrations/${encodeURIComponent(integrationId)}/recover`, {
       since: typeof since === "string" ? since : since.toISOString()
     }),
-  summary: () => read(Summary, "GET", "/operator/summary")
+  summary: () => read(DeliveryCounts, "GET", "/operator/summary")
 })

@@ -4,7 +4,7 @@
 import { Cause, Predicate } from "effect"
 
 export class DoorhookError extends Error {
-  /** What kind of failure it is, like `invalid_publish`, `delivery_not_found` or `store_error`. */
+  /** What kind of failure it is, like `invalid_publish`, `not_found` or `store_error`: all are in the reference of error codes. */
   readonly code: string
 
   constructor(code: string, message: string, cause: unknown) {

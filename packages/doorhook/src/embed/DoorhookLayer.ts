@@ -5,6 +5,7 @@ import type { Directory } from "@doorhook/core"
 import { PublicUrl } from "@doorhook/server"
 import { Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
+import { checkConfig } from "../config/ServeConfig.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
@@ -19,10 +20,12 @@ export const layer = <E = never, R = never, E2 = never, R2 = never>(
   directory: Layer.Layer<Directory, E, R>
 ) =>
   Layer.unwrap(
-    Effect.map(Effect.isEffect(settings) ? settings : Effect.succeed(settings), (config) =>
-      engineLayer(config, directory).pipe(
+    Effect.gen(function* () {
+      const config = Effect.isEffect(settings) ? yield* settings : settings
+      yield* Effect.fromResult(checkConfig(config))
+      return engineLayer(config, directory).pipe(
         Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
         Layer.provide(Layer.succeed(Tracing, true))
       )
-    )
+    })
   )

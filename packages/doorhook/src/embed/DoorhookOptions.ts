@@ -2,8 +2,7 @@
  * What `createDoorhook` is given, and how it is read: every problem at once, each with the option's name, what was given and
  * what is accepted.
  */
-import { PublicUrl } from "@doorhook/server"
-import { Effect, Exit, Layer, Predicate, Result } from "effect"
+import { Predicate, Result } from "effect"
 import { EngineConfig } from "../config/EngineConfig.ts"
 import { InvalidConfig, nameOf, problemsIn, readConfig } from "../config/ReadingSettings.ts"
 import { checkConfig } from "../config/ServeConfig.ts"
@@ -41,19 +40,6 @@ const hostOptions = ["directory", "onNotice", "logger", "telemetry"] as const
 const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
   given === undefined || Predicate.isBoolean(given) ? [] : [`telemetry: must be true or false, not ${nameOf(given)}`]
 
-/** Asks the one who knows what a public URL is. */
-const publicUrlProblems = (url: string | undefined): ReadonlyArray<string> => {
-  if (url === undefined) return []
-  const built = Effect.runSyncExit(Effect.scoped(Layer.build(PublicUrl.layer(url))))
-  return Exit.isSuccess(built) ? [] : [`publicUrl: must be an http or https URL without a query, not ${nameOf(url)}`]
-}
-
-/** What is wrong with settings whose types are right. */
-const meaningProblems = (config: EngineConfig): ReadonlyArray<string> => [
-  ...problemsIn([checkConfig(config)]),
-  ...publicUrlProblems(config.publicUrl)
-]
-
 /** The settings among the options; throws a `DoorhookError` with every problem when there are any. */
 export const readOptions = (options: unknown): EngineConfig => {
   const given: Readonly<Record<string, unknown>> = Predicate.isObject(options) ? { ...options } : {}
@@ -67,7 +53,10 @@ export const readOptions = (options: unknown): EngineConfig => {
     ...HostListener.problemsOf(given["onNotice"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),
-    ...Result.match(read, { onSuccess: meaningProblems, onFailure: ({ message }) => [message] })
+    ...Result.match(read, {
+      onSuccess: (config) => problemsIn([checkConfig(config)]),
+      onFailure: ({ message }) => [message]
+    })
   ]
   if (Result.isSuccess(read) && problems.length === 0) return read.success
   throw new DoorhookError("invalid_config", problems.join("; "), new InvalidConfig({ message: problems.join("; ") }))

@@ -40,13 +40,14 @@ export interface IntegrationChange {
   }
 }
 
+/** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid` for a change that can't be made. */
 export interface IntegrationsClient {
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
   readonly show: (id: string) => Promise<IntegrationSummary>
   readonly set: (id: string, change: IntegrationChange) => Promise<IntegrationSummary>
   /**
    * Sends the newest unacknowledged delivery of one that doorhook disabled: acknowledged, it enables the integration. Says
-   * which delivery that is.
+   * which delivery that is. Rejects with `not_disabled` or `nothing_to_send` when there is nothing to probe.
    */
   readonly probe: (id: string) => Promise<{ readonly delivery_id: string }>
 }

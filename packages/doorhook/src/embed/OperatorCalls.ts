@@ -25,6 +25,13 @@ export const queryOf = (options: object): string => {
   return query.size === 0 ? "" : `?${query.toString()}`
 }
 
+/** What JSON a response holds; undefined when that is none. */
+const bodyOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
+
+/** Something answers there that is no doorhook, or one of another version. */
+const strangeAnswer = ({ status }: Response): DoorhookError =>
+  new DoorhookError("not_doorhook", `What answers there is no doorhook of this version: it answered ${status}.`, status)
+
 /** Calls the operator API through a handler of requests. */
 export const makeOperatorCalls = (
   send: (request: Request) => Promise<Response>,
@@ -40,15 +47,20 @@ export const makeOperatorCalls = (
       })
     )
     if (response.ok) return response
-    const { errors } = Option.getOrElse(Schema.decodeUnknownOption(ApiErrors)(await response.json()), () => ({
+    const { errors } = Option.getOrElse(Schema.decodeUnknownOption(ApiErrors)(await bodyOf(response)), () => ({
       errors: []
     }))
-    const message = errors.map(({ detail }) => detail).join(" ") || `The operator API answered ${response.status}.`
+    const message = errors.map(({ detail }) => detail).join(" ")
+    if (message === "") throw strangeAnswer(response)
     throw new DoorhookError(errors[0]?.code ?? "operator_api", message, response.status)
   }
   return {
     call,
-    read: async (schema, method, path, body) =>
-      Schema.decodeUnknownPromise(schema)(await (await call(method, path, body)).json())
+    read: async (schema, method, path, body) => {
+      const response = await call(method, path, body)
+      const answer = Schema.decodeUnknownOption(schema)(await bodyOf(response))
+      if (Option.isNone(answer)) throw strangeAnswer(response)
+      return answer.value
+    }
   }
 }

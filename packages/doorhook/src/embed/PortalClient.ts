@@ -10,7 +10,13 @@ export interface PortalLinkOptions {
   readonly expiresIn?: string | undefined
 }
 
-const TestSent = Schema.Struct({ delivery_id: Schema.String, event_id: Schema.String, resource_type: Schema.String })
+const TestSent = Schema.Struct({
+  /** To be looked up with `deliveries.show`. */
+  delivery_id: Schema.String,
+  event_id: Schema.String,
+  /** Of the made-up event: one that the integration is bound to. */
+  resource_type: Schema.String
+})
 
 /** A test event that is on its way. */
 export type TestSent = typeof TestSent.Type

@@ -32,8 +32,11 @@ import { makePortalClient } from "./PortalClient.ts"
 
 /** An event to publish: something that happened at a door. */
 export interface PublishInput {
+  /** `access_log`: a door was opened, or was not; `call`: somebody rings. */
   readonly resource_type: ResourceType
+  /** What happened to it: `create`. */
   readonly action: Action
+  /** Where: a building by the number that the directory knows. */
   readonly building_id: number
   /** The tenants it involves. Default none: only integrations of the building get it. */
   readonly tenant_ids?: ReadonlyArray<number>
@@ -51,6 +54,7 @@ export interface PublishOptions {
 
 /** An event that was accepted: it and its deliveries are durable. */
 export interface PublishResult {
+  /** Like `evt_...`: what receivers get as `webhook-id`. */
   readonly id: string
   /** To how many integrations it goes. */
   readonly deliveries: number
@@ -71,7 +75,12 @@ export interface Doorhook extends PortalClient {
   readonly handles: (request: { readonly url: string }) => boolean
   /** The same as a Fastify plugin: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
-  /** Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable. */
+  /**
+   * Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable.
+   *
+   * Rejects with `invalid_publish`, which names every problem; with `store_error` when the database did not carry it out: then
+   * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused` or `idempotency_key_in_use`.
+   */
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   /** What was not delivered, why, and sending it again. */

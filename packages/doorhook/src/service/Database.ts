@@ -25,6 +25,9 @@ export const defaultDatabase = "doorhook.db"
 /** Whether a database is a server's, which any number of processes share and wake each other over. */
 export const isPostgres = (database: string): boolean => /^postgres(?:ql)?:/.test(database)
 
+/** Whether it is a file, which one process delivers from. */
+export const isFile = (database: string): boolean => database !== "memory" && !isPostgres(database)
+
 type Services = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore | Wake
 
 /** Not the client under them: a host that is written in Effect has one of its own, with settings of its own. */

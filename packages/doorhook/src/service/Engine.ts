@@ -25,8 +25,10 @@ import { Effect, Layer, Redacted } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
+import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher, tracedTransport } from "../telemetry/Tracing.ts"
 import * as Database from "./Database.ts"
+import * as FileOwner from "./FileOwner.ts"
 
 /** Sends what is due and clears away what is old: the database, the network, and what works between them. */
 export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
@@ -40,10 +42,12 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
       )
     )
   )
-  const ports = Layer.mergeAll(Database.layer(config), directory, settings, transport, NodeNameResolver.layer).pipe(
+  const database = Database.layer(config).pipe(Layer.provide(FileOwner.layer(config)))
+  const ports = Layer.mergeAll(database, directory, settings, transport, NodeNameResolver.layer).pipe(
     Layer.provideMerge(NodeCrypto.layer)
   )
-  return Layer.merge(Dispatcher.layer, Housekeeping.layer).pipe(
+  return Layer.merge(KeptGauges.layer, Housekeeping.layer).pipe(
+    Layer.provideMerge(Dispatcher.layer),
     Layer.provideMerge(Notices.layer),
     Layer.provideMerge(ports)
   )

@@ -5,18 +5,18 @@ import type { Directory } from "@doorhook/core"
 import { CommandFailure } from "@doorhook/core"
 import { httpDefaults, PublicUrl, serve } from "@doorhook/server"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, FileSystem, Layer, Path, Predicate } from "effect"
+import { Effect, Layer, Predicate } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { headersTimeoutOf } from "../config/ServeConfig.ts"
 import { httpOverrides } from "../config/SurfaceConfig.ts"
-import { defaultDatabase, isPostgres } from "./Database.ts"
+import { makeFolder } from "./DatabaseFolder.ts"
 import { layer as engineLayer } from "./Engine.ts"
 
 export const defaultPort = 4_000
-export const defaultHost = "127.0.0.1"
+const defaultHost = "127.0.0.1"
 
 /** How long open requests may take to finish when the service stops. */
 const patience = "3 seconds"
@@ -48,21 +48,6 @@ const explain = (cause: unknown, port: number, host: string): string => {
   return `Can't listen on ${host}:${port}: ${Predicate.isError(cause) ? cause.message : String(cause)}`
 }
 
-/** A database file's folder is made when it is missing. */
-const makeFolder = Effect.fnUntraced(function* (database: string) {
-  if (database === "memory" || isPostgres(database)) return
-  const files = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const folder = path.dirname(database)
-  yield* files
-    .makeDirectory(folder, { recursive: true })
-    .pipe(
-      Effect.mapError(
-        () => new CommandFailure({ message: `The folder ${folder} of the database can't be made.`, exitCode: 1 })
-      )
-    )
-})
-
 /** Serves until its scope is closed: then it takes no more requests, finishes what is open, and drains the engine. */
 export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Directory, E, R>) => {
   const server = Layer.unwrap(
@@ -77,7 +62,7 @@ export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Director
     Layer.provideMerge(publicUrl),
     Layer.provideMerge(engineLayer(config, directory)),
     Layer.provideMerge(server),
-    Layer.provide(Layer.effectDiscard(makeFolder(config.database ?? defaultDatabase)))
+    Layer.provide(Layer.effectDiscard(makeFolder(config)))
   )
 }
 

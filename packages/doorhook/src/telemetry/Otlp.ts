@@ -5,6 +5,7 @@
 import { ConfigProvider, Effect, Layer } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { version } from "../version.ts"
+import { GaugeInterval } from "./KeptGauges.ts"
 import { Tracing } from "./Tracing.ts"
 
 const endpoints = ["", "_TRACES", "_METRICS", "_LOGS"].map((signal) => `OTEL_EXPORTER_OTLP${signal}_ENDPOINT`)
@@ -12,7 +13,7 @@ const endpoints = ["", "_TRACES", "_METRICS", "_LOGS"].map((signal) => `OTEL_EXP
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether the environment names a collector. */
-export const isWanted = (environment: Environment): boolean =>
+const isWanted = (environment: Environment): boolean =>
   endpoints.some((name) => (environment[name] ?? "") !== "") && environment["OTEL_SDK_DISABLED"] !== "true"
 
 /** What the specification of the variables says where they say nothing, and the name that we go by. */
@@ -21,6 +22,20 @@ const defaults: Readonly<Record<string, string>> = {
   OTEL_TRACES_EXPORTER: "otlp",
   OTEL_METRICS_EXPORTER: "otlp",
   OTEL_LOGS_EXPORTER: "otlp"
+}
+
+/** How often metrics are sent where the environment does not say, in milliseconds: as in the specification. */
+const defaultExportInterval = 60_000
+
+/** How old a value may be that is sent, in milliseconds: measuring asks the database. */
+const mostAge = 10_000
+
+/** How often gauges are measured, in milliseconds; null when metrics are not sent. */
+const gaugeInterval = (environment: Environment): number | null => {
+  const { OTEL_METRICS_EXPORTER: exporter = "otlp", OTEL_METRIC_EXPORT_INTERVAL: interval } = environment
+  if (!["", "otlp"].includes(exporter)) return null
+  const wanted = Number(interval)
+  return Math.min(wanted > 0 ? wanted : defaultExportInterval, mostAge)
 }
 
 const given = (environment: Environment): Record<string, string> =>
@@ -44,4 +59,10 @@ const exporting = (environment: Environment) =>
 
 /** Sends what there is to a collector, when the environment names one; what is left is sent when its scope is closed. */
 export const layer = (environment: Environment = process.env): Layer.Layer<never> =>
-  isWanted(environment) ? Layer.mergeAll(exporting(environment), Layer.succeed(Tracing, true)) : Layer.empty
+  isWanted(environment)
+    ? Layer.mergeAll(
+        exporting(environment),
+        Layer.succeed(Tracing, true),
+        Layer.succeed(GaugeInterval, gaugeInterval(environment))
+      )
+    : Layer.empty

@@ -49,7 +49,7 @@ export const admin = { login: "admin@example.com", password: "correct horse" } a
 const query = (fields: Readonly<Record<string, string>>) => new URLSearchParams(fields).toString()
 
 /** What a browser saw on its visit. */
-export interface Seen {
+interface Seen {
   /** Every address that was asked for, in order. */
   readonly addresses: ReadonlyArray<string>
   /** What the console complained about, and what a content security policy stopped. */

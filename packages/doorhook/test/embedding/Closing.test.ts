@@ -1,11 +1,14 @@
 /**
  * The end of an embedded doorhook: what is open is finished, nothing stays behind, and what comes later is told so.
  */
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import * as FileOwner from "../../src/service/FileOwner.ts"
 import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { startReceiver } from "../harness/Receiver.ts"
 import { startProcess, temporaryFolder } from "../harness/ServiceProcess.ts"
@@ -110,3 +113,39 @@ live(
     )
   })
 )
+
+describe("a SQLite file", () => {
+  live(
+    "is waited for while its doorhook closes",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "handed-over.db")
+      const first = yield* start({ database, logger: false })
+      const second = createDoorhook({ database, directory, logger: false })
+      yield* Effect.promise(() => first.close())
+      yield* Effect.promise(async () => (await second).close())
+    })
+  )
+
+  it.effect("belongs to one doorhook: another is refused, by whatever name it calls the file", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [database, alias] = [join(folder, "one.db"), join(folder, "alias.db")]
+      writeFileSync(database, "")
+      symlinkSync(database, alias)
+      const first = yield* Scope.make()
+      yield* Layer.buildWithScope(FileOwner.layer({ database }), first)
+      const second = yield* Effect.forkChild(Effect.flip(Layer.build(FileOwner.layer({ database: alias }))))
+      yield* TestClock.adjust("6 seconds")
+      const { message, why } = yield* Fiber.join(second)
+      assert.strictEqual(why, "locked")
+      assert.match(
+        message,
+        /alias\.db: another doorhook of this process has it open\. Close that one first .*globalThis/
+      )
+      assert.match((yield* FileOwner.whoseIs(database)) ?? "", new RegExp(`^process ${process.pid}, since`))
+      yield* Scope.close(first, Exit.void)
+      assert.isNull(yield* FileOwner.whoseIs(database))
+      yield* Layer.build(FileOwner.layer({ database: alias }))
+    }).pipe(Effect.scoped)
+  )
+})

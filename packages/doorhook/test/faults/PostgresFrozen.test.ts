@@ -50,7 +50,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL says nothing", (server) =>
       yield* eventually("ready", readinessOf(service.url), ({ code }) => code === 200)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)
-      yield* accountFor({ url: service.url, load, receiver, duplicates: 50 })
+      yield* accountFor({ url: service.url, load, receiver, cutOff: 50 })
     }).pipe(Effect.scoped)
   )
 })

@@ -77,7 +77,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
         yield* Effect.promise(() => load.more(50))
       }
       assertClearRefusals(load)
-      yield* accountFor({ url: service.url, load, receiver, duplicates: 0 })
+      yield* accountFor({ url: service.url, load, receiver, cutOff: 0 })
       yield* eventually("all hear wake signals again", listeners(server, database), (count) => count === 3)
 
       // Published by the database itself, with no service there: only a wake signal tells the workers.
@@ -101,7 +101,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
         yield* Effect.promise(() => load.more(20))
       }
       assertClearRefusals(load)
-      yield* accountFor({ url: service.url, load, receiver, duplicates: 0 })
+      yield* accountFor({ url: service.url, load, receiver, cutOff: 0 })
       yield* untilReady(service.url)
       yield* eventually("all hear wake signals again", listeners(server, database), (count) => count === 3)
     })
@@ -127,7 +127,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
       yield* untilReady(service.url)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)
-      yield* accountFor({ url: service.url, load, receiver, duplicates: 0 })
+      yield* accountFor({ url: service.url, load, receiver, cutOff: 0 })
     })
   )
 
@@ -142,7 +142,7 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
       yield* untilReady(service.url)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)
-      yield* accountFor({ url: service.url, load, receiver, duplicates: 0 })
+      yield* accountFor({ url: service.url, load, receiver, cutOff: 0 })
     })
   )
 })

@@ -70,7 +70,7 @@ describe("doorhook when its file fails", () => {
       yield* untilReady(service.url)
       yield* Effect.promise(() => load.more(50))
       assertClearRefusals(load)
-      yield* accountFor({ url: service.url, load, receiver, duplicates: places })
+      yield* accountFor({ url: service.url, load, receiver, cutOff: places })
     })
   )
 
@@ -103,7 +103,7 @@ describe("doorhook when its file fails", () => {
         yield* untilReady(service.url)
         yield* Effect.promise(() => load.more(50))
         assertClearRefusals(load)
-        yield* accountFor({ url: service.url, load, receiver, duplicates: 0 })
+        yield* accountFor({ url: service.url, load, receiver, cutOff: 0 })
       })
     )
   )

@@ -14,7 +14,7 @@ import { callApi, discover, integrationDocument, takeTokens } from "./ThirdParty
 export const directory = fileURLToPath(new URL("directory.json", import.meta.url))
 
 /** Short, so that what a dead process held is sent again soon. The lease is the shortest that these times allow. */
-export const impatience = {
+const impatience = {
   ackTimeout: "1s",
   lease: "6100ms",
   retry: { access_log: ["200ms", "200ms", "200ms", "1s"] }
@@ -29,7 +29,7 @@ export const configured = Effect.fnUntraced(function* (database: string, setting
 })
 
 /** Creates an integration of building 1, as a third party does, and answers its id. */
-export const integrate = (url: string, receiver: string): Effect.Effect<void> =>
+const integrate = (url: string, receiver: string): Effect.Effect<void> =>
   Effect.promise(async () => {
     const config = await discover(url, "c1", "s1")
     const tokens = await takeTokens(config, "https://client.example/cb", "admin@example.com", "correct horse")

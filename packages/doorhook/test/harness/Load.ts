@@ -8,7 +8,7 @@ import { operatorKey } from "./ServiceProcess.ts"
 import { callApi } from "./ThirdParty.ts"
 
 /** A publish call that was not accepted, and what its caller was told. */
-export interface Refusal {
+interface Refusal {
   readonly status: number
   readonly retryAfter: string | null
   readonly body: string

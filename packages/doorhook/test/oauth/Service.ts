@@ -10,7 +10,7 @@ import { logIn } from "../harness/ThirdParty.ts"
 
 export const redirectUri = "https://client.example/cb"
 export const appRedirectUri = "http://127.0.0.1:41234/cb"
-export const admin = { login: "admin@example.com", password: "correct horse" } as const
+const admin = { login: "admin@example.com", password: "correct horse" } as const
 
 /** A secret that only survives the way through HTTP Basic when it is encoded and decoded as RFC 6749 says. */
 export const oddSecret = "s:2 /+%é&="

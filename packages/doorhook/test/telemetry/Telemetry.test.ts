@@ -33,6 +33,10 @@ const namedMetrics = new Set(
   objectsWith("expr", dashboard).flatMap(({ expr }) => String(expr).match(/doorhook_[a-z0-9_]+/g) ?? [])
 )
 
+/** The point of a gauge that has a value. */
+const pointIn = (metric: unknown, value: number): unknown =>
+  objectsWith("asDouble", metric).find(({ asDouble }) => asDouble === value)
+
 const attributesOf = (span: unknown): Record<string, string> =>
   Object.fromEntries(
     objectsWith("key", Object(span)["attributes"]).map(({ key: name, value }) => [
@@ -56,6 +60,7 @@ describe("telemetry", () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
         OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${mark}`,
+        OTEL_METRIC_EXPORT_INTERVAL: "200",
         OTEL_SERVICE_NAME: "doors",
         OTEL_RESOURCE_ATTRIBUTES: "deployment.environment=test"
       })
@@ -82,6 +87,14 @@ describe("telemetry", () => {
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
       const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text()).pipe(
         Effect.repeat({ until: (text) => text.includes("doorhook_notices{") })
+      )
+      const exportsGauges = (body: string): boolean =>
+        objectsWith("gauge", JSON.parse(body)).some(
+          (metric) =>
+            metric["name"] === "doorhook_deliveries" && attributesOf(pointIn(metric, 1))["state"] === "delivered"
+        )
+      yield* Effect.promise(() =>
+        collector.until((all) => all.some(({ body, signal }) => signal === "metrics" && exportsGauges(body)))
       )
       child.kill("SIGTERM")
       assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
@@ -118,7 +131,10 @@ describe("telemetry", () => {
       const uncounted = new Set(Object.values(DeliveryMetrics).map((metric) => Reflect.get(metric, "id")))
       for (const name of namedMetrics) {
         const isThere = uncounted.has(name) || new RegExp(`^${name}(\\{| )`, "m").test(metrics)
-        assert.isTrue(isThere, `the dashboard names ${name}`)
+        assert.isTrue(isThere, `the dashboard names ${name}, which is not at /metrics`)
+        // Prometheus has a histogram in three.
+        const sent = name.replace(/_bucket$/, "")
+        assert.isTrue(uncounted.has(sent) || names.has(sent), `the dashboard names ${name}, which is not sent`)
       }
     })
   )

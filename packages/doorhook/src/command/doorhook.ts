@@ -1,0 +1,30 @@
+/**
+ * The `doorhook` command with all that it can do.
+ */
+import { conformanceCommand } from "@doorhook/conformance"
+import { Command } from "effect/cli"
+import { clientsCommand } from "./clients.ts"
+import { deliveriesCommand } from "./deliveries.ts"
+import { doctorCommand } from "./doctor.ts"
+import { integrationsCommand } from "./integrations.ts"
+import { migrateCommand } from "./migrate.ts"
+import { noticesCommand } from "./notices.ts"
+import { serveCommand } from "./serve.ts"
+import { simulateCommand } from "./simulate.ts"
+import { workerCommand } from "./worker.ts"
+
+export const doorhook = Command.make("doorhook").pipe(
+  Command.withDescription("Authorization server and webhooks for access-control backends"),
+  Command.withSubcommands([
+    serveCommand,
+    workerCommand,
+    deliveriesCommand,
+    integrationsCommand,
+    clientsCommand,
+    noticesCommand,
+    doctorCommand,
+    migrateCommand,
+    simulateCommand,
+    conformanceCommand
+  ])
+)

@@ -1,0 +1,32 @@
+/**
+ * The folder of a database file: made when it is missing, and told, because a new database in a new place is what a mistyped
+ * path looks like.
+ */
+import { CommandFailure, fileTrouble } from "@doorhook/core"
+import { Console, Effect, FileSystem, Path } from "effect"
+import { defaultDatabase, isFile } from "./Database.ts"
+
+export const makeFolder = Effect.fnUntraced(function* ({
+  database = defaultDatabase
+}: {
+  readonly database?: string | undefined
+}) {
+  if (!isFile(database)) return
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const folder = path.dirname(path.resolve(database))
+  yield* Effect.gen(function* () {
+    if (yield* files.exists(database)) return
+    const isNew = !(yield* files.exists(folder))
+    if (isNew) yield* files.makeDirectory(folder, { recursive: true })
+    yield* Console.log(`new database ${path.resolve(database)}${isNew ? "; its folder was made too" : ""}`)
+  }).pipe(
+    Effect.mapError(
+      (error) =>
+        new CommandFailure({
+          message: `The folder ${folder} of the database can't be made: ${fileTrouble(error)}. Make it, for this user, or name another place with --database.`,
+          exitCode: 1
+        })
+    )
+  )
+})

@@ -1,0 +1,152 @@
+/**
+ * Whose a SQLite file is: one process delivers from it. A second one would send with settings of its own what the first
+ * one accepted, and ask another directory for rights.
+ *
+ * The owner holds a lock of SQLite's own on a small file beside the database. It ends with its process, however that ends,
+ * so that a restart after `kill -9` finds it free; and it holds between containers on one disk, where process ids say
+ * nothing. The database itself stays open to whoever reads it, copies it, or looks at it.
+ */
+import { DatabaseUnusable } from "@doorhook/sql"
+import { Effect, Layer, Predicate, Schedule, Schema } from "effect"
+import { closeSync, existsSync, openSync, realpathSync } from "node:fs"
+import { hostname } from "node:os"
+import { basename, dirname, join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { defaultDatabase, isFile } from "./Database.ts"
+
+/** How long one that stops may take to let go before the next is refused, in milliseconds, and how often it is asked. */
+const patience = 5_000
+const step = 50
+
+const Owner = Schema.Struct({ pid: Schema.Int, host: Schema.String, since: Schema.String })
+type Owner = typeof Owner.Type
+
+/** Somebody else holds the lock; who, if they had the time to say so. */
+class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(Owner) }) {}
+
+/** Where the lock is: one place for all names of a file. */
+const lockOf = (database: string): string =>
+  `${existsSync(database) ? realpathSync(database) : join(realpathSync(dirname(database)), basename(database))}-lock`
+
+/** Opens the lock's file. Never by a descriptor beside SQLite's own: closing one gives up all locks of the process. */
+const open = (path: string): DatabaseSync => {
+  try {
+    closeSync(openSync(path, "ax", 0o600))
+  } catch (error) {
+    if (!existsSync(path)) throw error
+  }
+  return new DatabaseSync(path, { timeout: 0 })
+}
+
+/** SQLITE_BUSY: another connection holds the lock. */
+const isBusy = (error: unknown): boolean =>
+  Predicate.hasProperty(error, "errcode") && Predicate.isNumber(error.errcode) && (error.errcode & 0xff) === 5
+
+/** Who has left word in the file; null while that can't be read. */
+const ownerIn = (lock: DatabaseSync): Owner | null => {
+  try {
+    const { host, pid, since } = lock.prepare("SELECT pid, host, since FROM owner").get() ?? {}
+    const owner = { pid, host, since }
+    return Schema.is(Owner)(owner) ? owner : null
+  } catch {
+    return null
+  }
+}
+
+/** Runs statements under the lock; fails with whoever has it. */
+const under = (path: string, run: (lock: DatabaseSync) => void): DatabaseSync => {
+  const lock = open(path)
+  try {
+    run(lock)
+    return lock
+  } catch (error) {
+    const failure = isBusy(error) ? new Taken({ owner: ownerIn(lock) }) : error
+    lock.close()
+    throw failure
+  }
+}
+
+/** Takes the lock, and leaves word of who has it: as long as nobody writes, others may read that. */
+const take = (path: string): DatabaseSync =>
+  under(path, (lock) => {
+    lock.exec(
+      "CREATE TABLE IF NOT EXISTS owner (pid INTEGER, host TEXT, since TEXT); BEGIN IMMEDIATE; DELETE FROM owner"
+    )
+    lock.prepare("INSERT INTO owner VALUES (?, ?, ?)").run(process.pid, hostname(), new Date().toISOString())
+    lock.exec("COMMIT; BEGIN IMMEDIATE")
+  })
+
+const nameOf = (owner: Owner | null): string => {
+  if (owner === null) return "another process"
+  return `process ${owner.pid}${owner.host === hostname() ? "" : ` on ${owner.host}`}, since ${owner.since},`
+}
+
+const isThisProcess = (owner: Owner | null): boolean => owner?.pid === process.pid && owner.host === hostname()
+
+const refusal = (database: string, owner: Owner | null): DatabaseUnusable =>
+  new DatabaseUnusable({
+    database,
+    why: "locked",
+    explanation: isThisProcess(owner)
+      ? "another doorhook of this process has it open. Close that one first (await doorhook.close()); where modules are loaded anew while the process runs, keep the one doorhook on globalThis."
+      : `${nameOf(owner)} delivers from it, and a SQLite file belongs to one process alone. Stop that one, or give this one another database; several processes share one on PostgreSQL.`
+  })
+
+/** The file's folder is not there or not this user's, or the disk keeps no locks. */
+const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
+  const isFolder = Predicate.hasProperty(cause, "syscall")
+  const said = Predicate.isError(cause) ? cause.message : String(cause)
+  return new DatabaseUnusable({
+    database,
+    why: "cannot_open",
+    explanation: isFolder
+      ? "it can't be opened for writing. Check that its folder exists and that this user may write there."
+      : `the lock beside it (${basename(database)}-lock) can't be taken: ${said}. Check that this user may write it, and that the disk keeps locks. While nothing runs on the database it may be deleted.`,
+    cause
+  })
+}
+
+const attempt = (database: string) =>
+  Effect.try({
+    try: () => take(lockOf(database)),
+    catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
+  })
+
+/** Tells why nothing happens for a while. */
+const announceWait = (database: string) => (taken: Taken) =>
+  Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
+
+const acquire = (database: string): Effect.Effect<DatabaseSync, DatabaseUnusable> =>
+  attempt(database).pipe(
+    Effect.tapErrorTag("Taken", announceWait(database)),
+    Effect.catchTag("Taken", () =>
+      Effect.retry(attempt(database), {
+        while: (error) => error._tag === "Taken",
+        schedule: Schedule.spaced(step),
+        times: patience / step
+      })
+    ),
+    Effect.catchTag("Taken", ({ owner }) => Effect.fail(refusal(database, owner)))
+  )
+
+/** Owns the file of a setting until the scope is closed; nothing where the database is none. */
+export const layer = ({
+  database = defaultDatabase
+}: {
+  readonly database?: string | undefined
+}): Layer.Layer<never, DatabaseUnusable> =>
+  isFile(database)
+    ? Layer.effectDiscard(Effect.acquireRelease(acquire(database), (lock) => Effect.sync(() => lock.close())))
+    : Layer.empty
+
+/** Who delivers from a file now, in words; null when nobody does. Changes nothing. */
+export const whoseIs = (database: string): Effect.Effect<string | null, DatabaseUnusable> =>
+  Effect.try({
+    try: () => {
+      const path = lockOf(database)
+      if (!existsSync(path)) return null
+      under(path, (lock) => lock.exec("BEGIN IMMEDIATE; ROLLBACK")).close()
+      return null
+    },
+    catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
+  }).pipe(Effect.catchTag("Taken", ({ owner }) => Effect.succeed(nameOf(owner))))

@@ -1,0 +1,147 @@
+/**
+ * Backups as `docs/backup.md` describes them, each restored: what was accepted goes on where it stood.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
+import { Effect, Schedule } from "effect"
+import { spawnSync } from "node:child_process"
+import { copyFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Webhook } from "standardwebhooks"
+import { installedTools, startInstalled } from "../../sql/test/postgres/InstalledServer.ts"
+import type { TestServer } from "../../sql/test/postgres/TestServer.ts"
+import { describeOnPostgres, newDatabase } from "../../sql/test/postgres/TestServer.ts"
+import { directory, event, live, mount, tokenFrom } from "./harness/Embedded.ts"
+import { runHere } from "./harness/InProcess.ts"
+import { startReceiver } from "./harness/Receiver.ts"
+import { temporaryFolder } from "./harness/ServiceProcess.ts"
+import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
+
+const encryptionKey = "kept-in-another-place-0123456789abcdef"
+
+const open = (database: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() =>
+      createDoorhook({
+        database,
+        directory,
+        encryptionKey,
+        allowTargets: ["127.0.0.0/8"],
+        retry: { access_log: ["1h"] }
+      })
+    ),
+    (doorhook) => Effect.promise(() => doorhook.close())
+  )
+
+/** Accepts an event that its receiver refuses, takes a backup, restores it, and delivers from what was restored. */
+const rehearse = Effect.fnUntraced(function* (
+  from: string,
+  to: string,
+  steps: { readonly running?: () => void; readonly stopped: () => void | Promise<unknown> }
+) {
+  const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
+  const left = yield* Effect.gen(function* () {
+    const doorhook = yield* open(from)
+    const { url } = yield* mount(doorhook)
+    const token = yield* tokenFrom(url)
+    const answer = yield* Effect.promise(() =>
+      callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+    )
+    const created: unknown = yield* Effect.promise(() => answer.json())
+    const secret = String(Reflect.get(Object(Reflect.get(Object(created), "meta")), "signing_secret"))
+    const { id } = yield* Effect.promise(() => doorhook.publish(event))
+    const waiting = yield* Effect.promise(() => doorhook.deliveries.list({ state: "retrying" })).pipe(
+      Effect.repeat({ until: ({ deliveries }) => deliveries.length === 1, schedule: Schedule.spaced("10 millis") })
+    )
+    steps.running?.()
+    return { token, secret, id, key: doorhook.operatorKey, delivery: waiting.deliveries[0]?.id ?? "" }
+  }).pipe(Effect.scoped)
+  yield* Effect.promise(async () => steps.stopped())
+
+  const checked = yield* runHere(["doctor", "--database", to], { DOORHOOK_ENCRYPTION_KEY: encryptionKey })
+  assert.match(checked.stdout, /ok +tables +version \d+, the newest/)
+  const doorhook = yield* open(to)
+  assert.strictEqual(doorhook.operatorKey, left.key)
+  const { url } = yield* mount(doorhook)
+  assert.strictEqual((yield* Effect.promise(() => callApi(url, left.token, "GET", "/v4/buildings"))).status, 200)
+  yield* Effect.promise(() => doorhook.deliveries.resend(left.delivery))
+  yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
+  const { id } = yield* Effect.promise(() => doorhook.publish(event))
+  yield* Effect.promise(() => receiver.until(({ length }) => length === 3))
+  assert.deepStrictEqual(
+    receiver.received.map(({ headers }) => headers["webhook-id"]),
+    [left.id, left.id, id]
+  )
+  assert.notStrictEqual(id, left.id)
+  for (const { body, headers } of receiver.received) {
+    const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+    new Webhook(left.secret).verify(body, given)
+  }
+})
+
+const run = (command: string, ...args: ReadonlyArray<string>): void => {
+  const { status, stderr } = spawnSync(command, args, { encoding: "utf8" })
+  assert.strictEqual(status, 0, stderr)
+}
+
+describe("a backup on SQLite", () => {
+  live(
+    "is taken while the service runs, and goes on where it stood",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [from, backup, to] = [join(folder, "doorhook.db"), join(folder, "backup.db"), join(folder, "restored.db")]
+      const running = () => {
+        const shell = new DatabaseSync(from)
+        shell.exec(`VACUUM INTO '${backup}'`)
+        shell.close()
+      }
+      yield* rehearse(from, to, { running, stopped: () => copyFileSync(backup, to) })
+    })
+  )
+})
+
+/** A dump of one database, restored into another, by the programs in a folder. */
+const rehearseDump = (server: TestServer, tools: string) =>
+  Effect.gen(function* () {
+    const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]
+    const file = join(yield* temporaryFolder, "doorhook.dump")
+    yield* rehearse(from, to, {
+      running: () => run(join(tools, "pg_dump"), "--format=custom", "--schema=doorhook", `--file=${file}`, from),
+      stopped: () => run(join(tools, "pg_restore"), "--no-owner", `--dbname=${to}`, file)
+    })
+  }).pipe(Effect.scoped)
+
+await describeOnPostgres("a backup on PostgreSQL", (server) => {
+  live(
+    "is a copy of the database on its server, made by SQL alone, and goes on where it stood",
+    Effect.gen(function* () {
+      const [from, to] = [yield* newDatabase(server), yield* newDatabase(server)]
+      yield* rehearse(server.url(from), server.url(to), {
+        stopped: async () => {
+          await server.administer(`DROP DATABASE ${to}`)
+          await server.administer(`CREATE DATABASE ${to} TEMPLATE ${from}`)
+        }
+      })
+    })
+  )
+
+  it.live("is a dump of the schema, restored into another database, where it goes on", (context) =>
+    Effect.gen(function* () {
+      const tools = installedTools()
+      if (typeof tools === "string") {
+        process.stderr.write(`SKIPPED: pg_dump and pg_restore: ${tools}\n`)
+        return context.skip(tools)
+      }
+      const [newest] = yield* Effect.promise(() => server.administer("SHOW server_version_num"))
+      if (tools.version >= Math.trunc(Number(newest?.["server_version_num"]) / 10_000)) {
+        return yield* rehearseDump(server, tools.folder)
+      }
+      const older = yield* Effect.acquireRelease(
+        Effect.promise(() => startInstalled(tools.folder)),
+        ({ stop }) => Effect.promise(stop)
+      )
+      return yield* rehearseDump(older, tools.folder)
+    }).pipe(Effect.scoped)
+  )
+})
