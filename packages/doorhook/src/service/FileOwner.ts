@@ -10,7 +10,7 @@ import { DatabaseUnusable } from "@doorhook/sql"
 import { Effect, Layer, Predicate, Schedule, Schema } from "effect"
 import { closeSync, existsSync, openSync, realpathSync } from "node:fs"
 import { hostname } from "node:os"
-import { basename, dirname, join } from "node:path"
+import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { defaultDatabase, isFile } from "./Database.ts"
 
@@ -26,7 +26,7 @@ class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(
 
 /** Where the lock is: one place for all names of a file. */
 const lockOf = (database: string): string =>
-  `${existsSync(database) ? realpathSync(database) : join(realpathSync(dirname(database)), basename(database))}-lock`
+  `${existsSync(database) ? realpathSync(database) : Path.join(realpathSync(Path.dirname(database)), Path.basename(database))}-lock`
 
 /** Opens the lock's file. Never by a descriptor beside SQLite's own: closing one gives up all locks of the process. */
 const open = (path: string): DatabaseSync => {
@@ -81,15 +81,11 @@ const nameOf = (owner: Owner | null): string => {
   return `process ${owner.pid}${owner.host === hostname() ? "" : ` on ${owner.host}`}, since ${owner.since},`
 }
 
-const isThisProcess = (owner: Owner | null): boolean => owner?.pid === process.pid && owner.host === hostname()
-
 const refusal = (database: string, owner: Owner | null): DatabaseUnusable =>
   new DatabaseUnusable({
     database,
     why: "locked",
-    explanation: isThisProcess(owner)
-      ? "another doorhook of this process has it open. Close that one first (await doorhook.close()); where modules are loaded anew while the process runs, keep the one doorhook on globalThis."
-      : `${nameOf(owner)} delivers from it, and a SQLite file belongs to one process alone. Stop that one, or give this one another database; several processes share one on PostgreSQL.`
+    explanation: `${nameOf(owner)} delivers from it, and a SQLite file belongs to one process alone. Stop that one, or give this one another database; several processes share one on PostgreSQL.`
   })
 
 /** The file's folder is not there or not this user's, or the disk keeps no locks. */
@@ -101,14 +97,39 @@ const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
     why: "cannot_open",
     explanation: isFolder
       ? "it can't be opened for writing. Check that its folder exists and that this user may write there."
-      : `the lock beside it (${basename(database)}-lock) can't be taken: ${said}. Check that this user may write it, and that the disk keeps locks. While nothing runs on the database it may be deleted.`,
+      : `the lock beside it (${Path.basename(database)}-lock) can't be taken: ${said}. Check that this user may write it, and that the disk keeps locks. While nothing runs on the database it may be deleted.`,
     cause
   })
 }
 
+/** A lock of this process, and how many doorhooks use it: those of one process are one author's, and may share a file. */
+interface Held {
+  readonly path: string
+  readonly lock: DatabaseSync
+  users: number
+}
+
+const held = new Map<string, Held>()
+
+/** Takes the lock, or joins whoever of this process has it. */
+const join = (database: string): Held => {
+  const path = lockOf(database)
+  const own = held.get(path) ?? { path, lock: take(path), users: 0 }
+  own.users++
+  held.set(path, own)
+  return own
+}
+
+const leave = (own: Held): void => {
+  own.users--
+  if (own.users > 0) return
+  held.delete(own.path)
+  own.lock.close()
+}
+
 const attempt = (database: string) =>
   Effect.try({
-    try: () => take(lockOf(database)),
+    try: () => join(database),
     catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
   })
 
@@ -116,7 +137,7 @@ const attempt = (database: string) =>
 const announceWait = (database: string) => (taken: Taken) =>
   Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
 
-const acquire = (database: string): Effect.Effect<DatabaseSync, DatabaseUnusable> =>
+const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable> =>
   attempt(database).pipe(
     Effect.tapErrorTag("Taken", announceWait(database)),
     Effect.catchTag("Taken", () =>
@@ -126,7 +147,14 @@ const acquire = (database: string): Effect.Effect<DatabaseSync, DatabaseUnusable
         times: patience / step
       })
     ),
-    Effect.catchTag("Taken", ({ owner }) => Effect.fail(refusal(database, owner)))
+    Effect.catchTag("Taken", ({ owner }) => Effect.fail(refusal(database, owner))),
+    Effect.tap(({ users }) =>
+      users === 1
+        ? Effect.void
+        : Effect.logWarning(
+            `Another doorhook of this process has ${database} open: both deliver from it, each with settings of its own. Close the one that is not needed (await doorhook.close()); where modules are loaded anew while the process runs, keep one on globalThis.`
+          )
+    )
   )
 
 /** Owns the file of a setting until the scope is closed; nothing where the database is none. */
@@ -136,7 +164,7 @@ export const layer = ({
   readonly database?: string | undefined
 }): Layer.Layer<never, DatabaseUnusable> =>
   isFile(database)
-    ? Layer.effectDiscard(Effect.acquireRelease(acquire(database), (lock) => Effect.sync(() => lock.close())))
+    ? Layer.effectDiscard(Effect.acquireRelease(acquire(database), (own) => Effect.sync(() => leave(own))))
     : Layer.empty
 
 /** Who delivers from a file now, in words; null when nobody does. Changes nothing. */

@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -114,38 +114,59 @@ live(
   })
 )
 
+/** Takes a file as doorhook does, in a process of its own, and keeps it. */
+const keeping = `
+  const lock = new (require("node:sqlite").DatabaseSync)(process.argv[1] + "-lock")
+  lock.exec("CREATE TABLE owner (pid INTEGER, host TEXT, since TEXT)")
+  lock.prepare("INSERT INTO owner VALUES (?, ?, ?)").run(process.pid, require("node:os").hostname(), "noon")
+  lock.exec("BEGIN IMMEDIATE")
+  console.log("taken")
+  setInterval(() => {}, 60_000)
+`
+
 describe("a SQLite file", () => {
-  live(
-    "is waited for while its doorhook closes",
-    Effect.gen(function* () {
-      const database = join(yield* temporaryFolder, "handed-over.db")
-      const first = yield* start({ database, logger: false })
-      const second = createDoorhook({ database, directory, logger: false })
-      yield* Effect.promise(() => first.close())
-      yield* Effect.promise(async () => (await second).close())
-    })
+  it.effect(
+    "belongs to one process: another waits for it to let go, by whatever name it calls the file, and is refused",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const [database, alias] = [join(folder, "one.db"), join(folder, "alias.db")]
+        writeFileSync(database, "")
+        symlinkSync(database, alias)
+        const owner = yield* startProcess(["-e", keeping, database])
+        yield* Effect.promise(() => owner.printed(/taken/))
+        const named = `process ${owner.child.pid}, since noon,`
+        const refused = yield* Effect.forkChild(Effect.flip(Layer.build(FileOwner.layer({ database: alias }))))
+        yield* TestClock.adjust("6 seconds")
+        const { message, why } = yield* Fiber.join(refused)
+        assert.strictEqual(why, "locked")
+        assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
+        assert.strictEqual(yield* FileOwner.whoseIs(database), named)
+        const waiting = yield* Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), {
+          startImmediately: true
+        })
+        owner.child.kill("SIGKILL")
+        yield* Effect.promise(() => owner.finished)
+        yield* TestClock.adjust("100 millis")
+        yield* Fiber.join(waiting)
+      }).pipe(Effect.scoped)
   )
 
-  it.effect("belongs to one doorhook: another is refused, by whatever name it calls the file", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const [database, alias] = [join(folder, "one.db"), join(folder, "alias.db")]
-      writeFileSync(database, "")
-      symlinkSync(database, alias)
-      const first = yield* Scope.make()
-      yield* Layer.buildWithScope(FileOwner.layer({ database }), first)
-      const second = yield* Effect.forkChild(Effect.flip(Layer.build(FileOwner.layer({ database: alias }))))
-      yield* TestClock.adjust("6 seconds")
-      const { message, why } = yield* Fiber.join(second)
-      assert.strictEqual(why, "locked")
-      assert.match(
-        message,
-        /alias\.db: another doorhook of this process has it open\. Close that one first .*globalThis/
-      )
-      assert.match((yield* FileOwner.whoseIs(database)) ?? "", new RegExp(`^process ${process.pid}, since`))
-      yield* Scope.close(first, Exit.void)
-      assert.isNull(yield* FileOwner.whoseIs(database))
-      yield* Layer.build(FileOwner.layer({ database: alias }))
-    }).pipe(Effect.scoped)
+  it.effect(
+    "may be shared by doorhooks of one process, until the last is closed; all but the first are warned of",
+    () =>
+      Effect.gen(function* () {
+        const database = join(yield* temporaryFolder, "one.db")
+        const warnings: Array<string> = []
+        const logger = Logger.layer([Logger.make(({ message }) => void warnings.push(String(message)))])
+        const [first, second] = [yield* Scope.make(), yield* Scope.make()]
+        yield* Layer.buildWithScope(FileOwner.layer({ database }), first)
+        yield* Layer.buildWithScope(FileOwner.layer({ database }), second).pipe(Effect.provide(logger))
+        assert.match(warnings.join(), /Another doorhook of this process has .*one\.db open.*globalThis/)
+        yield* Scope.close(first, Exit.void)
+        assert.match((yield* FileOwner.whoseIs(database)) ?? "", new RegExp(`^process ${process.pid}, since`))
+        yield* Scope.close(second, Exit.void)
+        assert.isNull(yield* FileOwner.whoseIs(database))
+      }).pipe(Effect.scoped)
   )
 })

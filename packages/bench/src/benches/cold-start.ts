@@ -1,0 +1,86 @@
+/**
+ * How long the command takes until it serves.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
+import { rounded } from "../harness/Statistics.ts"
+import { temporaryFolder } from "../harness/TemporaryFile.ts"
+
+const name = "cold-start"
+
+const root = fileURLToPath(new URL("../../../../", import.meta.url))
+const command = join(root, "packages/doorhook/dist/command/main.js")
+
+const isReady = /doorhook listening on/
+
+/** Milliseconds from the start of a process until it says that it is ready, or to its end. */
+const timeTo = (
+  args: ReadonlyArray<string>,
+  env: Readonly<Record<string, string>> = {}
+): Effect.Effect<number, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const begun = performance.now()
+      const child = spawn(process.execPath, [...args], {
+        env: { ...process.env, ...env },
+        stdio: ["ignore", "pipe", "inherit"]
+      })
+      const ready = async (): Promise<void> => {
+        let printed = ""
+        for await (const chunk of child.stdout) if (isReady.test((printed += String(chunk)))) return
+      }
+      await ready()
+      return { child, took: performance.now() - begun }
+    }),
+    ({ child }) =>
+      Effect.promise(async () => {
+        if (child.exitCode !== null) return
+        child.kill("SIGKILL")
+        await once(child, "close")
+      })
+  ).pipe(Effect.map(({ took }) => took))
+
+const serve = Effect.fnUntraced(function* (cache: string) {
+  const database = join(yield* temporaryFolder, "doorhook.db")
+  const args = ["--max-semi-space-size=16", command, "serve", "--port", "0", "--database", database]
+  return yield* timeTo(args, { NODE_COMPILE_CACHE: cache, NODE_NO_WARNINGS: "1" })
+}, Effect.scoped)
+
+const run = Effect.fnUntraced(function* (options: Options) {
+  const rounds = roundsOf(options, 7)
+  spawnSync("tsc", ["-b"], { cwd: root, stdio: "inherit" })
+  const cache = yield* temporaryFolder
+  const first = yield* serve(cache)
+  const ours: Array<number> = []
+  const bare: Array<number> = []
+  for (let round = 0; round < rounds; round++) {
+    ours.push(yield* serve(cache))
+    bare.push(yield* Effect.scoped(timeTo(["-e", "0"])))
+  }
+  return [{ line: name, ours, peer: bare, more: { first_start_ms: rounded(first) } }]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  minutes: 1,
+  summary: "milliseconds until `doorhook serve` is ready, against a Node.js that does nothing",
+  compares:
+    "The built command starts on a new SQLite file until it prints that it listens: tables made, key made, port open. Beside it, `node -e 0` from its start to its end. The command's compile cache is warm, as at every start but the first after an installation, which the result tells too.",
+  leavesOut: "What `npx` itself takes, and a disk whose files are not in the system's cache.",
+  lines: {
+    [name]: {
+      ours: "ms to ready",
+      peer: "ms of node -e 0",
+      unit: "ms",
+      goal: { is: "at most", ratio: 25 }
+    }
+  },
+  run
+}
