@@ -8,12 +8,12 @@ import { DatabaseSync } from "node:sqlite"
 import pg from "pg"
 
 /** The tables that grow with what was delivered at the first attempt. */
-const tables = ["events", "deliveries"]
+const tables = ["events", "events_of", "deliveries"]
 
 /** How many rows one statement makes. */
 const chunk = 100_000
 
-const numberColumns = new Set(["deliveries.id", "first_delivery", "last_delivery"])
+const numberColumns = new Set(["deliveries.id", "first_delivery", "last_delivery", "seq", "event_seq"])
 const textColumns = new Set(["events.id", "event_id"])
 
 /** A column of copy number `k` of a row. The time in an event's id becomes the number of the copy. */
@@ -33,8 +33,8 @@ interface Database {
   readonly copies: (first: number, last: number) => string
   /** The number of a copy in nine digits. */
   readonly padded: string
-  /** Ids of deliveries up to this one are used. */
-  readonly skipTo: (id: number) => Promise<void>
+  /** Numbers of events and deliveries up to this one are used. */
+  readonly skipTo: (number: number) => Promise<void>
   /** What a server or file does by itself in time. */
   readonly tidy: () => Promise<void>
 }
@@ -89,7 +89,10 @@ const inSqlite = (file: string, rows: number) =>
             copies: (first, last) =>
               `(WITH RECURSIVE numbers (k) AS (SELECT ${first} UNION ALL SELECT k + 1 FROM numbers WHERE k < ${last}) SELECT k FROM numbers) AS copies`,
             padded: "printf('%09d', k)",
-            skipTo: (id) => Promise.resolve(db.exec(`UPDATE delivery_ids SET last = ${id}`)),
+            skipTo: (number) =>
+              Promise.resolve(
+                db.exec(`UPDATE numbers SET event = ${number}, delivery = ${number}, indexed = ${number}`)
+              ),
             tidy: () => Promise.resolve(db.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
           },
           rows
@@ -124,7 +127,8 @@ const inPostgres = (url: string, rows: number) =>
             run: async (statement) => void (await query(statement)),
             copies: (first, last) => `generate_series(${first}, ${last}) AS copies (k)`,
             padded: "lpad(k::text, 9, '0')",
-            skipTo: async (id) => void (await query(`SELECT setval('delivery_ids', ${id})`)),
+            skipTo: async (number) =>
+              void (await query(`SELECT setval('delivery_ids', ${number}), setval('event_numbers', ${number})`)),
             tidy: async () => {
               await query("VACUUM (ANALYZE)")
               await query("CHECKPOINT")
