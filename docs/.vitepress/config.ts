@@ -62,6 +62,7 @@ const sidebar = [
       ["Packages", "packages"],
       ["Dependencies", "dependencies"],
       ["Versions", "versioning"],
+      ["Roadmap", "roadmap"],
       ["Contributing", "CONTRIBUTING"]
     )
   },

@@ -43,10 +43,7 @@ const special: AllowList = networks(
 )
 
 const covers = (list: AllowList, address: NetAddress.IpAddress): boolean =>
-  list.some(
-    (network) =>
-      NetAddress.familyOf(network.address) === NetAddress.familyOf(address) && IpNetwork.contains(network, address)
-  )
+  list.some((network) => IpNetwork.contains(network, address))
 
 const isSpecial = (address: NetAddress.IpAddress): boolean =>
   covers(special, address) || (NetAddress.isIpv6Address(address) && !covers(globalUnicast, address))
@@ -92,11 +89,13 @@ export const isAllowedAddress = (text: string, allow: AllowList): boolean =>
 export const isInside = (text: string, list: AllowList): boolean =>
   Option.exists(parseAddress(text), (address) => covers(list, address))
 
-/** An IPv4 network that is written as an IPv6 one (`::ffff:10.0.0.0/104`) is that IPv4 network. */
+/**
+ * An IPv4 network that is written as an IPv6 one (`::ffff:10.0.0.0/104`) is that IPv4 network. No such network has a
+ * prefix shorter than 96: it would end within the ones of `ffff`, and a network has zeros after its prefix.
+ */
 const canonical = (network: IpNetwork.IpNetwork): Result.Result<IpNetwork.IpNetwork, NetAddress.NetAddressError> => {
   const address = NetAddress.toCanonical(network.address)
-  if (address === network.address || network.prefixLength < 96) return Result.succeed(network)
-  return IpNetwork.make(address, network.prefixLength - 96)
+  return address === network.address ? Result.succeed(network) : IpNetwork.make(address, network.prefixLength - 96)
 }
 
 /** A CIDR in text form (`10.0.0.0/8`), or a single address; none when it is neither. */

@@ -53,7 +53,7 @@ export const consequencesOf = (
   disableAfter: number
 ): Consequences => {
   const about = { integration_id: integration.id, scope: integration.scope, at: now }
-  const given = applied.filter(({ from, to }) => from.state === "delivering" && to.state === "exhausted").length
+  const given = applied.filter(({ to }) => to.state === "exhausted").length
   const exhausted: ReadonlyArray<NewNotice> = given === 0 ? [] : [{ kind: "exhausted", ...about, deliveries: given }]
   if (integration.status === "disabled") {
     // Only a probe is under way for a disabled integration; what was under way before is cancelled.
@@ -63,7 +63,7 @@ export const consequencesOf = (
           failing: null,
           disable: null,
           enable: true,
-          notices: [{ kind: "recovered", ...about, failing_since: failing?.since ?? null }]
+          notices: [...exhausted, { kind: "recovered", ...about, failing_since: failing?.since ?? null }]
         }
       : { failing, disable: null, enable: false, notices: exhausted }
   }

@@ -20,7 +20,7 @@ const problem = (code: UrlProblem["code"], message: string): Result.Result<never
 const notAUrl = problem("not_a_url", "must be an absolute http or https URL")
 
 /** The host of a URL without the brackets of an IPv6 literal and without a trailing dot. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
+export const hostOf = (url: URL): string => url.hostname.replaceAll(/[[\]]/g, "").replace(/\.$/, "")
 
 /** What of a URL may stand in a log: its host and port. Path, query and user name hold the receiver's secrets. */
 export const shownHost = (text: string): string => URL.parse(text)?.host ?? "an unusable URL"

@@ -9,7 +9,9 @@ describe("RedirectUri.isAcceptable", () => {
     "https://client.example/cb",
     "https://client.example:8443/cb?tenant=1",
     "http://localhost:3000/cb",
+    "http://127.0.0.1",
     "http://127.0.0.1/cb",
+    "http://127.10.200.30?tenant=1",
     "http://[::1]:9000/cb",
     "com.example.app:/done",
     outOfBandUri
@@ -21,6 +23,8 @@ describe("RedirectUri.isAcceptable", () => {
     "http://client.example/cb",
     "http://localhost.evil.example/cb",
     "http://127.0.0.1.evil.example/cb",
+    "http://evil.example/http://127.0.0.1/cb",
+    "https://:p@client.example/cb",
     "https://u@client.example/cb",
     "https://client.example/cb#f",
     "https://client.example/c b",
@@ -71,6 +75,12 @@ describe("RedirectUri.isRegistered", () => {
         assert.isFalse(RedirectUri.isRegistered(registered, `https://client.example:${one}/cb`))
       })
     )
+  })
+
+  it("takes no other port of a loopback URI inside another one", () => {
+    const uri = "https://client.example/?to=http://127.0.0.1:80/"
+    assert.isTrue(RedirectUri.isRegistered([uri], uri))
+    assert.isFalse(RedirectUri.isRegistered([uri], uri.replace("80", "81")))
   })
 
   it("takes no variation of an https URI", () => {

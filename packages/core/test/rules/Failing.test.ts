@@ -1,42 +1,41 @@
+import { Failing } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Consequences, Failing } from "@doorhook/core"
-import type { Attempt } from "@doorhook/core"
 import fc from "fast-check"
-import { makeIntegration } from "../fixtures.ts"
 
-const limit = Failing.defaultDisableAfter
+const { defaultDisableAfter, judgeFailing, noticeShares } = Failing
 
-/** Attempts of one integration, each so long after the one before. */
-const attempts = fc.array(fc.record({ after: fc.integer({ min: 0, max: limit / 4 }), acknowledged: fc.boolean() }), {
-  minLength: 1,
-  maxLength: 60
-})
+/** The time that an integration may fail here. */
+const limit = 1_000
+const acknowledged = { acknowledged: true, failed: false }
+const failed = { acknowledged: false, failed: true }
+const quiet = { notice: false, disable: false, recovered: false }
 
-const attemptOf = (outcome: Attempt["outcome"]): Attempt => ({
-  number: 1,
-  started_at: 0,
-  duration_ms: 1,
-  outcome,
-  status: null,
-  response_excerpt: null,
-  detail: null
-})
-
-const evidenceOf = (acknowledged: boolean) => ({ acknowledged, failed: !acknowledged })
+/** Attempts of one integration, each so long after the one before; most of them fail. */
+const attempts = fc.array(
+  fc.record({
+    after: fc.oneof(fc.integer({ min: 0, max: limit / 2 }), fc.constantFrom(limit / 2, limit - 1, limit)),
+    evidence: fc.constantFrom(failed, failed, failed, failed, acknowledged)
+  }),
+  { minLength: 1, maxLength: 30 }
+)
 
 describe("an integration that fails", () => {
-  it("is disabled by a failure three days or more after the first one since the last acknowledgement, never before", () => {
+  it("has three days, unless settings say otherwise", () => {
+    assert.strictEqual(defaultDisableAfter, 72 * 3_600_000)
+  })
+
+  it("is disabled by a failure when its time has passed since the first one after the last acknowledgement, never before", () => {
     fc.assert(
       fc.property(attempts, (made) => {
         let failing: Failing.Failing | null = null
         let now = 0
         let firstFailure: number | null = null
-        for (const { acknowledged, after } of made) {
+        for (const { after, evidence } of made) {
           now += after
-          const decision = Failing.judgeFailing(failing, evidenceOf(acknowledged), now, limit)
+          const decision = judgeFailing(failing, evidence, now, limit)
           const since: number = firstFailure ?? now
-          assert.strictEqual(decision.disable, !acknowledged && now - since >= limit)
-          firstFailure = acknowledged ? null : since
+          assert.strictEqual(decision.disable, evidence.failed && now - since >= limit)
+          firstFailure = evidence.acknowledged ? null : since
           failing = decision.failing
           assert.strictEqual(failing?.since ?? null, firstFailure)
         }
@@ -46,42 +45,58 @@ describe("an integration that fails", () => {
 
   it("is told of at most three times before it is disabled, with growing shares of the time passed", () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: limit / 3 }), { minLength: 1, maxLength: 60 }), (gaps) => {
+      fc.property(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 60 }), (gaps) => {
         let failing: Failing.Failing | null = null
         let now = 0
         const told: Array<number> = []
         for (const gap of gaps) {
-          const decision: Failing.FailingDecision = Failing.judgeFailing(failing, evidenceOf(false), now, limit)
+          const decision: Failing.FailingDecision = judgeFailing(failing, failed, now, limit)
           if (decision.disable) break
           if (decision.notice) told.push(now / limit)
           failing = decision.failing
           now += gap
         }
         assert.isAtMost(told.length, 3)
-        told.forEach((share, index) => assert.isAtLeast(share, Failing.noticeShares[index] ?? 1))
+        told.forEach((share, index) => assert.isAtLeast(share, noticeShares[index] ?? 1))
       })
     )
   })
-})
 
-describe("what a batch means for its integration", () => {
-  const subject = (status: "enabled" | "disabled", failing: Failing.Failing | null): Consequences.Subject => ({
-    integration: {
-      id: makeIntegration().id,
-      scope: makeIntegration().scope,
-      status,
-      disabled_reason: status === "enabled" ? null : "failing"
-    },
-    failing
+  // Since 5,000, of 1,000.
+  it.each([
+    ["nothing yet", 5_499, 0, { noticed: 0 }],
+    ["once, at half of its time", 5_500, 0, { noticed: 1, notice: true }],
+    ["nothing new within the same share", 5_699, 1, { noticed: 1 }],
+    ["again at 70 %", 5_700, 1, { noticed: 2, notice: true }],
+    ["again at 90 %", 5_900, 2, { noticed: 3, notice: true }],
+    ["nothing new until the end", 5_999, 3, { noticed: 3 }],
+    ["once, when it passed several shares unseen", 5_950, 0, { noticed: 3, notice: true }],
+    ["that it is disabled, at the end", 6_000, 3, { noticed: 3, disable: true }],
+    ["only that it is disabled, when all passed unseen", 9_000, 0, { noticed: 3, disable: true }],
+    ["nothing twice, when it was given more time meanwhile", 5_100, 2, { noticed: 2 }]
+  ] as const)("is told of: %s", (_, now, told, { noticed, ...decided }) => {
+    const decision = judgeFailing({ since: 5_000, noticed: told }, failed, now, limit)
+    assert.deepStrictEqual(decision, { ...quiet, ...decided, failing: { since: 5_000, noticed } })
   })
 
-  it("needs nothing of the store while all is acknowledged by what does not fail", () => {
-    const acknowledged = { attempt: attemptOf("acknowledged"), state: "delivered", gone: false } as const
-    const failed = { attempt: attemptOf("timeout"), state: "retrying", gone: false } as const
-    const may = Consequences.mayHaveConsequences
-    assert.isFalse(may(subject("enabled", null), [acknowledged, acknowledged]))
-    assert.isTrue(may(subject("enabled", null), [acknowledged, failed]))
-    assert.isTrue(may(subject("enabled", { since: 0, noticed: 0 }), [acknowledged]))
-    assert.isTrue(may(subject("disabled", null), [acknowledged]))
+  it("is neither told of nor disabled by its first failure, however short the time", () => {
+    const decision = judgeFailing(null, failed, 5_000, 0)
+    assert.deepInclude(decision, quiet)
+    assert.strictEqual(decision.failing?.since, 5_000)
+  })
+
+  it("fails no more after one acknowledgement, whatever failed beside it, and recovers if it was told of", () => {
+    for (const evidence of [acknowledged, { acknowledged: true, failed: true }]) {
+      const judge = (before: Failing.Failing | null) => judgeFailing(before, evidence, 9_000, limit)
+      assert.deepStrictEqual(judge(null), { ...quiet, failing: null })
+      assert.deepStrictEqual(judge({ since: 5_000, noticed: 0 }), { ...quiet, failing: null })
+      assert.deepStrictEqual(judge({ since: 5_000, noticed: 1 }), { ...quiet, failing: null, recovered: true })
+    }
+  })
+
+  it("stays as it was while nothing is sent to it, however much time passes", () => {
+    const unsent = { acknowledged: false, failed: false }
+    for (const before of [null, { since: 5_000, noticed: 1 }])
+      assert.deepStrictEqual(judgeFailing(before, unsent, 900_000, limit), { ...quiet, failing: before })
   })
 })

@@ -80,7 +80,10 @@ describe("RetryPolicy", () => {
     ["Thu, 01 Jan 1970 00:00:01 GMT", 0],
     ["soon", null],
     ["-1", null],
-    ["", null]
+    ["5 minutes", null],
+    ["after Thu, 01 Jan 1970 00:01:00 GMT", null],
+    ["", null],
+    [null, null]
   ])("reads Retry-After %j as %j ms", (header, expected) => {
     assert.strictEqual(parseRetryAfter(header, 10_000), expected)
   })

@@ -1,65 +1,91 @@
-import { assert, describe, it } from "@effect/vitest"
-import type { Attempt } from "@doorhook/core"
 import { AttemptOutcome, resourceTypes, Settling } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { makeLeased } from "../fixtures.ts"
-
-const attemptOf = (number: number, outcome: Attempt["outcome"], status: number | null): Attempt => ({
-  number,
-  started_at: 0,
-  duration_ms: 5,
-  outcome,
-  status,
-  response_excerpt: null,
-  detail: null
-})
+import { attemptOf } from "./fixtures.ts"
 
 const context = { now: 1_000, random: 0, retryAfter: null }
 const policy = resourceTypes.access_log.retry
+const call = { event: { resource_type: "call" } } as const
 
-describe("Settling", () => {
-  it("delivers on acknowledgement and on nothing else", () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...AttemptOutcome.literals), fc.integer({ min: 1, max: 12 }), (outcome, number) => {
-        const attempt = attemptOf(number, outcome, null)
-        const { state } = Settling.settleAttempt(makeLeased(1, { attempts: number - 1 }), attempt, policy, context)
-        assert.strictEqual(state === "delivered", outcome === "acknowledged")
-      })
-    )
-  })
-
-  it("has a due time if and only if it will be retried, and keeps the lease's token", () => {
+describe("an attempt that was made", () => {
+  it("delivers if it was acknowledged, and else never", () => {
     fc.assert(
       fc.property(fc.constantFrom(...AttemptOutcome.literals), fc.integer({ min: 1, max: 14 }), (outcome, number) => {
-        const settlement = Settling.settleAttempt(
-          makeLeased(1, { attempts: number - 1 }),
-          attemptOf(number, outcome, null),
-          policy,
-          context
-        )
+        const attempt = attemptOf(outcome, { number })
+        const settlement = Settling.settleAttempt(makeLeased(1, { attempts: number - 1 }), attempt, policy, context)
+        assert.strictEqual(settlement.state === "delivered", outcome === "acknowledged")
         assert.strictEqual(settlement.next_attempt_at !== null, settlement.state === "retrying")
         assert.strictEqual(settlement.token, "lease")
+        assert.isFalse(settlement.gone)
       })
     )
   })
 
-  it("disables an integration that is gone (410), and cancels instead of retrying", () => {
-    const settlement = Settling.settleAttempt(makeLeased(1), attemptOf(1, "bad_status", 410), policy, context)
-    assert.deepInclude(settlement, { state: "cancelled", reason: "integration_gone", gone: true })
+  const given = { reason: null, next_attempt_at: null, gone: false }
+  it.each([
+    ["is acknowledged", attemptOf("acknowledged", { status: 200 }), { ...given, state: "delivered" }],
+    ["fails", attemptOf("timeout"), { ...given, state: "retrying", next_attempt_at: 6_000 }],
+    [
+      "fails as the last of its schedule",
+      attemptOf("timeout", { number: 11 }),
+      { ...given, state: "exhausted", reason: "schedule_used_up" }
+    ],
+    [
+      "meets a receiver that is gone (410)",
+      attemptOf("bad_status", { status: 410 }),
+      { ...given, state: "cancelled", reason: "integration_gone", gone: true }
+    ]
+  ] as const)("%s: the delivery goes on as its rule says", (_, attempt, expected) => {
+    const leased = makeLeased(8, { integration: 3, attempts: attempt.number - 1 })
+    assert.deepEqual(Settling.settleAttempt(leased, attempt, policy, context), {
+      delivery_id: leased.id,
+      integration_id: leased.integration.id,
+      token: "lease",
+      attempt,
+      lane: 3,
+      ...expected
+    })
   })
 
-  it("heeds Retry-After on 429 and 503 only", () => {
+  it("ends a call when its lifetime is over before a retry, or its retries are used up", () => {
+    const settle = (number: number, now: number) =>
+      Settling.settleAttempt(makeLeased(1, call), attemptOf("timeout", { number }), resourceTypes.call.retry, {
+        ...context,
+        now
+      })
+    const expired = { state: "expired", reason: "lifetime_over", next_attempt_at: null, gone: false } as const
+    assert.deepInclude(settle(1, 43_999), { state: "retrying", next_attempt_at: 44_999, lane: 1 })
+    assert.deepInclude(settle(1, 44_000), expired)
+    assert.deepInclude(settle(4, 20_000), expired)
+  })
+
+  it("says in its own words what its answer asked of the next one, and that is heeded on 429 and 503 alone", () => {
     const settle = (status: number, retryAfter = 60_000) =>
-      Settling.settleAttempt(makeLeased(1), attemptOf(1, "bad_status", status), policy, { ...context, retryAfter })
-    assert.strictEqual(settle(429).next_attempt_at, 61_000)
-    assert.strictEqual(settle(503).next_attempt_at, 61_000)
+      Settling.settleAttempt(makeLeased(1), attemptOf("bad_status", { status }), policy, { ...context, retryAfter })
+    for (const status of [429, 503]) {
+      assert.strictEqual(settle(status).next_attempt_at, 61_000)
+      assert.strictEqual(settle(status).attempt?.detail, "asked to wait 1m (Retry-After)")
+      assert.strictEqual(settle(status, 59_001).attempt?.detail, "asked to wait 1m (Retry-After)")
+      assert.strictEqual(settle(status, 3_600_000).attempt?.detail, "asked to wait 1h (Retry-After)")
+      const tooLong = settle(status, 7_200_000)
+      assert.strictEqual(tooLong.attempt?.detail, "asked to wait 2h (Retry-After), of which an hour is heeded")
+      assert.strictEqual(tooLong.next_attempt_at, 3_601_000)
+    }
     assert.strictEqual(settle(500).next_attempt_at, 6_000)
-    assert.strictEqual(settle(429).attempt?.detail, "asked to wait 1m (Retry-After)")
-    assert.match(settle(503, 7_200_000).attempt?.detail ?? "", /^asked to wait 2h \(Retry-After\), of which an hour/)
     assert.isNull(settle(500).attempt?.detail)
   })
+})
 
-  it("moves a delivery to the retry lane after its first attempt", () => {
-    assert.strictEqual(Settling.settleAttempt(makeLeased(1), attemptOf(1, "timeout", null), policy, context).lane, 3)
+describe("a delivery that is not attempted", () => {
+  it("ends as expired when its event is too old, as cancelled when the right to see it is lost, in the lane it was in", () => {
+    const unattempted = { attempt: null, next_attempt_at: null, gone: false, token: "lease" }
+    const first = makeLeased(1, call)
+    const later = makeLeased(1, { ...call, attempts: 2 })
+    const expired = { ...unattempted, state: "expired", reason: "lifetime_over" } as const
+    assert.deepInclude(Settling.settleExpired(first), { ...expired, lane: 0 })
+    assert.deepInclude(Settling.settleExpired(later), { ...expired, lane: 1 })
+    const lost = { ...unattempted, state: "cancelled", reason: "right_lost" } as const
+    assert.deepInclude(Settling.settleRightLost(later), { ...lost, lane: 1 })
   })
 })

@@ -56,6 +56,9 @@ describe("Signature", () => {
     [{ "webhook-id": undefined }, "missing_header"],
     [{ "webhook-signature": "" }, "missing_header"],
     [{ "webhook-timestamp": "soon" }, "invalid_timestamp"],
+    [{ "webhook-timestamp": `+${vector.timestamp}` }, "invalid_timestamp"],
+    [{ "webhook-timestamp": `${vector.timestamp}.0` }, "invalid_timestamp"],
+    [{ "webhook-timestamp": `000${vector.timestamp}` }, "invalid_timestamp"],
     [{ "webhook-id": "msg_other" }, "no_matching_signature"],
     [{ "webhook-timestamp": String(vector.timestamp + 1) }, "no_matching_signature"],
     [{ "webhook-signature": "v1," }, "no_matching_signature"],
@@ -67,6 +70,34 @@ describe("Signature", () => {
 
   it("refuses another body", async () => {
     assert.strictEqual(await verify({}, vector.timestamp, `${vector.body} `), "no_matching_signature")
+  })
+
+  const unreadable = ["whsec_", "whsec_!", "not base64!"].map((text) => Redacted.make(text))
+
+  it("takes a secret with its prefix or without, and none that holds no key", async () => {
+    const bare = Redacted.make("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    assert.strictEqual(await run(Signature.sign([bare], vector)), vectorSignature)
+    for (const one of unreadable) {
+      assert.isNull(Signature.keyOf(one))
+      assert.strictEqual(
+        await run(Signature.verify(one, headers, vector.body, vector.timestamp * 1_000)),
+        "no_matching_signature"
+      )
+    }
+  })
+
+  it("signs with the secrets that it can read, and gives nothing that looks like a signature without one", async () => {
+    assert.strictEqual(await run(Signature.sign([...unreadable, secret], vector)), vectorSignature)
+    assert.strictEqual(await run(Signature.sign(unreadable, vector)), "")
+  })
+
+  it("gives the same key object for a secret each time, so that it is prepared once, and keeps 10,000 at most", () => {
+    const key = Signature.keyOf(secret)
+    Signature.keyOf(Redacted.make("whsec_c2Vjb25k"))
+    assert.strictEqual(Signature.keyOf(Redacted.make(Redacted.value(secret))), key)
+    for (let n = 0; n <= 10_000; n++) Signature.keyOf(Redacted.make(`whsec_${n.toString().padStart(8, "0")}`))
+    assert.notStrictEqual(Signature.keyOf(secret), key)
+    assert.deepStrictEqual(Signature.keyOf(secret), key)
   })
 
   it("signs with every secret during a rotation", async () => {

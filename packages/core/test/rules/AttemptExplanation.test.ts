@@ -1,0 +1,95 @@
+import type { Attempt } from "@doorhook/core"
+import { Explanation } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { attemptOf } from "./fixtures.ts"
+
+/** What was seen of an attempt, and all that is said of it: what happened, and what helps. */
+const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Partial<Attempt>, said: string]> = [
+  ["acknowledged", { status: 200 }, "The receiver acknowledged with 200 after 5 ms."],
+  ["acknowledged", { status: 204 }, "The receiver acknowledged with 204 after 5 ms."],
+  [
+    "bad_status",
+    { status: 204 },
+    "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200, or let any 2xx acknowledge for this integration (its setting acknowledge: 2xx)."
+  ],
+  [
+    "bad_status",
+    { status: 302 },
+    "The receiver answered 302: a redirect, and redirects are not followed. Change the integration's URL to the place itself."
+  ],
+  [
+    "bad_status",
+    { status: 401 },
+    "The receiver answered 401: it asks for credentials. Deliveries carry none: the receiver can tell them by their signature."
+  ],
+  [
+    "bad_status",
+    { status: 403 },
+    "The receiver answered 403: it does not let us in. The receiver can tell deliveries by their signature; a firewall may want the service's addresses."
+  ],
+  [
+    "bad_status",
+    { status: 404 },
+    "The receiver answered 404: nothing is there at the integration's URL. Check the URL."
+  ],
+  [
+    "bad_status",
+    { status: 405 },
+    "The receiver answered 405: it takes no POST requests at the integration's URL. Check the URL."
+  ],
+  ["bad_status", { status: 413 }, "The receiver answered 413: the event is larger than it accepts."],
+  ["bad_status", { status: 418 }, "The receiver answered 418: it does not accept the request."],
+  [
+    "bad_status",
+    { status: 429, detail: "asked to wait 1m (Retry-After)" },
+    "The receiver answered 429: it has too many requests. It asked to wait 1m (Retry-After)."
+  ],
+  ["bad_status", { status: 500 }, "The receiver answered 500: something failed inside it. Its own log says what."],
+  ["bad_status", { status: 502 }, "The receiver answered 502: a proxy in front of it could not reach it."],
+  ["bad_status", { status: 503 }, "The receiver answered 503: it is unavailable for now."],
+  ["bad_status", { status: 504 }, "The receiver answered 504: a proxy in front of it got no answer from it."],
+  ["bad_status", { status: 599 }, "The receiver answered 599: something failed inside it. Its own log says what."],
+  ["bad_status", { status: 999 }, "The receiver answered 999."],
+  [
+    "timeout",
+    { detail: "no answer within 5000 ms" },
+    "The receiver did not complete its answer's headers in time (no answer within 5000 ms). It should answer first and work afterwards."
+  ],
+  [
+    "timeout",
+    { status: 200, duration_ms: 5_004 },
+    "The receiver answered 200, but too late: after 5004 ms. It should answer first and work afterwards."
+  ],
+  [
+    "connection_refused",
+    { detail: "ECONNREFUSED" },
+    "No connection to the receiver came about (ECONNREFUSED). Check that it runs and can be reached from here."
+  ],
+  [
+    "connection_reset",
+    {},
+    "The connection to the receiver broke. Its own log, or that of a proxy before it, may say why."
+  ],
+  ["dns", {}, "The name in the integration's URL has no address. Check the URL and the name's DNS entries."],
+  [
+    "tls",
+    { detail: "certificate has expired" },
+    "No secure connection to the receiver came about (certificate has expired). Its certificate must be valid now, for the name in the URL, and issued by a known authority."
+  ],
+  [
+    "blocked_address",
+    { detail: "10.0.0.1" },
+    "Nothing was sent, because the address is not allowed (10.0.0.1). An operator can allow its network, for the service or for this integration (allow-target)."
+  ],
+  [
+    "invalid_response",
+    { status: 200 },
+    "What the receiver answered is not a valid HTTP answer. Check what listens at the URL."
+  ]
+]
+
+describe("what is said of an attempt", () => {
+  for (const [outcome, fields, expected] of examples)
+    it(`${outcome}: ${expected}`, () =>
+      assert.strictEqual(Explanation.explainAttempt(attemptOf(outcome, fields)), expected))
+})

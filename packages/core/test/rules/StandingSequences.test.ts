@@ -1,0 +1,125 @@
+import type { DeliveryState, Settlement } from "@doorhook/core"
+import { activeStates, laneOf, Standing } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import fc from "fast-check"
+import { attemptOf, settlementOf } from "./fixtures.ts"
+
+const { cancelled, claimed, isDue, released, resent, settled } = Standing
+
+const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
+
+/** Stored and not yet sent. */
+const waiting: Standing.Standing = {
+  state: "pending",
+  reason: null,
+  attempts: 0,
+  lane: laneOf("access_log", 0),
+  due_at: 0,
+  lease_token: null,
+  resend: 0
+}
+
+/** What is done to it, where it may be done then. */
+interface Step {
+  readonly call: "claim" | "settle" | "release" | "resend" | "cancel"
+  /** How long after the step before. */
+  readonly after: number
+  readonly outcome: Settlement["state"]
+  readonly attempted: boolean
+  readonly status: "enabled" | "disabled"
+}
+
+const steps = fc.array(
+  fc.record<Step>({
+    call: fc.constantFrom<Step["call"]>("claim", "claim", "settle", "release", "resend", "cancel"),
+    after: fc.integer({ min: 0, max: 30_000 }),
+    outcome: fc.constantFrom<Settlement["state"]>("delivered", "retrying", "exhausted", "expired", "cancelled"),
+    attempted: fc.boolean(),
+    status: fc.constantFrom<Step["status"]>("enabled", "enabled", "disabled")
+  }),
+  { maxLength: 30 }
+)
+
+const isHeld = ({ lease_token, state }: Standing.Standing): boolean => lease_token !== null && state === "delivering"
+
+/** Where it stands after a step; null when that can't be done to it. */
+const apply = (from: Standing.Standing, { attempted, call, outcome, status }: Step, time: number) => {
+  switch (call) {
+    case "claim":
+      return isDue(from, time) ? claimed(from, { token: `at ${time}`, until: time + 20_000 }) : null
+    case "release":
+      return isHeld(from) ? released(from, time) : null
+    case "resend":
+      return resent(from, time)
+    case "cancel":
+      return isActive(from.state) ? cancelled(from, "integration_deleted") : null
+    case "settle": {
+      if (from.lease_token === null) return null
+      const attempt = attempted ? attemptOf("timeout", { number: from.attempts + 1 }) : null
+      const next_attempt_at = outcome === "retrying" ? time + 1 : null
+      return settled(from, settlementOf({ attempt, state: outcome, next_attempt_at }), time, status)
+    }
+  }
+}
+
+interface Move {
+  readonly step: Step
+  readonly before: Standing.Standing
+  readonly after: Standing.Standing
+}
+
+/** Makes the steps that can be made. */
+const follow = (made: ReadonlyArray<Step>): ReadonlyArray<Move> => {
+  const moves: Array<Move> = []
+  let before = waiting
+  let time = 0
+  for (const step of made) {
+    time += step.after
+    const after = apply(before, step, time)
+    if (after === null) continue
+    moves.push({ step, before, after })
+    before = after
+  }
+  return moves
+}
+
+describe("whatever happens to a delivery, in whatever order", () => {
+  it("waits for something if and only if it is active, has a token only if it was leased, and counts each attempt", () => {
+    fc.assert(
+      fc.property(steps, (made) => {
+        for (const { after, before, step } of follow(made)) {
+          assert.strictEqual(after.due_at !== null, isActive(after.state))
+          if (after.state === "delivering") assert.isNotNull(after.lease_token)
+          if (after.lease_token !== null) assert.include(["delivering", "cancelled"], after.state)
+          if (after.resend === 2) assert.strictEqual(after.state, "delivering")
+          const counted = step.call === "settle" && step.attempted ? 1 : 0
+          assert.strictEqual(after.attempts, before.attempts + counted)
+        }
+      }),
+      { numRuns: 300 }
+    )
+  })
+
+  it("is followed by the attempt that was asked for, unless the integration takes no more", () => {
+    fc.assert(
+      fc.property(steps, (made) => {
+        // An attempt that was asked for: it has not begun, or it is the one that is under way.
+        let owed = false
+        let underway = false
+        for (const { after, before, step } of follow(made)) {
+          if (step.call === "resend") owed = true
+          if (step.call === "cancel") owed = false
+          if (step.call === "settle" && step.status === "disabled" && after.state === "cancelled") owed = false
+          if (step.call === "release") owed ||= underway
+          if (step.call === "claim") {
+            underway = owed || (underway && isHeld(before))
+            owed = false
+            assert.strictEqual(after.resend, underway ? 1 : 0)
+          }
+          if (owed) assert.isTrue(isActive(after.state), "it is still to be sent")
+        }
+      }),
+      { numRuns: 300 }
+    )
+  })
+})

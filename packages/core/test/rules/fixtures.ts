@@ -1,0 +1,31 @@
+/**
+ * Values that the tests of several rules need.
+ */
+import type { Attempt, Settlement } from "@doorhook/core"
+import { makeLeased } from "../fixtures.ts"
+
+/** A first attempt that ended so. */
+export const attemptOf = (outcome: Attempt["outcome"], fields: Partial<Attempt> = {}): Attempt => ({
+  number: 1,
+  started_at: 0,
+  duration_ms: 5,
+  outcome,
+  status: null,
+  response_excerpt: null,
+  detail: null,
+  ...fields
+})
+
+/** What follows an acknowledged first attempt, unless told otherwise. */
+export const settlementOf = (fields: Partial<Settlement> = {}): Settlement => ({
+  delivery_id: makeLeased(1).id,
+  integration_id: makeLeased(1).integration.id,
+  token: "lease",
+  attempt: attemptOf("acknowledged"),
+  state: "delivered",
+  reason: null,
+  next_attempt_at: null,
+  lane: 3,
+  gone: false,
+  ...fields
+})
