@@ -389,6 +389,17 @@ describe("settings of a service", () => {
       const mistyped = yield* runHere(["serve", "--config", file])
       assert.match(mistyped.stderr, /akcTimeout: no such setting; did you mean ackTimeout\?/)
       assert.match(mistyped.stderr, /databse: no such setting; did you mean database\?/)
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ ackTimeout: "5s", "ack-timeout": "6s" })))
+      assert.match((yield* runHere(["serve", "--config", file])).stderr, /ackTimeout: is given more than once/)
+      for (const command of ["serve", "worker", "migrate", "doctor"]) {
+        const other = yield* runHere([command, "--database", "mysql://user:swordfish@db.example/x"])
+        assert.strictEqual(other.code, 3, command)
+        assert.match(
+          other.stderr,
+          /database \(--database\): mysql: is no kind of database .* postgres:\/\/\.\.\., or memory\n$/
+        )
+        assert.notInclude(other.stderr, "swordfish")
+      }
       const odd = { allowTargets: "10.0.0.0/8", sign: "yes", retry: { call: "5s" }, appearance: { nmae: "x" } }
       yield* Effect.promise(() => writeFile(file, JSON.stringify(odd)))
       const types = yield* runHere(["serve", "--config", file])

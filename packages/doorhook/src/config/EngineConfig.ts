@@ -110,6 +110,17 @@ export const egressProxyOf = ({
         ({ message }) => new InvalidConfig({ message: `proxy: ${message}` })
       )
 
+/** What begins a URL. One letter would be a drive. */
+const scheme = /^([a-z][a-z0-9+.-]+):/i
+
+/** A URL of another database must not become a file of that name. Only its kind is told: the rest may hold a password. */
+export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
+  const [, kind] = scheme.exec(database ?? "") ?? []
+  return kind === undefined || kind === "postgres" || kind === "postgresql"
+    ? Result.succeed(database)
+    : invalid(`database: ${kind}: is no kind of database that can be used; give a file, postgres://..., or memory`)
+}
+
 /** How long PostgreSQL may take for a statement, in milliseconds; undefined for the default. */
 export const databaseTimeoutOf = ({
   databaseTimeout

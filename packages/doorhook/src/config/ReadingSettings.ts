@@ -25,12 +25,14 @@ export const readConfig = <F extends Schema.Struct.Fields>(
   const canonical = (name: string): string =>
     names.find((known) => plain(known) === plain(name) || plain(known) === `${plain(name)}s`) ?? name
   const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [canonical(name), value]))
+  const twice = names.filter((name) => Object.keys(given).filter((written) => canonical(written) === name).length > 1)
   const unknown = Object.keys(named).filter((name) => !names.includes(name))
   const unknownText = `${unknown.map((name) => `${name}: no such setting${didYouMean(name, names)}`).join("; ")}; there are ${names.join(", ")}`
   const known = Object.fromEntries(Object.entries(named).filter(([name]) => names.includes(name)))
   const decoded = Schema.decodeUnknownResult(schema)(known, { errors: "all", onExcessProperty: "error" })
   const problems = [
     ...(unknown.length > 0 ? [unknownText] : []),
+    ...twice.map((name) => `${name}: is given more than once, in different spellings`),
     ...Result.match(decoded, {
       onSuccess: () => [],
       onFailure: (error) => schemaProblems(error).map(problemOf)

@@ -4,6 +4,7 @@
 import { fileTrouble, resourceTypeNames } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
 import {
+  databaseOf,
   databaseTimeoutOf,
   deliveryOverrides,
   egressProxyOf,
@@ -44,6 +45,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     deliveryOverrides(config),
     egressProxyOf(config),
     encryptionKeyOf(config),
+    databaseOf(config),
     databaseTimeoutOf(config),
     publicUrlOf(config),
     apiOverrides(config),
