@@ -37,7 +37,7 @@ const eventsPerCall = 2
 const rest = 20
 
 /** Longer than any answer may take: what takes as long hangs. */
-const patience = 15_000
+const patience = 30_000
 
 const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema.String })) })
 
