@@ -40,6 +40,16 @@ const listeners = (server: TestServer, database: string) =>
 const cut = (database: string): string =>
   `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}' AND application_name = 'doorhook'`
 
+/** Whether the tables are locked now, rather than this connection the one that a deadlock ended. */
+const locked = (client: pg.Client, lock: string): Promise<boolean> =>
+  client.query(lock).then(
+    () => true,
+    (cause: unknown) => {
+      if (cause instanceof pg.DatabaseError && cause.code === "40P01") return false
+      throw cause
+    }
+  )
+
 /** Takes all of doorhook's tables for itself, until they are unlocked. */
 const lockTables = Effect.fnUntraced(function* (server: TestServer, database: string) {
   const client = yield* Effect.acquireRelease(
@@ -55,7 +65,9 @@ const lockTables = Effect.fnUntraced(function* (server: TestServer, database: st
     const { rows } = await client.query<{ name: string }>(
       "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'doorhook'"
     )
-    await client.query(`LOCK TABLE ${rows.map(({ name }) => name).join(", ")} IN ACCESS EXCLUSIVE MODE`)
+    const lock = `LOCK TABLE ${rows.map(({ name }) => name).join(", ")} IN ACCESS EXCLUSIVE MODE`
+    // Tables are locked one by one, doorhook's own in another order: who is chosen to give way tries again.
+    while (!(await locked(client, lock))) await client.query("ROLLBACK; BEGIN")
   })
   return { unlock: Effect.promise(() => client.query("COMMIT")) }
 })
