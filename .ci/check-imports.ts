@@ -17,6 +17,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/server": ["@doorhook/core"],
   simulator: ["@doorhook/core"],
   conformance: ["@doorhook/core"],
+  "packages/testkit": ["@doorhook/core"],
   "packages/bench": ["@doorhook/core", "@doorhook/node", "@doorhook/sql"],
   "packages/doorhook": [
     "@doorhook/core",

@@ -10,8 +10,9 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Webhook } from "standardwebhooks"
-import { startReceiver } from "../../packages/doorhook/test/harness/Receiver.ts"
-import { runDoorhook, startDoorhook, temporaryFolder } from "../../packages/doorhook/test/harness/ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 
 const Totals = Schema.Record(Schema.String, Schema.NullOr(Schema.Finite))
 const Report = Schema.fromJsonString(

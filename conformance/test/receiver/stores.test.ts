@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import pg from "pg"
-import { describeOnPostgres } from "../../../packages/sql/test/postgres/TestServer.ts"
+import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 
 const delivery = (id: string, receivedAt = 1_000): Delivery => ({
   id,

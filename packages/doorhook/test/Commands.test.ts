@@ -9,8 +9,9 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { runHere, serveHere } from "./harness/InProcess.ts"
-import { startReceiver } from "./harness/Receiver.ts"
-import { operatorKey, temporaryFolder } from "./harness/ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi, discover, integrationDocument, takeTokens } from "./harness/ThirdParty.ts"
 
 const directory = fileURLToPath(new URL("harness/directory.json", import.meta.url))

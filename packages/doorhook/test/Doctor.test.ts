@@ -5,11 +5,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chmodSync, existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { describeOnPostgres, newDatabase } from "../../sql/test/postgres/TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { directory as directoryFile } from "./harness/Delivering.ts"
 import { live } from "./harness/Embedded.ts"
 import { runHere } from "./harness/InProcess.ts"
-import { temporaryFolder } from "./harness/ServiceProcess.ts"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 
 const linesOf = (text: string): Record<string, string> =>
   Object.fromEntries(text.split("\n").map((line) => [line.slice(5, 20).trim(), line.slice(0, 4).trim()]))

@@ -6,10 +6,10 @@ import { createDoorhook } from "doorhook"
 import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
 import { join } from "node:path"
-import { startProxy } from "../../node/test/ForwardProxy.ts"
+import { startProxy } from "@doorhook/testkit/ForwardProxy"
 import { codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
-import { startReceiver } from "./harness/Receiver.ts"
-import { temporaryFolder } from "./harness/ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
 describe("createDoorhook", () => {

@@ -9,8 +9,8 @@ import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { layer as engineLayer } from "../src/service/Engine.ts"
 import { codeOf, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
-import type { Received } from "./harness/Receiver.ts"
-import { startReceiver } from "./harness/Receiver.ts"
+import type { Received } from "@doorhook/testkit/Receiver"
+import { startReceiver } from "@doorhook/testkit/Receiver"
 import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
 const WithSecret = Schema.Struct({

@@ -11,8 +11,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Webhook } from "standardwebhooks"
 import { directory, event, live, mount, start } from "./harness/Embedded.ts"
-import { startReceiver } from "./harness/Receiver.ts"
-import { runDoorhook, temporaryFolder } from "./harness/ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { runDoorhook } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./harness/ThirdParty.ts"
 
 /** What version 0.1.0 said when the fixture was made. */

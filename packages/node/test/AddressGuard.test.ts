@@ -6,7 +6,7 @@ import type { Transport } from "@doorhook/core"
 import { NameLookup, UndiciTransport } from "@doorhook/node"
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { answers, answersAndEnds, ok, onRequest, serve } from "./hostile/RawReceiver.ts"
+import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { detailOf, loopback, networks, outcomeOf, post } from "./Posting.ts"
 
 /** Answers the look-ups in turn, the last one for ever, and counts them. */

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { Socket } from "node:net"
 import * as GuardedConnector from "../src/GuardedConnector.ts"
 import { ofConnecting, ofError, ofProxy } from "../src/TransportFailure.ts"
-import { answers, ok, serve } from "./hostile/RawReceiver.ts"
+import { answers, ok, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { loopback } from "./Posting.ts"
 
 const withCode = (code: string, syscall = "connect") =>

@@ -7,9 +7,9 @@ import { once } from "node:events"
 import { request } from "node:http"
 import { createServer } from "node:https"
 import type { Browser } from "playwright-core"
-import { makeSelfSigned } from "../../../node/test/hostile/Certificates.ts"
+import { makeSelfSigned } from "@doorhook/testkit/hostile/Certificates"
 import { directory } from "../harness/Delivering.ts"
-import { startService } from "../harness/ServiceProcess.ts"
+import { startService } from "@doorhook/testkit/Doorhook"
 import { admin, allow, fill, hasBrowser, launch } from "./Visit.ts"
 
 /** A proxy that hands everything on to a port, and says for whom, as real ones do. */

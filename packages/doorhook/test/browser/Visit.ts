@@ -9,7 +9,7 @@ import type { RequestListener } from "node:http"
 import { chromium } from "playwright-core"
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { directory } from "../harness/Delivering.ts"
-import { startService } from "../harness/ServiceProcess.ts"
+import { startService } from "@doorhook/testkit/Doorhook"
 import { executable } from "./Executable.ts"
 
 const path = executable()

@@ -7,7 +7,7 @@ import type { HostDirectory, SqlDirectoryOptions } from "doorhook"
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import pg from "pg"
-import { describeOnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { codeOf, live } from "../harness/Embedded.ts"
 
 const password = await hashPassword("correct horse", { ln: 10 })

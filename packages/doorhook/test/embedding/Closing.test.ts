@@ -10,8 +10,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as FileOwner from "../../src/service/FileOwner.ts"
 import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
-import { startReceiver } from "../harness/Receiver.ts"
-import { startProcess, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
 
 const program = fileURLToPath(new URL("EndsByItself.ts", import.meta.url))
@@ -22,7 +22,7 @@ describe("closing", () => {
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "ends.db")
       for (const name of ["memory", database]) {
-        const { finished } = yield* startProcess(["--conditions=source", program, name])
+        const { finished } = yield* startNode(["--conditions=source", program, name])
         const { code, stderr, stdout } = yield* Effect.promise(() => finished)
         assert.deepStrictEqual([code, stdout.trim(), stderr], [0, "closed", ""])
       }
@@ -133,7 +133,7 @@ describe("a SQLite file", () => {
         const [database, alias] = [join(folder, "one.db"), join(folder, "alias.db")]
         writeFileSync(database, "")
         symlinkSync(database, alias)
-        const owner = yield* startProcess(["-e", keeping, database])
+        const owner = yield* startNode(["-e", keeping, database])
         yield* Effect.promise(() => owner.printed(/taken/))
         const named = `process ${owner.child.pid}, since noon,`
         const refused = yield* Effect.forkChild(Effect.flip(Layer.build(FileOwner.layer({ database: alias }))))

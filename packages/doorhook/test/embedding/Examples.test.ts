@@ -5,10 +5,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { hashPassword } from "doorhook"
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
-import { describeOnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { live } from "../harness/Embedded.ts"
-import { startReceiver } from "../harness/Receiver.ts"
-import { operatorKey, startProcess, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
 import { hostSession, letIn } from "./Visitor.ts"
 
@@ -17,9 +18,8 @@ const pathOf = (example: string): string =>
 
 /** Runs an example; it must end with 0 when it is told to. */
 const run = Effect.fnUntraced(function* (example: string, env: Readonly<Record<string, string>>) {
-  const { child, finished, printed } = yield* startProcess(["--conditions=source", pathOf(`${example}/app.ts`)], {
-    PORT: "0",
-    ...env
+  const { child, finished, printed } = yield* startNode(["--conditions=source", pathOf(`${example}/app.ts`)], {
+    env: { PORT: "0", ...env }
   })
   const [, url = ""] = yield* Effect.promise(() => printed(/listening on (http:\S+)/))
   const stop = Effect.promise(async () => {

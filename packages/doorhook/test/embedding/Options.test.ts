@@ -7,7 +7,7 @@ import { createDoorhook } from "doorhook"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
-import { startReceiver } from "../harness/Receiver.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
 import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
 
 /** The settings in a file, each with the comment before it. */

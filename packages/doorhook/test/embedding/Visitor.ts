@@ -3,7 +3,7 @@
  * host, by its consent page.
  */
 import { Effect } from "effect"
-import { operatorKey } from "../harness/ServiceProcess.ts"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "../harness/ThirdParty.ts"
 
 const redirectUri = "https://client.example/cb"

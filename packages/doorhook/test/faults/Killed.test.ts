@@ -5,12 +5,12 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { setTimeout as pause } from "node:timers/promises"
-import { describeOnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
-import type { TestServer } from "../../../sql/test/postgres/TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { accountFor, assertClearRefusals, eventually } from "../harness/Accounting.ts"
 import { configured, end, startDelivering, startWorker } from "../harness/Delivering.ts"
 import { startLoad } from "../harness/Load.ts"
-import { startService } from "../harness/ServiceProcess.ts"
+import { startService } from "@doorhook/testkit/Doorhook"
 
 const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
 

@@ -4,11 +4,11 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { describeOnOwnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { describeOnOwnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { accountFor, assertClearRefusals, eventually, readinessOf } from "../harness/Accounting.ts"
 import { configured, startDelivering, startWorker } from "../harness/Delivering.ts"
 import { startLoad } from "../harness/Load.ts"
-import { operatorKey } from "../harness/ServiceProcess.ts"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
 
 const Refusal = Schema.Struct({ errors: Schema.Tuple([Schema.Struct({ code: Schema.String, detail: Schema.String })]) })
 

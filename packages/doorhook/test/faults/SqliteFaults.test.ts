@@ -12,7 +12,8 @@ import { DatabaseSync } from "node:sqlite"
 import { accountFor, assertClearRefusals, eventually, listDeliveries, readinessOf } from "../harness/Accounting.ts"
 import { configured, startDelivering } from "../harness/Delivering.ts"
 import { startLoad } from "../harness/Load.ts"
-import { startService, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { startService } from "@doorhook/testkit/Doorhook"
 
 const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
 

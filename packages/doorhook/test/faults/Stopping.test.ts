@@ -9,8 +9,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { join } from "node:path"
 import { configured } from "../harness/Delivering.ts"
-import { startReceiver } from "../harness/Receiver.ts"
-import { startService, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { startService } from "@doorhook/testkit/Doorhook"
 
 const { createIntegration, enqueue, records } = StoreFixtures
 

@@ -4,8 +4,8 @@
 import { assert } from "@effect/vitest"
 import { Effect, Schedule, Schema } from "effect"
 import type { Load } from "./Load.ts"
-import type { Receiver } from "./Receiver.ts"
-import { operatorKey } from "./ServiceProcess.ts"
+import type { Receiver } from "@doorhook/testkit/Receiver"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
 /** How long a condition may take to come true. */

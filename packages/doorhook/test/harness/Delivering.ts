@@ -6,9 +6,10 @@ import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { startReceiver } from "./Receiver.ts"
-import { startDoorhook, startService, temporaryFolder } from "./ServiceProcess.ts"
-import type { Running } from "./ServiceProcess.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { startDoorhook, startService } from "@doorhook/testkit/Doorhook"
+import type { Running } from "@doorhook/testkit/Process"
 import { callApi, discover, integrationDocument, takeTokens } from "./ThirdParty.ts"
 
 export const directory = fileURLToPath(new URL("directory.json", import.meta.url))

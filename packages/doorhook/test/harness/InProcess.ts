@@ -9,8 +9,8 @@ import { doorhook } from "../../src/command/doorhook.ts"
 import { exitCodeOf, reported } from "../../src/command/ending.ts"
 import { platform } from "../../src/command/platform.ts"
 import { version } from "../../src/version.ts"
-import type { Finished } from "./ServiceProcess.ts"
-import { operatorKey } from "./ServiceProcess.ts"
+import type { Finished } from "@doorhook/testkit/Process"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
 
 /** Keeps what is printed, and tells whoever waits for it. */
 const makeTerminal = () => {

@@ -4,7 +4,7 @@
 import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import { setTimeout as pause } from "node:timers/promises"
-import { operatorKey } from "./ServiceProcess.ts"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
 
 /** A publish call that was not accepted, and what its caller was told. */

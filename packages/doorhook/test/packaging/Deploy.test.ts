@@ -6,9 +6,10 @@ import { Effect } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parse } from "yaml"
-import { describeOnPostgres, newDatabase } from "../../../sql/test/postgres/TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { live } from "../harness/Embedded.ts"
-import { startDoorhook, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { startDoorhook } from "@doorhook/testkit/Doorhook"
 
 const read = (name: string): string => readFileSync(new URL(`../../../../docs/deploy/${name}`, import.meta.url), "utf8")
 const member = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)

@@ -8,7 +8,9 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { live } from "../harness/Embedded.ts"
-import { runDoorhook, startDoorhook, startProcess, temporaryFolder } from "../harness/ServiceProcess.ts"
+import { freePort } from "@doorhook/testkit/Listening"
+import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { logIn } from "../harness/ThirdParty.ts"
 
 const page = readFileSync(new URL("../../../../docs/tutorial.md", import.meta.url), "utf8")
@@ -52,13 +54,8 @@ describe("the tutorial", () => {
       const service = yield* startDoorhook(serving, env)
       const [, url = ""] = yield* Effect.promise(() => service.printed(/doorhook listening on (http:\S+)/))
 
-      // Any port that is free: the receiver begins on one that the system gives.
-      const probe = yield* startProcess([
-        "--eval",
-        "require('node:net').createServer().listen(0, function () { console.log(this.address().port); process.exit() })"
-      ])
-      const port = (yield* Effect.promise(() => probe.finished)).stdout.trim()
-      const startReceiver = startProcess([join(folder, "receiver.mjs")], { PORT: port })
+      const port = String(yield* Effect.promise(freePort))
+      const startReceiver = startNode([join(folder, "receiver.mjs")], { env: { PORT: port } })
       const receiver = yield* startReceiver
 
       const authorize = (blocksOf("text")[0] ?? "").trim().replace("http://127.0.0.1:4000", url)

@@ -9,7 +9,7 @@ import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { claim, claimRequest, createIntegration, enqueue, idsOf, records, settle, settlement, start } = StoreFixtures
 

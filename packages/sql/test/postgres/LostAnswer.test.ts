@@ -9,7 +9,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { once } from "node:events"
 import { connect, createServer } from "node:net"
-import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 /** Passes everything on between a client and a server, until it is told to lose the next answer to a text. */
 const startProxy = (url: URL) =>

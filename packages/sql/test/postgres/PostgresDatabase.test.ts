@@ -5,7 +5,7 @@ import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const open = (url: string) =>
   DeliveryStore.use((store) => store.summary(0)).pipe(

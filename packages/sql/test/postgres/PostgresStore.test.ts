@@ -5,7 +5,7 @@ import { IntegrationStoreSuite, provideEach, StoreSuite } from "@doorhook/core/t
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { it } from "@effect/vitest"
 import { Redacted } from "effect"
-import { describeOnPostgres, onNewDatabase } from "./TestServer.ts"
+import { describeOnPostgres, onNewDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 await describeOnPostgres("PostgreSQL store", (server) => {
   const store = (encryptionKey?: Redacted.Redacted<string>) =>

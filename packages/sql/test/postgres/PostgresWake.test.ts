@@ -7,7 +7,7 @@ import { PostgresDatabase, PostgresStore, PostgresWake } from "@doorhook/sql/pos
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { claimOne, createIntegration, enqueue, records, settle, settlement, start } = StoreFixtures
 

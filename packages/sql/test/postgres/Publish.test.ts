@@ -22,7 +22,7 @@ import { Context, Effect, Layer, Redacted, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import pg from "pg"
-import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { createIntegration, claim, newEvent, start } = StoreFixtures
 

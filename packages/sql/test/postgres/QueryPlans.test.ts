@@ -17,7 +17,7 @@ import { integrationStatements } from "../../src/statements/IntegrationStatement
 import { keyStatements } from "../../src/statements/KeyStatements.ts"
 import { recordStatements } from "../../src/statements/RecordStatements.ts"
 import { tokenStatements } from "../../src/statements/TokenStatements.ts"
-import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const Integrations = integrationStatements(postgres)
 const Tokens = tokenStatements(postgres)

@@ -8,7 +8,7 @@ import { Redacted } from "effect"
 import * as fc from "fast-check"
 import * as StoreCalls from "../StoreCalls.ts"
 import * as TokenCalls from "../TokenCalls.ts"
-import { describeOnPostgres, onNewDatabase } from "./TestServer.ts"
+import { describeOnPostgres, onNewDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
   const store = onNewDatabase(server, (url) => PostgresStore.layer({ url: Redacted.make(url) }))

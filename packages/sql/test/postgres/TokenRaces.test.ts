@@ -13,7 +13,7 @@ import type { AuthorizeRequest, TokenResponse } from "@doorhook/core"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Result } from "effect"
-import { describeOnPostgres, newDatabase } from "./TestServer.ts"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const redirect_uri = "http://127.0.0.1/cb"
 const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"

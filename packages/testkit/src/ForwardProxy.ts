@@ -4,12 +4,12 @@
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { once } from "node:events"
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders } from "node:http"
 import { createServer as createSecureServer } from "node:https"
 import { connect } from "node:net"
 import type { Certificate } from "./hostile/Certificates.ts"
+import { listen } from "./Listening.ts"
 
 export interface ForwardProxy {
   readonly port: number
@@ -40,15 +40,7 @@ export const startProxy = (
         onward.pipe(socket)
         return socket.pipe(onward)
       })
-      server.listen(0, "127.0.0.1")
-      await once(server, "listening")
-      const address = server.address()
-      return { server, asked, port: address !== null && typeof address === "object" ? address.port : 0 }
+      return { ...(await listen(server)), asked }
     }),
-    ({ server }) =>
-      Effect.promise(async () => {
-        server.closeAllConnections()
-        server.close()
-        await once(server, "close")
-      })
+    ({ close }) => Effect.promise(close)
   )

@@ -6,8 +6,9 @@ import { execFileSync, spawnSync } from "node:child_process"
 import { accessSync, chownSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
+import { freePort } from "../Listening.ts"
 import type { TestServer } from "./TestServer.ts"
-import { freePort, reach } from "./TestServer.ts"
+import { reach } from "./TestServer.ts"
 
 const ask = (command: string, ...args: ReadonlyArray<string>): string | null => {
   const { status, stdout } = spawnSync(command, args, { encoding: "utf8" })

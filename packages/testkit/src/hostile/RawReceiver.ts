@@ -6,7 +6,8 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:net"
-import type { Server, Socket } from "node:net"
+import type { Socket } from "node:net"
+import { portOf } from "../Listening.ts"
 
 /** What a receiver does with a connection. It need not care for errors or for the end. */
 export type Behaviour = (socket: Socket) => void
@@ -20,11 +21,6 @@ export interface RawReceiver {
   readonly open: () => number
   /** Resolves once no connection is open. Reads what was left unread, because only who reads learns of the end. */
   readonly allClosed: () => Promise<void>
-}
-
-const portOf = (server: Server): number => {
-  const address = server.address()
-  return address !== null && typeof address === "object" ? address.port : 0
 }
 
 /** Starts a receiver, on a free port unless told otherwise; it is gone with the scope. */

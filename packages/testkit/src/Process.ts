@@ -1,0 +1,89 @@
+/**
+ * Programs in processes of their own, with what they print and how they end.
+ */
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+/** What a program printed, and how it ended. */
+export interface Finished {
+  /** Its exit code; null when a signal ended it. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A process with what it has printed so far. */
+export interface Running {
+  readonly child: ChildProcess
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Resolves when standard output contains the text; rejects, with all output, when the process ends before. */
+  readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
+  readonly finished: Promise<Finished>
+}
+
+/** How a program is started, beside its arguments. */
+export interface StartOptions {
+  /** Added to the environment of the tests; colours are off unless it says otherwise. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
+const start = (program: string, args: ReadonlyArray<string>, { cwd, env }: StartOptions): Running => {
+  const child = spawn(program, [...args], {
+    env: { ...process.env, NO_COLOR: "1", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(cwd !== undefined && { cwd })
+  })
+  let stdout = ""
+  let stderr = ""
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk))
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk))
+  const finished = once(child, "close").then(([code]: ReadonlyArray<unknown>) => ({
+    code: typeof code === "number" ? code : null,
+    stdout,
+    stderr
+  }))
+  const printed = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const match = pattern.exec(stdout)
+      if (match !== null) return match
+      const ended = await Promise.race([once(child.stdout, "data").then(() => null), finished])
+      if (ended !== null && pattern.exec(stdout) === null) {
+        throw new Error(`ended with ${ended.code} before it printed ${pattern}\n${ended.stdout}\n${ended.stderr}`)
+      }
+    }
+  }
+  return { child, stdout: () => stdout, stderr: () => stderr, printed, finished }
+}
+
+/** Runs a program; it is killed when the scope is closed. */
+export const startProgram = (
+  program: string,
+  args: ReadonlyArray<string>,
+  options: StartOptions = {}
+): Effect.Effect<Running, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => start(program, args, options)),
+    ({ child, finished }) =>
+      Effect.promise(async () => {
+        child.kill("SIGKILL")
+        await finished
+      })
+  )
+
+/** Runs a program with this Node.js; it is killed when the scope is closed. */
+export const startNode = (args: ReadonlyArray<string>, options: StartOptions = {}) =>
+  startProgram(process.execPath, args, options)
+
+/** A folder that is gone with the scope. */
+export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "doorhook-test-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+)
