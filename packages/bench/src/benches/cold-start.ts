@@ -42,7 +42,7 @@ const timeTo = (
     ({ child }) =>
       Effect.promise(async () => {
         if (child.exitCode !== null) return
-        child.kill("SIGKILL")
+        child.kill("SIGTERM")
         await once(child, "close")
       })
   ).pipe(Effect.map(({ took }) => took))

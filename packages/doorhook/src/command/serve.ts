@@ -9,6 +9,7 @@ import { parsePort } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase } from "../service/Database.ts"
 import * as Serving from "../service/Serving.ts"
+import { keepCompiled } from "./compileCache.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
 import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
@@ -100,6 +101,7 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
     yield* Console.log("no DOORHOOK_ENCRYPTION_KEY: signing secrets are kept readable in the database")
   }
   yield* Console.log(`doorhook listening on ${yield* Serving.address}`)
+  yield* keepCompiled
 })
 
 export const serveCommand = Command.make(

@@ -7,6 +7,7 @@ import { Command } from "effect/cli"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase, isPostgres } from "../service/Database.ts"
 import { deliveryLayer } from "../service/Engine.ts"
+import { keepCompiled } from "./compileCache.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
 
@@ -28,6 +29,7 @@ export const workerCommand = Command.make(
         yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")
       }
       yield* Console.log("doorhook worker ready")
+      yield* keepCompiled
     })
     const directory = config.directory === undefined ? AbsentDirectory.layer : FileDirectory.layer(config.directory)
     return yield* Layer.launch(Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory))))
