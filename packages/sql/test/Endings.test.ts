@@ -71,7 +71,7 @@ describe("very many deliveries end", () => {
         const { dead, ids, leased, well } = yield* fill
         const [, second] = leased
         if (second === undefined) return assert.fail("nothing claimed")
-        assert.isTrue(yield* (yield* IntegrationStore).remove(dead.id, start))
+        assert.isTrue(yield* (yield* IntegrationStore).remove(dead))
         // The first rows may have been moved while the disk answered, and no more than these.
         const left = yield* rowsIn(filename)
         assert.strictEqual(left.endings, 1)
@@ -112,7 +112,7 @@ describe("very many deliveries end", () => {
         const [first] = ids
         if (first === undefined) return assert.fail("nothing stored")
         assert.isTrue(yield* (yield* IntegrationStore).update(disabled(dead), dead.version))
-        assert.isTrue(yield* (yield* IntegrationStore).remove(dead.id, start))
+        assert.isTrue(yield* (yield* IntegrationStore).remove(disabled(dead)))
         assert.strictEqual((yield* rowsIn(filename)).endings, 1)
         assert.strictEqual((yield* findDelivery(first)).reason, "integration_disabled")
         yield* expectAllCancelled(dead, ids)
@@ -150,7 +150,7 @@ describe("very many deliveries end", () => {
       const filename = yield* temporaryFile
       const filled = yield* onStore(
         { filename },
-        Effect.tap(fill, ({ dead }) => IntegrationStore.use((store) => store.remove(dead.id, start)))
+        Effect.tap(fill, ({ dead }) => IntegrationStore.use((store) => store.remove(dead)))
       )
       assert.strictEqual((yield* rowsIn(filename)).endings, 1)
       const moved = Effect.gen(function* () {

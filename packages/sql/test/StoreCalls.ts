@@ -151,8 +151,10 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         }
         return yield* integrationStore.update(changed, call.outdated ? found.version - 1 : found.version)
       }
-      case "remove":
-        return yield* integrationStore.remove(integrationAt(call.integration), now)
+      case "remove": {
+        const gone = { id: integrationAt(call.integration), version: 0 }
+        return yield* integrationStore.remove((yield* integrationStore.find(gone.id)) ?? gone)
+      }
       case "enqueue": {
         const lease = { token: `handed-over-${now}-${events}`, until: now + 20 }
         const versions = new Map<IntegrationId, number>()

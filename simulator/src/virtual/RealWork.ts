@@ -44,7 +44,7 @@ export class RealWork {
         ...integrations,
         create: (fields, key) => counted(integrations.create(fields, key)),
         find: (id) => counted(integrations.find(id)),
-        remove: (id, now) => counted(integrations.remove(id, now)),
+        remove: (found) => counted(integrations.remove(found)),
         ofScopes: (scopes) => counted(integrations.ofScopes(scopes))
       },
       keys: {

@@ -181,7 +181,10 @@ export class VirtualWorld {
     if (target === undefined) return
     const number = ++this.deleted
     const { integrations } = this.#options.stores
-    this.#do(integrations.remove(target.integration.id, this.time.wall), () => this.#removed(target, number))
+    const remove = Effect.flatMap(integrations.find(target.integration.id), (found) =>
+      found === null ? Effect.succeed(false) : integrations.remove(found)
+    )
+    this.#do(remove, () => this.#removed(target, number))
   }
 
   #removed(target: Target, number: number): void {

@@ -122,7 +122,7 @@ export const sendingVariants: ReadonlyArray<Variant> = [
       const removed = new Set<number>()
       return {
         find: (id) => Effect.map(real.find(id), (found) => (removed.has(id) ? null : found)),
-        remove: (id) => Effect.sync(() => !removed.has(id) && removed.add(id).has(id)),
+        remove: ({ id }) => Effect.sync(() => !removed.has(id) && removed.add(id).has(id)),
         ofScopes: (scopes) => Effect.map(real.ofScopes(scopes), (all) => all.filter(({ id }) => !removed.has(id)))
       }
     })

@@ -80,3 +80,12 @@ export const Integration = Schema.Struct({
   updated_at: Schema.Int
 })
 export type Integration = typeof Integration.Type
+
+/** What it sets to switch an integration on or off by hand; nothing where it is so already, with the reason that it has. */
+export const switched = (
+  current: Integration,
+  status: Integration["status"]
+): Pick<Integration, "status" | "disabled_reason"> =>
+  status === current.status
+    ? { status, disabled_reason: current.disabled_reason }
+    : { status, disabled_reason: status === "disabled" ? "manual" : null }

@@ -1,7 +1,7 @@
 /**
  * Registered clients in memory.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Equal, Layer } from "effect"
 import type { RegisteredClient } from "../domain/Client.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 
@@ -16,11 +16,11 @@ const make = Effect.sync(() => {
       }),
     find: (id) => Effect.sync(() => clients.get(id) ?? null),
     list: Effect.sync(() => [...clients.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))),
-    setSecrets: (id, secrets) =>
+    replaceSecrets: (found, secrets) =>
       Effect.sync(() => {
-        const client = clients.get(id)
-        if (client === undefined) return false
-        clients.set(id, { ...client, secrets })
+        const client = clients.get(found.id)
+        if (client === undefined || !Equal.equals(client.secrets, found.secrets)) return false
+        clients.set(client.id, { ...client, secrets })
         return true
       }),
     remove: (id) => Effect.sync(() => clients.delete(id))

@@ -54,10 +54,10 @@ const make = Effect.gen(function* () {
         return true
       }),
 
-    remove: (id) =>
+    remove: ({ id, version }) =>
       Effect.sync(() => {
         const integration = integrations.get(id)
-        if (integration === undefined) return false
+        if (integration?.version !== version) return false
         integrations.delete(id)
         state.failing.delete(id)
         const siblings = idsOf(integration.scope)

@@ -15,8 +15,11 @@ export class ClientStore extends Context.Service<
     readonly find: (id: string) => Effect.Effect<RegisteredClient | null, StoreError>
     /** All clients, in the order of their ids. */
     readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
-    /** Replaces the secrets of a client; false when there is none. */
-    readonly setSecrets: (id: ClientId, secrets: ReadonlyArray<ClientSecret>) => Effect.Effect<boolean, StoreError>
+    /** Replaces the secrets of a client that still has those it was found with; false when it has others, or is gone. */
+    readonly replaceSecrets: (
+      found: Pick<RegisteredClient, "id" | "secrets">,
+      secrets: ReadonlyArray<ClientSecret>
+    ) => Effect.Effect<boolean, StoreError>
     /** Deletes a client; false when there is none. */
     readonly remove: (id: ClientId) => Effect.Effect<boolean, StoreError>
   }

@@ -44,8 +44,11 @@ export class IntegrationStore extends Context.Service<
      * failing, its time begins anew.
      */
     readonly update: (integration: Integration, expectedVersion: number) => Effect.Effect<boolean, StoreError>
-    /** Deletes an integration and cancels its unsettled deliveries in one transaction; false when there is none. */
-    readonly remove: (id: IntegrationId, now: number) => Effect.Effect<boolean, StoreError>
+    /**
+     * Deletes an integration that is still in the version in which it was found, and cancels its unsettled deliveries, in
+     * one transaction; false when it is in another, or gone.
+     */
+    readonly remove: (found: Pick<Integration, "id" | "version">) => Effect.Effect<boolean, StoreError>
     /** All integrations, disabled ones too, of any of these buildings or tenants: what events are matched against. */
     readonly ofScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>

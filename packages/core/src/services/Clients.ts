@@ -116,17 +116,20 @@ export class Clients extends Context.Service<
       })
 
       const rotate = Effect.fnUntraced(function* (id: string, overlap: number) {
-        const client = yield* store.find(id)
-        if (client === null) return yield* new UnknownClient({ id })
-        if (client.secrets.length === 0) return yield* new ClientIsPublic({ id })
-        const now = yield* Clock.currentTimeMillis
         const made = yield* newSecret
-        const before = client.secrets
-          .filter(({ expires_at }) => expires_at === null || expires_at > now)
-          .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
-        const secrets = [{ hash: made.hash, expires_at: null }, ...before]
-        if (!(yield* store.setSecrets(client.id, secrets))) return yield* new UnknownClient({ id })
-        return { client: { ...client, secrets }, secret: Redacted.make(made.value) }
+        for (;;) {
+          const client = yield* store.find(id)
+          if (client === null) return yield* new UnknownClient({ id })
+          if (client.secrets.length === 0) return yield* new ClientIsPublic({ id })
+          const now = yield* Clock.currentTimeMillis
+          const before = client.secrets
+            .filter(({ expires_at }) => expires_at === null || expires_at > now)
+            .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
+          const secrets = [{ hash: made.hash, expires_at: null }, ...before]
+          // Where another secret was given out meanwhile, that one stays good beside this.
+          if (!(yield* store.replaceSecrets(client, secrets))) continue
+          return { client: { ...client, secrets }, secret: Redacted.make(made.value) }
+        }
       })
 
       const remove = Effect.fnUntraced(function* (id: string) {

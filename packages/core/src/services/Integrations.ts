@@ -7,6 +7,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { IntegrationId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
+import { switched } from "../domain/Integration.ts"
 import type { IntegrationChanges } from "../domain/IntegrationReading.ts"
 import { readAttributes, readChanges } from "../domain/IntegrationReading.ts"
 import type { Crypto } from "../ports/Crypto.ts"
@@ -38,14 +39,8 @@ const applyChanges = (integration: Integration, { configuration, status, ...chan
   ...integration,
   ...changes,
   configuration: { ...integration.configuration, ...configuration },
-  ...(status !== undefined && status !== integration.status && switches[status])
+  ...(status !== undefined && switched(integration, status))
 })
-
-/** What a user's switching on or off sets. */
-const switches = {
-  enabled: { status: "enabled", disabled_reason: null },
-  disabled: { status: "disabled", disabled_reason: "manual" }
-} as const
 
 type PortError = StoreError | DirectoryError
 type CreateError = ScopeNotFound | DocumentMismatch | InvalidIntegration | IntegrationNotFound | KeyReused | KeyInUse
@@ -131,7 +126,7 @@ export class Integrations extends Context.Service<
           changeBy(actor, scope, id, document, expected, readAttributes, (integration, attributes) => ({
             ...integration,
             ...attributes,
-            ...switches.enabled
+            ...switched(integration, "enabled")
           })),
         patch: (actor, scope, id, document, expected) =>
           changeBy(actor, scope, id, document, expected, readChanges, applyChanges),

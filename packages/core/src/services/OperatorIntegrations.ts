@@ -1,9 +1,10 @@
 /**
  * The operator's view of integrations: which there are, which fail, and what the operator can set.
  */
-import { Clock, Context, Effect, Equal, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
+import { switched } from "../domain/Integration.ts"
 import type { IntegrationSwitches } from "../domain/IntegrationSwitches.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { SurveyedIntegration } from "../ports/IntegrationStore.ts"
@@ -11,8 +12,8 @@ import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import { UnknownIntegration } from "./Deliveries.ts"
-import { Dispatcher } from "./Dispatcher.ts"
-import { heeded } from "./integrations/Heeding.ts"
+import type { Dispatcher } from "./Dispatcher.ts"
+import { makeStoredChange } from "./integrations/StoredChange.ts"
 
 /** A probe was not sent. */
 export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
@@ -56,7 +57,7 @@ export class OperatorIntegrations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const deliveries = yield* DeliveryStore
-      const dispatcher = yield* Dispatcher
+      const stored = yield* makeStoredChange
       const wake = yield* Wake
 
       const show = Effect.fnUntraced(function* (id: IntegrationId) {
@@ -64,20 +65,10 @@ export class OperatorIntegrations extends Context.Service<
         return found ?? (yield* new UnknownIntegration({ id }))
       })
 
-      const set = Effect.fnUntraced(function* (
-        id: IntegrationId,
-        switches: IntegrationSwitches
-      ): Effect.fn.Return<SurveyedIntegration, UnknownIntegration | StoreError> {
-        const found = yield* show(id)
-        const current = found.integration
-        const changed = applySwitches(current, switches)
-        if (Equal.equals(changed, current)) return found
-        const now = yield* Clock.currentTimeMillis
-        const updated_at = Math.max(now, current.updated_at + 1)
-        const next = { ...changed, version: current.version + 1, updated_at }
-        const stored = yield* heeded(dispatcher, id, store.update(next, current.version))
-        // Somebody else's change came first: this one is made to what is there by now.
-        return stored ? yield* show(id) : yield* set(id, switches)
+      const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
+        const found = Effect.map(show(id), ({ integration }) => integration)
+        yield* stored.change(found, (current) => applySwitches(current, switches))
+        return yield* show(id)
       })
 
       const probe = Effect.fnUntraced(function* (id: IntegrationId) {
@@ -96,6 +87,5 @@ export class OperatorIntegrations extends Context.Service<
 const applySwitches = (current: Integration, { overrides, status }: IntegrationSwitches): Integration => ({
   ...current,
   ...(overrides !== undefined && { overrides }),
-  ...(status !== undefined &&
-    status !== current.status && { status, disabled_reason: status === "disabled" ? ("manual" as const) : null })
+  ...(status !== undefined && switched(current, status))
 })

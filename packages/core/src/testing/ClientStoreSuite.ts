@@ -45,15 +45,17 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
     })
   },
   {
-    name: "secrets are replaced as a whole, and nothing else with them",
+    name: "secrets are replaced as a whole, and nothing else with them, by whoever saw them last",
     run: Effect.gen(function* () {
       const store = yield* ClientStore
       const client = newClient("c")
       yield* store.add(client)
       const secrets = [secret("new"), secret("hash", start + 100)]
-      yield* expectEqual("replaced", yield* store.setSecrets(client.id, secrets), true)
+      yield* expectEqual("replaced", yield* store.replaceSecrets(client, secrets), true)
       yield* expectEqual("found", yield* store.find("c"), { ...client, secrets })
-      yield* expectEqual("unknown", yield* store.setSecrets(ClientId.make("x"), secrets), false)
+      yield* expectEqual("seen before", yield* store.replaceSecrets(client, [secret("late")]), false)
+      yield* expectEqual("as it was", yield* store.find("c"), { ...client, secrets })
+      yield* expectEqual("unknown", yield* store.replaceSecrets(newClient("x"), secrets), false)
     })
   },
   {

@@ -60,8 +60,8 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       const first = yield* createIntegration()
       const second = yield* createIntegration()
       yield* expectEqual("growing", second.id > first.id, true)
-      yield* store.remove(second.id, start)
-      yield* store.remove(first.id, start)
+      yield* store.remove(second)
+      yield* store.remove(first)
       const third = yield* createIntegration()
       yield* expectEqual("growing still", third.id > second.id, true)
     })
@@ -101,7 +101,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("found", yield* store.find(created.id), changed)
       yield* expectEqual("outdated", yield* store.update({ ...created, version: 2 }, 1), false)
       yield* expectEqual("still", yield* store.find(created.id), changed)
-      yield* store.remove(created.id, start)
+      yield* store.remove(changed)
       yield* expectEqual("gone", yield* store.update({ ...changed, version: 3 }, 2), false)
       yield* expectEqual("not brought back", yield* store.find(created.id), null)
     })
@@ -149,7 +149,10 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       const retrying = yield* claimOne(start, { limits: nothingOf(other) })
       yield* settle(start, settlement(retrying, { state: "retrying", next_attempt_at: start + 100 }))
       yield* claimOne(start, { limits: nothingOf(other) })
-      yield* expectEqual("answer", yield* store.remove(integration.id, start + 9), true)
+      const changed = { ...integration, version: integration.version + 1 }
+      yield* expectEqual("another version", yield* store.remove(changed), false)
+      yield* expectEqual("still there", yield* store.find(integration.id), integration)
+      yield* expectEqual("answer", yield* store.remove(integration), true)
       yield* expectEqual("found", yield* store.find(integration.id), null)
       const listed = yield* store.list(building(7), { offset: 0, limit: 10 })
       yield* expectEqual("listed", listed, { items: [other], total: 1 })
@@ -162,7 +165,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
         (yield* claim(start + 1_000_000)).map(({ integration: { id } }) => id),
         [other.id]
       )
-      yield* expectEqual("removed again", yield* store.remove(integration.id, start + 10), false)
+      yield* expectEqual("removed again", yield* store.remove(integration), false)
     })
   },
   {

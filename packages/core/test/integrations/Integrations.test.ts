@@ -203,6 +203,41 @@ describe("changes at the same time", () => {
     )
   )
 
+  it.effect(
+    "delete nothing that was changed since the caller saw it, and what was changed meanwhile where that is the same",
+    () => {
+      const patch = (status: string) => patchOf({ status })
+      let change: Effect.Effect<unknown, unknown> = Effect.void
+      return Effect.gen(function* () {
+        const service = yield* Integrations
+        const { integration } = yield* service.create(actor, building, document(), null)
+        const { id, version } = integration
+        change = service.patch(actor, building, id, patch("disabled"), null)
+        const conflict = yield* Effect.flip(service.remove(actor, building, id, [version]))
+        assert.strictEqual(conflict._tag, "VersionConflict")
+        assert.strictEqual((yield* service.get(actor, building, id)).version, version + 1)
+        change = service.patch(actor, building, id, patch("enabled"), null)
+        yield* service.remove(actor, building, id, null)
+        const gone = yield* Effect.flip(service.get(actor, building, id))
+        assert.strictEqual(gone._tag, "IntegrationNotFound")
+      }).pipe(
+        // Somebody else's change comes between what the caller saw and the deletion, once.
+        Effect.provide(
+          integrations({
+            store: (store) => ({
+              remove: (found) =>
+                Effect.suspend(() => {
+                  const before = change
+                  change = Effect.void
+                  return Effect.andThen(Effect.orDie(before), store.remove(found))
+                })
+            })
+          })
+        )
+      )
+    }
+  )
+
   it.effect("move on even within one millisecond", () =>
     Effect.gen(function* () {
       const service = yield* Integrations
@@ -231,7 +266,7 @@ describe("a change that is stored", () => {
       Effect.provide(
         integrations({
           store: (store) => ({
-            remove: (id, now) => Effect.tap(store.remove(id, now), () => Effect.repeat(Effect.yieldNow, { times: 10 }))
+            remove: (found) => Effect.tap(store.remove(found), () => Effect.repeat(Effect.yieldNow, { times: 10 }))
           })
         })
       )

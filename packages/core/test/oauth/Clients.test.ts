@@ -59,6 +59,26 @@ describe("a registered client", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("keeps every secret that rotations at the same time gave out", () =>
+    Effect.gen(function* () {
+      const store = yield* ClientStore
+      // Every rotation has seen the same secrets before the first replaces them.
+      const slow = { ...store, find: (id: string) => Effect.tap(store.find(id), Effect.yieldNow) }
+      const clients = yield* Clients.pipe(
+        Effect.provide(Layer.fresh(Clients.layer).pipe(Layer.provide(Layer.succeed(ClientStore, slow))))
+      )
+      yield* clients.add({ ...wanted, id: "acme" })
+      const rotated = yield* Effect.all(
+        Array.from({ length: 5 }, () => clients.rotate("acme", 60_000)),
+        { concurrency: "unbounded" }
+      )
+      const found = yield* findClient("acme")
+      if (found === null) return assert.fail("no client")
+      for (const { secret } of rotated)
+        assert.isTrue(secret !== null && (yield* isSecretOf(found, Redacted.value(secret))))
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("is refused with every reason", () =>
     Effect.gen(function* () {
       const clients = yield* Clients

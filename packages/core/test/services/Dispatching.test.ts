@@ -123,7 +123,7 @@ const pass = Effect.fnUntraced(function* (millis: number) {
 })
 
 /** Lets other fibers run until they wait for the clock. */
-const settleDown = Effect.repeat(Effect.yieldNow, { times: 500 })
+const settleDown = Effect.repeat(Effect.yieldNow, { times: 50 })
 
 const newIntegration = (overrides: Partial<NewIntegration> = {}): NewIntegration => {
   const { id: _, ...integration } = makeIntegration(overrides)
@@ -226,7 +226,11 @@ describe("publishing and dispatching", () => {
       yield* pass(120_000)
       assert.strictEqual(world.sent.length, 4)
       assert.isBelow(world.sent[3]?.at ?? Infinity, 45_000)
-      assert.deepInclude(yield* only, { state: "expired", reason: "lifetime_over" })
+      const delivery = yield* only
+      assert.deepInclude(delivery, { state: "expired", reason: "lifetime_over" })
+      const { explanation } = yield* (yield* Deliveries).show(delivery.id)
+      const end = new Date(delivery.created_at + 45_000).toISOString()
+      assert.include(explanation.why, `tried 4 times, and no attempt is left before its lifetime ends at ${end}.`)
     })
   )
 
@@ -317,7 +321,7 @@ describe("publishing and dispatching", () => {
       const { publisher, world, integration } = yield* setup(() => answer(500))
       yield* publisher.publish([newEvent()])
       yield* pass(100)
-      yield* (yield* IntegrationStore).remove(integration.id, yield* Clock.currentTimeMillis)
+      yield* (yield* IntegrationStore).remove(integration)
       yield* (yield* Dispatcher).forget(integration.id)
       yield* pass(60_000)
       assert.strictEqual(world.sent.length, 1)

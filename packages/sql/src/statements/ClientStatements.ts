@@ -10,7 +10,7 @@ export const clientStatements = ({ text }: Dialect) => ({
   insert: text(`INSERT INTO clients (${columns}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING id`),
   byId: text(`SELECT ${columns} FROM clients WHERE id = ?`),
   all: text(`SELECT ${columns} FROM clients ORDER BY id`),
-  /** Returns the id if there is one. */
-  setSecrets: text(`UPDATE clients SET secrets = ? WHERE id = ? RETURNING id`),
+  /** Returns the id if there is one with the secrets that it was found with, which are written one way only. */
+  replaceSecrets: text(`UPDATE clients SET secrets = ? WHERE id = ? AND secrets = ? RETURNING id`),
   remove: text(`DELETE FROM clients WHERE id = ? RETURNING id`)
 })

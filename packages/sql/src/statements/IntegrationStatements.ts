@@ -52,7 +52,7 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
     FROM integrations WHERE ${isOneOfIds("id")} ORDER BY id`),
 
   /** One search by id. Returns the id if there was one. */
-  remove: text(`DELETE FROM integrations WHERE id = ? RETURNING id${tellChange}`),
+  remove: text(`DELETE FROM integrations WHERE id = ? AND version = ? RETURNING id${tellChange}`),
 
   /** Walks the table in the order of ids. */
   survey: text(`SELECT id, ${columns} FROM integrations WHERE id > ? ORDER BY id LIMIT ?`),

@@ -39,10 +39,10 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
 
     list: Effect.flatMap(sql.unsafe(statements.all), decode).pipe(failAs("ClientStore.list")),
 
-    setSecrets: Effect.fnUntraced(function* (id, changed) {
-      const values = [yield* encodeSecrets(changed), id]
-      return (yield* sql.unsafe(statements.setSecrets, values)).length > 0
-    }, failAs("ClientStore.setSecrets")),
+    replaceSecrets: Effect.fnUntraced(function* (found, changed) {
+      const values = [yield* encodeSecrets(changed), found.id, yield* encodeSecrets(found.secrets)]
+      return (yield* sql.unsafe(statements.replaceSecrets, values)).length > 0
+    }, failAs("ClientStore.replaceSecrets")),
 
     remove: Effect.fnUntraced(function* (id) {
       return (yield* sql.unsafe(statements.remove, [id])).length > 0

@@ -74,8 +74,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
     ),
 
     remove: Effect.fnUntraced(
-      function* (id) {
-        const removed = yield* sql.unsafe(statements.remove, [id])
+      function* ({ id, version }) {
+        const removed = yield* sql.unsafe(statements.remove, [id, version])
         if (removed.length === 0) return false
         const tally = new Tally()
         yield* cancelActiveOf(tables, tally, id, "integration_deleted")

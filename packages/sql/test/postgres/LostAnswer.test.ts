@@ -9,7 +9,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { once } from "node:events"
 import { connect, createServer } from "node:net"
-import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 /** Passes everything on between a client and a server, until it is told to lose the next answer to a text. */
 const startProxy = (url: URL) =>
@@ -47,7 +47,7 @@ const startProxy = (url: URL) =>
 await describeOnPostgres("lost answers", (server) => {
   it.live("are told as such, for one statement and for a transaction", () =>
     Effect.gen(function* () {
-      const proxy = yield* startProxy(new URL(server.url(yield* newDatabase(server))))
+      const proxy = yield* startProxy(new URL((yield* lentDatabase(server)).url))
       const use = Effect.gen(function* () {
         const store = yield* DeliveryStore
         const integration = yield* StoreFixtures.createIntegration()

@@ -7,7 +7,7 @@ import { PostgresDatabase, PostgresStore, PostgresWake } from "@doorhook/sql/pos
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { claimOne, createIntegration, enqueue, records, settle, settlement, start } = StoreFixtures
 
@@ -24,7 +24,7 @@ await describeOnPostgres("wake signals", (server) => {
 
   it.live("every process hears a signal, its own included", () =>
     Effect.gen(function* () {
-      const url = server.url(yield* newDatabase(server))
+      const { url } = yield* lentDatabase(server)
       const a = yield* process(url)
       const b = yield* process(url)
       for (const _ of [1, 2, 3]) {
@@ -37,7 +37,7 @@ await describeOnPostgres("wake signals", (server) => {
 
   it.live("a signal in a transaction is heard when it commits, and never when it does not", () =>
     Effect.gen(function* () {
-      const url = server.url(yield* newDatabase(server))
+      const { url } = yield* lentDatabase(server)
       const a = yield* process(url)
       const b = yield* process(url)
       const heard: Array<string> = []
@@ -60,7 +60,7 @@ await describeOnPostgres("wake signals", (server) => {
 
   it.live("the store tells which integrations change, once the transaction commits, as one list", () =>
     Effect.gen(function* () {
-      const url = server.url(yield* newDatabase(server))
+      const { url } = yield* lentDatabase(server)
       const { wake } = yield* process(url)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -71,13 +71,11 @@ await describeOnPostgres("wake signals", (server) => {
         yield* enqueue(...records(1, 1, one))
         yield* settle(start, StoreFixtures.retryAt(yield* claimOne(start), start + 1))
         assert.isFalse(yield* integrations.update({ ...one, version: 9 }, 8))
-        yield* Effect.flip(
-          sql.withTransaction(Effect.andThen(integrations.remove(one.id, start), Effect.fail("undone")))
-        )
+        yield* Effect.flip(sql.withTransaction(Effect.andThen(integrations.remove(one), Effect.fail("undone"))))
         yield* integrations.update({ ...two, overrides: { acknowledge: "2xx" }, version: 2 }, 1)
         assert.deepEqual(yield* Fiber.join(heard), [two.id])
         yield* settle(start + 1, settlement(yield* claimOne(start + 1), { state: "cancelled", gone: true }))
-        yield* integrations.remove(three.id, start)
+        yield* integrations.remove(three)
         // Both are told by now: the signal comes after them.
         yield* wake.signal
         yield* wake.wait
@@ -88,8 +86,8 @@ await describeOnPostgres("wake signals", (server) => {
 
   it.live("after its connection was broken, any integration may have changed", () =>
     Effect.gen(function* () {
-      const name = yield* newDatabase(server)
-      const a = yield* process(server.url(name))
+      const { name, url } = yield* lentDatabase(server)
+      const a = yield* process(url)
       yield* a.sql.unsafe("SELECT pg_notify('doorhook_wake', '7')")
       assert.deepEqual(yield* a.wake.changes, [IntegrationId.make(7)])
       yield* Effect.promise(() =>
@@ -106,8 +104,8 @@ await describeOnPostgres("wake signals", (server) => {
 
   it.live("with its connection broken, a listener wakes up to look, and hears again", () =>
     Effect.gen(function* () {
-      const name = yield* newDatabase(server)
-      const a = yield* process(server.url(name))
+      const { name, url } = yield* lentDatabase(server)
+      const a = yield* process(url)
       for (const _ of [1, 2]) {
         yield* Effect.promise(() =>
           server.administer(

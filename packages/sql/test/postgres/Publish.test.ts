@@ -22,7 +22,7 @@ import { Context, Effect, Layer, Redacted, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import pg from "pg"
-import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { describeOnPostgres, lentDatabase, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { createIntegration, claim, newEvent, start } = StoreFixtures
 
@@ -75,9 +75,8 @@ const bodyOf = (event: NewEvent) => {
 }
 
 await describeOnPostgres("publishing in SQL", (server) => {
-  /** A store on a new database, and a client of the host's own. */
-  const open = Effect.gen(function* () {
-    const url = server.url(yield* newDatabase(server))
+  /** A store on a database, and a client of the host's own. */
+  const open = Effect.fnUntraced(function* (url: string) {
     const store = PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
     const services = yield* Layer.build(Layer.fresh(store))
     const client = yield* Effect.acquireRelease(
@@ -91,13 +90,14 @@ await describeOnPostgres("publishing in SQL", (server) => {
     const host = yield* Layer.build(PgClient.layer({ url: Redacted.make(url) }))
     return { services, client, host }
   })
+  const onLent = Effect.flatMap(lentDatabase(server), ({ url }) => open(url))
 
   const query = (client: pg.Client, text: string, params: ReadonlyArray<unknown> = []) =>
     Effect.promise(async () => (await client.query<{ id: string; deliveries: number }>(text, [...params])).rows)
 
   it.live("goes to whom core's Matching says, as core's Standing says", () =>
     Effect.gen(function* () {
-      const { host, services } = yield* open
+      const { host, services } = yield* onLent
       const run = Effect.runPromiseWith(services)
       const runAsHost = Effect.runPromiseWith(host)
       yield* Effect.promise(() =>
@@ -157,7 +157,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   it.live("refuses what core's PublishRequest refuses, and takes what it takes", () =>
     Effect.gen(function* () {
-      const { client } = yield* open
+      const { client } = yield* onLent
       yield* Effect.promise(() =>
         fc.assert(
           fc.asyncProperty(oddEvents, async (text) => {
@@ -192,7 +192,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
     "in a transaction of the host's: what commits is delivered and wakes, what is rolled back leaves nothing",
     () =>
       Effect.gen(function* () {
-        const { client, host, services } = yield* open
+        const { client, host, services } = yield* open(server.url(yield* newDatabase(server)))
         const wake = Context.get(services, Wake)
         const store = Context.get(services, DeliveryStore)
         yield* wake.wait
@@ -247,7 +247,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   it.live("text and json keep data byte for byte; jsonb has its own order", () =>
     Effect.gen(function* () {
-      const { client, services } = yield* open
+      const { client, services } = yield* onLent
       const store = Context.get(services, DeliveryStore)
       const data = String.raw`{ "b" : 1.0, "a":"\u0000", "half":"\ud800", "\\u0041":"\\\u0041\\", "b":2 }`
       const text = `{"resource_type":"call","action":"create","building_id":1,"data":${data}}`
@@ -265,8 +265,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   it.live("a host's user needs no right but to call it, and sees no secrets", () =>
     Effect.gen(function* () {
-      const name = yield* newDatabase(server)
-      const url = server.url(name)
+      const { name, url } = yield* lentDatabase(server)
       yield* Layer.build(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) })))
       const role = `${name}_host`
       yield* Effect.acquireRelease(

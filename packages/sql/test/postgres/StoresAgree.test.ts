@@ -2,16 +2,15 @@
  * Whatever sequence of calls is made, PostgreSQL answers what memory answers.
  */
 import { MemoryStore } from "@doorhook/core"
-import { PostgresStore } from "@doorhook/sql/postgres"
+import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { assert, it } from "@effect/vitest"
-import { Redacted } from "effect"
 import * as fc from "fast-check"
 import * as StoreCalls from "../StoreCalls.ts"
 import * as TokenCalls from "../TokenCalls.ts"
-import { describeOnPostgres, onNewDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { keptStore } from "./KeptStore.ts"
 
 await describeOnPostgres("PostgreSQL agrees with memory", (server) => {
-  const store = onNewDatabase(server, (url) => PostgresStore.layer({ url: Redacted.make(url) }))
+  const store = keptStore(server)
 
   it("on every sequence of calls", async () => {
     await fc.assert(

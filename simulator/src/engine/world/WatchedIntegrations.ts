@@ -29,12 +29,12 @@ export const watchedIntegrations = (
           done ? note("saved", integration) : Effect.void
         )
       ),
-    remove: (id, now) =>
+    remove: (found) =>
       call(
         "remove",
         Effect.gen(function* () {
-          const integration = yield* integrations.find(id)
-          const done = yield* integrations.remove(id, now)
+          const integration = yield* integrations.find(found.id)
+          const done = yield* integrations.remove(found)
           if (done && integration !== null) yield* note("deleted", integration)
           return done
         })

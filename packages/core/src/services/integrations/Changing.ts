@@ -1,47 +1,27 @@
 /**
- * Changes integrations, and has the dispatcher heed it. A race with another change is run again, not lost.
+ * What users change of their integrations.
  */
-import { Clock, Effect, Equal } from "effect"
+import { Effect } from "effect"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import type { Integration, Scope } from "../../domain/Integration.ts"
 import { Crypto } from "../../ports/Crypto.ts"
-import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import { rotated } from "../../rules/DeliveryPolicy.ts"
 import * as Signature from "../../rules/Signature.ts"
-import { Dispatcher } from "../Dispatcher.ts"
-import { IntegrationNotFound, VersionConflict } from "../IntegrationErrors.ts"
 import type { Access, Actor, ExpectedVersions } from "./Access.ts"
 import { requireVersion } from "./Access.ts"
-import { heeded } from "./Heeding.ts"
 import type { Reader, Reading } from "./Reading.ts"
-
-/** How often a change is tried again because somebody else's came first. */
-const maxRaces = 20
+import { makeStoredChange } from "./StoredChange.ts"
 
 export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Access, read: Reading) {
-  const store = yield* IntegrationStore
-  const dispatcher = yield* Dispatcher
+  const stored = yield* makeStoredChange
   const crypto = yield* Crypto
   const newSecret = Effect.provideService(Signature.generateSecret, Crypto, crypto)
 
-  /** Makes a change to whatever is stored by then: a race with another change is run again, not lost. */
-  const changeStored = Effect.fnUntraced(function* (
-    scope: Scope,
-    id: IntegrationId,
-    expected: ExpectedVersions,
-    apply: (integration: Integration, now: number) => Integration
-  ) {
-    for (let race = 0; race < maxRaces; race++) {
-      const current = yield* find(scope, id)
-      yield* requireVersion(current, expected)
-      const now = yield* Clock.currentTimeMillis
-      const changed = apply(current, now)
-      if (Equal.equals(current, changed)) return current
-      const updated_at = Math.max(now, current.updated_at + 1)
-      const next = { ...changed, version: current.version + 1, updated_at }
-      if (yield* heeded(dispatcher, id, store.update(next, current.version))) return next
-    }
-    return yield* new VersionConflict({ id })
+  /** An integration in a version that its user has seen. */
+  const findExpected = Effect.fnUntraced(function* (scope: Scope, id: IntegrationId, expected: ExpectedVersions) {
+    const found = yield* find(scope, id)
+    yield* requireVersion(found, expected)
+    return found
   })
 
   /** Changes an integration by a document that is right for it. */
@@ -55,10 +35,9 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
     apply: (integration: Integration, input: A) => Integration
   ) {
     yield* authorize(actor, scope)
-    const integration = yield* find(scope, id)
-    yield* requireVersion(integration, expected)
-    const input = yield* read(document, integration, reader)
-    return yield* changeStored(scope, id, expected, (current) => apply(current, input))
+    const found = findExpected(scope, id, expected)
+    const input = yield* read(document, yield* found, reader)
+    return yield* stored.change(found, (current) => apply(current, input))
   })
 
   const rotateSecret = Effect.fnUntraced(function* (
@@ -69,7 +48,7 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
   ) {
     yield* authorize(actor, scope)
     const signing_secret = yield* newSecret
-    return yield* changeStored(scope, id, expected, (current, now) => ({
+    return yield* stored.change(findExpected(scope, id, expected), (current, now) => ({
       ...current,
       ...rotated(current, signing_secret, now)
     }))
@@ -82,9 +61,7 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
     expected: ExpectedVersions
   ) {
     yield* authorize(actor, scope)
-    yield* requireVersion(yield* find(scope, id), expected)
-    const now = yield* Clock.currentTimeMillis
-    if (!(yield* heeded(dispatcher, id, store.remove(id, now)))) return yield* new IntegrationNotFound({ id })
+    yield* stored.remove(findExpected(scope, id, expected))
   })
 
   return { changeBy, rotateSecret, remove }

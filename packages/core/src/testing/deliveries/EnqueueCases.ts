@@ -140,7 +140,7 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const integrations = yield* IntegrationStore
       const deleted = yield* createIntegration()
       const disabled = yield* createIntegration()
-      yield* integrations.remove(deleted.id, start)
+      yield* integrations.remove(deleted)
       yield* integrations.update({ ...disabled, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
       const [stored = []] = yield* (yield* DeliveryStore).enqueue([record(newEvent(1), deleted, disabled)])
       yield* expectEqual(

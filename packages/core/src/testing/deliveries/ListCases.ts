@@ -130,7 +130,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* counted
       yield* claim(start + 100_000)
       yield* counted
-      yield* (yield* IntegrationStore).remove(a.id, start + 20)
+      yield* (yield* IntegrationStore).remove(a)
       yield* counted
     })
   },

@@ -151,7 +151,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const ofDisabled = yield* bringInto("delivered", 1, disabled)
       const ofDeleted = yield* bringInto("delivered", 2, deleted)
       yield* integrations.update({ ...disabled, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
-      yield* integrations.remove(deleted.id, start)
+      yield* integrations.remove(deleted)
       yield* expectEqual("disabled", yield* store.resend(ofDisabled, start), "integration_disabled")
       yield* expectEqual("deleted", yield* store.resend(ofDeleted, start), "integration_deleted")
       yield* expectEqual("unknown", yield* store.resend(DeliveryId.make(ofDeleted + 1), start), "not_found")

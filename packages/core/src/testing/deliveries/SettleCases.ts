@@ -142,7 +142,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
       const leased = yield* claimOne(start)
-      yield* (yield* IntegrationStore).remove(integration.id, start + 1)
+      yield* (yield* IntegrationStore).remove(integration)
       yield* expectEqual("state", (yield* findDelivery(id)).state, "cancelled")
       yield* expectEqual("applied", [...(yield* settle(start + 2, settlement(leased)))], [id])
       const found = yield* findDelivery(id)
