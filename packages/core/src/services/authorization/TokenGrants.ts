@@ -14,6 +14,7 @@ import { accessTokenLifetimeSeconds } from "../../domain/Token.ts"
 import type { TokenResponse } from "../../domain/Token.ts"
 import { Directory } from "../../ports/Directory.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
+import { isExpired, isReplay } from "../../rules/TokenLife.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
 import type { ClientRequest } from "./ClientAuthentication.ts"
 import { authenticateClient } from "./ClientAuthentication.ts"
@@ -24,12 +25,6 @@ import * as Pkce from "./Pkce.ts"
 import { RefreshBursts } from "./RefreshBursts.ts"
 import * as ScopeParameter from "./ScopeParameter.ts"
 import { generate, hashOf } from "./Secrets.ts"
-
-/**
- * How long a rotated refresh token is still taken, unless the access token that came with its successor is used before:
- * time for a client to try again whose answer got lost. In milliseconds.
- */
-export const rotationGrace = 60_000
 
 /** Parameters that mean something here. */
 const tokenParameters = [
@@ -125,7 +120,7 @@ const exchangeCode = Effect.fnUntraced(function* (client: Client, parameters: Pa
   const now = yield* Clock.currentTimeMillis
   const hash = yield* hashOf(yield* required(parameters, "code"))
   const found = yield* store.findCode(hash)
-  if (found === null || now >= found.code.expires_at) return yield* OAuthError.invalidGrant(unknownCode)
+  if (found === null || isExpired(found.code, now)) return yield* OAuthError.invalidGrant(unknownCode)
   const { code, grant } = found
   yield* checkGrant(grant, client, "The code")
   yield* checkBinding(code, parameters)
@@ -136,10 +131,6 @@ const exchangeCode = Effect.fnUntraced(function* (client: Client, parameters: Pa
   if (!issued) return yield* refuseReplay(grant, now, "The code")
   return response(access.value, refresh.value, grant.scope, now)
 })
-
-/** Whether a refresh token is one that its owner has given up. */
-export const isReplay = (token: RefreshToken, now: number): boolean =>
-  token.retired_at !== null || (token.rotated_at !== null && now >= token.rotated_at + rotationGrace)
 
 const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: Parameters) {
   const store = yield* TokenStore

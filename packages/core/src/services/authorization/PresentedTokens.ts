@@ -1,27 +1,26 @@
 /**
- * What tokens stand for, and ending them (RFC 7662, RFC 7009).
+ * What a token that somebody presents stands for: as a bearer (RFC 6750), to ask about it (RFC 7662), or to end it (RFC 7009).
  */
 import { Clock, Effect } from "effect"
 import type { Client } from "../../domain/Client.ts"
 import { isConfidential } from "../../domain/Client.ts"
 import type { ClientId, GrantId, UserId } from "../../domain/Ids.ts"
-import type { AccessToken, Grant, RefreshToken } from "../../domain/Token.ts"
 import { Directory } from "../../ports/Directory.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
+import type { StoredToken } from "../../rules/TokenLife.ts"
+import { isLive, retiredBy } from "../../rules/TokenLife.ts"
 import type { ClientRequest } from "./ClientAuthentication.ts"
 import { authenticateClient } from "./ClientAuthentication.ts"
 import { OAuthError } from "./OAuthError.ts"
 import { firstRepeated, get } from "./Parameters.ts"
 import { RefreshBursts } from "./RefreshBursts.ts"
 import { hashOf, prefixes } from "./Secrets.ts"
-import { isReplay, rotationGrace } from "./TokenGrants.ts"
 
 /** Who an access token stands for. */
 export interface Principal {
   readonly user_id: UserId
   readonly client_id: ClientId
   readonly grant_id: GrantId
-  readonly scope: string
 }
 
 /** The answer of the introspection endpoint; times in seconds since the epoch. Anything not valid is only inactive. */
@@ -38,48 +37,39 @@ export type Introspection =
       readonly exp?: number
     }
 
-/** A stored token of either kind with its grant. */
-type Found =
-  | { readonly kind: "access"; readonly token: AccessToken; readonly grant: Grant }
-  | { readonly kind: "refresh"; readonly token: RefreshToken; readonly grant: Grant }
-
 /** Finds a token by what its client holds. The prefix says which kind it is: the hint of RFC 7009 is not needed. */
 const find = Effect.fnUntraced(function* (value: string) {
   const store = yield* TokenStore
   const hash = yield* hashOf(value)
   if (value.startsWith(prefixes.refresh)) {
     const found = yield* store.findRefreshToken(hash)
-    return found === null ? null : ({ kind: "refresh", ...found } satisfies Found)
+    return found === null ? null : ({ kind: "refresh", ...found } satisfies StoredToken)
   }
   const found = yield* store.findAccessToken(hash)
-  return found === null ? null : ({ kind: "access", ...found } satisfies Found)
+  return found === null ? null : ({ kind: "access", ...found } satisfies StoredToken)
 })
 
-/** Whether a token can be used now. */
-const isLive = Effect.fnUntraced(function* ({ kind, token, grant }: Found) {
-  const now = yield* Clock.currentTimeMillis
-  if (grant.revoked_at !== null) return false
-  if (kind === "access" ? now >= token.expires_at : isReplay(token, now)) return false
-  return yield* (yield* Directory).isActive(grant.user_id)
+/** Whether a token can be used now, and its user exists. */
+const isUsable = Effect.fnUntraced(function* (found: StoredToken) {
+  if (!isLive(found, yield* Clock.currentTimeMillis)) return false
+  return yield* (yield* Directory).isActive(found.grant.user_id)
 })
 
 /** Who an access token stands for; null when it can't be used. Its use retires what it came in exchange for. */
 export const authenticate = Effect.fnUntraced(function* (accessToken: string) {
   const store = yield* TokenStore
   const found = yield* store.findAccessToken(yield* hashOf(accessToken))
-  if (found === null || !(yield* isLive({ kind: "access", ...found }))) return null
+  if (found === null || !(yield* isUsable({ kind: "access", ...found }))) return null
   const { token, grant } = found
   const now = yield* Clock.currentTimeMillis
-  // Later there is nothing to retire: the grace of the old refresh token is over.
-  if (token.retires !== null && now < token.created_at + rotationGrace) {
-    const bursts = yield* RefreshBursts
-    if (!bursts.isUnderWay(token.retires, now)) yield* store.retireRefreshToken(token.retires, now)
+  const retired = retiredBy(token, now)
+  if (retired !== null && !(yield* RefreshBursts).isUnderWay(retired, now)) {
+    yield* store.retireRefreshToken(retired, now)
   }
   const principal: Principal = {
     user_id: grant.user_id,
     client_id: grant.client_id,
-    grant_id: grant.id,
-    scope: grant.scope
+    grant_id: grant.id
   }
   return principal
 })
@@ -95,7 +85,7 @@ const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
   return { client, token }
 })
 
-const belongsTo = (found: Found, client: Client): boolean => found.grant.client_id === client.id
+const belongsTo = (found: StoredToken, client: Client): boolean => found.grant.client_id === client.id
 
 /** Ends a token; with a refresh token everything of its grant (RFC 7009 section 2.1). */
 export const revoke = Effect.fnUntraced(function* (request: ClientRequest) {
@@ -119,7 +109,7 @@ export const introspect = Effect.fnUntraced(function* (request: ClientRequest) {
   if (!isConfidential(client))
     return yield* OAuthError.invalidClient("Only clients with a secret may introspect tokens.")
   const found = yield* find(token)
-  if (found === null || !belongsTo(found, client) || !(yield* isLive(found))) return inactive
+  if (found === null || !belongsTo(found, client) || !(yield* isUsable(found))) return inactive
   const { user_id: sub, client_id, scope } = found.grant
   const iat = Math.floor(found.token.created_at / 1_000)
   const answer: Introspection =
