@@ -69,8 +69,7 @@ describe("exchanging a code", () => {
       assert.strictEqual(response.created_at, 1_700_000_000)
       includes(yield* authenticate(response.access_token), {
         user_id: "admin@example.com",
-        client_id: "c1",
-        scope: "public"
+        client_id: "c1"
       })
     }).pipe(Effect.provide(testLayer()))
   )
