@@ -12,7 +12,10 @@ const pages = (...listed: ReadonlyArray<readonly [text: string, page: string]>) 
   listed.filter(([, page]) => existsSync(`${docs}${page}.md`)).map(([text, page]) => ({ text, link: `/${page}` }))
 
 const sidebar = [
-  { text: "Begin", items: pages(["What it is", "index"], ["Tutorial", "tutorial"]) },
+  {
+    text: "Begin",
+    items: pages(["What it is", "index"], ["Tutorial", "tutorial"], ["A newcomer's walk", "newcomers-walk"])
+  },
   {
     text: "Put it into a backend",
     items: pages(
