@@ -2,13 +2,16 @@
  * Packs every package as it would be published, installs what was packed into an empty folder, and uses it there as a stranger
  * would: from ES modules, from CommonJS, from TypeScript, and by the command.
  *
- *     node .ci/packed-install.ts [VERSION...]     versions of Node.js to try besides the one that runs this, like 22 and 26
+ *     node .ci/packed-install.ts [--linked] [VERSION...]     versions of Node.js to try besides the one that runs this, like 22 and 26
+ *
+ * With `--linked` the archives are unpacked, and what they declare to need of others is taken from this workspace: the same
+ * without npm resolving it anew, for the tests.
  */
 import { execFileSync, spawn } from "node:child_process"
-import { lstatSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 
 const root = new URL("..", import.meta.url).pathname
 const published = ["packages/core", "packages/sql", "packages/node", "packages/server", "simulator", "conformance"]
@@ -85,34 +88,54 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   if (!said.includes("listening on http")) throw new Error(`doorhook serve said: ${said}`)
 }
 
+/** As a stranger does. npm packs a folder that it is to install and not to link, by the rules of `npm pack`. */
+const install = (folder: string): void => {
+  const types = `@types/node@${String(createRequire(import.meta.url)("@types/node/package.json").version)}`
+  const flags = ["--install-links", "--prefer-offline", "--no-audit", "--no-fund"]
+  run("npm", ["install", ...flags, types, ...all.map((place) => join(root, place))], folder)
+}
+
+/** Unpacks the archives, beside links to the packages of others that they say they need, and to no more. */
+const link = (folder: string): void => {
+  const modules = join(folder, "node_modules")
+  const archives = run(
+    "npm",
+    ["pack", "--silent", "--pack-destination", folder, ...all.map((place) => `./${place}`)],
+    root
+  )
+  const others = new Set(["@types/node"])
+  for (const [index, archive] of archives.trim().split("\n").entries()) {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, all[index] ?? "", "package.json"), "utf8"))
+    const place = join(modules, String(Reflect.get(Object(manifest), "name")))
+    mkdirSync(place, { recursive: true })
+    run("tar", ["-xzf", join(folder, archive), "--strip-components=1", "-C", place], folder)
+    for (const kind of ["dependencies", "peerDependencies"]) {
+      for (const name of Object.keys(Object(Reflect.get(Object(manifest), kind)))) others.add(name)
+    }
+  }
+  for (const name of others) {
+    if (/^@?doorhook/.test(name)) continue
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
+    symlinkSync(join(root, "node_modules", name), join(modules, name))
+  }
+}
+
+const linked = process.argv.includes("--linked")
+const versions = process.argv.slice(2).filter((argument) => argument !== "--linked")
+
 run(join(root, "node_modules/.bin/tsc"), ["-b"], root)
 const folder = mkdtempSync(join(tmpdir(), "doorhook-packed-"))
 try {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true, type: "module" }))
-  const types = `@types/node@${String(createRequire(import.meta.url)("@types/node/package.json").version)}`
-  // npm packs a folder that it is to install and not to link, by the rules of `npm pack`.
-  run(
-    "npm",
-    [
-      "install",
-      "--install-links",
-      "--prefer-offline",
-      "--no-audit",
-      "--no-fund",
-      types,
-      ...all.map((place) => join(root, place))
-    ],
-    folder
-  )
-  if (lstatSync(join(folder, "node_modules/doorhook")).isSymbolicLink())
-    throw new Error("npm linked what it should pack")
+  if (linked) link(folder)
+  else install(folder)
+  if (lstatSync(join(folder, "node_modules/doorhook")).isSymbolicLink()) throw new Error("it is linked and not packed")
   say(`installed ${all.join(", ")}`)
 
   for (const [name, text] of Object.entries({ ...programs, ...typed })) writeFileSync(join(folder, name), text)
   run(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], folder)
   say("types: ok")
 
-  const versions = process.argv.slice(2)
   for (const node of [[process.execPath], ...versions.map((version) => ["npx", "-y", `node@${version}`])]) {
     const [command = "", ...args] = node
     for (const name of Object.keys(programs)) run(command, [...args, name], folder)

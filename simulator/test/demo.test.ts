@@ -41,17 +41,18 @@ describe("demo traffic", () => {
             })
           )
       }
-      const live = yield* Effect.forkChild(runDemo({ seed: 5, rateScale: 100 }, target, new Tally()))
+      const live = yield* Effect.forkChild(runDemo({ seed: 5, rateScale: 30 }, target, new Tally()))
       yield* TestClock.adjust("10 minutes")
-      assert.isAbove(seen.length, 500)
+      assert.isAbove(seen.length, 150)
       for (const { event, at } of seen) {
         assert.strictEqual(new Date(at).toISOString(), event.at)
         assert.strictEqual(event.data.logged_at, event.at)
       }
       assert.deepStrictEqual(new Set(seen.map(({ event }) => event.building_id)), new Set([1, 2]))
-      assert.isAbove(seen.filter(({ event }) => event.resource_type === "call").length, 20)
+      assert.isAbove(seen.filter(({ event }) => event.resource_type === "call").length, 6)
       const before = seen.length
-      yield* TestClock.adjust("2 days")
+      // Over the end of a day of theirs.
+      yield* TestClock.adjust("13 hours")
       assert.isAbove(seen.length, before * 10)
       yield* Fiber.interrupt(live)
     })

@@ -213,7 +213,7 @@ describe("a receiver that is not there", () => {
         failure.message,
         /^http:\/\/127.0.0.1:1\/hook acknowledged none of \d+ requests: connection_refused \d+\. Expected 200 within 5s/
       )
-      assert.include((yield* TestConsole.logLines).join("\n"), "not acked    connection_refused")
+      assert.include((yield* TestConsole.logLines).join("\n"), "not acked   connection_refused")
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })

@@ -2,17 +2,17 @@
  * `simulate run` as a process, against a real receiver, a service that loses something, modelled receivers and a real
  * SQLite file; and what Ctrl-C does.
  */
-import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
-import { createServer } from "node:http"
 import { join } from "node:path"
+import { CommandFailure } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Exit, Option, Schema } from "effect"
 import { Webhook } from "standardwebhooks"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
+import { platform, simulate } from "./Simulating.ts"
 
 const Totals = Schema.Record(Schema.String, Schema.NullOr(Schema.Finite))
 const Report = Schema.fromJsonString(
@@ -37,54 +37,38 @@ const secret = "whsec_c2VjcmV0IG9mIHRoZSByZWNlaXZlciBvZiB0ZXN0cw=="
 const soon = ["--retry", "access_log=50ms,50ms", "--retry", "call=50ms,50ms"]
 
 /** Deliveries of a service that takes in everything and shows all but some of it. */
-const forgetfulService = (hidden: number) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      let count = 0
-      const row = (number: number) => ({
-        id: `dlv_${number}`,
-        event_id: `evt_${number}`,
-        integration_id: "1",
-        state: "delivered",
-        attempts: 1,
-        next_attempt_at: null,
-        created_at: "2026-03-02T08:00:00.000Z"
-      })
-      const attempts = [{ number: 1, started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
-      const server = createServer((request, response) => {
-        const url = new URL(request.url ?? "", "http://service")
-        const answer = (status: number, body: unknown) => response.writeHead(status).end(JSON.stringify(body))
-        if (url.pathname.startsWith("/operator/deliveries/")) return answer(200, { ...row(1), attempts })
-        if (url.pathname === "/operator/deliveries") {
-          const [, only] = /evt_(\d+)/.exec(url.searchParams.get("event_id") ?? "") ?? []
-          const after = Number(url.searchParams.get("after")?.slice(4) ?? 0)
-          const shown = Array.from({ length: Math.max(0, count - hidden) }, (_, at) => at + 1)
-          const rows = shown.filter((number) => (only === undefined ? number > after : number === Number(only)))
-          const page = rows.slice(0, 50)
-          const next = rows.length > page.length ? `dlv_${page.at(-1)}` : null
-          return answer(200, { deliveries: page.map(row), next })
-        }
-        let text = ""
-        request.on("data", (part) => (text += part))
-        request.on("end", () => {
-          const sent: ReadonlyArray<unknown> = JSON.parse(text)
-          answer(202, { events: sent.map(() => ({ id: `evt_${++count}`, deliveries: 1 })) })
-        })
-      })
-      server.listen(0, "127.0.0.1")
-      await once(server, "listening")
-      const address = server.address()
-      return { server, url: `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}` }
-    }),
-    ({ server }) =>
-      Effect.promise(async () => {
-        server.closeAllConnections()
-        server.close()
-        await once(server, "close")
-      })
-  )
+const forgetfulService = (hidden: number) => {
+  let count = 0
+  const row = (number: number) => ({
+    id: `dlv_${number}`,
+    event_id: `evt_${number}`,
+    integration_id: "1",
+    state: "delivered",
+    attempts: 1,
+    next_attempt_at: null,
+    created_at: "2026-03-02T08:00:00.000Z"
+  })
+  const attempts = [{ number: 1, started_at: "2026-03-02T08:00:00.000Z", duration_ms: 30, outcome: "acknowledged" }]
+  const answer = (status: number, body: unknown) => ({ status, body: JSON.stringify(body) })
+  return startReceiver(({ body, path }) => {
+    const url = new URL(path, "http://service")
+    if (url.pathname.startsWith("/operator/deliveries/")) return answer(200, { ...row(1), attempts })
+    if (url.pathname === "/operator/deliveries") {
+      const [, only] = /evt_(\d+)/.exec(url.searchParams.get("event_id") ?? "") ?? []
+      const after = Number(url.searchParams.get("after")?.slice(4) ?? 0)
+      const shown = Array.from({ length: Math.max(0, count - hidden) }, (_, at) => at + 1)
+      const rows = shown.filter((number) => (only === undefined ? number > after : number === Number(only)))
+      const page = rows.slice(0, 50)
+      const next = rows.length > page.length ? `dlv_${page.at(-1)}` : null
+      return answer(200, { deliveries: page.map(row), next })
+    }
+    const sent: ReadonlyArray<unknown> = body === "" ? [] : JSON.parse(body)
+    return answer(202, { events: sent.map(() => ({ id: `evt_${++count}`, deliveries: 1 })) })
+  })
+}
 
-describe("simulate run", () => {
+// Beside each other: most of what they take is waiting.
+describe.concurrent("simulate run", () => {
   live(
     "delivers to a real receiver: signed, retried, everything once it is acknowledged",
     Effect.gen(function* () {
@@ -131,31 +115,22 @@ describe("simulate run", () => {
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const run = Effect.fnUntraced(function* (hidden: number) {
-        const { url } = yield* forgetfulService(hidden)
+        const { origin } = yield* forgetfulService(hidden)
         const file = join(folder, `${hidden}.json`)
-        const args = [
-          "simulate",
-          "run",
-          "--to",
-          url,
-          "--as-fast-as-possible",
-          "--duration",
-          "6h",
-          "--operator-key",
-          "k"
-        ]
+        const args = ["run", "--to", origin, "--as-fast-as-possible", "--duration", "6h", "--operator-key", "k"]
         const more = ["--start", "2026-03-03T08:00", "--grace", "1s", "--slo", "lost=0,ack_p99<5s", "--report"]
-        const finished = yield* runDoorhook([...args, ...more, `json=${file}`])
-        return { ...finished, ...(yield* readReport(file)) }
+        const exit = yield* simulate(...args, ...more, `json=${file}`).pipe(Effect.exit, Effect.provide(platform()))
+        return { exit, ...(yield* readReport(file)) }
       })
-      const honest = yield* run(0)
-      assert.strictEqual(honest.code, 0, honest.stderr)
+      const [honest, forgetful] = yield* Effect.all([run(0), run(3)], { concurrency: "unbounded" })
+      assert.isTrue(Exit.isSuccess(honest.exit), String(honest.exit))
       assert.isAbove(honest.totals["accepted"] ?? 0, 60)
       assert.deepStrictEqual([honest.totals["delivered"], honest.totals["lost"]], [honest.totals["accepted"], 0])
-      const forgetful = yield* run(3)
-      assert.strictEqual(forgetful.code, 1)
+      const failure = Option.getOrThrow(Exit.findErrorOption(forgetful.exit))
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, 1)
       assert.strictEqual(forgetful.totals["lost"], 3)
-      assert.match(forgetful.stderr, /3 deliveries of accepted events are not accounted for/)
+      assert.match(failure.message, /3 deliveries of accepted events are not accounted for/)
     })
   )
 

@@ -14,7 +14,8 @@ const bench = async (...args: ReadonlyArray<string>) => {
   return stdout
 }
 
-describe("npm run bench", () => {
+// Beside each other: most of what they take is waiting, and nothing of what they measure is looked at.
+describe.concurrent("npm run bench", () => {
   it("lists every benchmark in one line with its goals", async () => {
     const lines = (await bench()).split("\n")
     const files = readdirSync(new URL("../src/benches/", import.meta.url))

@@ -30,6 +30,7 @@ export * as Consequences from "./rules/Consequences.ts"
 export * as DeliveryPolicy from "./rules/DeliveryPolicy.ts"
 export * as DeliveryRequest from "./rules/DeliveryRequest.ts"
 export * as Explanation from "./rules/Explanation.ts"
+export { isRedirect } from "./rules/Redirect.ts"
 export * as Failing from "./rules/Failing.ts"
 // Declarations of other packages name a type by a name of its own only.
 export type { Failing as IntegrationFailing } from "./rules/Failing.ts"
@@ -40,6 +41,7 @@ export type { RetryPolicy as RetrySchedule } from "./rules/RetryPolicy.ts"
 export * as Settling from "./rules/Settling.ts"
 export * as Signature from "./rules/Signature.ts"
 export * as Standing from "./rules/Standing.ts"
+export * as TokenLife from "./rules/TokenLife.ts"
 export * as UrlPolicy from "./rules/UrlPolicy.ts"
 
 // ports
@@ -67,7 +69,7 @@ export type {
   AuthorizeRequest
 } from "./services/authorization/AuthorizeRequest.ts"
 export type { ClientRequest } from "./services/authorization/ClientAuthentication.ts"
-export type { Introspection, Principal } from "./services/authorization/Introspection.ts"
+export type { Introspection, Principal } from "./services/authorization/PresentedTokens.ts"
 export type { LoginAttempt, LoginResult } from "./services/authorization/Login.ts"
 export * from "./services/authorization/OAuthError.ts"
 export * as Parameters from "./services/authorization/Parameters.ts"
@@ -92,6 +94,8 @@ export * from "./services/Publisher.ts"
 export * from "./services/TestEvents.ts"
 
 // text: what is put together for people
+export { columns } from "./text/Columns.ts"
+export { counted } from "./text/Counted.ts"
 export * as Html from "./text/Html.ts"
 export type { TerminalLine } from "./text/TerminalLine.ts"
 export { terminalLine } from "./text/TerminalLine.ts"

@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import { Effect, Schedule } from "effect"
+import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import { copyFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,10 +13,11 @@ import { installedTools, startInstalled } from "@doorhook/testkit/postgres/Insta
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { directory, event, live, mount, tokenFrom } from "./harness/Embedded.ts"
+import { eventually } from "./harness/Eventually.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
+import { callApi, createIntegration } from "./harness/ThirdParty.ts"
 
 const encryptionKey = "kept-in-another-place-0123456789abcdef"
 
@@ -45,17 +46,15 @@ const rehearse = Effect.fnUntraced(function* (
     const doorhook = yield* open(from)
     const { url } = yield* mount(doorhook)
     const token = yield* tokenFrom(url)
-    const answer = yield* Effect.promise(() =>
-      callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-    )
-    const created: unknown = yield* Effect.promise(() => answer.json())
-    const secret = String(Reflect.get(Object(Reflect.get(Object(created), "meta")), "signing_secret"))
+    const { signing_secret } = yield* Effect.promise(() => createIntegration(url, token, receiver.url))
     const { id } = yield* Effect.promise(() => doorhook.publish(event))
-    const waiting = yield* Effect.promise(() => doorhook.deliveries.list({ state: "retrying" })).pipe(
-      Effect.repeat({ until: ({ deliveries }) => deliveries.length === 1, schedule: Schedule.spaced("10 millis") })
+    const waiting = yield* eventually(
+      "it is tried again",
+      Effect.promise(() => doorhook.deliveries.list({ state: "retrying" })),
+      ({ deliveries }) => deliveries.length === 1
     )
     steps.running?.()
-    return { token, secret, id, key: doorhook.operatorKey, delivery: waiting.deliveries[0]?.id ?? "" }
+    return { token, signing_secret, id, key: doorhook.operatorKey, delivery: waiting.deliveries[0]?.id ?? "" }
   }).pipe(Effect.scoped)
   yield* Effect.promise(async () => steps.stopped())
 
@@ -76,7 +75,7 @@ const rehearse = Effect.fnUntraced(function* (
   assert.notStrictEqual(id, left.id)
   for (const { body, headers } of receiver.received) {
     const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-    new Webhook(left.secret).verify(body, given)
+    new Webhook(left.signing_secret).verify(body, given)
   }
 })
 

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { chmodSync, existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
-import { directory as directoryFile } from "./harness/Delivering.ts"
+import { directory as directoryFile } from "./harness/KnownDirectory.ts"
 import { live } from "./harness/Embedded.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -42,12 +42,31 @@ describe("doorhook doctor", () => {
       assert.deepInclude(linesOf(stdout), { database: "FAIL" })
       assert.match(
         stdout,
-        /^warn directory .*: \/users\/0\/building is not known and not read; did you mean buildings\?$/m
+        /^warn +directory .*: \/users\/0\/building is not known and not read; did you mean buildings\?$/m
       )
       assert.match(stderr, /^doorhook: \d of \d keeps? the service from running here.\n$/)
       const settings = yield* runHere(["doctor", "--ack-timeout", "soon", "--retention", "never"])
       assert.strictEqual(settings.code, 3)
       assert.match(settings.stderr, /"soon" is not a duration.*"never" is not a duration/)
+      const file = join(folder, "settings.json")
+      writeFileSync(
+        file,
+        '{"databse":"x.db","port":"4000","retry":{"call":"5s","access_log":["later",7]},"lease":"long"}'
+      )
+      const mixed = yield* runHere(["doctor", "--config", file, "--directory", join(folder, "none.json")])
+      assert.deepStrictEqual([mixed.code, mixed.stdout], [3, ""])
+      // Names, types and values, of the file and of what it leads to: all at once.
+      for (const said of [
+        "databse: no such setting; did you mean database?; ",
+        "port: must be a number, not a text",
+        'retry.call: must be a list like ["..."], not a text',
+        "retry.access_log.1: must be a text, not a number",
+        'retry (--retry) of access_log: "later" is not a duration',
+        'lease: "long" is not a duration',
+        "none.json can't be read"
+      ]) {
+        assert.include(mixed.stderr, said)
+      }
     })
   )
 

@@ -7,10 +7,10 @@ import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
 import { join } from "node:path"
 import { startProxy } from "@doorhook/testkit/ForwardProxy"
-import { codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { codeOf, directory, event, integrate, live, mount, start } from "./harness/Embedded.ts"
+import { eventually } from "./harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
 describe("createDoorhook", () => {
   live(
@@ -19,11 +19,7 @@ describe("createDoorhook", () => {
       const doorhook = yield* start()
       const { url } = yield* mount(doorhook)
       const receiver = yield* startReceiver()
-      const token = yield* tokenFrom(url)
-      const created = yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-      )
-      assert.strictEqual(created.status, 201)
+      yield* integrate(url, receiver.url)
       const published = yield* Effect.promise(() => doorhook.publish(event))
       assert.strictEqual(published.deliveries, 1)
       const several = yield* Effect.promise(() => doorhook.publish([event, { ...event, building_id: 2 }]))
@@ -44,19 +40,17 @@ describe("createDoorhook", () => {
     Effect.gen(function* () {
       const doorhook = yield* start({ retry: { access_log: [] } })
       const { url } = yield* mount(doorhook)
-      const token = yield* tokenFrom(url)
       const health = yield* Effect.promise(() => doorhook.fetch(new Request("http://localhost/health/live")))
       assert.strictEqual(health.status, 200)
       const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
-      yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-      )
+      yield* integrate(url, receiver.url)
       yield* Effect.promise(() => doorhook.publish(event))
       const inState = (state: string) =>
-        Effect.promise(() => doorhook.deliveries.list({ state })).pipe(
-          Effect.repeat({ until: ({ deliveries }) => deliveries.length === 1 }),
-          Effect.map(({ deliveries }) => deliveries[0]?.id ?? "")
-        )
+        eventually(
+          `it is ${state}`,
+          Effect.promise(() => doorhook.deliveries.list({ state })),
+          ({ deliveries }) => deliveries.length === 1
+        ).pipe(Effect.map(({ deliveries }) => deliveries[0]?.id ?? ""))
       const id = yield* inState("exhausted")
       yield* Effect.promise(() => doorhook.deliveries.resend(id))
       assert.strictEqual(yield* inState("delivered"), id)
@@ -154,10 +148,7 @@ describe("createDoorhook", () => {
       const proxy = yield* startProxy(receiver.port)
       const doorhook = yield* start({ proxy: `http://127.0.0.1:${proxy.port}` })
       const { url } = yield* mount(doorhook)
-      const token = yield* tokenFrom(url)
-      yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-      )
+      yield* integrate(url, receiver.url)
       yield* Effect.promise(() => doorhook.publish(event))
       yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
       assert.deepStrictEqual(
@@ -175,16 +166,15 @@ describe("createDoorhook", () => {
       const receiver = yield* startReceiver()
       const first = yield* start({ database })
       const { url } = yield* mount(first)
-      const token = yield* tokenFrom(url)
-      yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-      )
+      yield* integrate(url, receiver.url)
       yield* Effect.promise(() => first.close())
       const failing = { ...directory, administers: () => Promise.reject(new Error("down")) }
       const second = yield* start({ database, directory: failing })
       yield* Effect.promise(() => second.publish(event))
-      const { deliveries } = yield* Effect.promise(() => second.deliveries.list()).pipe(
-        Effect.repeat({ until: ({ deliveries: [delivery] }) => delivery?.state !== "delivering" })
+      const { deliveries } = yield* eventually(
+        "it waits",
+        Effect.promise(() => second.deliveries.list()),
+        ({ deliveries: [delivery] }) => delivery?.state !== "delivering"
       )
       assert.deepStrictEqual(
         deliveries.map(({ attempts, state }) => [state, attempts]),
@@ -203,10 +193,7 @@ describe("createDoorhook", () => {
       const other = yield* start()
       const first = yield* start({ database })
       const { url } = yield* mount(first)
-      const token = yield* tokenFrom(url)
-      yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-      )
+      yield* integrate(url, receiver.url)
       const { id } = yield* Effect.promise(() => first.publish(event))
       yield* Effect.promise(() => first.close())
       const second = yield* start({ database })

@@ -2,25 +2,15 @@
  * The whole engine among receivers that misbehave: each delivery tells how it went, and who is well is served at once.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { createDoorhook } from "doorhook"
-import type { DeliveryDetail, Doorhook, HostDirectory } from "doorhook"
+import type { DeliveryDetail, Doorhook } from "doorhook"
 import { maxExcerptLength } from "@doorhook/core"
-import { Effect, Schedule, Schema } from "effect"
-import { once } from "node:events"
-import { createServer } from "node:http"
+import { Effect } from "effect"
 import { onHttp, onHttps } from "@doorhook/testkit/hostile/Catalogue"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { answers, ok, serve } from "@doorhook/testkit/hostile/RawReceiver"
-import { callApi, integrationDocument, logIn } from "./harness/ThirdParty.ts"
-
-const redirectUri = "https://client.example/cb"
-
-const directory: HostDirectory = {
-  client: (id) => (id === "c1" ? { id, name: "Acme", secret: "s1", redirect_uris: [redirectUri] } : null),
-  authenticate: async (login) => ({ id: login }),
-  administers: () => true,
-  isTenant: () => false
-}
+import { eventually } from "./harness/Eventually.ts"
+import { mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { createIntegration } from "./harness/ThirdParty.ts"
 
 /** One of each kind of misbehaviour. */
 const chosen = [
@@ -46,56 +36,14 @@ const chosen = [
 const authority = makeAuthority()
 const hostile = [...onHttp, ...onHttps(authority)].filter(({ name }) => chosen.includes(name))
 
-const startDoorhook = Effect.acquireRelease(
-  Effect.promise(() =>
-    createDoorhook({
-      database: "memory",
-      directory,
-      allowTargets: ["127.0.0.0/8"],
-      retry: { access_log: [], call: [] },
-      ackTimeout: "1s"
-    })
-  ),
-  (doorhook) => Effect.promise(() => doorhook.close())
-)
-
-const decodeToken = Schema.decodeUnknownSync(Schema.Struct({ access_token: Schema.String }))
-
-const takeToken = async (base: string): Promise<string> => {
-  const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: redirectUri })
-  const answer = await logIn(new URL(`${base}/oauth/authorize?${query.toString()}`), "admin", "any")
-  const code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? ""
-  const grant = { grant_type: "authorization_code", code, client_id: "c1", client_secret: "s1" }
-  const body = new URLSearchParams({ ...grant, redirect_uri: redirectUri })
-  return decodeToken(await (await fetch(`${base}/oauth/token`, { method: "POST", body })).json()).access_token
-}
-
 /** Makes integrations as a third party does, over HTTP; answers their ids. */
-const integrate = (doorhook: Doorhook, urls: ReadonlyArray<string>) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const server = yield* Effect.acquireRelease(
-        Effect.promise(async () => {
-          const server = createServer(doorhook.node).listen(0, "127.0.0.1")
-          await once(server, "listening")
-          return server
-        }),
-        (server) => Effect.sync(() => server.close().closeAllConnections())
-      )
-      const address = server.address()
-      const base = `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`
-      return yield* Effect.promise(async () => {
-        const token = await takeToken(base)
-        const path = "/v4/buildings/1/integrations"
-        const created = await Promise.all(
-          urls.map((url) => callApi(base, token, "POST", path, integrationDocument(url)))
-        )
-        return Promise.all(created.map(async (answer) => decodeIntegration(await answer.json()).data.id))
-      })
-    })
-  )
-
-const decodeIntegration = Schema.decodeUnknownSync(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
+const integrateAll = (doorhook: Doorhook, urls: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const { url } = yield* mount(doorhook)
+    const token = yield* tokenFrom(url)
+    const created = urls.map((receiver) => createIntegration(url, token, receiver))
+    return (yield* Effect.promise(() => Promise.all(created))).map(({ id }) => id)
+  }).pipe(Effect.scoped)
 
 const endsOf = ({ attempts }: DeliveryDetail): ReadonlyArray<number> =>
   attempts.map(({ duration_ms, started_at }) => Date.parse(started_at) + duration_ms)
@@ -105,7 +53,7 @@ describe("doorhook among hostile receivers", () => {
     Effect.scoped(
       Effect.gen(function* () {
         assert.strictEqual(hostile.length, chosen.length)
-        const doorhook = yield* startDoorhook
+        const doorhook = yield* start({ retry: { access_log: [], call: [] }, ackTimeout: "1s" })
         const healthy = yield* serve(answers(ok))
         const receivers = yield* Effect.forEach(hostile, ({ behave, scheme }) => serve(behave, { scheme }))
         const gone = yield* Effect.scoped(serve(answers(ok)))
@@ -119,7 +67,7 @@ describe("doorhook among hostile receivers", () => {
           ["redirects", redirects.url, "bad_status"],
           ["healthy", healthy.url, "acknowledged"]
         ]
-        const integrations = yield* integrate(
+        const integrations = yield* integrateAll(
           doorhook,
           expected.map(([, url]) => url)
         )
@@ -128,11 +76,10 @@ describe("doorhook among hostile receivers", () => {
         )
         assert.strictEqual(published.deliveries, expected.length)
 
-        const { deliveries } = yield* Effect.promise(() => doorhook.deliveries.list({ event_id: published.id })).pipe(
-          Effect.repeat({
-            schedule: Schedule.spaced("20 millis"),
-            until: (page) => page.deliveries.every(({ state }) => state === "delivered" || state === "exhausted")
-          })
+        const { deliveries } = yield* eventually(
+          "all have ended",
+          Effect.promise(() => doorhook.deliveries.list({ event_id: published.id })),
+          (page) => page.deliveries.every(({ state }) => state === "delivered" || state === "exhausted")
         )
         const shown = new Map<string, DeliveryDetail>()
         for (const { id, integration_id } of deliveries) {

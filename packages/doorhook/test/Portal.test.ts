@@ -4,10 +4,9 @@
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
-import { codeOf, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
-import { runDoorhook } from "@doorhook/testkit/Doorhook"
+import { codeOf, integrate, live, mount, start } from "./harness/Embedded.ts"
+import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
 const key = "operator-key-of-this-test"
 
@@ -24,11 +23,7 @@ const startAll = Effect.gen(function* () {
   const receiver = yield* startReceiver()
   const doorhook = yield* start({ operatorKey: key, publicUrl: "https://doors.example/hooks" })
   const { url } = yield* mount({ ...doorhook, node: behindProxy(doorhook.node) })
-  const token = yield* tokenFrom(url)
-  const created = yield* Effect.promise(() =>
-    callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-  )
-  assert.strictEqual(created.status, 201)
+  yield* integrate(url, receiver.url)
   return { doorhook, receiver, url }
 })
 
@@ -64,7 +59,7 @@ describe("portal links", () => {
       yield* Effect.promise(() => receiver.until((received) => received.length === 1))
       assert.strictEqual(receiver.received[0]?.headers["webhook-id"], sent.event_id)
       const run = (...args: ReadonlyArray<string>) =>
-        runDoorhook(["integrations", ...args, "--url", url], { DOORHOOK_OPERATOR_KEY: key })
+        runHere(["integrations", ...args, "--url", url], { DOORHOOK_OPERATOR_KEY: key })
       const [linked, tested] = yield* Effect.all([run("portal-link", "1", "--expires-in", "1h"), run("test", "1")], {
         concurrency: "unbounded"
       })

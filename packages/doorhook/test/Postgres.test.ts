@@ -4,14 +4,18 @@
 import { ClientId, DeliveryStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
-import { assert, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import { Context, Effect, Layer, Redacted, Schedule } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
-import { configured, directory, startWorker } from "./harness/Delivering.ts"
+import { configured, startWorker } from "./harness/Delivering.ts"
+import { eventually } from "./harness/Eventually.ts"
+import { live } from "./harness/Embedded.ts"
+import { directory } from "./harness/KnownDirectory.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
-import { operatorKey, runDoorhook, startService } from "@doorhook/testkit/Doorhook"
+import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
+import { runHere, serveHere } from "./harness/InProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
 const { createIntegration, enqueue, records } = StoreFixtures
@@ -28,168 +32,174 @@ const flagsFor = (database: string) => ["--database", database, "--allow-target"
 
 /** Resolves once the states are so. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
-  Context.get(services, DeliveryStore)
-    .summary(0)
-    .pipe(
-      Effect.map(({ states }) => states),
-      Effect.repeat({ until: isSo, schedule: Schedule.spaced("50 millis") })
-    )
+  eventually(
+    "the states are so",
+    Effect.map(Context.get(services, DeliveryStore).summary(0), ({ states }) => states),
+    isSo
+  )
 
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
-  it.live("a service delivers what is published, and keeps it over a restart", () =>
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const receiver = yield* startReceiver()
-      const stored = yield* openStore(database)
-      yield* createIntegration({
-        configuration: { url: receiver.url, method: "post" },
-        created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") }
-      }).pipe(Effect.provideContext(stored))
-      const serve = startService([...flagsFor(database), "--directory", directory])
-      const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          const { child, finished, url } = yield* serve
-          const answer = yield* Effect.promise(() =>
-            callApi(url, operatorKey, "POST", "/operator/events", [event(1), event(2)])
-          )
-          assert.strictEqual(answer.status, 202)
-          yield* untilStates(stored, ({ delivered }) => delivered === 2)
-          child.kill("SIGTERM")
-          assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
-        })
-      )
-      const { url } = yield* serve
-      const list = yield* Effect.promise(async () => {
-        const answer = await callApi(url, operatorKey, "GET", "/operator/deliveries?state=delivered")
-        return JSON.stringify(await answer.json())
-      })
-      assert.match(list, /dlv_1".*dlv_2"/)
-    })
-  )
-
-  it.live("a service runs workers beside itself, starts one again that dies, and stops them with itself", () =>
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const args = ["--database", database, "--directory", directory, "--workers", "1"]
-      const { child, finished, printed, stderr } = yield* startService(args)
-      const [, pid] = yield* Effect.promise(() => printed(/worker process (\d+)[^]*doorhook worker ready/))
-      process.kill(Number(pid), "SIGKILL")
-      yield* Effect.promise(() => printed(/doorhook worker ready[^]*doorhook worker ready/))
-      assert.match(stderr(), new RegExp(`worker process ${pid} ended \\(SIGKILL\\); another is started`))
-      child.kill("SIGTERM")
-      assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
-    })
-  )
-
-  it.live("an embedded doorhook hands over to a worker what it has no room for, and the worker hears of it", () =>
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const receiver = yield* startReceiver()
-      const stored = yield* openStore(database)
-      yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
-        Effect.provideContext(stored)
-      )
-      const doorhook = yield* Effect.acquireRelease(
-        Effect.promise(() =>
-          createDoorhook({
-            database,
-            directory: {
-              client: () => null,
-              authenticate: () => null,
-              administers: () => true,
-              isTenant: () => false
-            },
-            allowTargets: ["127.0.0.0/8"]
+  // Most of their time they wait for processes and leases.
+  describe("its processes", { concurrent: true }, () => {
+    live(
+      "a service delivers what is published, and keeps it over a restart",
+      Effect.gen(function* () {
+        const database = server.url(yield* newDatabase(server))
+        const receiver = yield* startReceiver()
+        const stored = yield* openStore(database)
+        yield* createIntegration({
+          configuration: { url: receiver.url, method: "post" },
+          created_by: { user_id: UserId.make("admin@example.com"), client_id: ClientId.make("c1") }
+        }).pipe(Effect.provideContext(stored))
+        const serve = startService([...flagsFor(database), "--directory", directory])
+        const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { child, finished, url } = yield* serve
+            const answer = yield* Effect.promise(() =>
+              callApi(url, operatorKey, "POST", "/operator/events", [event(1), event(2)])
+            )
+            assert.strictEqual(answer.status, 202)
+            yield* untilStates(stored, ({ delivered }) => delivered === 2)
+            child.kill("SIGTERM")
+            assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
           })
-        ),
-        (running) => Effect.promise(() => running.close())
-      )
-      yield* startWorker(flagsFor(database))
-      const event = { resource_type: "access_log", action: "create", building_id: 1 } as const
-      const published = yield* Effect.promise(() =>
-        doorhook.publish(Array.from({ length: 1_000 }, (_, id) => ({ ...event, data: { id } })))
-      )
-      yield* Effect.promise(() => receiver.until((received) => idsOf(received).size === 1_000))
-      assert.deepEqual(idsOf(receiver.received), new Set(published.map(({ id }) => id)))
-      yield* untilStates(stored, ({ delivered }) => delivered === 1_000)
-    })
-  )
-
-  it.live("of two workers under load one is killed: everything arrives, everything is accounted for", () =>
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      const receiver = yield* startReceiver(() => new Promise((resolve) => void setTimeout(() => resolve(200), 10)))
-      const stored = yield* openStore(database)
-      const publish = (from: number, to: number) =>
-        enqueue(...records(from, to, ...integrations)).pipe(Effect.provideContext(stored))
-      const integrations = yield* Effect.replicateEffect(
-        createIntegration({ configuration: { url: receiver.url, method: "post" } }),
-        5
-      ).pipe(Effect.provideContext(stored))
-      // Without a directory nobody is asked whose integrations these are.
-      const flags = yield* configured(database, { directory: undefined })
-      const killed = yield* startWorker(flags)
-      const survivor = yield* startWorker(flags)
-      yield* publish(1, 400)
-      yield* Effect.promise(() => receiver.until(({ length }) => length >= 300))
-      killed.child.kill("SIGKILL")
-      yield* publish(401, 600)
-      yield* untilStates(stored, ({ delivered }) => delivered === 3_000)
-      const { events, states } = yield* Context.get(stored, DeliveryStore).summary(0)
-      assert.deepEqual(
-        [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
-        [600, 3_000, 0, 0]
-      )
-      // Each event five times, once for each integration; what the killed one had under way comes again.
-      assert.strictEqual(idsOf(receiver.received).size, 600)
-      assert.isAtLeast(receiver.received.length, 3_000)
-      survivor.child.kill("SIGTERM")
-      assert.strictEqual((yield* Effect.promise(() => survivor.finished)).code, 0)
-    })
-  )
-
-  it.live("a worker that is told to stop finishes what is open, gives back the rest, and exits with 0", () =>
-    Effect.gen(function* () {
-      const database = server.url(yield* newDatabase(server))
-      let answer = (): void => undefined
-      const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
-      const receiver = yield* startReceiver(() => answered)
-      const stored = yield* openStore(database)
-      const integration = yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
-        Effect.provideContext(stored)
-      )
-      yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-      const worker = yield* startWorker(flagsFor(database))
-      yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
-      worker.child.kill("SIGTERM")
-      // It gives back what it has not begun; what it has begun it waits for.
-      const open = (yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0))["delivering"]
-      answer()
-      assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
-      const { delivered, delivering, pending } = (yield* Context.get(stored, DeliveryStore).summary(0)).states
-      assert.deepEqual([delivered, delivering, pending], [open, 0, 50 - (open ?? 0)])
-    })
-  )
-
-  it.live("a worker says in one line what is wrong with its database", () =>
-    Effect.gen(function* () {
-      for (const [flags, what] of [
-        [["--database", "memory"], "a database in memory"],
-        [["--database", "doors.db"], "the SQLite file doors\\.db"],
-        [[], "the SQLite file doorhook\\.db"]
-      ] as const) {
-        const { code, stderr } = yield* runDoorhook(["worker", ...flags])
-        assert.strictEqual(code, 3)
-        assert.match(
-          stderr,
-          new RegExp(`^doorhook: worker: ${what} belongs to one process alone.*--database postgres://.*\n$`)
         )
-      }
-      const nobody = yield* runDoorhook(["worker"], { DOORHOOK_DATABASE: "postgres://u:hidden@127.0.0.1:1/doors" })
-      assert.strictEqual(nobody.code, 1)
-      assert.match(nobody.stderr, /^doorhook: Can't use postgres:\/\/127.0.0.1:1\/doors: can't connect.*\n$/)
-      assert.notInclude(nobody.stderr, "hidden")
-    })
-  )
+        const { url } = yield* serveHere([...flagsFor(database), "--directory", directory])
+        const list = yield* Effect.promise(async () => {
+          const answer = await callApi(url, operatorKey, "GET", "/operator/deliveries?state=delivered")
+          return JSON.stringify(await answer.json())
+        })
+        assert.match(list, /dlv_1".*dlv_2"/)
+      })
+    )
+
+    live(
+      "a service runs workers beside itself, and stops them with itself",
+      Effect.gen(function* () {
+        const database = server.url(yield* newDatabase(server))
+        const args = ["--database", database, "--directory", directory, "--workers", "1"]
+        const { child, finished, printed } = yield* startService(args)
+        const [, pid] = yield* Effect.promise(() => printed(/worker process (\d+)[^]*doorhook worker ready/))
+        child.kill("SIGTERM")
+        assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
+        assert.throws(() => process.kill(Number(pid), 0), /ESRCH/)
+      })
+    )
+
+    live(
+      "an embedded doorhook hands over to a worker what it has no room for, and the worker hears of it",
+      Effect.gen(function* () {
+        const database = server.url(yield* newDatabase(server))
+        const receiver = yield* startReceiver()
+        const stored = yield* openStore(database)
+        yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
+          Effect.provideContext(stored)
+        )
+        const doorhook = yield* Effect.acquireRelease(
+          Effect.promise(() =>
+            createDoorhook({
+              database,
+              directory: {
+                client: () => null,
+                authenticate: () => null,
+                administers: () => true,
+                isTenant: () => false
+              },
+              allowTargets: ["127.0.0.0/8"]
+            })
+          ),
+          (running) => Effect.promise(() => running.close())
+        )
+        yield* startWorker(flagsFor(database))
+        const event = { resource_type: "access_log", action: "create", building_id: 1 } as const
+        const published = yield* Effect.promise(() =>
+          doorhook.publish(Array.from({ length: 1_000 }, (_, id) => ({ ...event, data: { id } })))
+        )
+        yield* Effect.promise(() => receiver.until((received) => idsOf(received).size === 1_000))
+        assert.deepEqual(idsOf(receiver.received), new Set(published.map(({ id }) => id)))
+        yield* untilStates(stored, ({ delivered }) => delivered === 1_000)
+      })
+    )
+
+    live(
+      "of two workers under load one is killed: everything arrives, everything is accounted for",
+      Effect.gen(function* () {
+        const database = server.url(yield* newDatabase(server))
+        const receiver = yield* startReceiver(() => new Promise((resolve) => void setTimeout(() => resolve(200), 10)))
+        const stored = yield* openStore(database)
+        const publish = (from: number, to: number) =>
+          enqueue(...records(from, to, ...integrations)).pipe(Effect.provideContext(stored))
+        const integrations = yield* Effect.replicateEffect(
+          createIntegration({ configuration: { url: receiver.url, method: "post" } }),
+          5
+        ).pipe(Effect.provideContext(stored))
+        // Without a directory nobody is asked whose integrations these are.
+        const flags = yield* configured(database, { directory: undefined })
+        const killed = yield* startWorker(flags)
+        const survivor = yield* startWorker(flags)
+        yield* publish(1, 120)
+        yield* Effect.promise(() => receiver.until(({ length }) => length >= 100))
+        killed.child.kill("SIGKILL")
+        yield* publish(121, 200)
+        yield* untilStates(stored, ({ delivered }) => delivered === 1_000)
+        const { events, states } = yield* Context.get(stored, DeliveryStore).summary(0)
+        assert.deepEqual(
+          [events, states.delivered, states.pending + states.delivering + states.retrying, states.exhausted],
+          [200, 1_000, 0, 0]
+        )
+        // Each event five times, once for each integration; what the killed one had under way comes again.
+        assert.strictEqual(idsOf(receiver.received).size, 200)
+        assert.isAtLeast(receiver.received.length, 1_000)
+        survivor.child.kill("SIGTERM")
+        assert.strictEqual((yield* Effect.promise(() => survivor.finished)).code, 0)
+      })
+    )
+
+    live(
+      "a worker that is told to stop finishes what is open, gives back the rest, and exits with 0",
+      Effect.gen(function* () {
+        const database = server.url(yield* newDatabase(server))
+        let answer = (): void => undefined
+        const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
+        const receiver = yield* startReceiver(() => answered)
+        const stored = yield* openStore(database)
+        const integration = yield* createIntegration({ configuration: { url: receiver.url, method: "post" } }).pipe(
+          Effect.provideContext(stored)
+        )
+        yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
+        const worker = yield* startWorker(flagsFor(database))
+        yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
+        worker.child.kill("SIGTERM")
+        // It gives back what it has not begun; what it has begun it waits for.
+        const open = (yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0))["delivering"]
+        answer()
+        assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
+        const { delivered, delivering, pending } = (yield* Context.get(stored, DeliveryStore).summary(0)).states
+        assert.deepEqual([delivered, delivering, pending], [open, 0, 50 - (open ?? 0)])
+      })
+    )
+
+    live(
+      "a worker says in one line what is wrong with its database",
+      Effect.gen(function* () {
+        for (const [flags, what] of [
+          [["--database", "memory"], "a database in memory"],
+          [["--database", "doors.db"], "the SQLite file doors\\.db"],
+          [[], "the SQLite file doorhook\\.db"]
+        ] as const) {
+          const { code, stderr } = yield* runHere(["worker", ...flags])
+          assert.strictEqual(code, 3)
+          assert.match(
+            stderr,
+            new RegExp(`^doorhook: worker: ${what} belongs to one process alone.*--database postgres://.*\n$`)
+          )
+        }
+        const nobody = yield* runHere(["worker"], { DOORHOOK_DATABASE: "postgres://u:hidden@127.0.0.1:1/doors" })
+        assert.strictEqual(nobody.code, 1)
+        assert.match(nobody.stderr, /^doorhook: Can't use postgres:\/\/127.0.0.1:1\/doors: can't connect.*\n$/)
+        assert.notInclude(nobody.stderr, "hidden")
+      })
+    )
+  })
 })

@@ -2,24 +2,26 @@
  * The whole at its outer surface: `doorhook serve` as a process, a real OAuth client, a receiver that verifies.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Schema } from "effect"
-import type { Scope } from "effect"
+import { Effect, Schema } from "effect"
 import * as client from "openid-client"
+import { existsSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { Webhook } from "standardwebhooks"
-import { configured, directory } from "./harness/Delivering.ts"
+import { listening } from "@doorhook/testkit/Listening"
+import { authorizeUrl, codeIn } from "./harness/CodeGrant.ts"
+import { configured, integrate } from "./harness/Delivering.ts"
+import { live } from "./harness/Embedded.ts"
+import { eventually, testPatience } from "./harness/Eventually.ts"
+import { acme, admin, directory, tenant, tokensOf } from "./harness/KnownDirectory.ts"
+import { logIn } from "./harness/LoginForm.ts"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runHere, serveHere } from "./harness/InProcess.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { operatorKey, runDoorhook, startService } from "@doorhook/testkit/Doorhook"
-import { callApi, discover, integrationDocument, logIn, takeTokens } from "./harness/ThirdParty.ts"
-
-const redirectUri = "https://client.example/cb"
-
-const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
+import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
+import { callApi, createIntegration, discover } from "./harness/ThirdParty.ts"
 
 const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
   startService(["--database", database, "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
@@ -28,10 +30,6 @@ const serviceOn = (database: string, ...more: ReadonlyArray<string>) =>
 const service = (...more: ReadonlyArray<string>) =>
   serveHere(["--database", "memory", "--directory", directory, "--allow-target", "127.0.0.0/8", ...more])
 
-const Created = Schema.Struct({
-  data: Schema.Struct({ id: Schema.String }),
-  meta: Schema.Struct({ signing_secret: Schema.String })
-})
 const Accepted = Schema.Struct({
   events: Schema.Array(Schema.Struct({ id: Schema.String, deliveries: Schema.Finite }))
 })
@@ -50,8 +48,8 @@ const api = (url: string, token: string, method: string, path: string, body?: un
 const operator = (url: string, method: string, path: string, body?: unknown) =>
   api(url, operatorKey, method, `/operator${path}`, body)
 
-const tokensFor = (url: string, login: string, password: string) =>
-  Effect.promise(async () => takeTokens(await discover(url, "c1", "s1"), redirectUri, login, password))
+const tokensFor = (url: string, person: Parameters<typeof tokensOf>[1] = admin) =>
+  Effect.promise(() => tokensOf(url, person))
 
 const event = (resource_type: string, tenant: number, data: object = { id: 1 }) => ({
   resource_type,
@@ -64,36 +62,22 @@ const event = (resource_type: string, tenant: number, data: object = { id: 1 }) 
 const gotAll = (receiver: Receiver, count: number) =>
   Effect.promise(() => receiver.until(({ length }) => length >= count))
 
-describe("doorhook serve", () => {
+describe("doorhook serve", { concurrent: true }, () => {
   live(
     "takes a third party from login to signed deliveries of exactly what it may see",
     Effect.gen(function* () {
       const { url } = yield* serviceOn("memory")
-      const admin = yield* tokensFor(url, "admin@example.com", "correct horse")
-      const tenant = yield* tokensFor(url, "tenant@example.com", "battery staple")
-      assert.strictEqual(admin.expires_in, 86_400)
-      const ofBuilding = yield* startReceiver()
-      const ofTenant = yield* startReceiver()
-
-      const buildingAnswer = yield* api(
-        url,
-        admin.access_token,
-        "POST",
-        "/v4/buildings/1/integrations",
-        integrationDocument(ofBuilding.url)
+      const ofAdmin = yield* tokensFor(url)
+      const ofTenant = yield* tokensFor(url, tenant)
+      assert.strictEqual(ofAdmin.expires_in, 86_400)
+      const inBuilding = yield* startReceiver()
+      const inFlat = yield* startReceiver()
+      const [building, flat] = yield* Effect.promise(() =>
+        Promise.all([
+          createIntegration(url, ofAdmin.access_token, inBuilding.url),
+          createIntegration(url, ofTenant.access_token, inFlat.url, ["call"], "/v4/tenants/101/integrations")
+        ])
       )
-      assert.strictEqual(buildingAnswer.status, 201)
-      const tenantAnswer = yield* api(
-        url,
-        tenant.access_token,
-        "POST",
-        "/v4/tenants/101/integrations",
-        integrationDocument(ofTenant.url, ["call"])
-      )
-      const secrets = [
-        (yield* read(Created, buildingAnswer)).meta.signing_secret,
-        (yield* read(Created, tenantAnswer)).meta.signing_secret
-      ]
 
       const data = { id: 7, logged_at: "2026-03-02T07:00:00Z" }
       const published = yield* operator(url, "POST", "/events", [
@@ -108,12 +92,15 @@ describe("doorhook serve", () => {
         events.map(({ deliveries }) => deliveries),
         [2, 1, 1, 0]
       )
-      yield* gotAll(ofBuilding, 3)
-      yield* gotAll(ofTenant, 1)
+      yield* gotAll(inBuilding, 3)
+      yield* gotAll(inFlat, 1)
 
-      for (const [index, receiver] of [ofBuilding, ofTenant].entries()) {
-        for (const { body, headers } of receiver.received) {
-          new Webhook(secrets[index] ?? "").verify(body, {
+      for (const [{ signing_secret }, { received }] of [
+        [building, inBuilding],
+        [flat, inFlat]
+      ] as const) {
+        for (const { body, headers } of received) {
+          new Webhook(signing_secret).verify(body, {
             "webhook-id": String(headers["webhook-id"]),
             "webhook-timestamp": String(headers["webhook-timestamp"]),
             "webhook-signature": String(headers["webhook-signature"])
@@ -123,12 +110,12 @@ describe("doorhook serve", () => {
         }
       }
       assert.strictEqual(
-        ofTenant.received[0]?.body,
+        inFlat.received[0]?.body,
         `{"event":{"resource_type":"call","action":"create","data":${JSON.stringify(data)}}}`
       )
-      assert.strictEqual(ofTenant.received[0]?.headers["webhook-id"], events[0]?.id)
+      assert.strictEqual(inFlat.received[0]?.headers["webhook-id"], events[0]?.id)
       assert.deepStrictEqual(
-        new Set(ofBuilding.received.map(({ headers }) => headers["webhook-id"])),
+        new Set(inBuilding.received.map(({ headers }) => headers["webhook-id"])),
         new Set(events.slice(0, 3).map(({ id }) => id))
       )
     })
@@ -138,24 +125,17 @@ describe("doorhook serve", () => {
     "refreshes, and refuses a used code together with what it had issued",
     Effect.gen(function* () {
       const { url } = yield* service()
-      const config = yield* Effect.promise(() => discover(url, "c1", "s1"))
-      const tokens = yield* tokensFor(url, "admin@example.com", "correct horse")
+      const config = yield* Effect.promise(() => discover(url, acme.client_id, acme.client_secret))
+      const tokens = yield* tokensFor(url)
       const refreshed = yield* Effect.promise(() => client.refreshTokenGrant(config, tokens.refresh_token ?? ""))
       assert.strictEqual((yield* api(url, refreshed.access_token, "GET", "/v4/buildings/1/integrations")).status, 200)
 
-      const authorize = `${url}/oauth/authorize?response_type=code&client_id=c1&redirect_uri=${encodeURIComponent(redirectUri)}`
-      const answer = yield* Effect.promise(() => logIn(new URL(authorize), "admin@example.com", "correct horse"))
-      const code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? ""
+      const answer = yield* Effect.promise(() => logIn(authorizeUrl(url, acme), admin.login, admin.password))
+      const code = codeIn(answer)
       const exchange = () =>
         Effect.promise(async () => {
           const body = new FormData()
-          const fields = {
-            grant_type: "authorization_code",
-            code,
-            client_id: "c1",
-            client_secret: "s1",
-            redirect_uri: redirectUri
-          }
+          const fields = { grant_type: "authorization_code", code, ...acme }
           for (const [name, value] of Object.entries(fields)) body.set(name, value)
           const response = await fetch(`${url}/oauth/token`, { method: "POST", body })
           const Answer = Schema.Struct({
@@ -176,13 +156,12 @@ describe("doorhook serve", () => {
     "says the same for a wrong password as for an unknown user, and shows the form again",
     Effect.gen(function* () {
       const { url } = yield* service()
-      const authorize = `${url}/oauth/authorize?response_type=code&client_id=c1&redirect_uri=${encodeURIComponent(redirectUri)}`
       const attempt = (login: string) =>
         Effect.promise(async () => {
-          const answer = await logIn(new URL(authorize), login, "wrong")
+          const answer = await logIn(authorizeUrl(url, acme), login, "wrong")
           return { status: answer.status, location: answer.headers.get("location"), text: await answer.text() }
         })
-      const wrong = yield* attempt("admin@example.com")
+      const wrong = yield* attempt(admin.login)
       const unknown = yield* attempt("nobody@example.com")
       assert.isNull(wrong.location)
       assert.strictEqual(wrong.status, unknown.status)
@@ -194,7 +173,7 @@ describe("doorhook serve", () => {
     "treats a foreign building like one that does not exist, and a malformed body as its documented error",
     Effect.gen(function* () {
       const { url } = yield* service()
-      const { access_token } = yield* tokensFor(url, "admin@example.com", "correct horse")
+      const { access_token } = yield* tokensFor(url)
       for (const building of [2, 999]) {
         const answer = yield* api(url, access_token, "GET", `/v4/buildings/${building}/integrations`)
         assert.strictEqual(answer.status, 404)
@@ -226,15 +205,14 @@ describe("doorhook serve", () => {
     "tells what was not delivered, and why",
     Effect.gen(function* () {
       const { url } = yield* service("--retry", "access_log=")
-      const { access_token } = yield* tokensFor(url, "admin@example.com", "correct horse")
       const gone = yield* Effect.scoped(startReceiver())
-      yield* api(url, access_token, "POST", "/v4/buildings/1/integrations", integrationDocument(gone.url))
+      yield* integrate(url, gone.url)
       yield* operator(url, "POST", "/events", event("access_log", 101))
-      const exhausted = operator(url, "GET", "/deliveries?state=exhausted").pipe(
-        Effect.flatMap((response) => read(Deliveries, response)),
-        Effect.repeat({ until: ({ deliveries }) => deliveries.length === 1 })
+      const { deliveries } = yield* eventually(
+        "it is given up",
+        Effect.flatMap(operator(url, "GET", "/deliveries?state=exhausted"), (response) => read(Deliveries, response)),
+        (page) => page.deliveries.length === 1
       )
-      const { deliveries } = yield* exhausted
       const shown = yield* runHere(["deliveries", "show", deliveries[0]?.id ?? "", "--url", url], {
         DOORHOOK_OPERATOR_KEY: operatorKey
       })
@@ -252,22 +230,20 @@ describe("doorhook serve", () => {
       const held = Promise.withResolvers<number>()
       const receiver = yield* startReceiver(() => held.promise)
       const first = yield* serviceOn(database)
-      const { access_token } = yield* tokensFor(first.url, "admin@example.com", "correct horse")
-      yield* api(first.url, access_token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+      yield* integrate(first.url, receiver.url)
       yield* operator(first.url, "POST", "/events", event("access_log", 101))
       yield* gotAll(receiver, 1)
       const doctor = yield* runHere(["doctor", "--database", database])
       assert.match(
         doctor.stdout,
-        new RegExp(`^warn database +process ${first.child.pid}, since \\S+Z, delivers from it`, "m")
+        new RegExp(`^warn +database +process ${first.child.pid}, since \\S+Z, delivers from it`, "m")
       )
       first.child.kill("SIGTERM")
-      // Its successor waits until the file is free.
-      const successor = yield* Effect.forkScoped(serveHere(["--database", database, "--directory", directory]))
       held.resolve(200)
-      const { code } = yield* Effect.promise(() => first.finished)
+      const { code, stdout } = yield* Effect.promise(() => first.finished)
       assert.strictEqual(code, 0)
-      const second = yield* Fiber.join(successor)
+      assert.match(stdout, /\ndoorhook stopping: what is under way is finished first\ndoorhook stopped\n$/)
+      const second = yield* serveHere(["--database", database, "--directory", directory])
       const { deliveries } = yield* read(Deliveries, yield* operator(second.url, "GET", "/deliveries"))
       assert.deepStrictEqual(
         deliveries.map(({ attempts, state }) => [state, attempts]),
@@ -288,8 +264,7 @@ describe("doorhook serve", () => {
         return 200
       })
       const first = yield* startService(flags)
-      const { access_token } = yield* tokensFor(first.url, "admin@example.com", "correct horse")
-      yield* api(first.url, access_token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+      yield* integrate(first.url, receiver.url)
       const ids = new Set<string>()
       for (let batch = 0; batch < 2; batch++) {
         const answer = yield* operator(
@@ -308,7 +283,10 @@ describe("doorhook serve", () => {
       // The file is free as soon as the process is gone.
       const second = yield* serveHere(flags)
       yield* Effect.promise(() =>
-        receiver.until((received) => new Set(received.map(({ headers }) => headers["webhook-id"])).size === 2_000)
+        receiver.until(
+          (received) =>
+            received.length >= 2_000 && new Set(received.map(({ headers }) => headers["webhook-id"])).size === 2_000
+        )
       )
       assert.deepStrictEqual(new Set(receiver.received.map(({ headers }) => String(headers["webhook-id"]))), ids)
       const allDelivered = Effect.gen(function* () {
@@ -324,8 +302,9 @@ describe("doorhook serve", () => {
         }
         return delivered
       })
-      yield* Effect.repeat(allDelivered, { until: (count) => count === 2_000 })
-    })
+      yield* eventually("all are delivered", allDelivered, (count) => count === 2_000)
+    }),
+    testPatience
   )
 })
 
@@ -396,19 +375,11 @@ describe("a call that can't be carried out", () => {
   live(
     "a port in use",
     Effect.gen(function* () {
-      const taken = yield* Effect.acquireRelease(
-        Effect.promise(
-          () =>
-            new Promise<ReturnType<typeof createServer>>((resolve) => {
-              const server = createServer().listen(0, "127.0.0.1", () => resolve(server))
-            })
-        ),
-        (server) => Effect.sync(() => server.close())
-      )
-      const address = taken.address()
-      const port = address !== null && typeof address === "object" ? address.port : 0
-      const { code, stderr } = yield* runDoorhook(["serve", "--database", "memory", "--port", String(port)])
-      assert.strictEqual(code, 1)
+      const { port } = yield* listening(createServer())
+      const database = join(yield* temporaryFolder, "new", "doors.db")
+      const { code, stderr, stdout } = yield* runHere(["serve", "--database", database, "--port", String(port)])
+      // Nothing is made, and nothing said to be made, by what can't start.
+      assert.deepStrictEqual([code, stdout, existsSync(database)], [1, "", false])
       assert.match(stderr, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use`))
     })
   )

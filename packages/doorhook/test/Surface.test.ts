@@ -6,10 +6,12 @@ import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
 import type { HostSession, HostSessionRequest } from "doorhook"
 import { Effect, Predicate } from "effect"
-import { codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
-import { callApi, integrationDocument, logIn } from "./harness/ThirdParty.ts"
+import { authorizeUrl, codeIn, exchange } from "./harness/CodeGrant.ts"
+import { client, codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { logIn } from "./harness/LoginForm.ts"
+import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
-const redirectUri = "https://client.example/cb"
+const { redirect_uri } = client
 const path = "/v4/buildings/1/integrations"
 const receiver = "http://127.0.0.1:9/hook"
 
@@ -38,9 +40,6 @@ const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[
     Effect.promise(async () => read(await callApi(url, token, method, target, body)))
   return { doorhook, url, api }
 })
-
-const authorizeQuery = (more: Readonly<Record<string, string>> = {}) =>
-  new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: redirectUri, ...more }).toString()
 
 describe("clients that differ from the standards", () => {
   live(
@@ -84,34 +83,33 @@ describe("clients that differ from the standards", () => {
   live(
     "refresh as the host says: with a secret, with a new refresh token each time; and ask for any scope",
     Effect.gen(function* () {
-      const tokens = (options: Parameters<typeof start>[0]) =>
+      const behaviour = (options: Parameters<typeof start>[0]) =>
         Effect.gen(function* () {
           const { url } = yield* mount(yield* start(options))
           const send = (fields: Readonly<Record<string, string>>) =>
             Effect.promise(async () =>
               read(await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) }))
             )
-          const secret = { client_id: "c1", client_secret: "s1" }
+          const { client_id, client_secret } = client
           const scoped = yield* Effect.promise(() =>
-            fetch(`${url}/oauth/authorize?${authorizeQuery({ scope: "openid" })}`, { redirect: "manual" })
+            fetch(authorizeUrl(url, client, { scope: "openid" }), { redirect: "manual" })
           )
-          const { searchParams } = new URL(scoped.headers.get("location") ?? redirectUri)
-          const plain = yield* Effect.promise(() =>
-            logIn(new URL(`${url}/oauth/authorize?${authorizeQuery()}`), "admin", "right")
-          )
-          const code = new URL(plain.headers.get("location") ?? "").searchParams.get("code") ?? ""
-          const exchange = { grant_type: "authorization_code", redirect_uri: redirectUri, code, ...secret }
-          const first = String((yield* send(exchange)).at("refresh_token"))
+          const { searchParams } = new URL(scoped.headers.get("location") ?? client.redirect_uri)
+          const tokens = yield* Effect.promise(async () => {
+            const code = codeIn(await logIn(authorizeUrl(url, client), "admin", "right"))
+            return read(await exchange(url, client, code))
+          })
+          const first = String(tokens.at("refresh_token"))
           const refresh = { grant_type: "refresh_token", refresh_token: first }
           return {
             scope: searchParams.get("error") ?? scoped.status,
-            bare: (yield* send({ ...refresh, client_id: "c1" })).status,
-            stays: (yield* send({ ...refresh, ...secret })).at("refresh_token") === first
+            bare: (yield* send({ ...refresh, client_id })).status,
+            stays: (yield* send({ ...refresh, client_id, client_secret })).at("refresh_token") === first
           }
         })
-      assert.deepStrictEqual(yield* tokens({}), { scope: "invalid_scope", bare: 200, stays: true })
+      assert.deepStrictEqual(yield* behaviour({}), { scope: "invalid_scope", bare: 200, stays: true })
       assert.deepStrictEqual(
-        yield* tokens({ refreshRequiresSecret: true, refreshRotation: "always", unknownScope: "ignore" }),
+        yield* behaviour({ refreshRequiresSecret: true, refreshRotation: "always", unknownScope: "ignore" }),
         { scope: 200, bare: 401, stays: false }
       )
     })
@@ -139,17 +137,21 @@ describe("clients that differ from the standards", () => {
 
 /** The login form of a doorhook as a program that submits it: what comes of it, by the password. */
 const formOf = Effect.fnUntraced(function* (send: (request: Request) => Promise<Response>) {
-  const target = `http://localhost/oauth/authorize`
-  const page = yield* Effect.promise(() => send(new Request(`${target}?${authorizeQuery()}`)))
+  const target = new URL(authorizeUrl("http://localhost", client))
+  const page = yield* Effect.promise(() => send(new Request(target)))
   const html = yield* Effect.promise(() => page.text())
   const cookie = page.headers.getSetCookie()[0]?.split(";")[0] ?? ""
   const csrf_token = /name="csrf_token" value="([^"]+)"/.exec(html)?.[1] ?? ""
   return (password: string, headers: Readonly<Record<string, string>> = {}) =>
     Effect.promise(async () => {
-      const body = new URLSearchParams({ csrf_token, login: "admin", password })
-      const query = new URLSearchParams(authorizeQuery())
-      for (const [name, value] of query) body.set(name, value)
-      return (await send(new Request(target, { method: "POST", headers: { cookie, ...headers }, body }))).status
+      const body = new URLSearchParams([...target.searchParams])
+      for (const [name, value] of Object.entries({ csrf_token, login: "admin", password })) body.set(name, value)
+      const request = new Request(target.origin + target.pathname, {
+        method: "POST",
+        headers: { cookie, ...headers },
+        body
+      })
+      return (await send(request)).status
     })
 })
 
@@ -217,7 +219,7 @@ describe("the host's own login", () => {
           }
         }
       })
-      const target = `http://localhost/oauth/authorize?${authorizeQuery()}`
+      const target = authorizeUrl("http://localhost", client)
       const visit = (headers: Readonly<Record<string, string>>) =>
         Effect.promise(() => doorhook.fetch(new Request(target, { headers })))
       const away = yield* visit({})
@@ -239,7 +241,7 @@ describe("the host's own login", () => {
         // As plain JavaScript would have it: no type stands in the way.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })
-        const target = `http://localhost/oauth/authorize?${authorizeQuery()}`
+        const target = authorizeUrl("http://localhost", client)
         assert.strictEqual((yield* Effect.promise(() => doorhook.fetch(new Request(target)))).status, 503)
       }
     })
@@ -252,21 +254,13 @@ describe("clients", () => {
     Effect.gen(function* () {
       const { api, doorhook, url } = yield* startApi()
       const clients = doorhook.clients
-      const added = yield* Effect.promise(() => clients.add({ name: "Beta", redirect_uris: [redirectUri] }))
+      const added = yield* Effect.promise(() => clients.add({ name: "Beta", redirect_uris: [redirect_uri] }))
       const { id } = added.client
       const tokenOf = (client_secret: string | null) =>
         Effect.promise(async () => {
-          const query = new URLSearchParams({ response_type: "code", client_id: id, redirect_uri: redirectUri })
-          const answer = await logIn(new URL(`${url}/oauth/authorize?${query.toString()}`), "admin", "right")
-          const code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? ""
-          const body = new URLSearchParams({
-            grant_type: "authorization_code",
-            code,
-            client_id: id,
-            client_secret: client_secret ?? "",
-            redirect_uri: redirectUri
-          })
-          return read(await fetch(`${url}/oauth/token`, { method: "POST", body }))
+          const beta = { client_id: id, client_secret: client_secret ?? "", redirect_uri }
+          const code = codeIn(await logIn(authorizeUrl(url, beta), "admin", "right"))
+          return read(await exchange(url, beta, code))
         })
       const rotated = yield* Effect.promise(() => clients.rotate(id, { overlap: "0s" }))
       assert.strictEqual((yield* tokenOf(added.client_secret)).status, 401)
@@ -283,7 +277,7 @@ describe("clients", () => {
       assert.strictEqual((yield* call()).status, 401)
       assert.strictEqual((yield* codeOf(clients.remove(id))).code, "not_found")
       assert.strictEqual(
-        (yield* codeOf(clients.add({ id: "c1", name: "x", redirect_uris: [redirectUri] }))).code,
+        (yield* codeOf(clients.add({ id: "c1", name: "x", redirect_uris: [redirect_uri] }))).code,
         "client_exists"
       )
       assert.strictEqual((yield* api("GET", "/v4/buildings")).status, 200, "the directory's own client goes on")

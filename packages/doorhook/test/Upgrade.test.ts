@@ -13,7 +13,7 @@ import { Webhook } from "standardwebhooks"
 import { directory, event, live, mount, start } from "./harness/Embedded.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { runDoorhook } from "@doorhook/testkit/Doorhook"
+import { runHere } from "./harness/InProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
 /** What version 0.1.0 said when the fixture was made. */
@@ -120,9 +120,9 @@ describe("a store of version 0.1.0", () => {
     Effect.gen(function* () {
       const older = yield* olderFile
       const fresh = join(yield* temporaryFolder, "fresh.db")
-      const told = yield* runDoorhook(["migrate", "--database", older], { DOORHOOK_ENCRYPTION_KEY: left.encryptionKey })
+      const told = yield* runHere(["migrate", "--database", older], { DOORHOOK_ENCRYPTION_KEY: left.encryptionKey })
       assert.match(told.stdout, /^the tables are of version \d+ now; they were of 1\n$/)
-      assert.match((yield* runDoorhook(["migrate", "--database", fresh])).stdout, /there were none/)
+      assert.match((yield* runHere(["migrate", "--database", fresh])).stdout, /there were none/)
       assert.deepStrictEqual(shapeOf(older), shapeOf(fresh))
     })
   )

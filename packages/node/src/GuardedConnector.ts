@@ -9,7 +9,7 @@ import { AddressPolicy } from "@doorhook/core"
 import { Effect } from "effect"
 import { connect, isIP, isIPv6 } from "node:net"
 import type { LookupFunction, Socket } from "node:net"
-import { getCACertificates } from "node:tls"
+import { createSecureContext, getCACertificates } from "node:tls"
 import { buildConnector } from "undici"
 import * as EgressProxy from "./EgressProxy.ts"
 import type { NameLookup } from "./NameLookup.ts"
@@ -37,12 +37,15 @@ export const makeWays = (
 ): Ways => {
   const ca = authorities.length === 0 ? undefined : [...getCACertificates("default"), ...authorities]
   // The caller bounds the time. Deliveries need one request at a time, and HTTP/2 has many more ways to misbehave.
-  return {
-    lookup,
-    proxy,
-    ca,
-    secure: buildConnector({ timeout: 0, allowH2: false, ...(ca === undefined ? {} : { ca }) })
-  }
+  const make = () =>
+    buildConnector({
+      timeout: 0,
+      allowH2: false,
+      ...(ca === undefined ? {} : { secureContext: createSecureContext({ ca }) })
+    })
+  // Reading all authorities takes longer than a handshake: once, and only where something is secure.
+  let made: buildConnector.connector | undefined
+  return { lookup, proxy, ca, secure: (to, done) => (made ??= make())(to, done) }
 }
 
 /** How long an idle connection is trusted to have a peer before TCP asks, in milliseconds. */

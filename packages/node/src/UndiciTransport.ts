@@ -6,7 +6,7 @@
  * followed, bodies are never decompressed. Nothing but the given headers is sent: no trace context leaks to third parties.
  */
 import type { TransportRequest, TransportResult } from "@doorhook/core"
-import { maxExcerptLength, Transport, TransportUnavailable } from "@doorhook/core"
+import { isRedirect, maxExcerptLength, Transport, TransportUnavailable } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { ConnectionPool } from "./ConnectionPool.ts"
 import type { EgressProxy } from "./EgressProxy.ts"
@@ -33,7 +33,10 @@ const headerText = (value: string | ReadonlyArray<string> | undefined): string |
 const maxInterim = 16
 
 /** What is known of an answer once its headers are complete. */
-type Head = Pick<TransportResult & { readonly _tag: "Answered" }, "status" | "retry_after" | "headers_elapsed">
+type Head = Pick<
+  TransportResult & { readonly _tag: "Answered" },
+  "status" | "retry_after" | "location" | "headers_elapsed"
+>
 
 type Ending = Effect.Effect<TransportResult, TransportUnavailable>
 
@@ -84,7 +87,12 @@ const send = (
       onRequestStart: () => undefined,
       onResponseStart(_, status, headers) {
         if (status >= 200) {
-          head = { status, retry_after: headerText(headers["retry-after"]), headers_elapsed: elapsed() }
+          head = {
+            status,
+            retry_after: headerText(headers["retry-after"]),
+            ...(isRedirect(status) && { location: headerText(headers["location"]) }),
+            headers_elapsed: elapsed()
+          }
         } else if (status < 100 || ++interim > maxInterim) fail(ofStatus(status))
       },
       onResponseData(_, chunk) {

@@ -30,18 +30,21 @@ const test = (
   return it.live(name, () => Effect.scoped(body.pipe(Effect.provide(transport))))
 }
 
-/** How long receivers may take that use all of it, and those that don't; in milliseconds. */
-const deadlines = { "at the deadline": 200, "at once": 5_000 }
+/**
+ * How long receivers may take that use all of it, and those that don't; in milliseconds. Even of the shorter time a busy
+ * machine must leave enough to connect, and to be sent headers.
+ */
+const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
 /** How much later than a timer of its own a result may come, in milliseconds: less than any that counts anew. */
-const slack = 1_000
+const slack = 900
 
 const outcomeUnder = (result: Posted, deadline: number, rule: Acknowledgement.AcknowledgementRule) =>
   result._tag === "Unavailable" ? "unavailable" : Acknowledgement.judge(result, deadline, rule)
 
-const assertReported = (result: Posted, { detail, known, outcome }: HostileReceiver) => {
-  assert.strictEqual(outcomeUnder(result, deadlines[known], "200"), outcome)
+const assertReported = (result: Posted, { detail, known, name, outcome }: HostileReceiver) => {
+  assert.strictEqual(outcomeUnder(result, deadlines[known], "200"), outcome, name)
   if (result._tag === "Answered") return assert.isAtMost(Buffer.byteLength(result.excerpt), maxExcerptLength)
-  assert.match(result.detail, detail ?? /^no detail is expected$/)
+  assert.match(result.detail, detail ?? /^no detail is expected$/, name)
   assert.notMatch(result.detail, /secret|[\u0000-\u001f]|:\d+:\d+|undici|openssl|node/i)
   return assert.isAtMost(result.detail.length, 500)
 }
@@ -52,34 +55,47 @@ const firing = (after: number): Promise<number> => {
   return new Promise((resolve) => setTimeout(() => resolve(performance.now() - started), after))
 }
 
-const assertInTime = ({ elapsed }: Posted, { known }: HostileReceiver, fired: number) => {
+const assertInTime = ({ elapsed }: Posted, { known, name }: HostileReceiver, fired: number) => {
   const deadline = deadlines[known]
   if (known === "at once") return assert.isBelow(elapsed, deadline)
   // Node's timers count whole milliseconds.
-  assert.isAtLeast(elapsed, deadline - 2)
-  return assert.isAtMost(elapsed, fired + slack)
+  assert.isAtLeast(elapsed, deadline - 2, name)
+  return assert.isAtMost(elapsed, fired + slack, name)
 }
+
+/** What a request may leave behind, of which tests before may hold some. */
+const heldResources = (): ReadonlyArray<string> =>
+  process
+    .getActiveResourcesInfo()
+    .filter((type) => /Socket|TLS|Timeout|Connect|Addr/.test(type))
+    .toSorted()
 
 const serveHostile = ({ behave, scheme }: HostileReceiver) => serve(behave, { scheme })
 
+const meet = Effect.fnUntraced(function* (hostile: HostileReceiver) {
+  const receiver = yield* serveHostile(hostile)
+  const deadline = deadlines[hostile.known]
+  const timer = hostile.known === "at the deadline" ? firing(deadline) : Promise.resolve(0)
+  const first = yield* post(receiver.url, { deadline })
+  assertReported(first, hostile)
+  assertInTime(first, hostile, yield* Effect.promise(() => timer))
+  // A request after it finds nothing that the first left behind.
+  assertReported(yield* post(receiver.url, { deadline }), hostile)
+  yield* Effect.promise(receiver.allClosed)
+})
+
 describe("each hostile receiver", () => {
-  for (const hostile of catalogue) {
-    test(
-      `${hostile.name}: ${hostile.outcome} ${hostile.known}`,
-      Effect.gen(function* () {
-        const receiver = yield* serveHostile(hostile)
-        const deadline = deadlines[hostile.known]
-        const timer = hostile.known === "at the deadline" ? firing(deadline) : Promise.resolve(0)
-        const first = yield* post(receiver.url, { deadline })
-        assertReported(first, hostile)
-        assertInTime(first, hostile, yield* Effect.promise(() => timer))
-        // A request after it finds nothing that the first left behind.
-        assertReported(yield* post(receiver.url, { deadline }), hostile)
-        yield* Effect.promise(receiver.allClosed)
-      }),
-      { keepAlive: 20 }
-    )
+  for (const hostile of catalogue.filter(({ known }) => known === "at once")) {
+    test(`${hostile.name}: ${hostile.outcome} at once`, meet(hostile), { keepAlive: 20 })
   }
+
+  // Beside each other: what they take is time.
+  const late = catalogue.filter(({ known }) => known === "at the deadline")
+  test(
+    `at the deadline: ${late.map(({ name, outcome }) => `${name} ${outcome}`).join(", ")}`,
+    Effect.forEach(late, meet, { concurrency: "unbounded", discard: true }),
+    { keepAlive: 20 }
+  )
 })
 
 describe("hostile receivers", () => {
@@ -100,6 +116,7 @@ describe("hostile receivers", () => {
     "leave no socket, timer or client behind, after hundreds of requests",
     Effect.gen(function* () {
       const receivers = yield* Effect.forEach(catalogue, serveHostile)
+      const held = heldResources()
       const clientsBefore = queryObjects(Client, { format: "count" })
       const urls = Array.from({ length: 4 }, () => receivers.map(({ url }) => url)).flat()
       assert.isAtLeast(urls.length, 200)
@@ -109,7 +126,9 @@ describe("hostile receivers", () => {
       yield* Effect.forEach(receivers, ({ allClosed }) => Effect.promise(allClosed))
       // The last to close on this side are seen as closed a turn later on the other.
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-      const left = process.getActiveResourcesInfo().filter((type) => /Socket|TLS|Timeout|Connect|Addr/.test(type))
+      const left = [...heldResources()]
+      // What tests before held may have gone meanwhile.
+      for (const type of held) if (left.includes(type)) left.splice(left.indexOf(type), 1)
       assert.deepStrictEqual(left, [])
       assert.isAtMost(queryObjects(Client, { format: "count" }), clientsBefore)
     }),

@@ -5,10 +5,26 @@ import { IntegrationStoreSuite, provideEach, StoreSuite } from "@doorhook/core/t
 import { SqliteStore } from "@doorhook/sql"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
+import { open } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
+/** A file that has its tables, and nothing in them. Others are copies of it: to make tables takes longer than most cases. */
+const made = await Effect.runPromise(
+  Effect.gen(function* () {
+    const filename = yield* temporaryFile
+    yield* open({ filename })
+    return readFileSync(filename)
+  }).pipe(Effect.scoped)
+)
+
 const onNewFile = (encryptionKey?: Redacted.Redacted<string>) =>
-  Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteStore.layer({ filename, encryptionKey })))
+  Layer.unwrap(
+    Effect.map(temporaryFile, (filename) => {
+      writeFileSync(filename, made)
+      return SqliteStore.layer({ filename, encryptionKey })
+    })
+  )
 
 for (const { name, run } of StoreSuite.suite("SQLite", onNewFile())) it.effect(name, () => run)
 

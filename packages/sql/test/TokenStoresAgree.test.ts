@@ -16,7 +16,7 @@ describe("token stores agree", () => {
           await carryOutOn(MemoryStore.layer, steps)
         )
       }),
-      { numRuns: 200 }
+      { numRuns: 100 }
     )
   })
 })

@@ -3,6 +3,7 @@
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
+import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Server, Socket } from "node:net"
@@ -46,9 +47,18 @@ export const listening = (server: Server): Effect.Effect<Listening, never, Scope
     ({ close }) => Effect.promise(close)
   )
 
-/** A port that nobody listens on now. */
+const isTaken = (cause: unknown): boolean => Reflect.get(Object(cause), "code") === "EADDRINUSE"
+
+/** A port that nobody listens on now. It is none of those that systems hand out, so that nobody gets it by chance meanwhile. */
 export const freePort = async (): Promise<number> => {
-  const { close, port } = await listen(createServer())
-  await close()
-  return port
+  for (;;) {
+    const port = randomInt(10_000, 30_000)
+    try {
+      const { close } = await listen(createServer(), port)
+      await close()
+      return port
+    } catch (cause) {
+      if (!isTaken(cause)) throw cause
+    }
+  }
 }

@@ -9,6 +9,7 @@ import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { Readable } from "node:stream"
 
 /** What a program printed, and how it ended. */
 export interface Finished {
@@ -25,6 +26,8 @@ export interface Running {
   readonly stderr: () => string
   /** Resolves when standard output contains the text; rejects, with all output, when the process ends before. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
+  /** The same of standard error: what was printed before on one stream may arrive after on the other. */
+  readonly complained: (pattern: RegExp) => Promise<RegExpExecArray>
   readonly finished: Promise<Finished>
 }
 
@@ -35,8 +38,8 @@ export interface StartOptions {
   readonly cwd?: string
 }
 
-const start = (program: string, args: ReadonlyArray<string>, { cwd, env }: StartOptions): Running => {
-  const child = spawn(program, [...args], {
+const start = (args: ReadonlyArray<string>, { cwd, env }: StartOptions): Running => {
+  const child = spawn(process.execPath, [...args], {
     env: { ...process.env, NO_COLOR: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(cwd !== undefined && { cwd })
@@ -50,37 +53,36 @@ const start = (program: string, args: ReadonlyArray<string>, { cwd, env }: Start
     stdout,
     stderr
   }))
-  const printed = async (pattern: RegExp): Promise<RegExpExecArray> => {
-    for (;;) {
-      const match = pattern.exec(stdout)
-      if (match !== null) return match
-      const ended = await Promise.race([once(child.stdout, "data").then(() => null), finished])
-      if (ended !== null && pattern.exec(stdout) === null) {
-        throw new Error(`ended with ${ended.code} before it printed ${pattern}\n${ended.stdout}\n${ended.stderr}`)
+  const shows =
+    (stream: Readable, so: () => string) =>
+    async (pattern: RegExp): Promise<RegExpExecArray> => {
+      for (;;) {
+        const match = pattern.exec(so())
+        if (match !== null) return match
+        const ended = await Promise.race([once(stream, "data").then(() => null), finished])
+        if (ended !== null && pattern.exec(so()) === null) {
+          throw new Error(`ended with ${ended.code} before it printed ${pattern}\n${ended.stdout}\n${ended.stderr}`)
+        }
       }
     }
-  }
-  return { child, stdout: () => stdout, stderr: () => stderr, printed, finished }
+  const printed = shows(child.stdout, () => stdout)
+  const complained = shows(child.stderr, () => stderr)
+  return { child, stdout: () => stdout, stderr: () => stderr, printed, complained, finished }
 }
 
-/** Runs a program; it is killed when the scope is closed. */
-export const startProgram = (
-  program: string,
+/** Runs a program with this Node.js; it is killed when the scope is closed. */
+export const startNode = (
   args: ReadonlyArray<string>,
   options: StartOptions = {}
 ): Effect.Effect<Running, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() => start(program, args, options)),
+    Effect.sync(() => start(args, options)),
     ({ child, finished }) =>
       Effect.promise(async () => {
         child.kill("SIGKILL")
         await finished
       })
   )
-
-/** Runs a program with this Node.js; it is killed when the scope is closed. */
-export const startNode = (args: ReadonlyArray<string>, options: StartOptions = {}) =>
-  startProgram(process.execPath, args, options)
 
 /** A folder that is gone with the scope. */
 export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(

@@ -29,6 +29,7 @@ export interface Answer {
 export type Handler = (received: Received, response: ServerResponse, socket: Socket, nth: number) => void
 
 export interface Receiver {
+  readonly origin: string
   /** Its origin with the path `/hook`. */
   readonly url: string
   readonly port: number
@@ -65,7 +66,7 @@ const open = async (handle: Handler) => {
       waiting.add(check)
       check()
     })
-  return { url: `${url}/hook`, port, received, until, die: close }
+  return { origin: url, url: `${url}/hook`, port, received, until, die: close }
 }
 
 /** A receiver that hands each request, once it has arrived whole, to `handle`; gone with the scope. */

@@ -1,6 +1,7 @@
 /**
  * `simulate preview`: draws the day, to be looked at before anything is sent.
  */
+import { columns } from "@doorhook/core"
 import { Console, Effect, Terminal } from "effect"
 import { Command } from "effect/cli"
 import type { PlanOptions } from "../plan/Plan.ts"
@@ -58,13 +59,13 @@ const tallyOf = (scenario: Scenario, options: PlanOptions): Tally => {
   return tally
 }
 
-/** The longest bar, in characters, and the room of the columns before it. */
+/** The longest bar, in characters, and the most room that the columns before it take. */
 const longestBar = 48
 const columnsBefore = 27
 
 /** A table by hour with a bar for each: `o` for calls, `#` for access logs. */
-export const drawDay = (hours: ReadonlyArray<HourCount>, columns = columnsBefore + longestBar): string => {
-  const room = Math.max(0, Math.min(longestBar, columns - columnsBefore))
+export const drawDay = (hours: ReadonlyArray<HourCount>, width = columnsBefore + longestBar): string => {
+  const room = Math.max(0, Math.min(longestBar, width - columnsBefore))
   const most = Math.max(1, ...hours.map(({ calls, accesses }) => calls + accesses))
   // A bar is as long as both of its parts together, never longer than the room there is.
   const bar = ({ calls, accesses }: HourCount) => {
@@ -72,24 +73,28 @@ export const drawDay = (hours: ReadonlyArray<HourCount>, columns = columnsBefore
     const rings = Math.round((calls * length) / Math.max(1, calls + accesses))
     return "o".repeat(rings) + "#".repeat(length - rings)
   }
-  const row = (hour: string, calls: string, accesses: string, bars: string) =>
-    `${hour.padEnd(6)}${calls.padStart(7)}${accesses.padStart(12)}  ${bars}`.trimEnd()
-  return [
-    row("hour", "call", "access_log", ""),
-    ...hours.map((count, hour) =>
-      row(`${hour}`.padStart(2, "0"), grouped(count.calls), grouped(count.accesses), bar(count))
-    )
-  ].join("\n")
+  return columns(
+    [
+      ["hour", "call", "access_log", ""],
+      ...hours.map((count, hour) => [
+        `${hour}`.padStart(2, "0"),
+        grouped(count.calls),
+        grouped(count.accesses),
+        bar(count)
+      ])
+    ],
+    [1, 2]
+  ).join("\n")
 }
 
 /** Counts in one line that wraps between entries, the largest first. */
-const listed = (title: string, counts: ReadonlyMap<string, number>, columns: number): ReadonlyArray<string> => {
+const listed = (title: string, counts: ReadonlyMap<string, number>, width: number): ReadonlyArray<string> => {
   if (counts.size === 0) return []
   const lines = [title.padEnd(10)]
   for (const [name, count] of [...counts].toSorted(([, a], [, b]) => b - a)) {
     const entry = ` ${name} ${grouped(count)}`
     const line = lines.at(-1) ?? ""
-    if (line.length + entry.length > columns && line.trim() !== "") lines.push(`${" ".repeat(10)}${entry}`)
+    if (line.length + entry.length > width && line.trim() !== "") lines.push(`${" ".repeat(10)}${entry}`)
     else lines[lines.length - 1] = line + entry
   }
   return lines
@@ -101,12 +106,12 @@ export const previewCommand = Command.make(
   Effect.fnUntraced(function* (texts) {
     const { scenario, options } = yield* readPlan(texts)
     const terminal = yield* Terminal.Terminal
-    const width = yield* terminal.columns
-    const columns = width > 0 ? width : 80
+    const known = yield* terminal.columns
+    const width = known > 0 ? known : 80
     const tally = tallyOf(scenario, options)
     yield* Console.log(`${scenario.name}: ${scenario.description}`)
     yield* Console.log(`${grouped(tally.total)} events in ${texts.duration} from ${texts.start}, seed ${texts.seed}\n`)
-    yield* Console.log(drawDay(tally.hours, columns))
+    yield* Console.log(drawDay(tally.hours, width))
     const days = [1, 2, 3, 4, 5, 6, 0].flatMap((weekday) => {
       const count = tally.weekdays.get(weekday)
       return count === undefined ? [] : [[weekdayNames[weekday] ?? "", count] as const]
@@ -115,9 +120,9 @@ export const previewCommand = Command.make(
       ...(options.duration > dayMillis
         ? [`${"weekdays".padEnd(10)} ${days.map(([name, count]) => `${name} ${grouped(count)}`).join(" ")}`]
         : []),
-      ...listed("flows", tally.flows, columns),
-      ...listed("opened by", tally.methods, columns),
-      ...listed("labels", tally.labels, columns),
+      ...listed("flows", tally.flows, width),
+      ...listed("opened by", tally.methods, width),
+      ...listed("labels", tally.labels, width),
       ...(tally.late === 0 ? [] : [`${"sent late".padEnd(10)} ${grouped(tally.late)}`])
     ]
     yield* Console.log(`\n${lines.join("\n")}`)

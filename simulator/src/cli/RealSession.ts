@@ -25,8 +25,9 @@ import { failureOf } from "./real/Failing.ts"
 import { measuring } from "./real/Measuring.ts"
 import type { Prepared } from "./real/Prepared.ts"
 import { writeReports } from "./ReportFiles.ts"
-import type { RunSettings, RunTexts } from "./RunFlags.ts"
-import { commandLine } from "./RunFlags.ts"
+import type { RunSettings } from "./ReadRun.ts"
+import type { RunTexts } from "./RunFlags.ts"
+import { commandLine } from "./CommandLine.ts"
 import { untilToldAgain } from "./SecondSignal.ts"
 
 /** Beyond this it is worth saying how to have it sooner, in milliseconds. */

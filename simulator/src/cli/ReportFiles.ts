@@ -6,6 +6,7 @@ import { Console, Effect, FileSystem, Option, Path } from "effect"
 import { csvReport } from "../report/Csv.ts"
 import { htmlReport } from "../report/Html.ts"
 import type { RunReport } from "../run/RunReport.ts"
+import { summaryLine } from "../run/RunText.ts"
 
 const writers = {
   html: htmlReport,
@@ -56,7 +57,7 @@ export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<Re
   const failures: Array<CommandFailure> = []
   for (const { file, format } of files) {
     yield* system.writeFileString(file, writers[format](report)).pipe(
-      Effect.andThen(Console.log(`report       ${file}`)),
+      Effect.andThen(Console.log(summaryLine("report", file))),
       Effect.catchTag("PlatformError", (error) =>
         Effect.sync(() => {
           failures.push(new CommandFailure({ message: `Cannot write ${file}: ${fileTrouble(error)}`, exitCode: 1 }))

@@ -8,7 +8,8 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { realSession } from "./RealSession.ts"
-import { readRun, runFlags } from "./RunFlags.ts"
+import { readRun } from "./ReadRun.ts"
+import { runFlags } from "./RunFlags.ts"
 import { virtualSession } from "./VirtualSession.ts"
 
 export const runCommand = Command.make(

@@ -10,7 +10,7 @@ import { disturbed } from "../run/Disorder.ts"
 import { Equipment } from "../run/Equipment.ts"
 import { makeReport } from "../run/MakeReport.ts"
 import type { RunReport } from "../run/RunReport.ts"
-import { progressLine, summaryText } from "../run/RunText.ts"
+import { progressLine, summaryLine, summaryText } from "../run/RunText.ts"
 import { plannedIntegrations } from "../run/World.ts"
 import { makeIntegrations, memoryStores, storesOf } from "../virtual/MemoryStores.ts"
 import { RealWork } from "../virtual/RealWork.ts"
@@ -19,8 +19,9 @@ import { virtualRun } from "../virtual/VirtualRun.ts"
 import { VirtualWorld } from "../virtual/VirtualWorld.ts"
 import { showProgress } from "./Progress.ts"
 import { writeReports } from "./ReportFiles.ts"
-import type { RunSettings, RunTexts } from "./RunFlags.ts"
-import { commandLine } from "./RunFlags.ts"
+import type { RunSettings } from "./ReadRun.ts"
+import type { RunTexts } from "./RunFlags.ts"
+import { commandLine } from "./CommandLine.ts"
 
 /** The storage of a run: in memory, or on a SQLite file that is new. */
 const storageFor = Effect.fnUntraced(function* (database: string) {
@@ -150,7 +151,7 @@ export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings
         const { report } = done.value
         const isBroken = report.totals.broken > 0
         if (nth === 0 || isBroken) yield* Console.log(summaryText(report, null))
-        if (isBroken) yield* Console.log(`again        ${report.command}`)
+        if (isBroken) yield* Console.log(summaryLine("again", report.command))
         if (nth === 0) yield* writeReports(reports, report)
         return done.value
       })
@@ -158,6 +159,6 @@ export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings
     if (Exit.isFailure(exit)) return yield* exit
     failure ??= failureOf(report)
   }
-  if (seeds > 1) yield* Console.log(`seeds        ${seeds} run${failure === null ? ", every rule kept" : ""}`)
+  if (seeds > 1) yield* Console.log(summaryLine("seeds", `${seeds} run${failure === null ? ", every rule kept" : ""}`))
   if (failure !== null) return yield* failure
 })

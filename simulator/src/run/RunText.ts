@@ -55,7 +55,8 @@ export const progressLine = ({ measured, phase, place, share, speed, summary }: 
   ].join("  ")
 }
 
-const quantileText = ({ max, p50, p99 }: Quantiles): string => `p50 ${p50} ms, p99 ${p99} ms, max ${max} ms`
+const quantileText = ({ max, p50, p99 }: Quantiles): string =>
+  `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`
 
 type Row = readonly [name: string, value: string]
 
@@ -90,6 +91,11 @@ const rateRow = (rate: number): Row => [
   `${percent(rate)} of events began within 1 s of their time${rate < 0.95 ? ": RATE NOT REACHED" : ""}`
 ]
 
+const plannedText = (planned: number): string =>
+  planned === 0
+    ? "0 events: nothing happens in this time. Give a longer --duration, a busier hour by --start, or more by --rate-scale"
+    : `${grouped(planned)} ${planned === 1 ? "event" : "events"}`
+
 const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Row> => {
   const { latency, totals, took } = report
   const perSecond = took > 0 ? Math.round((totals.accepted * 1_000) / took) : 0
@@ -97,7 +103,7 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
     value === null ? [] : [[name, quantileText(value)]]
   const count = (name: string, value: number): ReadonlyArray<Row> => (value === 0 ? [] : [[name, grouped(value)]])
   return [
-    ["planned", `${grouped(summary?.planned ?? totals.planned)} events`],
+    ["planned", plannedText(summary?.planned ?? totals.planned)],
     ["accepted", grouped(summary?.accepted ?? totals.accepted)],
     ["deliveries", grouped(summary?.deliveries ?? totals.deliveries)],
     ...(summary === null ? [] : publishedRows(summary)),
@@ -122,17 +128,20 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
   ]
 }
 
+/** As wide as the longest name of a number: the summary is printed in parts. */
+const nameWidth = "deliveries".length
+
+/** A line of a run's summary. */
+export const summaryLine = (name: string, value: string): string => `${name.padEnd(nameWidth)}  ${value}`
+
 /** How the run ended, one number a line, then objectives and broken rules. */
 export const summaryText = (report: RunReport, summary: RunSummary | null): string => {
-  const rows = rowsOf(report, summary).map(([name, value]) => `${name.padEnd(12)} ${value}`)
-  const slos = report.slos.map(
-    ({ measured, met, slo }) => `${(met ? "met" : "MISSED").padEnd(12)} ${slo} (${measured})`
-  )
-  const broken = report.violations.map(
-    ({ at, rule, what }) => `broken       ${rule}: ${what} (${new Date(at).toISOString()})`
+  const slos = report.slos.map(({ measured, met, slo }) => row(met ? "met" : "MISSED", `${slo} (${measured})`))
+  const broken = report.violations.map(({ at, rule, what }) =>
+    row("broken", `${rule}: ${what} (${new Date(at).toISOString()})`)
   )
   const more = report.totals.broken - report.violations.length
-  return [...rows, ...slos, ...broken, ...(more > 0 ? [`broken       in ${counted(more, "more place")}`] : [])].join(
-    "\n"
-  )
+  const beyond = more > 0 ? [row("broken", `in ${counted(more, "more place")}`)] : []
+  const rows = [...rowsOf(report, summary), ...slos, ...broken, ...beyond]
+  return rows.map(([name, value]) => summaryLine(name, value)).join("\n")
 }

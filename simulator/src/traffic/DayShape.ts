@@ -36,9 +36,20 @@ interface Tables {
 
 const cache = new WeakMap<DayShape, Tables>()
 
+/** The tables by what shapes say: each of a hundred buildings has shapes of its own, and most are the same. */
+const cacheByContent = new Map<string, WeakRef<Tables>>()
+
 const tablesOf = (shape: DayShape): Tables => {
   const known = cache.get(shape)
   if (known !== undefined) return known
+  const content = JSON.stringify([shape.from, shape.to, shape.even, shape.peaks])
+  const tables = cacheByContent.get(content)?.deref() ?? makeTables(shape)
+  cache.set(shape, tables)
+  cacheByContent.set(content, new WeakRef(tables))
+  return tables
+}
+
+const makeTables = (shape: DayShape): Tables => {
   const masses = new Float64Array(cellsPerDay)
   let total = 0
   for (let cell = 0; cell < cellsPerDay; cell++) {
@@ -47,9 +58,7 @@ const tablesOf = (shape: DayShape): Tables => {
     total += density
   }
   for (let cell = 0; cell < cellsPerDay; cell++) masses[cell] = (masses[cell] ?? 0) / total
-  const tables = { masses, ordinary: runningSum(cellsPerDay, (cell) => masses[cell] ?? 0) }
-  cache.set(shape, tables)
-  return tables
+  return { masses, ordinary: runningSum(cellsPerDay, (cell) => masses[cell] ?? 0) }
 }
 
 const runningSum = (cells: number, massOf: (cell: number) => number): Float64Array => {

@@ -1,22 +1,19 @@
 /**
  * Checks as a table for the terminal.
  */
+import { columns } from "@doorhook/core"
 import type { Check } from "./Check.ts"
-
-const widthOf = (texts: ReadonlyArray<string>): number => Math.max(...texts.map((text) => text.length))
 
 /** One line a check; what failed and what was skipped is explained below it. */
 export const table = (checks: ReadonlyArray<Check>): string => {
-  const [names, observations] = [
-    widthOf(["check", ...checks.map(({ name }) => name)]),
-    widthOf(["observed", ...checks.map(({ observed }) => observed)])
-  ]
-  const row = (verdict: string, name: string, observed: string, expected: string) =>
-    `${verdict.padEnd(5)} ${name.padEnd(names)}  ${observed.padEnd(observations)}  ${expected}`.trimEnd()
+  const [head = "", ...lines] = columns([
+    ["", "check", "observed", "expected"],
+    ...checks.map(({ expected, name, observed, verdict }) => [verdict, name, observed, expected])
+  ])
   return [
-    row("", "check", "observed", "expected"),
-    ...checks.flatMap(({ expected, meaning, name, observed, verdict }) => [
-      row(verdict, name, observed, expected),
+    head,
+    ...checks.flatMap(({ meaning, verdict }, at) => [
+      lines[at] ?? "",
       ...(verdict === "PASS" ? [] : [`      ${meaning}`])
     ])
   ].join("\n")

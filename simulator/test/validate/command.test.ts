@@ -1,10 +1,10 @@
 /**
  * `simulate validate`, on presets and on files, as a user runs it.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { CommandFailure } from "@doorhook/core"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
@@ -19,11 +19,6 @@ import { startAt } from "../support.ts"
 
 const validate = (...args: ReadonlyArray<string>) => Command.runWith(validateCommand, { version: "0" })(args)
 const platform = Layer.mergeAll(NodeServices.layer, TestConsole.layer)
-
-const folder = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "validate-"))),
-  (path) => Effect.promise(() => rm(path, { recursive: true }))
-)
 
 const linesOf = (name: string, seed: number): ReadonlyArray<string> => {
   const decoder = new TextDecoder()
@@ -60,7 +55,7 @@ const spoilt = {
 }
 
 const run = Effect.fnUntraced(function* (lines: ReadonlyArray<string>, ...args: ReadonlyArray<string>) {
-  const file = join(yield* folder, "events.ndjson")
+  const file = join(yield* temporaryFolder, "events.ndjson")
   yield* Effect.promise(() => writeFile(file, `${lines.join("\n")}\n`))
   const failure = yield* Effect.option(Effect.flip(validate(file, ...args)))
   return { failure, text: (yield* TestConsole.logLines).join("\n") }

@@ -2,7 +2,7 @@
  * The one way in which storage fails: it could not be reached or refused to work. Nothing was changed, unless the
  * connection broke before the answer came.
  */
-import { Predicate, Schema } from "effect"
+import { Formatter, Predicate, Schema } from "effect"
 
 export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   /** The store operation that failed, like `DeliveryStore.settle`. */
@@ -25,5 +25,6 @@ export const rootMessage = (error: unknown): string => {
   for (let depth = 0; depth < 10 && Predicate.hasProperty(root, "cause") && root.cause !== undefined; depth++) {
     root = root.cause
   }
-  return Predicate.isError(root) ? root.message : String(root)
+  if (Predicate.isError(root)) return root.message
+  return Predicate.isString(root) ? root : Formatter.format(root)
 }

@@ -24,6 +24,8 @@ export type TransportResult =
       readonly status: number
       /** The `retry-after` header as sent, null when there was none. */
       readonly retry_after: string | null
+      /** The `location` header of a redirect as sent, if there was one. */
+      readonly location?: string | null
       /** The beginning of the body, read until its end, the size cap or the deadline. */
       readonly excerpt: string
       /** When the answer's headers were complete. */

@@ -44,7 +44,7 @@ const failures: Readonly<
     "Its certificate must be valid now, for the name in the URL, and issued by a known authority"
   ],
   blocked_address: [
-    "Nothing was sent, because the address is not allowed",
+    "This attempt was not sent, because the address is not allowed",
     "An operator can allow its network, for the service or for this integration (allow-target)"
   ],
   invalid_response: ["What the receiver answered is not a valid HTTP answer", "Check what listens at the URL"]

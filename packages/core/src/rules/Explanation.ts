@@ -20,6 +20,8 @@ export interface Explained {
   readonly last: ExplainedAttempt | null
   /** Its integration as it is now; null when it was deleted. */
   readonly integration: Pick<Integration, "status" | "disabled_reason"> | null
+  /** When its event became too old to be worth an attempt, in milliseconds since the epoch, where that is known. */
+  readonly lifetime_over_at?: number | null
 }
 
 const disabledWords = {
@@ -29,10 +31,10 @@ const disabledWords = {
 } as const
 
 /**
- * What somebody who runs the service can do about a delivery, as the operator API names it: send it again, recover all of
- * its integration since then, enable the integration, or probe it with one delivery.
+ * What somebody who runs the service can do about a delivery, as the operator API names it: allow the integration its
+ * network, probe it with one delivery, enable it, send the delivery again, or recover all of the integration since then.
  */
-export const actions = ["probe", "enable", "resend", "recover"] as const
+export const actions = ["allow", "probe", "enable", "resend", "recover"] as const
 export type Action = (typeof actions)[number]
 
 /** Why a delivery stands as it does, and what comes next or can be done: a sentence or more each. */
@@ -48,13 +50,17 @@ type Next = Pick<Explanation, "next" | "actions">
 /** Nothing is sent by itself any more; what was never sent is not sent again. */
 const noMore = (last: Explained["last"]): string => (last === null ? "Nothing is sent" : "Nothing more is sent")
 
+/** An address that is not allowed stays so until somebody allows it. */
+const first = ({ last }: Explained): ReadonlyArray<Action> => (last?.outcome === "blocked_address" ? ["allow"] : [])
+
 /** What stands in the way of sending, and how to. */
-const remedy = ({ integration, last }: Explained): Next => {
+const remedy = (explained: Explained): Next => {
+  const { integration, last } = explained
   if (integration === null) return { next: `${noMore(last)}: the integration was deleted.`, actions: [] }
   if (integration.status === "enabled") {
     return {
       next: `${noMore(last)} unless it is asked for: resend this delivery, or recover all of the integration since a time.`,
-      actions: ["resend", "recover"]
+      actions: [...first(explained), "resend", "recover"]
     }
   }
   const { disabled_reason } = integration
@@ -62,7 +68,7 @@ const remedy = ({ integration, last }: Explained): Next => {
   const isOurs = disabled_reason === "gone" || disabled_reason === "failing"
   return {
     next: `The integration is disabled, ${by}. ${isOurs ? "Probe it with one delivery, which enables it when that is acknowledged, or enable it" : "Enable it"}, then resend this delivery or recover all since a time.`,
-    actions: isOurs ? ["probe", "enable", "resend", "recover"] : ["enable", "resend", "recover"]
+    actions: [...first(explained), ...(isOurs ? (["probe"] as const) : []), "enable", "resend", "recover"]
   }
 }
 
@@ -118,6 +124,25 @@ const retryText = ({ delivery, last }: Explained, due: string): string => {
   return `${attempt}, ${seconds} after that answer: its Retry-After is heeded, for up to an hour.`
 }
 
+/** Nothing is sent by itself so late, and nothing need be; whether the receiver works by now can be tried all the same. */
+const expired = (explained: Explained): Explanation => {
+  const { delivery, integration, last, lifetime_over_at = null } = explained
+  const end = lifetime_over_at === null ? "" : ` at ${isoOf(lifetime_over_at)}`
+  const why =
+    last === null
+      ? `Its lifetime ended${end}, before an attempt could be made.`
+      : join(
+          explainAttempt(last),
+          `It was tried ${times(delivery.attempts)}, and no attempt is left before its lifetime ends${end}.`
+        )
+  if (integration?.status !== "enabled") return { why, ...remedy(explained) }
+  return {
+    why,
+    next: `${noMore(last)}: so late a call would ring for nobody. To see whether the receiver takes it by now, resend it.`,
+    actions: [...first(explained), "resend"]
+  }
+}
+
 /** Why a delivery ended, or what it waits for, and what can be done. */
 export const explain = (explained: Explained): Explanation => {
   const { delivery, last } = explained
@@ -139,7 +164,7 @@ export const explain = (explained: Explained): Explanation => {
         actions: []
       }
     case "retrying":
-      return { why: ending, next: retryText(explained, due), actions: ["resend"] }
+      return { why: ending, next: retryText(explained, due), actions: [...first(explained), "resend"] }
     case "delivered":
       return { why: ending, next: "Nothing: it has arrived.", actions: [] }
     case "exhausted":
@@ -148,14 +173,7 @@ export const explain = (explained: Explained): Explanation => {
         ...remedy(explained)
       }
     case "expired":
-      return {
-        why:
-          last === null
-            ? "Its lifetime was over before an attempt could be made."
-            : join(ending, `It was tried ${times(delivery.attempts)} before its lifetime was over.`),
-        next: `${noMore(last)}: so late a call would ring for nobody.`,
-        actions: []
-      }
+      return expired(explained)
     case "skipped":
       return { why: "The integration was disabled when the event came, so nothing was sent.", ...remedy(explained) }
     case "cancelled":

@@ -11,6 +11,7 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import type { Explanation } from "../rules/Explanation.ts"
 import { explain } from "../rules/Explanation.ts"
+import { DeliverySettings } from "./DeliverySettings.ts"
 
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: DeliveryId }) {
   override get message(): string {
@@ -64,47 +65,57 @@ export class Deliveries extends Context.Service<
     readonly summary: Effect.Effect<DeliverySummary, StoreError>
   }
 >()("@doorhook/core/services/Deliveries") {
-  static readonly layer: Layer.Layer<Deliveries, never, DeliveryStore | IntegrationStore | Wake> = Layer.effect(
-    Deliveries,
-    Effect.gen(function* () {
-      const store = yield* DeliveryStore
-      const integrations = yield* IntegrationStore
-      const wake = yield* Wake
+  static readonly layer: Layer.Layer<Deliveries, never, DeliverySettings | DeliveryStore | IntegrationStore | Wake> =
+    Layer.effect(
+      Deliveries,
+      Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const integrations = yield* IntegrationStore
+        const wake = yield* Wake
+        const settings = yield* DeliverySettings
 
-      const show = Effect.fnUntraced(function* (id: DeliveryId) {
-        const delivery = yield* store.find(id)
-        if (delivery === null) return yield* new DeliveryNotFound({ id })
-        const history = yield* store.attempts(id)
-        const integration = yield* integrations.find(delivery.integration_id)
-        const explanation = explain({ delivery, last: history.at(-1) ?? null, integration })
-        return { ...delivery, history, explanation }
+        /** When the event of a delivery became too old; null when it does not. */
+        const lifetimeEnd = Effect.fnUntraced(function* ({ event_id }: Delivery) {
+          const event = yield* store.findEvent(event_id)
+          const lifetime = event === null ? null : settings.retry[event.resource_type].lifetime
+          return event === null || lifetime === null ? null : event.created_at + lifetime
+        })
+
+        const show = Effect.fnUntraced(function* (id: DeliveryId) {
+          const delivery = yield* store.find(id)
+          if (delivery === null) return yield* new DeliveryNotFound({ id })
+          const history = yield* store.attempts(id)
+          const integration = yield* integrations.find(delivery.integration_id)
+          const lifetime_over_at = delivery.state === "expired" ? yield* lifetimeEnd(delivery) : null
+          const explanation = explain({ delivery, last: history.at(-1) ?? null, integration, lifetime_over_at })
+          return { ...delivery, history, explanation }
+        })
+
+        const list = Effect.fnUntraced(function* (filter: DeliveryFilter) {
+          const found = yield* store.list(filter)
+          const last = yield* store.lastAttempts(found.map(({ id }) => id))
+          return found.map((delivery) => ({ ...delivery, last_attempt: last.get(delivery.id) ?? null }))
+        })
+
+        const resend = Effect.fnUntraced(function* (id: DeliveryId) {
+          const result = yield* store.resend(id, yield* Clock.currentTimeMillis)
+          if (result === "not_found") return yield* new DeliveryNotFound({ id })
+          if (result !== "resent") return yield* new NotDeliverable({ why: result })
+          yield* wake.signal
+        })
+
+        const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
+          const integration = yield* integrations.find(id)
+          if (integration === null) return yield* new UnknownIntegration({ id })
+          if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
+          const count = yield* store.recover(id, since, yield* Clock.currentTimeMillis)
+          if (count > 0) yield* wake.signal
+          return count
+        })
+
+        const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
+
+        return Deliveries.of({ list, show, resend, recover, summary })
       })
-
-      const list = Effect.fnUntraced(function* (filter: DeliveryFilter) {
-        const found = yield* store.list(filter)
-        const last = yield* store.lastAttempts(found.map(({ id }) => id))
-        return found.map((delivery) => ({ ...delivery, last_attempt: last.get(delivery.id) ?? null }))
-      })
-
-      const resend = Effect.fnUntraced(function* (id: DeliveryId) {
-        const result = yield* store.resend(id, yield* Clock.currentTimeMillis)
-        if (result === "not_found") return yield* new DeliveryNotFound({ id })
-        if (result !== "resent") return yield* new NotDeliverable({ why: result })
-        yield* wake.signal
-      })
-
-      const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
-        const integration = yield* integrations.find(id)
-        if (integration === null) return yield* new UnknownIntegration({ id })
-        if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
-        const count = yield* store.recover(id, since, yield* Clock.currentTimeMillis)
-        if (count > 0) yield* wake.signal
-        return count
-      })
-
-      const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
-
-      return Deliveries.of({ list, show, resend, recover, summary })
-    })
-  )
+    )
 }

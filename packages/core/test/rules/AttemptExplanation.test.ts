@@ -19,6 +19,11 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   ],
   [
     "bad_status",
+    { status: 307, detail: "points to https://doors.example/hook" },
+    "The receiver answered 307: a redirect, and redirects are not followed. Change the integration's URL to the place itself. It points to https://doors.example/hook."
+  ],
+  [
+    "bad_status",
     { status: 401 },
     "The receiver answered 401: it asks for credentials. Deliveries carry none: the receiver can tell them by their signature."
   ],
@@ -79,7 +84,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "blocked_address",
     { detail: "10.0.0.1" },
-    "Nothing was sent, because the address is not allowed (10.0.0.1). An operator can allow its network, for the service or for this integration (allow-target)."
+    "This attempt was not sent, because the address is not allowed (10.0.0.1). An operator can allow its network, for the service or for this integration (allow-target)."
   ],
   [
     "invalid_response",

@@ -14,6 +14,7 @@ const disabledBy = (disabled_reason: "manual" | "gone" | "failing" | null) =>
 /** A third attempt that failed. */
 const failed = (fields: Partial<Explanation.ExplainedAttempt> = {}): Explanation.ExplainedAttempt =>
   attemptOf("bad_status", { number: 3, started_at: at, duration_ms: 12, status: 500, ...fields })
+const blocked = failed({ outcome: "blocked_address", status: null, detail: "10.0.0.1" })
 const failedWords = "The receiver answered 500: something failed inside it. Its own log says what."
 const asked = { status: 429, duration_ms: 2_000, detail: "asked to wait 1m (Retry-After)" }
 const askedWords = "The receiver answered 429: it has too many requests. It asked to wait 1m (Retry-After)."
@@ -23,16 +24,18 @@ interface Known {
   readonly last?: Explanation.ExplainedAttempt | null
   readonly integration?: Explanation.Explained["integration"]
   readonly next_attempt_at?: number
+  readonly lifetime_over_at?: number
 }
 
 /** Of a delivery to an enabled integration that has failed three times, unless told otherwise. */
 const explain = (state: DeliveryState, known: Known = {}): Explanation.Explanation => {
-  const { integration = enabled, last = failed(), next_attempt_at = null, reason = null } = known
+  const { integration = enabled, last = failed(), lifetime_over_at, next_attempt_at = null, reason = null } = known
   const delivery = { state, reason, attempts: last?.number ?? 0, next_attempt_at }
-  return Explanation.explain({ delivery, last, integration })
+  return Explanation.explain({ delivery, last, integration, lifetime_over_at: lifetime_over_at ?? null })
 }
 
 const askForIt = "unless it is asked for: resend this delivery, or recover all of the integration since a time."
+const tooLate = "so late a call would ring for nobody. To see whether the receiver takes it by now, resend it."
 const enableIt = "Enable it, then resend this delivery or recover all since a time."
 const probeIt =
   "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time."
@@ -101,14 +104,32 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "expired",
     {},
-    `${failedWords} It was tried 3 times before its lifetime was over.`,
-    "Nothing more is sent: so late a call would ring for nobody."
+    `${failedWords} It was tried 3 times, and no attempt is left before its lifetime ends.`,
+    `Nothing more is sent: ${tooLate}`
   ],
   [
     "expired",
-    { last: null },
-    "Its lifetime was over before an attempt could be made.",
-    "Nothing is sent: so late a call would ring for nobody."
+    { lifetime_over_at: at },
+    `${failedWords} It was tried 3 times, and no attempt is left before its lifetime ends at 2026-03-02T07:00:00.000Z.`,
+    `Nothing more is sent: ${tooLate}`
+  ],
+  [
+    "expired",
+    { last: null, lifetime_over_at: at },
+    "Its lifetime ended at 2026-03-02T07:00:00.000Z, before an attempt could be made.",
+    `Nothing is sent: ${tooLate}`
+  ],
+  [
+    "expired",
+    { last: null, integration: null },
+    "Its lifetime ended, before an attempt could be made.",
+    "Nothing is sent: the integration was deleted."
+  ],
+  [
+    "expired",
+    { integration: disabledBy("manual") },
+    `${failedWords} It was tried 3 times, and no attempt is left before its lifetime ends.`,
+    `The integration is disabled, by hand. ${enableIt}`
   ],
   [
     "skipped",
@@ -196,7 +217,16 @@ describe("the explanation of a delivery", () => {
     ["pending", { last: null }, []],
     ["delivering", {}, []],
     ["delivered", {}, []],
-    ["expired", {}, []],
+    ["expired", {}, ["resend"]],
+    ["expired", { integration: null }, []],
+    ["expired", { integration: disabledBy("manual") }, ["enable", "resend", "recover"]],
+    ["retrying", { last: blocked }, ["allow", "resend"]],
+    ["exhausted", { last: blocked }, ["allow", "resend", "recover"]],
+    [
+      "exhausted",
+      { last: blocked, integration: disabledBy("failing") },
+      ["allow", "probe", "enable", "resend", "recover"]
+    ],
     ["retrying", {}, ["resend"]],
     ["exhausted", {}, ["resend", "recover"]],
     ["exhausted", { integration: null }, []],

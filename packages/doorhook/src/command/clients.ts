@@ -15,8 +15,10 @@ const kindText = ({ confidential, secrets }: ClientSummary): string => {
   return ending.length === 0 ? "confidential" : `confidential, an older secret ends ${ending.toSorted().at(-1)}`
 }
 
-const lineOf = (client: ClientSummary): string =>
-  `${client.id.padEnd(30)} ${client.name}: ${client.redirect_uris.join(", ")} (${kindText(client)})`
+const rowOf = (client: ClientSummary): ReadonlyArray<string> => [
+  client.id,
+  `${client.name}: ${client.redirect_uris.join(", ")} (${kindText(client)})`
+]
 
 /** Prints a client with its new secret, and that nobody will see it again. */
 const printAdded = Effect.fnUntraced(function* ({ client, client_secret }: ClientAdded) {
@@ -32,7 +34,7 @@ const list = Command.make(
   Effect.fnUntraced(function* (given) {
     const clients = yield* ask(given, (client) => client.list())
     if (given.json) return yield* printJson({ clients })
-    yield* printPage(clients.map(lineOf), "no clients are registered; those of the directory are listed there", null)
+    yield* printPage(clients.map(rowOf), "no clients are registered; those of the directory are listed there", null)
   })
 ).pipe(Command.withDescription("List the clients that are registered with the service"))
 

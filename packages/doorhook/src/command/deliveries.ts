@@ -1,12 +1,12 @@
 /**
  * `doorhook deliveries`: what was not delivered, why, and sending it again, over the operator API.
  */
-import { CommandFailure, deliveryStates, DurationText, isoOf, parseDeliveryId } from "@doorhook/core"
+import { CommandFailure, counted, deliveryStates, DurationText, isoOf, parseDeliveryId } from "@doorhook/core"
 import { Clock, Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { DeliveryPage, DeliveryListOptions, DeliveryCounts } from "../embed/DeliveriesClient.ts"
 import { makeDeliveriesClient } from "../embed/DeliveriesClient.ts"
-import { describe, lineOf } from "./deliveryText.ts"
+import { describe, rowOf } from "./deliveryText.ts"
 import type { Connection, Remedies } from "./operatorApi.ts"
 import {
   askThrough,
@@ -36,7 +36,7 @@ const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: Delive
   const { after, event_id, integration_id, state } = filter
   const shown = page.deliveries.length
   if (event_id !== undefined || integration_id !== undefined) {
-    const what = `${shown} such ${shown === 1 ? "delivery" : "deliveries"}`
+    const what = counted(shown, "such delivery", "such deliveries")
     return page.next === null && after === undefined ? `in all: ${what}` : `on this page: ${what}`
   }
   const known = deliveryStates.find((each) => each === state)
@@ -58,7 +58,7 @@ const list = Command.make(
     const filter: DeliveryListOptions = { state, integration_id, event_id, order, after, limit }
     const page = yield* ask(given, (client) => client.list(filter))
     if (given.json) return yield* printJson(page)
-    yield* printPage(page.deliveries.map(lineOf), "no such deliveries", page.next)
+    yield* printPage(page.deliveries.map(rowOf), "no such deliveries", page.next)
     yield* Console.log(totals(page, filter, yield* ask(given, (client) => client.summary())))
   })
 ).pipe(
@@ -141,7 +141,7 @@ const recover = Command.make(
     yield* Console.log(
       deliveries === 0
         ? `nothing to send: no delivery to integration ${given.integration} since ${since} ended without being acknowledged`
-        : `${deliveries} ${deliveries === 1 ? "delivery" : "deliveries"} since ${since} on the way; how they ended: ${list}`
+        : `${counted(deliveries, "delivery", "deliveries")} since ${since} on the way; how they ended: ${list}`
     )
   })
 ).pipe(

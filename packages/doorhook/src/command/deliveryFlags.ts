@@ -4,8 +4,8 @@
 import { Config, Effect, Option, Redacted, Result } from "effect"
 import type { Command } from "effect/cli"
 import { Flag } from "effect/cli"
-import type { InvalidConfig } from "../config/ReadingSettings.ts"
-import { collectAll } from "../config/ReadingSettings.ts"
+import type { Reading } from "../config/ReadingSettings.ts"
+import { collectAll, InvalidConfig } from "../config/ReadingSettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { checkConfig, fromFile, parseRetryFlags } from "../config/ServeConfig.ts"
 import { withFlags } from "./settingFlags.ts"
@@ -59,8 +59,17 @@ type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 export const fromEnvironment = (name: string) =>
   Config.Redacted(name).pipe(Config.option, Config.map(Option.map(Redacted.value)))
 
+/** What else can be wrong with settings; `isSound` says that nothing was found wrong so far. */
+type Check<R> = (
+  config: ServeConfig,
+  isSound: boolean
+) => Effect.Effect<ReadonlyArray<Result.Result<unknown, InvalidConfig>>, never, R>
+
 /** Nothing more to check. */
 const noMore = () => Effect.succeed([])
+
+/** Nothing is given by a file. */
+const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**
  * Flags go before the environment, and that before the file, whose other settings are answered too; `more` are what else a
@@ -69,10 +78,9 @@ const noMore = () => Effect.succeed([])
 export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   given: DeliveryFlags,
   more: (file: ServeConfig) => Partial<ServeConfig> = () => ({}),
-  check: (config: ServeConfig) => Effect.Effect<ReadonlyArray<Result.Result<unknown, InvalidConfig>>, never, R> = noMore
+  check: Check<R> = noMore
 ) {
-  const read = yield* Effect.result(Option.isSome(given.config) ? fromFile(given.config.value) : Effect.succeed({}))
-  const file: ServeConfig = Result.getOrElse(read, () => ({}))
+  const { problems, usable: file } = Option.isSome(given.config) ? yield* fromFile(given.config.value) : noFile
   const retry = parseRetryFlags(given.retry)
   const databaseInEnvironment = yield* fromEnvironment("DOORHOOK_DATABASE")
   const database = Option.orElse(given.database, () => databaseInEnvironment)
@@ -91,9 +99,12 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
     retry: { ...file.retry, ...Result.getOrElse(retry, () => ({})) },
     ...more(file)
   }
-  const checks = collectAll<unknown>([retry, checkConfig(config), ...(yield* check(config))])
+  const own = [retry, checkConfig(config)]
+  const isSound = problems.length === 0 && own.every(Result.isSuccess)
+  const checks = collectAll<unknown>([...own, ...(yield* check(config, isSound))])
   // The file's problems are told with the file's own names.
-  yield* Effect.fromResult(collectAll<unknown>([read, Result.mapError(checks, withFlags)]))
+  const inFile = problems.map((message) => Result.fail(new InvalidConfig({ message })))
+  yield* Effect.fromResult(collectAll<unknown>([...inFile, Result.mapError(checks, withFlags)]))
   return config
 })
 

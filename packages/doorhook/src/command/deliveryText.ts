@@ -1,7 +1,8 @@
 /**
- * Deliveries as the command shows them: a line in a list, or all about one and what can be done about it.
+ * Deliveries as the command shows them: a row in a list, or all about one and what can be done about it.
  */
 import type { Explanation } from "@doorhook/core"
+import { counted } from "@doorhook/core"
 import type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "../embed/DeliveriesClient.ts"
 import type { Connection } from "./operatorApi.ts"
 import { commandTo } from "./operatorApi.ts"
@@ -10,20 +11,28 @@ import { commandTo } from "./operatorApi.ts"
 const outcomeText = ({ outcome, status }: Pick<DeliveryAttempt, "outcome" | "status">): string =>
   status === null ? outcome : `${outcome} ${status}`
 
+const reasonText = (reason: string): string => reason.replaceAll("_", " ")
+
+/** A time to the second: a list is read, not calculated with. */
+const toTheSecond = (iso: string): string => iso.replace(/\.\d+Z$/, "Z")
+
+/** Why a delivery stands as it does, or when something happens with it, in few words. */
+const standing = ({ next_attempt_at: at, reason, state }: DeliverySummary): string => {
+  if (reason !== null) return reasonText(reason)
+  if (state === "delivering") return "is being sent"
+  return at === null ? "" : `next ${toTheSecond(at)}`
+}
+
 /** A delivery in a list. */
-export const lineOf = (delivery: DeliverySummary): string =>
-  [
-    delivery.id.padEnd(12),
-    delivery.state.padEnd(10),
-    `integration ${delivery.integration_id}`.padEnd(16),
-    `${delivery.attempts} attempt${delivery.attempts === 1 ? "" : "s"}`.padEnd(12),
-    (delivery.last_attempt === null ? "-" : outcomeText(delivery.last_attempt)).padEnd(18),
-    delivery.created_at,
-    delivery.event_id,
-    delivery.next_attempt_at === null
-      ? (delivery.reason ?? "").replaceAll("_", " ")
-      : `next ${delivery.next_attempt_at}`
-  ].join(" ")
+export const rowOf = (delivery: DeliverySummary): ReadonlyArray<string> => [
+  delivery.id,
+  delivery.state,
+  `integration ${delivery.integration_id}`,
+  counted(delivery.attempts, "attempt"),
+  delivery.last_attempt === null ? "-" : outcomeText(delivery.last_attempt),
+  toTheSecond(delivery.created_at),
+  standing(delivery)
+]
 
 /** A whole command for each thing that can be done about a delivery. */
 const commandFor = (
@@ -32,6 +41,9 @@ const commandFor = (
   action: Explanation.Action
 ): string => {
   switch (action) {
+    case "allow":
+      // Which network is for somebody to decide, not for a line to be copied.
+      return commandTo(given, "integrations set", integration_id, "--allow-target CIDR")
     case "probe":
       return commandTo(given, "integrations probe", integration_id)
     case "enable":
@@ -45,9 +57,8 @@ const commandFor = (
 
 /** All about a delivery, line by line. */
 export const describe = (given: Connection, delivery: DeliveryDetail): ReadonlyArray<string> => [
-  `${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${delivery.reason.replaceAll("_", " ")})`}`,
+  `${delivery.id}: ${delivery.state}${delivery.reason === null ? "" : ` (${reasonText(delivery.reason)})`}`,
   `event ${delivery.event_id} to integration ${delivery.integration_id}, created ${delivery.created_at}`,
-  ...(delivery.next_attempt_at === null ? [] : [`next attempt ${delivery.next_attempt_at}`]),
   `why:  ${delivery.explanation.why}`,
   `next: ${delivery.explanation.next}`,
   ...delivery.explanation.actions.map(

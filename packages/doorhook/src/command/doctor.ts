@@ -1,7 +1,7 @@
 /**
  * `doorhook doctor`: whether the service can run here, looked at without changing anything.
  */
-import { CommandFailure } from "@doorhook/core"
+import { columns, CommandFailure, counted } from "@doorhook/core"
 import type { Inspection } from "@doorhook/sql"
 import { Clock, Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
@@ -98,7 +98,7 @@ const directoryFindings = ({ directory }: ServeConfig) =>
     : Effect.match(FileDirectory.read(directory), {
         onFailure: ({ message }) => [fail("directory", message.replace(/^directory: /, ""))],
         onSuccess: ({ document: { clients, users }, oversights }) => [
-          ok("directory", `${users.length} users, ${clients.length} clients`),
+          ok("directory", `${counted(users.length, "user")}, ${counted(clients.length, "client")}`),
           ...oversights.map((oversight) => warn("directory", `${directory}: ${oversight}`))
         ]
       })
@@ -127,7 +127,10 @@ export const doctorCommand = Command.make(
   "doctor",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
-    const config = yield* deliveryConfigOf(given)
+    // A directory that can't be used is one of the findings, unless there are none: then it is told with all else.
+    const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
+      isSound ? Effect.succeed([]) : FileDirectory.check(directory)
+    )
     const now = yield* Clock.currentTimeMillis
     const findings = [
       nodeFinding(),
@@ -137,7 +140,8 @@ export const doctorCommand = Command.make(
       ...(yield* directoryFindings(config)),
       ...keyFindings(config, yield* fromEnvironment("DOORHOOK_OPERATOR_KEY"))
     ]
-    for (const { detail, grade, what } of findings) yield* Console.log(`${grade.padEnd(5)}${what.padEnd(15)}${detail}`)
+    for (const line of columns(findings.map(({ detail, grade, what }) => [grade, what, detail])))
+      yield* Console.log(line)
     const failures = findings.filter(({ grade }) => grade === "FAIL").length
     if (failures > 0) {
       return yield* new CommandFailure({

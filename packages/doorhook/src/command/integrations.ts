@@ -20,16 +20,13 @@ const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
 const failingText = ({ failing }: IntegrationSummary): string =>
   failing === null ? "" : `acknowledges nothing since ${failing.since}`
 
-const lineOf = (integration: IntegrationSummary): string =>
-  [
-    integration.id.padEnd(6),
-    statusText(integration).padEnd(18),
-    `${integration.scope.type} ${integration.scope.id}`.padEnd(14),
-    integration.url,
-    failingText(integration)
-  ]
-    .join(" ")
-    .trimEnd()
+const rowOf = (integration: IntegrationSummary): ReadonlyArray<string> => [
+  integration.id,
+  statusText(integration),
+  `${integration.scope.type} ${integration.scope.id}`,
+  integration.url,
+  failingText(integration)
+]
 
 /** The overrides as the flags that set them. */
 const overridesText = ({ overrides: { acknowledge, allow_targets = [], retry = {} } }: IntegrationSummary): string =>
@@ -65,7 +62,7 @@ const list = Command.make(
     const { after, limit, status } = given
     const page = yield* ask(given, (client) => client.list({ status, after, limit }))
     if (given.json) return yield* printJson(page)
-    yield* printPage(page.integrations.map(lineOf), "no such integrations", page.next)
+    yield* printPage(page.integrations.map(rowOf), "no such integrations", page.next)
   })
 ).pipe(Command.withDescription("List integrations, and which of them fail"))
 

@@ -1,6 +1,7 @@
 /**
  * `doorhook notices`: what doorhook noticed about integrations, over the operator API.
  */
+import { counted } from "@doorhook/core"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { DoorhookNotice } from "../embed/NoticesClient.ts"
@@ -18,21 +19,18 @@ const detailOf = (notice: DoorhookNotice): string => {
     case "recovered":
       return notice.failing_since === null ? "" : `had failed since ${notice.failing_since}`
     case "exhausted":
-      return `${notice.deliveries} ${notice.deliveries === 1 ? "delivery" : "deliveries"} given up`
+      return `${counted(notice.deliveries, "delivery", "deliveries")} given up`
   }
 }
 
-const lineOf = (notice: DoorhookNotice): string =>
-  [
-    notice.id.padEnd(6),
-    notice.at,
-    notice.kind.padEnd(9),
-    `integration ${notice.integration_id}`.padEnd(16),
-    `${notice.scope.type} ${notice.scope.id}`.padEnd(14),
-    detailOf(notice)
-  ]
-    .join(" ")
-    .trimEnd()
+const rowOf = (notice: DoorhookNotice): ReadonlyArray<string> => [
+  notice.id,
+  notice.at,
+  notice.kind,
+  `integration ${notice.integration_id}`,
+  `${notice.scope.type} ${notice.scope.id}`,
+  detailOf(notice)
+]
 
 const list = Command.make(
   "list",
@@ -41,7 +39,7 @@ const list = Command.make(
     const { after, integration: integration_id, limit } = given
     const page = yield* ask(given, (client) => client.list({ integration_id, after, limit }))
     if (given.json) return yield* printJson(page)
-    yield* printPage(page.notices.map(lineOf), "no notices", page.next)
+    yield* printPage(page.notices.map(rowOf), "no notices", page.next)
   })
 ).pipe(Command.withDescription("List notices, the oldest first"))
 

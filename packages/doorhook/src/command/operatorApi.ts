@@ -1,7 +1,7 @@
 /**
  * How commands call the operator API, and tell what it says.
  */
-import { CommandFailure } from "@doorhook/core"
+import { columns, CommandFailure } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Console, Effect, Option, Predicate } from "effect"
 import { Argument, Flag } from "effect/cli"
@@ -38,7 +38,11 @@ const callsTo = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
   const key = yield* operatorKeyOf(operatorKey)
   const problems = [
     ...(isWebUrl(url) ? [] : [`--url: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
-    ...(Option.isNone(key) ? ["No operator key. Set DOORHOOK_OPERATOR_KEY, or give --operator-key."] : [])
+    ...(Option.isNone(key)
+      ? [
+          "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the service's own, or the one that it printed at its first start."
+        ]
+      : [])
   ]
   if (Option.isNone(key) || problems.length > 0) return yield* CommandFailure.usage(problems.join(" "))
   return makeOperatorCalls(fetch, key.value, url.replace(/\/+$/, ""))
@@ -111,10 +115,14 @@ export const integrationArgument = Argument.String("integration").pipe(
 
 export const printJson = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value, null, 2))
 
-/** Prints a page: a line for each item, or that there is none, and how to go on. */
-export const printPage = Effect.fnUntraced(function* (lines: ReadonlyArray<string>, none: string, next: string | null) {
-  for (const line of lines) yield* Console.log(line)
-  if (lines.length === 0) yield* Console.log(none)
+/** Prints a page: a row for each item, or that there is none, and how to go on. */
+export const printPage = Effect.fnUntraced(function* (
+  rows: ReadonlyArray<ReadonlyArray<string>>,
+  none: string,
+  next: string | null
+) {
+  for (const line of columns(rows)) yield* Console.log(line)
+  if (rows.length === 0) yield* Console.log(none)
   if (next !== null) yield* Console.log(`more: --after ${next}`)
 })
 

@@ -4,11 +4,11 @@
 import "./threads.ts"
 import "./lifeline.ts"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Effect, Layer } from "effect"
-import { Command } from "effect/cli"
+import { Effect, Layer, Stdio } from "effect"
+import type { Command } from "effect/cli"
 import * as Otlp from "../telemetry/Otlp.ts"
-import { version } from "../version.ts"
 import { exitCodeOf, reported } from "./ending.ts"
+import { runOn } from "./givenArguments.ts"
 import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
 
@@ -17,7 +17,9 @@ export const runMain = <Name extends string, Input, E, ContextInput>(
   command: Command.Command<Name, Input, ContextInput, E, Platform>,
   options: { readonly stoppable: boolean }
 ): void =>
-  Command.run(command, { version }).pipe(
+  Stdio.Stdio.pipe(
+    Effect.flatMap(({ args }) => args),
+    Effect.flatMap((given) => runOn(command, given)),
     Effect.provide((options.stoppable ? Otlp.layer() : Layer.empty).pipe(Layer.provideMerge(platform))),
     reported,
     NodeRuntime.runMain({

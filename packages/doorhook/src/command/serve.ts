@@ -13,6 +13,7 @@ import { keepCompiled } from "./compileCache.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
 import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
+import { tellStopped, tellStopping } from "./stopping.ts"
 import { checkShared, keepWorkers, parseWorkers } from "./workers.ts"
 
 const flags = {
@@ -101,6 +102,7 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
     yield* Console.log("no DOORHOOK_ENCRYPTION_KEY: signing secrets are kept readable in the database")
   }
   yield* Console.log(`doorhook listening on ${yield* Serving.address}`)
+  yield* tellStopping("doorhook")
   yield* keepCompiled
 })
 
@@ -113,7 +115,7 @@ export const serveCommand = Command.make(
     const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
     const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
     const workers = keepWorkers(count, config.database ?? defaultDatabase, deliveryArguments(given))
-    return yield* Effect.raceFirst(Layer.launch(service), workers)
+    return yield* Effect.raceFirst(Layer.launch(service), workers).pipe(tellStopped("doorhook"))
   }, Effect.scoped)
 ).pipe(
   Command.withDescription("Run the service: OAuth, integrations, operator API, delivery"),

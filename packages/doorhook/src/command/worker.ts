@@ -10,6 +10,7 @@ import { deliveryLayer } from "../service/Engine.ts"
 import { keepCompiled } from "./compileCache.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
+import { tellStopped, tellStopping } from "./stopping.ts"
 
 export const workerCommand = Command.make(
   "worker",
@@ -29,10 +30,12 @@ export const workerCommand = Command.make(
         yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")
       }
       yield* Console.log("doorhook worker ready")
+      yield* tellStopping("doorhook worker")
       yield* keepCompiled
     })
     const directory = config.directory === undefined ? AbsentDirectory.layer : FileDirectory.layer(config.directory)
-    return yield* Layer.launch(Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory))))
+    const delivery = Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory)))
+    return yield* Layer.launch(delivery).pipe(tellStopped("doorhook worker"))
   }, Effect.scoped)
 ).pipe(
   Command.withDescription("Deliver from a shared database, without HTTP: as many as wanted, on as many machines"),

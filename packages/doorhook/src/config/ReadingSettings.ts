@@ -7,39 +7,94 @@ import { Option, Predicate, Result, Schema } from "effect"
 /** A setting that can't be used; the message says which and what is accepted. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
 
-/** A problem with a setting, or with something in one, like `retry.access_log: must be a list like ["..."]`. */
-const problemOf = ({ detail, pointer }: { readonly pointer: string; readonly detail: string }): string =>
-  `${pointer.slice(1).replaceAll("/", ".")}: ${detail}${detail === "must be a list" ? ' like ["..."]' : ""}`
+/** What kind of thing was given. Not the thing itself: it may be a secret. */
+const kindOf = (given: unknown): string => {
+  if (Predicate.isString(given)) return "a text"
+  if (Predicate.isNumber(given)) return "a number"
+  return nameOf(given)
+}
+
+/** What is at a JSON Pointer. */
+const valueAt = (given: unknown, pointer: string): unknown =>
+  pointer
+    .split("/")
+    .slice(1)
+    .reduce((value: unknown, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), given)
+
+/** A problem with a setting, or with something in one, like `retry.access_log: must be a list like ["..."], not a text`. */
+const problemOf = (
+  { detail, pointer }: { readonly pointer: string; readonly detail: string },
+  given: unknown
+): string => {
+  const example = detail === "must be a list" ? ' like ["..."]' : ""
+  const found = /^must be (?:a|an) /.test(detail) ? `, not ${kindOf(valueAt(given, pointer))}` : ""
+  return `${pointer.slice(1).replaceAll("/", ".")}: ${detail}${example}${found}`
+}
+
+/** Names that are none, with what was probably meant; all names there are when that can't be said of each. */
+const unknownNames = (unknown: ReadonlyArray<string>, names: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const meant = unknown.map((name) => didYouMean(name, names))
+  const told = unknown.map((name, at) => `${name}: no such setting${meant[at] ?? ""}`)
+  return meant.includes("") ? [...told.slice(0, -1), `${told.at(-1) ?? ""}; there are ${names.join(", ")}`] : told
+}
+
+/** A value without the members at these JSON Pointers. */
+const without = (given: unknown, pointers: ReadonlySet<string>, at = ""): unknown => {
+  const isLeft = (name: string | number): boolean => !pointers.has(`${at}/${name}`)
+  if (Array.isArray(given)) {
+    return given.flatMap((item: unknown, index) => (isLeft(index) ? [without(item, pointers, `${at}/${index}`)] : []))
+  }
+  if (!Predicate.isObject(given)) return given
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) =>
+      isLeft(name) ? [[name, without(value, pointers, `${at}/${name}`)]] : []
+    )
+  )
+}
+
+/** Settings that people gave: what of them can be used, and every problem with the others. */
+export interface Reading<A> {
+  readonly usable: A
+  readonly problems: ReadonlyArray<string>
+}
 
 /**
- * Reads settings given by people: names must be known, and every problem is told at once. Names may also be written as
- * flags write them (`allow-target`) or as tables do (`allow_targets`).
+ * Reads settings given by people, all of which may be left out. Names must be known: these, or `others` that somebody else
+ * reads. They may also be written as flags write them (`allow-target`) or as tables do (`allow_targets`).
  */
-export const readConfig = <F extends Schema.Struct.Fields>(
+export const readSettings = <F extends Schema.Struct.Fields>(
   schema: Schema.Struct<F> & { readonly DecodingServices: never },
-  given: unknown
-): Result.Result<Schema.Struct<F>["Type"], InvalidConfig> => {
-  if (!Predicate.isObject(given) || Array.isArray(given)) return invalid("the settings must be an object")
+  given: unknown,
+  others: ReadonlyArray<string> = []
+): Reading<Schema.Struct<F>["Type"]> => {
+  const decode = Schema.decodeUnknownResult(schema)
+  const isReadable = Predicate.isObject(given) && !Array.isArray(given)
+  const written = isReadable ? Object.entries(given) : []
   const names = Object.keys(schema.fields)
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, "")
   const canonical = (name: string): string =>
     names.find((known) => plain(known) === plain(name) || plain(known) === `${plain(name)}s`) ?? name
-  const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [canonical(name), value]))
-  const twice = names.filter((name) => Object.keys(given).filter((written) => canonical(written) === name).length > 1)
-  const unknown = Object.keys(named).filter((name) => !names.includes(name))
-  const unknownText = `${unknown.map((name) => `${name}: no such setting${didYouMean(name, names)}`).join("; ")}; there are ${names.join(", ")}`
-  const known = Object.fromEntries(Object.entries(named).filter(([name]) => names.includes(name)))
-  const decoded = Schema.decodeUnknownResult(schema)(known, { errors: "all", onExcessProperty: "error" })
-  const problems = [
-    ...(unknown.length > 0 ? [unknownText] : []),
-    ...twice.map((name) => `${name}: is given more than once, in different spellings`),
-    ...Result.match(decoded, {
-      onSuccess: () => [],
-      onFailure: (error) => schemaProblems(error).map(problemOf)
-    })
-  ]
-  if (problems.length > 0) return invalid(problems.join("; "))
-  return Result.mapError(decoded, () => new InvalidConfig({ message: "the settings can't be used" }))
+  const named = written.map(([name, value]) => [canonical(name), value] as const)
+  const twice = names.filter((name) => named.filter(([known]) => known === name).length > 1)
+  const unknown = named.flatMap(([name]) => (names.includes(name) || others.includes(name) ? [] : [name]))
+  const known = Object.fromEntries(named.filter(([name]) => names.includes(name)))
+  const wrong = Result.match(decode(known, { errors: "all", onExcessProperty: "error" }), {
+    onSuccess: () => [],
+    onFailure: schemaProblems
+  })
+  // What is wrong is left out, so that what is beside it is checked too; a whole setting where that is not enough.
+  const members = new Set(wrong.map(({ pointer }) => pointer))
+  const settings = new Set(wrong.map(({ pointer }) => pointer.split("/").slice(0, 2).join("/")))
+  const usable = Result.orElse(decode(without(known, members)), () => decode(without(known, settings)))
+  return {
+    usable: Result.getOrThrow(usable),
+    problems: [
+      ...(isReadable ? [] : ["the settings must be an object"]),
+      ...twice.map((name) => `${name}: is given more than once, in different spellings`),
+      ...wrong.map((problem) => problemOf(problem, known)),
+      ...unknownNames(unknown, [...names, ...others])
+    ]
+  }
 }
 
 export const invalid = (message: string): Result.Result<never, InvalidConfig> =>

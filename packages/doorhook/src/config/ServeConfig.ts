@@ -12,7 +12,8 @@ import {
   EngineConfig,
   publicUrlOf
 } from "./EngineConfig.ts"
-import { collectAll, invalid, InvalidConfig, parseSpan, readConfig } from "./ReadingSettings.ts"
+import type { Reading } from "./ReadingSettings.ts"
+import { collectAll, invalid, InvalidConfig, parseSpan, readSettings } from "./ReadingSettings.ts"
 import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
 const greatestPort = 65_535
@@ -68,26 +69,35 @@ export const parsePort = (text: string): Result.Result<number, InvalidConfig> =>
   parseCount("port", text, { maximum: greatestPort, what: "a port" })
 
 /** Reads the text of a configuration file. */
-const fromText = (text: string): Result.Result<ServeConfig, InvalidConfig> => {
+const fromText = (text: string): Result.Result<Reading<ServeConfig>, InvalidConfig> => {
   try {
     const value: unknown = JSON.parse(text)
-    return readConfig(ServeConfig, value)
+    return Result.succeed(readSettings(ServeConfig, value))
   } catch (error) {
     return invalid(`it is not JSON (${error instanceof Error ? error.message : String(error)})`)
   }
 }
 
-/** Reads a configuration file. */
+/** Reads a configuration file: what of it can be used, and every problem that it has. */
 export const fromFile = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
-  const text = yield* files
-    .readFileString(file)
-    .pipe(
-      Effect.mapError((error) => new InvalidConfig({ message: `config: ${file} can't be read: ${fileTrouble(error)}` }))
-    )
-  return yield* Effect.fromResult(fromText(text)).pipe(
-    Effect.mapError(({ message }) => new InvalidConfig({ message: `config ${file}: ${message}` }))
+  const read = yield* files.readFileString(file).pipe(
+    Effect.mapError((error) => new InvalidConfig({ message: `config: ${file} can't be read: ${fileTrouble(error)}` })),
+    Effect.flatMap((text) =>
+      Effect.mapError(
+        Effect.fromResult(fromText(text)),
+        ({ message }) => new InvalidConfig({ message: `config ${file}: ${message}` })
+      )
+    ),
+    Effect.result
   )
+  return Result.match(read, {
+    onFailure: ({ message }): Reading<ServeConfig> => ({ usable: {}, problems: [message] }),
+    onSuccess: ({ problems, usable }): Reading<ServeConfig> => ({
+      usable,
+      problems: problems.length === 0 ? [] : [`config ${file}: ${problems.join("; ")}`]
+    })
+  })
 })
 
 /** Reads the `RESOURCE=d1,d2,...` of a retry flag; nothing after the sign is no retry. */

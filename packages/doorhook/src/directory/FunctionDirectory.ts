@@ -2,7 +2,7 @@
  * The directory of an embedding backend: an object of functions over its own users and buildings.
  */
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
-import { BuildingId, Client, Directory, DirectoryError, TenantId, UserId } from "@doorhook/core"
+import { BuildingId, Client, didYouMean, Directory, DirectoryError, TenantId, UserId } from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
 
@@ -75,6 +75,8 @@ export interface HostDirectory {
 const required = ["client", "authenticate", "administers", "isTenant"] as const
 const optional = ["session", "isActive", "buildings", "tenants"] as const
 
+const known: ReadonlyArray<string> = [...required, ...optional]
+
 /** What is wrong with an object that should answer the questions: a host in plain JavaScript has no types to rely on. */
 export const problemsOf = (host: unknown): ReadonlyArray<string> => {
   if (!Predicate.isObject(host)) {
@@ -87,8 +89,18 @@ export const problemsOf = (host: unknown): ReadonlyArray<string> => {
     ),
     ...optional.flatMap((name) =>
       isWrong(host[name]) ? [`directory.${name}: must be a function or left out, not ${nameOf(host[name])}`] : []
-    )
+    ),
+    ...mistyped(host)
   ]
+}
+
+/** Members that are nearly a question which the host does not answer. Whatever else it has is its own business. */
+const mistyped = (host: object): ReadonlyArray<string> => {
+  const unanswered = known.filter((name) => !Predicate.hasProperty(host, name))
+  return Object.keys(host).flatMap((name) => {
+    const meant = known.includes(name) ? "" : didYouMean(name, unanswered)
+    return meant === "" ? [] : [`directory.${name}: is never called${meant}`]
+  })
 }
 
 const ask = <A>(operation: string, question: () => Answer<A>): Effect.Effect<A, DirectoryError> =>

@@ -2,9 +2,9 @@
  * What `createDoorhook` is given, and how it is read: every problem at once, each with the option's name, what was given and
  * what is accepted.
  */
-import { Predicate, Result } from "effect"
+import { Predicate } from "effect"
 import { EngineConfig } from "../config/EngineConfig.ts"
-import { InvalidConfig, nameOf, problemsIn, readConfig } from "../config/ReadingSettings.ts"
+import { InvalidConfig, nameOf, problemsIn, readSettings } from "../config/ReadingSettings.ts"
 import { checkConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
@@ -42,22 +42,18 @@ const telemetryProblems = (given: unknown): ReadonlyArray<string> =>
 
 /** The settings among the options; throws a `DoorhookError` with every problem when there are any. */
 export const readOptions = (options: unknown): EngineConfig => {
-  const given: Readonly<Record<string, unknown>> = Predicate.isObject(options) ? { ...options } : {}
-  const settings = Object.fromEntries(
-    Object.entries(given).filter(([name]) => !hostOptions.some((own) => own === name))
-  )
-  const read = readConfig(EngineConfig, settings)
+  const isObject = Predicate.isObject(options)
+  const given: Readonly<Record<string, unknown>> = isObject ? { ...options } : {}
+  const { problems: misread, usable } = readSettings(EngineConfig, given, hostOptions)
   const problems = [
-    ...(Predicate.isObject(options) ? [] : [`the options must be an object, not ${nameOf(options)}`]),
+    ...(isObject ? [] : [`the options must be an object, not ${nameOf(options)}`]),
     ...FunctionDirectory.problemsOf(given["directory"]),
     ...HostListener.problemsOf(given["onNotice"]),
     ...HostLoggers.problemsOf(given["logger"]),
     ...telemetryProblems(given["telemetry"]),
-    ...Result.match(read, {
-      onSuccess: (config) => problemsIn([checkConfig(config)]),
-      onFailure: ({ message }) => [message]
-    })
+    ...misread,
+    ...problemsIn([checkConfig(usable)])
   ]
-  if (Result.isSuccess(read) && problems.length === 0) return read.success
+  if (problems.length === 0) return usable
   throw new DoorhookError("invalid_config", problems.join("; "), new InvalidConfig({ message: problems.join("; ") }))
 }

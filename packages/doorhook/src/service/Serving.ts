@@ -61,8 +61,9 @@ export const layer = <E, R>(config: ServeConfig, directory: Layer.Layer<Director
   return serve.pipe(
     Layer.provideMerge(publicUrl),
     Layer.provideMerge(engineLayer(config, directory)),
-    Layer.provideMerge(server),
-    Layer.provide(Layer.effectDiscard(makeFolder(config)))
+    // A port that is in use is found out before a database is made.
+    Layer.provide(Layer.effectDiscard(makeFolder(config))),
+    Layer.provideMerge(server)
   )
 }
 

@@ -2,39 +2,29 @@
  * The operator's console as an operator has it: in Chromium, by mouse and by keyboard, on a phone, by what a screen reader is
  * told; with receivers that answer what must not become a part of the page.
  */
-import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterEach, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import type { Page } from "playwright-core"
+import { shared } from "../harness/Shared.ts"
 import { accessibilityProblems } from "./Accessibility.ts"
-import type { ConsoleStage } from "./ConsoleStage.ts"
 import { hostile, openConsoleStage, operatorKey } from "./ConsoleStage.ts"
-import { hasBrowser } from "./Visit.ts"
-import type { Visitors } from "./Visitors.ts"
-import { openVisitors, phone } from "./Visitors.ts"
+import { hasBrowser, openVisitors, phone } from "./Visitors.ts"
 
-let stage: ConsoleStage
-let visitors: Visitors
-let broken = ""
-let gone = ""
-let brokenDelivery = ""
-
-beforeAll(async () => {
-  if (!hasBrowser) return
-  visitors = await openVisitors()
-  stage = await openConsoleStage()
-  await stage.integrate("/good")
-  broken = await stage.integrate("/broken")
-  gone = await stage.integrate("/gone")
-  await stage.publish(1)
-  await stage.until(gone, "cancelled")
-  await stage.publish(2)
-  brokenDelivery = await stage.until(broken, "retrying")
+const openStage = Effect.gen(function* () {
+  const visitors = yield* openVisitors
+  const stage = yield* openConsoleStage()
+  return yield* Effect.promise(async () => {
+    const good = await stage.integrate("/good")
+    const broken = await stage.integrate("/broken")
+    const gone = await stage.integrate("/gone")
+    await stage.publish(1)
+    await stage.until(gone, "cancelled")
+    await stage.publish(2)
+    return { ...stage, visitors, good, broken, gone, brokenDelivery: await stage.until(broken, "retrying") }
+  })
 })
-afterEach(() => visitors.closePages())
-afterAll(async () => {
-  if (!hasBrowser) return
-  await visitors.close()
-  await stage.close()
-})
+const stage = shared(openStage, hasBrowser)
+afterEach(() => (hasBrowser ? stage().visitors.closePages() : undefined))
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true }).waitFor()
 
@@ -42,20 +32,24 @@ const heading = (page: Page, name: string) => page.getByRole("heading", { level:
 const drawn = (page: Page) => page.locator("[aria-busy=true]").waitFor({ state: "detached" })
 
 const signIn = async (page: Page) => {
-  await page.goto(`${stage.url}/console`)
+  await page.goto(`${stage().url}/console`)
   await page.getByLabel("Operator key").fill(operatorKey)
   await page.getByRole("button", { name: "Sign in" }).click()
   await heading(page, "Overview")
 }
 
 const view = async (page: Page, address: string, name: string) => {
-  await page.goto(`${stage.url}/console#/${address}`)
+  await page.goto(`${stage().url}/console#/${address}`)
   await heading(page, name)
   await drawn(page)
 }
 
 /** Every view with its heading. */
-const views = (): ReadonlyArray<readonly [string, string]> => [
+const views = ({
+  broken,
+  brokenDelivery,
+  gone
+}: ReturnType<typeof stage>): ReadonlyArray<readonly [string, string]> => [
   ["", "Overview"],
   ["deliveries", "Deliveries"],
   [`deliveries/${brokenDelivery}`, `Delivery ${brokenDelivery}`],
@@ -67,6 +61,7 @@ const views = (): ReadonlyArray<readonly [string, string]> => [
 
 describe.skipIf(!hasBrowser)("an operator with a browser", () => {
   it("sees what is wrong, finds the delivery, reads why, sends it again and recovers, silently and from one place", async () => {
+    const { broken, brokenDelivery, gone, visitors } = stage()
     const { addresses, complaints, page } = await visitors.page()
     await signIn(page)
     await page.getByText("Ready: events are accepted").waitFor()
@@ -86,7 +81,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click()
     await page.getByRole("button", { name: "Send again" }).click()
     await page.getByRole("dialog").getByRole("button", { name: "Send again" }).click()
-    await page.getByText(`${brokenDelivery} is sent again.`).waitFor()
+    await page.getByText(`${brokenDelivery} is on its way.`).waitFor()
     await page.locator(".timeline > li:not(.coming)").nth(attempts).waitFor()
 
     const event = await page.locator("dd a.mono").innerText()
@@ -107,7 +102,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await view(page, `integrations/${gone}`, `Integration ${gone}`)
     await page.getByRole("button", { name: "Recover" }).click()
     await page.getByRole("dialog").getByRole("button", { name: "Recover" }).click()
-    await page.getByText(/\d+ deliver(?:y is|ies are) sent again\./).waitFor()
+    await page.getByText(/\d+ deliver(?:y is|ies are) on the way\./).waitFor()
 
     await page.getByRole("link", { name: "Notices" }).click()
     await page.getByText("acknowledges again").first().waitFor()
@@ -117,26 +112,31 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(await page.evaluate("sessionStorage.length + localStorage.length + document.cookie.length"), 0)
     assert.deepStrictEqual(complaints, [])
     assert.isUndefined(await page.evaluate("window.hacked"))
-    assert.deepStrictEqual([...new Set(addresses.map((address) => new URL(address).origin))], [stage.url])
+    assert.deepStrictEqual([...new Set(addresses.map((address) => new URL(address).origin))], [stage().url])
     for (const address of addresses) assert.notInclude(address, operatorKey)
   })
 
   it("sends a test to one integration, and makes a link for its owner", async () => {
+    const { good, visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
-    const good = stage.integrations["/good"] ?? ""
-    const before = stage.bodiesAt("/broken").length
+    const before = stage().bodiesAt("/broken").length
     await view(page, `integrations/${good}`, `Integration ${good}`)
     await page.getByRole("button", { name: "Make a link for its owner" }).click()
     const link = await page.getByRole("textbox", { name: "Link" }).inputValue()
-    assert.isTrue(link.startsWith(`${stage.url}/portal/open/dh_pl_${good}.`))
+    assert.isTrue(link.startsWith(`${stage().url}/portal/open/dh_pl_${good}.`))
     await page.getByRole("button", { name: "Close" }).click()
     await page.getByRole("button", { name: "Send a test event" }).click()
     await page.getByRole("dialog").getByRole("button", { name: "Send it" }).click()
     await page.getByText("The receiver acknowledged with 200", { exact: false }).first().waitFor()
-    assert.strictEqual(stage.bodiesAt("/good").filter((body) => body.includes('"test":true')).length, 1)
     assert.strictEqual(
-      stage
+      stage()
+        .bodiesAt("/good")
+        .filter((body) => body.includes('"test":true')).length,
+      1
+    )
+    assert.strictEqual(
+      stage()
         .bodiesAt("/broken")
         .slice(before)
         .filter((body) => body.includes('"test":true')).length,
@@ -145,22 +145,23 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
   })
 
   it("disables an integration after a question, and enables it", async () => {
+    const { doorhook, good, visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
-    const good = stage.integrations["/good"] ?? ""
     await view(page, `integrations/${good}`, `Integration ${good}`)
     await page.getByRole("button", { name: "Disable" }).click()
     await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click()
     await page.getByText("It was disabled by hand.", { exact: false }).waitFor()
-    assert.strictEqual((await stage.doorhook.integrations.show(good)).status, "disabled")
+    assert.strictEqual((await doorhook.integrations.show(good)).status, "disabled")
     await page.getByRole("button", { name: "Enable" }).click()
     await page.getByRole("button", { name: "Disable" }).waitFor()
-    assert.strictEqual((await stage.doorhook.integrations.show(good)).status, "enabled")
+    assert.strictEqual((await doorhook.integrations.show(good)).status, "enabled")
   })
 
   it("is told that a key is wrong, and that a key has changed", async () => {
+    const { visitors } = stage()
     const { page } = await visitors.page()
-    await page.goto(`${stage.url}/console`)
+    await page.goto(`${stage().url}/console`)
     await page.getByLabel("Operator key").fill("wrong")
     await page.keyboard.press("Enter")
     assert.match(await page.getByRole("alert").innerText(), /not the operator key/)
@@ -172,20 +173,26 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
   })
 
   it("is told when the service does not answer, and when it does again", async () => {
+    const { visitors } = stage()
     const { page } = await visitors.page()
+    await page.clock.install()
     await signIn(page)
     await drawn(page)
     await page.route("**/operator/**", (route) => route.abort())
+    await page.clock.fastForward("00:10")
     await page.getByText("The service does not answer.", { exact: false }).waitFor()
     // What was shown before stays.
     assert.strictEqual(await page.getByRole("heading", { name: "Events a second" }).count(), 1)
     await page.unroute("**/operator/**")
+    await page.clock.fastForward("01:00")
     await page.getByText("The service does not answer.", { exact: false }).waitFor({ state: "detached" })
   })
 
   it("needs no mouse: signs in, goes to a delivery, is asked, cancels and stays where they were", async () => {
+    const { brokenDelivery, visitors } = stage()
     const { page } = await visitors.page()
-    await page.goto(`${stage.url}/console`)
+    await page.clock.install()
+    await page.goto(`${stage().url}/console`)
     const focused = () => page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
     await page.getByLabel("Operator key").waitFor()
     assert.strictEqual(await focused(), "key")
@@ -225,6 +232,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.locator("summary").first().focus()
     await page.keyboard.press("Enter")
     const answered = page.waitForResponse(/operator\/deliveries\/dlv_/)
+    await page.clock.fastForward("00:10")
     await (await answered).finished()
     await page.locator("details[open] summary:focus").waitFor()
   })
@@ -232,16 +240,17 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
 
 describe.skipIf(!hasBrowser)("the console", () => {
   it("has names, headings, contrast and room in every view, light and dark, on a desk and on a phone", async () => {
+    const { visitors } = stage()
     for (const [options, tappable] of [
       [{ colorScheme: "light" }, 44],
       [{ colorScheme: "dark", ...phone }, 44]
     ] as const) {
       const { complaints, page } = await visitors.page(options)
-      await page.goto(`${stage.url}/console`)
+      await page.goto(`${stage().url}/console`)
       await page.getByLabel("Operator key").waitFor()
       assert.deepStrictEqual(await accessibilityProblems(page, tappable), [])
       await signIn(page)
-      for (const [address, name] of views()) {
+      for (const [address, name] of views(stage())) {
         await view(page, address, name)
         assert.deepStrictEqual(await accessibilityProblems(page, tappable), [], `${options.colorScheme} ${name}`)
         assert.strictEqual(await page.title(), `${name} - doorhook console`)
@@ -251,6 +260,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
   })
 
   it("tells a screen reader what is what", async () => {
+    const { brokenDelivery, visitors } = stage()
     const { page } = await visitors.page()
     await signIn(page)
     await view(page, `deliveries/${brokenDelivery}`, `Delivery ${brokenDelivery}`)
@@ -265,6 +275,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
   })
 
   it("runs no script that got into it, makes no HTML of a text, and is shown in no frame", async () => {
+    const { visitors } = stage()
     const { addresses, complaints, page } = await visitors.page()
     await signIn(page)
     const refusal = (expression: string) =>
@@ -278,8 +289,8 @@ describe.skipIf(!hasBrowser)("the console", () => {
     assert.notInclude(addresses.join("\n"), "/console/x")
 
     const other = await visitors.page()
-    await other.page.goto(`${stage.url}/health/live`)
-    await other.page.setContent(`<iframe src="${stage.url}/console"></iframe>`)
+    await other.page.goto(`${stage().url}/health/live`)
+    await other.page.setContent(`<iframe src="${stage().url}/console"></iframe>`)
     await other.page.waitForLoadState("load")
     const [, frame] = other.page.frames()
     assert.strictEqual((await frame?.locator("form").count()) ?? 0, 0)

@@ -3,13 +3,13 @@
  * an integration for each.
  */
 import { Effect } from "effect"
-import type { Doorhook } from "doorhook"
-import { once } from "node:events"
 import { createServer } from "node:http"
-import type { RequestListener } from "node:http"
-import { createDoorhook } from "doorhook"
-import { directory, tokenFrom } from "../harness/Embedded.ts"
-import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+import { setTimeout as pause } from "node:timers/promises"
+import { listening } from "@doorhook/testkit/Listening"
+import type { Received } from "@doorhook/testkit/Receiver"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { start, tokenFrom } from "../harness/Embedded.ts"
+import { createIntegration } from "../harness/ThirdParty.ts"
 
 export const operatorKey = "the-operator-of-these-tests"
 
@@ -25,18 +25,6 @@ const tempers: Readonly<Record<string, (nth: number) => readonly [status: number
   "/moody": (nth) => (nth === 1 ? [500, hostile] : [200, "taken"])
 }
 
-const listen = async (handle: RequestListener) => {
-  const server = createServer(handle).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  const close = async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, "close")
-  }
-  return { close, url: `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}` }
-}
-
 /** What every receiver and address of a stage has in it, for tests; pictures are taken without. */
 interface Wording {
   readonly complaint: string
@@ -45,59 +33,39 @@ interface Wording {
 const malicious: Wording = { complaint: hostile, query: "?<img/src=x/onerror=window.hacked=1>" }
 export const harmless: Wording = { complaint: '{"error":"no such door","door":11}', query: "" }
 
+/** The path of a request, without its query. */
+const placeOf = ({ path }: Received): string => path.split("?")[0] ?? ""
+
 /** Starts it all. Integrations are named by the path of their receiver. */
-export const openConsoleStage = async ({ complaint, query }: Wording = malicious) => {
+export const openConsoleStage = Effect.fnUntraced(function* ({ complaint, query }: Wording = malicious) {
   const calls = new Map<string, number>()
-  const bodies: Array<{ readonly path: string; readonly body: string }> = []
-  const receivers = await listen((request, response) => {
-    let body = ""
-    request.on("data", (chunk: Buffer) => (body += chunk.toString("utf8")))
-    request.on("end", () => {
-      const [path = ""] = (request.url ?? "").split("?")
-      bodies.push({ path, body })
-      const nth = (calls.get(path) ?? 0) + 1
-      calls.set(path, nth)
-      const [status, text] = tempers[path]?.(nth) ?? [404, "no such path"]
-      response.writeHead(status, { "content-type": "text/html" }).end(text === hostile ? complaint : text)
-    })
+  const receiver = yield* startReceiver((received) => {
+    const place = placeOf(received)
+    const nth = (calls.get(place) ?? 0) + 1
+    calls.set(place, nth)
+    const [status, text] = tempers[place]?.(nth) ?? [404, "no such path"]
+    return { status, headers: { "content-type": "text/html" }, body: text === hostile ? complaint : text }
   })
-  let doorhook: Doorhook | null = null
-  const host = await listen((request, response) => doorhook?.node(request, response))
-  doorhook = await createDoorhook({
-    database: "memory",
-    directory,
-    publicUrl: host.url,
-    operatorKey,
-    allowTargets: ["127.0.0.0/8"],
-    retry: { access_log: ["1s", "1h"] }
-  })
-  const token = await Effect.runPromise(tokenFrom(host.url))
+  const server = createServer()
+  const { url } = yield* listening(server)
+  const doorhook = yield* start({ publicUrl: url, operatorKey, retry: { access_log: ["1s", "1h"] } })
+  server.on("request", doorhook.node)
+  const token = yield* tokenFrom(url)
   const integrations: Record<string, string> = {}
   const integrate = async (path: string, types: ReadonlyArray<string> = ["access_log"]) => {
-    const url = `${receivers.url}${path}${query}`
-    const created = await callApi(
-      host.url,
-      token,
-      "POST",
-      "/v4/buildings/1/integrations",
-      integrationDocument(url, types)
-    )
-    const text = await created.text()
-    const [, id = ""] = /"id":"(\d+)"/.exec(text) ?? []
-    if (id === "") throw new Error(text)
+    const { id } = await createIntegration(url, token, `${receiver.origin}${path}${query}`, types)
     return (integrations[path] = id)
   }
-  const running = doorhook
   return {
-    doorhook: running,
-    url: host.url,
+    doorhook,
+    url,
     integrations,
     integrate,
     /** What receivers got at a path. */
-    bodiesAt: (path: string) => bodies.filter((one) => one.path === path).map(({ body }) => body),
+    bodiesAt: (path: string) => receiver.received.filter((one) => placeOf(one) === path).map(({ body }) => body),
     /** Publishes so many events, with names that must stay texts. */
     publish: (count: number) =>
-      running.publish(
+      doorhook.publish(
         Array.from({ length: count }, (_, index) => ({
           resource_type: "access_log" as const,
           action: "create" as const,
@@ -108,17 +76,10 @@ export const openConsoleStage = async ({ complaint, query }: Wording = malicious
     /** Resolves when a delivery to an integration is in a state. */
     until: async (id: string, state: string) => {
       for (;;) {
-        const { deliveries } = await running.deliveries.list({ integration_id: id, state, limit: 1 })
+        const { deliveries } = await doorhook.deliveries.list({ integration_id: id, state, limit: 1 })
         if (deliveries[0] !== undefined) return deliveries[0].id
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        await pause(20)
       }
-    },
-    close: async () => {
-      await running.close()
-      await host.close()
-      await receivers.close()
     }
   }
-}
-
-export type ConsoleStage = Awaited<ReturnType<typeof openConsoleStage>>
+})

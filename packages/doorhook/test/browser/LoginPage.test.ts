@@ -2,22 +2,20 @@
  * The login page as people have it: in Chromium, with and without JavaScript, on a phone, by keyboard alone, by what a
  * screen reader is told; and what the browser makes of its headers.
  */
-import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterEach, assert, describe, it } from "@effect/vitest"
+import { admin } from "../harness/KnownDirectory.ts"
+import { shared } from "../harness/Shared.ts"
 import { colors } from "./Accessibility.ts"
-import type { Stage } from "./Visit.ts"
-import { admin, allow, codeAt, deny, exchange, fill, hasBrowser, openStage } from "./Visit.ts"
+import { allow, codeAt, deny, fill, openLoginStage } from "./LoginStage.ts"
+import { hasBrowser } from "./Visitors.ts"
 
-let stage: Stage
-beforeAll(async () => {
-  if (hasBrowser) stage = await openStage()
-})
-afterEach(() => stage.closePages())
-afterAll(() => (hasBrowser ? stage.close() : undefined))
+const stage = shared(openLoginStage, hasBrowser)
+afterEach(() => (hasBrowser ? stage().closePages() : undefined))
 
 describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   it("leads to the app with a code that works, silently, to no other place, with nothing secret in an address", async () => {
-    const { app, callback, toApp, url } = stage
-    const { context, page, seen } = await stage.openPage()
+    const { app, callback, toApp, url } = stage()
+    const { addresses, complaints, context, page } = await stage().page()
     await page.goto(toApp)
     await fill(page, admin)
     await allow(page).click()
@@ -25,13 +23,13 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     const answer = new URL(page.url()).searchParams
     assert.strictEqual(answer.get("state"), "s t/á")
     assert.strictEqual(answer.get("iss"), url)
-    assert.strictEqual(await exchange(url, callback, codeAt(page)), 200)
+    assert.strictEqual(await stage().exchange(codeAt(page)), 200)
 
-    assert.deepStrictEqual(seen.complaints, [])
-    const origins = new Set(seen.addresses.map((address) => new URL(address).origin))
+    assert.deepStrictEqual(complaints, [])
+    const origins = new Set(addresses.map((address) => new URL(address).origin))
     assert.deepStrictEqual(origins, new Set([url, app]))
     const cookies = await context.cookies()
-    for (const address of seen.addresses) {
+    for (const address of addresses) {
       for (const secret of [admin.password, "correct", ...cookies.map(({ value }) => value)]) {
         assert.notInclude(decodeURIComponent(address), secret)
       }
@@ -46,8 +44,8 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   })
 
   it("says that login or password is wrong, keeps the login and not the password, and goes on from there", async () => {
-    const { callback, toApp } = stage
-    const { page } = await stage.openPage()
+    const { callback, toApp } = stage()
+    const { page } = await stage().page()
     await page.goto(toApp)
     await fill(page, { ...admin, password: "wrong" })
     await allow(page).click()
@@ -64,20 +62,20 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   })
 
   it("denies without a word typed, and the app is told so", async () => {
-    const { callback, toApp } = stage
-    const { page, seen } = await stage.openPage()
+    const { callback, toApp } = stage()
+    const { complaints, page } = await stage().page()
     await page.goto(toApp)
     await deny(page).click()
     await page.waitForURL(`${callback}?**`)
     const answer = new URL(page.url()).searchParams
     assert.strictEqual(answer.get("error"), "access_denied")
     assert.isNull(answer.get("code"))
-    assert.deepStrictEqual(seen.complaints, [])
+    assert.deepStrictEqual(complaints, [])
   })
 
   it("shows an out-of-band code on a page, and neither it nor the client's secret in an address that stays", async () => {
-    const { outOfBand, url } = stage
-    const { page, seen } = await stage.openPage()
+    const { outOfBand, url } = stage()
+    const { addresses, page } = await stage().page()
     await page.goto(outOfBand)
     assert.notInclude(page.url(), "client_secret")
     await fill(page, admin)
@@ -86,15 +84,15 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.match(code, /^dh_ac_[A-Za-z0-9_-]{43}$/)
     assert.strictEqual(page.url(), `${url}/oauth/authorize`)
     // The client itself put its secret into the first address; no other has it.
-    assert.strictEqual(seen.addresses.filter((address) => /client_secret|dh_ac_|correct/.test(address)).length, 1)
+    assert.strictEqual(addresses.filter((address) => /client_secret|dh_ac_|correct/.test(address)).length, 1)
     await page.goBack()
     assert.notInclude(page.url(), "client_secret")
     assert.strictEqual(await page.locator("form").count(), 1)
   })
 
   it("can be gone back to and done again", async () => {
-    const { callback, toApp, url } = stage
-    const { page } = await stage.openPage()
+    const { callback, toApp } = stage()
+    const { page } = await stage().page()
     await page.goto(toApp)
     await fill(page, admin)
     await allow(page).click()
@@ -108,26 +106,26 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     const second = codeAt(page)
     assert.notStrictEqual(second, first)
     for (const code of [first, second]) {
-      assert.strictEqual(await exchange(url, callback, code), 200)
+      assert.strictEqual(await stage().exchange(code), 200)
     }
   })
 
   it("survives a double click", async () => {
-    const { callback, toApp, url } = stage
-    const { page, seen } = await stage.openPage()
+    const { callback, toApp } = stage()
+    const { complaints, page } = await stage().page()
     await page.goto(toApp)
     await fill(page, admin)
     await allow(page).dblclick({ noWaitAfter: true })
     const back = () => page.waitForURL(`${callback}?**`)
     // The second click's navigation may abort the first one.
     await back().catch(back)
-    assert.strictEqual(await exchange(url, callback, codeAt(page)), 200)
-    assert.deepStrictEqual(seen.complaints, [])
+    assert.strictEqual(await stage().exchange(codeAt(page)), 200)
+    assert.deepStrictEqual(complaints, [])
   })
 
   it("works in two tabs of one browser", async () => {
-    const { callback, toApp } = stage
-    const { context, page: first } = await stage.openPage()
+    const { callback, toApp } = stage()
+    const { context, page: first } = await stage().page()
     const second = await context.newPage()
     await first.goto(toApp)
     await second.goto(toApp)
@@ -140,8 +138,8 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   })
 
   it("asks again where the browser refuses cookies", async () => {
-    const { toApp } = stage
-    const { context, page } = await stage.openPage()
+    const { toApp } = stage()
+    const { context, page } = await stage().page()
     await page.goto(toApp)
     await context.clearCookies()
     await fill(page, admin)
@@ -150,8 +148,8 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   })
 
   it("needs no JavaScript", async () => {
-    const { callback, toApp } = stage
-    const { page } = await stage.openPage({ javaScriptEnabled: false })
+    const { callback, toApp } = stage()
+    const { page } = await stage().page({ javaScriptEnabled: false })
     await page.goto(toApp)
     await fill(page, admin)
     await allow(page).click()
@@ -160,8 +158,8 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
   })
 
   it("needs no mouse: the order of Tab is that of the page, and Enter logs in", async () => {
-    const { callback, toApp } = stage
-    const { page } = await stage.openPage()
+    const { callback, toApp } = stage()
+    const { page } = await stage().page()
     await page.goto(toApp)
     const focused = () => page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
     const order: Array<unknown> = []
@@ -185,9 +183,9 @@ const phone = { viewport: { width: 320, height: 568 }, isMobile: true, hasTouch:
 
 describe.skipIf(!hasBrowser)("the login page", () => {
   it("fits a small phone: no scrolling sideways, and nothing too small to tap", async () => {
-    const { outOfBand } = stage
+    const { outOfBand } = stage()
     for (const colorScheme of ["light", "dark"] as const) {
-      const { page } = await stage.openPage({ ...phone, colorScheme })
+      const { page } = await stage().page({ ...phone, colorScheme })
       const assertFits = async () => {
         const content = await page.evaluate("document.documentElement.scrollWidth")
         assert.strictEqual(content, await page.evaluate("document.documentElement.clientWidth"))
@@ -216,8 +214,8 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 
   it("has a name and a role for everything, before and after a mistake", async () => {
-    const { toApp } = stage
-    const { page } = await stage.openPage()
+    const { toApp } = stage()
+    const { page } = await stage().page()
     await page.goto(toApp)
     const form = `- textbox "Login"
 - text: Password
@@ -240,9 +238,9 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 
   it("has enough contrast in light and dark", async () => {
-    const { toApp } = stage
+    const { toApp } = stage()
     for (const colorScheme of ["light", "dark"] as const) {
-      const { page } = await stage.openPage({ colorScheme })
+      const { page } = await stage().page({ colorScheme })
       await page.goto(toApp)
       await fill(page, { ...admin, password: "wrong" })
       await allow(page).click()
@@ -256,8 +254,8 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 
   it("tells a password manager what its fields are", async () => {
-    const { toApp } = stage
-    const { page } = await stage.openPage()
+    const { toApp } = stage()
+    const { page } = await stage().page()
     await page.goto(toApp)
     const attributes = async (label: string) => {
       const field = page.getByLabel(label)
@@ -269,19 +267,19 @@ describe.skipIf(!hasBrowser)("the login page", () => {
   })
 
   it("is shown in no frame", async () => {
-    const { toApp } = stage
-    const evil = await stage.listen(`<iframe src="${toApp.replaceAll("&", "&amp;")}"></iframe>`)
-    const { page, seen } = await stage.openPage()
+    const { toApp } = stage()
+    const evil = await stage().site(`<iframe src="${toApp.replaceAll("&", "&amp;")}"></iframe>`)
+    const { complaints, page } = await stage().page()
     await page.goto(evil)
     await page.waitForLoadState("load")
     const [, frame] = page.frames()
     assert.strictEqual((await frame?.locator("form").count()) ?? 0, 0)
-    assert.match(seen.complaints.join("\n"), /frame-ancestors|X-Frame-Options/i)
+    assert.match(complaints.join("\n"), /frame-ancestors|X-Frame-Options/i)
   })
 
   it("runs no script that got into it, and takes no form from another site", async () => {
-    const { toApp, url } = stage
-    const { page, seen } = await stage.openPage()
+    const { toApp, url } = stage()
+    const { complaints, page } = await stage().page()
     await page.goto(toApp)
     // As an injection would.
     await page.evaluate(
@@ -289,12 +287,12 @@ describe.skipIf(!hasBrowser)("the login page", () => {
     )
     await page.waitForFunction("true")
     assert.isUndefined(await page.evaluate("window.injected"))
-    assert.match(seen.complaints.join("\n"), /Content Security Policy/)
+    assert.match(complaints.join("\n"), /Content Security Policy/)
 
     const fields = [...new URL(toApp).searchParams, ["login", admin.login], ["password", admin.password]]
     const inputs = fields.map(([name, value]) => `<input name="${name}" value="${value}">`).join("")
     const form = `<form method="post" action="${url}/oauth/authorize">${inputs}<button>go</button></form>`
-    const evil = await stage.listen(form)
+    const evil = await stage().site(form)
     const evilOrigin = evil.replace("127.0.0.1", "localhost")
     await page.goto(evilOrigin)
     const answered = page.waitForResponse(`${url}/oauth/authorize`)

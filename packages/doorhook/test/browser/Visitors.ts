@@ -1,14 +1,41 @@
 /**
- * Browsers for pages of an embedded doorhook, with what they saw.
+ * Browsers on a visit, with what they saw: every address, every complaint of the console, every breach of a policy.
  */
-import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core"
-import { launch } from "./Visit.ts"
+import { Effect } from "effect"
+import { chromium } from "playwright-core"
+import type { BrowserContext, BrowserContextOptions } from "playwright-core"
+import { executable } from "./Executable.ts"
+
+const path = executable()
+
+if (path === null) {
+  process.stderr.write(
+    "\n!!! NO BROWSER: the tests of pages in Chromium are SKIPPED. `npm run setup:browser` fetches one.\n\n"
+  )
+}
+
+/** Whether there is a browser; tests that need one are skipped where there is none. */
+export const hasBrowser = path !== null
 
 export const phone = { viewport: { width: 375, height: 720 }, isMobile: true, hasTouch: true } as const
 
+/** What takes longer hangs, in milliseconds. */
+const patience = 60_000
+
+const launch = Effect.acquireRelease(
+  Effect.promise(() =>
+    chromium.launch({
+      headless: true,
+      ...(path !== null && { executablePath: path }),
+      // Root may not use the sandbox.
+      args: process.getuid?.() === 0 ? ["--no-sandbox"] : []
+    })
+  ),
+  (browser) => Effect.promise(() => browser.close())
+)
+
 /** Opens a browser; each page is in a profile of its own that has been nowhere. */
-export const openVisitors = async () => {
-  const browser: Browser = await launch()
+export const openVisitors = Effect.map(launch, (browser) => {
   const contexts: Array<BrowserContext> = []
   return {
     /** A page, every address that it asks for, and what its console complains about. */
@@ -16,7 +43,7 @@ export const openVisitors = async () => {
       const context = await browser.newContext(options)
       contexts.push(context)
       const page = await context.newPage()
-      page.setDefaultTimeout(20_000)
+      page.setDefaultTimeout(patience)
       const addresses: Array<string> = []
       const complaints: Array<string> = []
       context.on("request", (request) => addresses.push(request.url()))
@@ -28,9 +55,6 @@ export const openVisitors = async () => {
     },
     closePages: async () => {
       for (const context of contexts.splice(0)) await context.close()
-    },
-    close: () => browser.close()
+    }
   }
-}
-
-export type Visitors = Awaited<ReturnType<typeof openVisitors>>
+})

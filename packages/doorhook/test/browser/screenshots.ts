@@ -1,7 +1,7 @@
 /**
  * Takes the pictures of docs/console.md: `node --conditions=source packages/doorhook/test/browser/screenshots.ts`.
  */
-import { Effect } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { mkdir } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import type { Page } from "playwright-core"
@@ -12,8 +12,10 @@ const folder = fileURLToPath(new URL("../../../../docs/images/", import.meta.url
 const desk = { viewport: { width: 1200, height: 800 } } as const
 const hand = { ...phone, viewport: { width: 375, height: 760 }, deviceScaleFactor: 2, colorScheme: "dark" } as const
 
-const stage = await openConsoleStage(harmless)
-const visitors = await openVisitors()
+const scope = Scope.makeUnsafe()
+const open = <A, E>(make: Effect.Effect<A, E, Scope.Scope>) => Effect.runPromise(Scope.provide(make, scope))
+const stage = await open(openConsoleStage(harmless))
+const visitors = await open(openVisitors)
 await mkdir(folder, { recursive: true })
 
 for (const path of ["/good", "/flaky", "/gone"]) await stage.integrate(path)
@@ -71,6 +73,5 @@ await owner.page.getByRole("button", { name: "Send a test event" }).click()
 await owner.page.getByRole("heading", { name: "Attempts" }).waitFor()
 await take(owner.page, "portal-test", true)
 
-await visitors.close()
-await stage.close()
+await Effect.runPromise(Scope.close(scope, Exit.void))
 process.stdout.write(`pictures taken: ${folder}\n`)

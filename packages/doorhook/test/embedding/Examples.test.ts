@@ -1,7 +1,7 @@
 /**
  * The examples of the documentation, as their readers run them.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 import { hashPassword } from "doorhook"
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
@@ -10,7 +10,7 @@ import { live } from "../harness/Embedded.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
-import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 import { hostSession, letIn } from "./Visitor.ts"
 
 const pathOf = (example: string): string =>
@@ -31,7 +31,7 @@ const run = Effect.fnUntraced(function* (example: string, env: Readonly<Record<s
 
 const statusOf = (call: Promise<Response>) => Effect.promise(async () => (await call).status)
 
-describe("the example on", () => {
+describe("the example on", { concurrent: true }, () => {
   live(
     "Express and SQLite logs in by the host's session, and its doors reach receivers",
     Effect.gen(function* () {
@@ -49,8 +49,7 @@ describe("the example on", () => {
       const cookie = yield* Effect.promise(() => hostSession(url, "ada@example.com", "correct horse"))
       const { token } = yield* letIn(url, {}, cookie)
       const receiver = yield* startReceiver()
-      const document = integrationDocument(receiver.url, ["access_log"])
-      assert.strictEqual(yield* statusOf(callApi(url, token, "POST", "/v4/buildings/1/integrations", document)), 201)
+      yield* Effect.promise(() => createIntegration(url, token, receiver.url, ["access_log"]))
       const buildings = yield* Effect.promise(async () => (await callApi(url, token, "GET", "/v4/buildings")).text())
       assert.include(buildings, "Front door")
       const open = (door: number, headers: Record<string, string>) =>
@@ -77,9 +76,13 @@ describe("the example on", () => {
       })
     )
   }
+})
 
-  it("Next.js answers in its route handlers", async () => {
-    process.env["DATABASE"] = "memory"
+describe("the example on Next.js", () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it("answers in its route handlers", async () => {
+    vi.stubEnv("DATABASE", "memory")
     const routes: unknown = await import(pathOf("next/app/v4/[...path]/route.ts"))
     const lib: unknown = await import(pathOf("next/lib/doorhook.ts"))
     const get: unknown = Reflect.get(Object(routes), "GET")
@@ -110,8 +113,7 @@ await describeOnPostgres("the example on Effect", (server) => {
         yield* sql(`INSERT INTO app_users VALUES (7, 'ada', '${hash}', 1)`)
         const { token } = yield* letIn(url, { login: "ada", password: "correct horse" })
         const receiver = yield* startReceiver()
-        const document = integrationDocument(receiver.url)
-        assert.strictEqual(yield* statusOf(callApi(url, token, "POST", "/v4/buildings/1/integrations", document)), 201)
+        yield* Effect.promise(() => createIntegration(url, token, receiver.url))
         assert.strictEqual(yield* statusOf(fetch(`${url}/entries`, { method: "POST" })), 201)
         yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
         assert.include(receiver.received[0]?.body, '"entry_method":"PIN"')

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { directory, event, live, start, tokenFrom } from "../harness/Embedded.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 import type { Host } from "./Hosts.ts"
 import * as Hosts from "./Hosts.ts"
 
@@ -33,8 +33,7 @@ const goThrough = Effect.fnUntraced(function* ({ own, url }: Host, key: string) 
   const token = yield* tokenFrom(url)
   const call = (method: string, path: string, body?: unknown, authorization = token) =>
     Effect.promise(() => callApi(url, authorization, method, path, body))
-  const created = yield* call("POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-  assert.strictEqual(created.status, 201)
+  yield* Effect.promise(() => createIntegration(url, token, receiver.url))
   assert.strictEqual((yield* call("POST", "/operator/events", event, key)).status, 202)
   yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
   assert.strictEqual(receiver.received[0]?.body, JSON.stringify({ event: bodyEvent }))

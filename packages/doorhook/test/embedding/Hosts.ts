@@ -12,6 +12,8 @@ import { Hono } from "hono"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { RequestListener, Server } from "node:http"
+import { arrayBuffer } from "node:stream/consumers"
+import { listening, portOf } from "@doorhook/testkit/Listening"
 
 /** A host that listens. Its own routes: `GET /orders` answers `mine`, `POST /orders` what was sent as JSON. */
 export interface Host {
@@ -21,26 +23,8 @@ export interface Host {
   readonly own: string
 }
 
-const listening = async (server: Server): Promise<string> => {
-  if (!server.listening) await once(server.listen(0, "127.0.0.1"), "listening")
-  const address = server.address()
-  return `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`
-}
-
-const end = async (server: Server): Promise<void> => {
-  server.closeAllConnections()
-  server.close()
-  await once(server, "close")
-}
-
 const listen = (server: Server, prefix = "") =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const own = await listening(server)
-      return { url: `${own}${prefix}`, own }
-    }),
-    () => Effect.promise(() => end(server))
-  )
+  Effect.map(listening(server), ({ url }) => ({ url: `${url}${prefix}`, own: url }))
 
 const ownRoutes = (app: express.Express): void => {
   app.get("/orders", (_, response) => void response.send("mine"))
@@ -88,7 +72,7 @@ const fastifyAt = (doorhook: Doorhook, prefix: string) =>
       app.post("/orders", (request) => request.body)
       await app.register(doorhook.fastify, { prefix })
       await app.listen({ host: "127.0.0.1", port: 0 })
-      const own = await listening(app.server)
+      const own = `http://127.0.0.1:${portOf(app.server)}`
       return { app, host: { url: `${own}${prefix}`, own } }
     }),
     ({ app }) =>
@@ -114,8 +98,7 @@ export const honoHost = (doorhook: Doorhook) =>
       app.post("/orders", async (context) => context.json(await context.req.json()))
       const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 })
       await once(server, "listening")
-      const address = server.address()
-      const own = `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`
+      const own = `http://127.0.0.1:${portOf(server)}`
       return { server, host: { url: own, own } }
     }),
     ({ server }) =>
@@ -148,12 +131,10 @@ const toListener =
   (app: Hono): RequestListener =>
   (request, response) => {
     void (async () => {
-      const chunks: Array<Buffer> = []
-      for await (const chunk of request) chunks.push(Buffer.from(chunk))
+      const body = request.method === "GET" ? null : Buffer.from(await arrayBuffer(request))
       const headers = new Headers()
       for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value))
       const method = request.method ?? "GET"
-      const body = chunks.length === 0 ? null : Buffer.concat(chunks)
       const answer = await app.fetch(new Request(`http://127.0.0.1${request.url}`, { method, headers, body }))
       response.writeHead(answer.status, Object.fromEntries(answer.headers))
       response.end(Buffer.from(await answer.arrayBuffer()))

@@ -6,9 +6,9 @@ import { defaultDeliverySettings, DurationText, resourceTypeNames } from "@doorh
 import { createDoorhook } from "doorhook"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
-import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { codeOf, directory, event, integrate, live, mount, start } from "../harness/Embedded.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
 
 /** The settings in a file, each with the comment before it. */
 const settingsIn = (file: string): ReadonlyArray<readonly [name: string, comment: string]> => {
@@ -66,7 +66,15 @@ describe("options", () => {
   live(
     "of the wrong type are told with what was given",
     Effect.gen(function* () {
-      const given = { directory: { client: 5, buildings: [] }, onNotice: "call me", logger: {}, telemetry: "yes" }
+      const given = {
+        directory: { client: 5, buildings: [], authenticte: () => null, ownBusiness: true },
+        onNotice: "call me",
+        logger: {},
+        telemetry: "yes",
+        directry: {},
+        ackTimeout: 5_000,
+        lease: "long"
+      }
       const { message } = yield* codeOf(Reflect.apply(createDoorhook, undefined, [given]))
       for (const part of [
         "directory.client: must be a function, not 5",
@@ -74,10 +82,15 @@ describe("options", () => {
         "directory.buildings: must be a function or left out, not a list",
         'onNotice: must be a function or left out, not "call me"',
         "logger: must be an object with the methods info, warn, error, or false, not an object",
-        'telemetry: must be true or false, not "yes"'
+        'telemetry: must be true or false, not "yes"',
+        "directory.authenticte: is never called; did you mean authenticate?",
+        "directry: no such setting; did you mean directory?",
+        "ackTimeout: must be a text, not a number",
+        'lease: "long" is not a duration'
       ]) {
         assert.include(message, part)
       }
+      assert.notInclude(message, "ownBusiness")
     })
   )
 
@@ -103,15 +116,13 @@ describe("options", () => {
       }
       const doorhook = yield* start({ logger, retry: { access_log: [] } })
       const { url } = yield* mount(doorhook)
-      const token = yield* tokenFrom(url)
       const receiver = yield* startReceiver(() => 500)
-      yield* Effect.promise(() =>
-        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
-      )
+      yield* integrate(url, receiver.url)
       yield* Effect.promise(() => doorhook.publish(event))
-      yield* Effect.sync(() => lines.length).pipe(
-        Effect.andThen(Effect.yieldNow),
-        Effect.repeat({ until: () => lines.length > 0 })
+      yield* eventually(
+        "it is told",
+        Effect.sync(() => lines.length),
+        (count) => count > 0
       )
       assert.match(lines[0] ?? "", /^warn Integration 1 .*1 delivery was given up/)
     })

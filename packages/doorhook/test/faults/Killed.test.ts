@@ -1,18 +1,17 @@
 /**
  * Processes are killed under load, without a farewell: others take over, and nothing is lost.
  */
-import { assert, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Scope } from "effect"
 import { setTimeout as pause } from "node:timers/promises"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
-import { accountFor, assertClearRefusals, eventually } from "../harness/Accounting.ts"
+import { accountFor, assertClearRefusals } from "../harness/Accounting.ts"
+import { eventually, testPatience } from "../harness/Eventually.ts"
 import { configured, end, startDelivering, startWorker } from "../harness/Delivering.ts"
+import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
 import { startService } from "@doorhook/testkit/Doorhook"
-
-const live = (name: string, body: Effect.Effect<void, unknown, Scope.Scope>) => it.live(name, () => Effect.scoped(body))
 
 /** How many deliveries are under lease now: no more than these can have been sent by who just died and not recorded. */
 const leased = (server: TestServer, database: string) =>
@@ -26,7 +25,7 @@ const publishInDatabase = (server: TestServer, database: string) =>
   Effect.promise(async () => {
     const event = `json_build_object('resource_type', 'access_log', 'action', 'create', 'building_id', 1, 'data', json_build_object('id', n))`
     const rows = await server.administer(
-      `SELECT p.id FROM generate_series(1, 600) AS n CROSS JOIN LATERAL doorhook.publish(${event}::text) AS p`,
+      `SELECT p.id FROM generate_series(1, 300) AS n CROSS JOIN LATERAL doorhook.publish(${event}::text) AS p`,
       database
     )
     return rows.map(({ id }) => String(id))
@@ -41,68 +40,71 @@ const isRunning = (pid: number): boolean => {
 }
 
 await describeOnPostgres("doorhook when processes are killed", (server) => {
-  live(
-    "the service, while it takes events in and delivers",
-    Effect.gen(function* () {
-      const database = yield* newDatabase(server)
-      const flags = yield* configured(server.url(database))
-      const { receiver, service } = yield* startDelivering(flags)
-      yield* startWorker(flags)
-      let url = service.url
-      const load = yield* startLoad(() => url)
-      let cutOff = 0
-      let running = service
-      for (const _ of [1, 2]) {
-        yield* Effect.promise(() => load.more(100))
-        yield* end(running, "SIGKILL")
-        cutOff += yield* leased(server, database)
-        running = yield* startService(flags)
-        url = running.url
-      }
-      yield* Effect.promise(() => load.more(100))
-      assertClearRefusals(load)
-      yield* accountFor({ url, load, receiver, cutOff })
-    })
-  )
+  // Most of their time they wait for the leases of the dead.
+  describe("under load", { concurrent: true }, () => {
+    live(
+      "the service, while it takes events in and delivers",
+      Effect.gen(function* () {
+        const database = yield* newDatabase(server)
+        const flags = yield* configured(server.url(database))
+        const { receiver, service } = yield* startDelivering(flags)
+        yield* startWorker(flags)
+        let url = service.url
+        const load = yield* startLoad(() => url)
+        let cutOff = 0
+        let running = service
+        for (const _ of [1, 2]) {
+          yield* Effect.promise(() => load.more(60))
+          yield* end(running, "SIGKILL")
+          cutOff += yield* leased(server, database)
+          running = yield* startService(flags)
+          url = running.url
+        }
+        yield* Effect.promise(() => load.more(60))
+        assertClearRefusals(load)
+        yield* accountFor({ url, load, receiver, cutOff })
+      }),
+      testPatience
+    )
 
-  live(
-    "workers, again and again: each is replaced, and said to be; they end with a service that is killed",
-    Effect.gen(function* () {
-      const database = yield* newDatabase(server)
-      const flags = yield* configured(server.url(database))
-      const slowly = () => pause(20, 200)
-      const { receiver, service } = yield* startDelivering([...flags, "--workers", "2"], slowly)
-      const pids = () => Array.from(service.stdout().matchAll(/worker process (\d+)/g), ([, pid]) => Number(pid))
-      const ready = () => service.stdout().match(/doorhook worker ready/g)?.length ?? 0
-      const untilReady = (count: number) => eventually("workers", Effect.sync(ready), (so) => so === count)
-      yield* untilReady(2)
-      const load = yield* startLoad(() => service.url)
-      let cutOff = 0
-      for (const round of [1, 2]) {
-        yield* Effect.promise(() => load.more(50))
-        for (const id of yield* publishInDatabase(server, database)) load.accepted.add(id)
-        const sent = receiver.received.length
-        yield* Effect.promise(() => receiver.until(({ length }) => length > sent + 100))
-        const [pid = 0] = pids().slice(-1)
-        process.kill(pid, "SIGKILL")
-        cutOff += yield* leased(server, database)
-        yield* untilReady(2 + round)
-        assert.match(
-          service.stderr(),
-          new RegExp(`worker process ${pid} ended \\(SIGKILL\\); another is started in \\d+ ms`)
+    live(
+      "workers, again and again: each is replaced, and said to be; they end with a service that is killed",
+      Effect.gen(function* () {
+        const database = yield* newDatabase(server)
+        const flags = yield* configured(server.url(database))
+        const slowly = () => pause(20, 200)
+        const { receiver, service } = yield* startDelivering([...flags, "--workers", "2"], slowly)
+        const pids = () => Array.from(service.stdout().matchAll(/worker process (\d+)/g), ([, pid]) => Number(pid))
+        const ready = () => service.stdout().match(/doorhook worker ready/g)?.length ?? 0
+        const untilReady = (count: number) => eventually("workers", Effect.sync(ready), (so) => so === count)
+        yield* untilReady(2)
+        const load = yield* startLoad(() => service.url)
+        let cutOff = 0
+        for (const pid of pids()) {
+          yield* Effect.promise(() => load.more(50))
+          for (const id of yield* publishInDatabase(server, database)) load.accepted.add(id)
+          const sent = receiver.received.length
+          yield* Effect.promise(() => receiver.until(({ length }) => length > sent + 50))
+          process.kill(pid, "SIGKILL")
+          cutOff += yield* leased(server, database)
+          const told = new RegExp(`worker process ${pid} ended \\(SIGKILL\\); another is started in \\d+ ms`)
+          yield* Effect.promise(() => service.complained(told))
+        }
+        assert.deepStrictEqual(load.refused, [])
+        yield* Effect.promise(load.stop)
+        yield* untilReady(4)
+        yield* accountFor({ url: service.url, load, receiver, cutOff })
+
+        const alive = pids().filter(isRunning)
+        assert.strictEqual(alive.length, 2)
+        yield* end(service, "SIGKILL")
+        yield* eventually(
+          "the workers are gone",
+          Effect.sync(() => alive.filter(isRunning)),
+          (left) => left.length === 0
         )
-      }
-      assert.deepStrictEqual(load.refused, [])
-      yield* accountFor({ url: service.url, load, receiver, cutOff })
-
-      const alive = pids().filter(isRunning)
-      assert.strictEqual(alive.length, 2)
-      yield* end(service, "SIGKILL")
-      yield* eventually(
-        "the workers are gone",
-        Effect.sync(() => alive.filter(isRunning)),
-        (left) => left.length === 0
-      )
-    })
-  )
+      }),
+      testPatience
+    )
+  })
 })

@@ -2,32 +2,12 @@
  * Whether nothing was lost: what publishers were told, what receivers got and what the store says must agree.
  */
 import { assert } from "@effect/vitest"
-import { Effect, Schedule, Schema } from "effect"
+import { Effect, Schema } from "effect"
+import { eventually } from "./Eventually.ts"
 import type { Load } from "./Load.ts"
 import type { Receiver } from "@doorhook/testkit/Receiver"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { callApi } from "./ThirdParty.ts"
-
-/** How long a condition may take to come true. */
-const patience = "25 seconds"
-
-/** Reads again and again until what is read is so; fails with what was read last when it never is. */
-export const eventually = <A, E, R>(
-  what: string,
-  read: Effect.Effect<A, E, R>,
-  isSo: (value: A) => boolean
-): Effect.Effect<A, E, R> =>
-  Effect.suspend(() => {
-    let last: A | undefined
-    return read.pipe(
-      Effect.tap((value) => Effect.sync(() => (last = value))),
-      Effect.repeat({ until: isSo, schedule: Schedule.spaced("25 millis") }),
-      Effect.timeoutOrElse({
-        duration: patience,
-        orElse: () => Effect.die(new Error(`${what}: not within ${patience}; last was ${JSON.stringify(last)}`))
-      })
-    )
-  })
 
 /** What `GET /metrics` shows: each sample by its name with labels, as it is written there. */
 const metricsOf = (url: string): Effect.Effect<Readonly<Record<string, number>>> =>

@@ -4,11 +4,10 @@
  */
 import { ConfigProvider, Console, Effect, Fiber, Layer } from "effect"
 import type { Cause, Scope } from "effect"
-import { Command } from "effect/cli"
 import { doorhook } from "../../src/command/doorhook.ts"
 import { exitCodeOf, reported } from "../../src/command/ending.ts"
+import { runOn } from "../../src/command/givenArguments.ts"
 import { platform } from "../../src/command/platform.ts"
-import { version } from "../../src/version.ts"
 import type { Finished } from "@doorhook/testkit/Process"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 
@@ -34,7 +33,7 @@ const makeTerminal = () => {
 }
 
 const execute = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>>, console: Console.Console) =>
-  Command.runWith(doorhook, { version })(args).pipe(
+  runOn(doorhook, args).pipe(
     Effect.provide(
       Layer.mergeAll(
         platform,
@@ -56,24 +55,36 @@ export const runHere = Effect.fnUntraced(function* (
   return { code: exitCodeOf(exit, { stoppable: false }), ...printed }
 })
 
-/** What a service in this process has printed, and where it is. */
-export interface Served {
-  readonly url: string
+/** What a command in this process has printed so far. */
+export interface RunningHere {
   readonly stdout: () => string
   readonly stderr: () => string
+  /** What it said when it was ready. */
+  readonly ready: RegExpExecArray
 }
 
-/** `doorhook serve` until the scope is closed. */
+/** Runs `doorhook` with these arguments until the scope is closed, and answers once it says that it is ready. */
+export const startHere = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>,
+  ready: RegExp,
+  env: Readonly<Record<string, string>> = {}
+): Effect.fn.Return<RunningHere, Cause.Cause<unknown>, Scope.Scope> {
+  const { console, printed, shows } = makeTerminal()
+  const command = yield* Effect.forkScoped(execute(args, env, console))
+  const ended = Effect.flatMap(Fiber.await(command), () =>
+    Effect.die(new Error(`ended before it was ready\n${printed.stdout}\n${printed.stderr}`))
+  )
+  const said = yield* Effect.raceFirst(shows(ready), ended)
+  return { ready: said, stdout: () => printed.stdout, stderr: () => printed.stderr }
+})
+
+/** `doorhook serve` until the scope is closed, and where it is. */
 export const serveHere = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
   env: Readonly<Record<string, string>> = {}
-): Effect.fn.Return<Served, Cause.Cause<unknown>, Scope.Scope> {
-  const { console, printed, shows } = makeTerminal()
+) {
   const environment = { DOORHOOK_OPERATOR_KEY: operatorKey, ...env }
-  const service = yield* Effect.forkScoped(execute(["serve", "--port", "0", ...args], environment, console))
-  const ended = Effect.flatMap(Fiber.await(service), () =>
-    Effect.die(new Error(`ended before it listened\n${printed.stdout}\n${printed.stderr}`))
-  )
-  const [, url = ""] = yield* Effect.raceFirst(shows(/doorhook listening on (http:\S+)/), ended)
-  return { url, stdout: () => printed.stdout, stderr: () => printed.stderr }
+  const running = yield* startHere(["serve", "--port", "0", ...args], /doorhook listening on (http:\S+)/, environment)
+  const [, url = ""] = running.ready
+  return { ...running, url }
 })

@@ -34,10 +34,10 @@ const callers = 4
 const eventsPerCall = 2
 
 /** How long a caller rests between its calls, in milliseconds: a load, not a flood. */
-const rest = 20
+const rest = 40
 
-/** Longer than any answer may take: what takes as long hangs. */
-const patience = 30_000
+/** Longer than any answer may take, in milliseconds: what takes as long hangs. */
+const patience = 60_000
 
 const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema.String })) })
 

@@ -1,40 +1,9 @@
 /**
- * A third party with a real OAuth client library, and a person who logs in for it by submitting the form.
+ * A third party: its OAuth client library, its calls of the API, its integrations.
  */
+import { Schema } from "effect"
 import * as client from "openid-client"
-
-/** Submits the login form of an authorize URL as a browser would, and answers where it leads. */
-export const logIn = async (authorizeUrl: URL, login: string, password: string): Promise<Response> => {
-  const page = await fetch(authorizeUrl)
-  const html = await page.text()
-  const action = /<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? authorizeUrl.href
-  const fields = new URLSearchParams()
-  for (const [input] of html.matchAll(/<input[^>]*type="hidden"[^>]*>/g)) {
-    fields.set(unescape(/name="([^"]*)"/.exec(input)?.[1]), unescape(/value="([^"]*)"/.exec(input)?.[1]))
-  }
-  fields.set("login", login)
-  fields.set("password", password)
-  return fetch(new URL(unescape(action), page.url), {
-    method: "POST",
-    redirect: "manual",
-    headers: {
-      cookie: page.headers
-        .getSetCookie()
-        .map((cookie) => cookie.split(";")[0])
-        .join("; ")
-    },
-    body: fields
-  })
-}
-
-const unescape = (html = ""): string =>
-  html
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&#x27;", "'")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&amp;", "&")
+import { logIn } from "./LoginForm.ts"
 
 /** The client's configuration, discovered from the service. */
 export const discover = (url: string, id: string, secret: string) =>
@@ -87,3 +56,23 @@ export const integrationDocument = (url: string, types: ReadonlyArray<string> = 
     }
   }
 })
+
+const Created = Schema.Struct({
+  data: Schema.Struct({ id: Schema.String }),
+  meta: Schema.Struct({ signing_secret: Schema.String })
+})
+
+/** Creates an integration of building 1, which must succeed; answers its id, and the secret that is told only then. */
+export const createIntegration = async (
+  url: string,
+  token: string,
+  receiver: string,
+  types?: ReadonlyArray<string>,
+  path = "/v4/buildings/1/integrations"
+) => {
+  const answer = await callApi(url, token, "POST", path, integrationDocument(receiver, types))
+  const text = await answer.text()
+  if (answer.status !== 201) throw new Error(`no integration but ${answer.status}: ${text}`)
+  const { data, meta } = Schema.decodeUnknownSync(Created)(JSON.parse(text))
+  return { id: data.id, signing_secret: meta.signing_secret }
+}

@@ -2,9 +2,9 @@
  * What programs in the field send that no library does: an SDK of apps that refreshes in JSON beside its old token and
  * asks for scopes that there are not, and a script that sends what the document says and nothing more.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import type { Service } from "./Service.ts"
+import { shared } from "../harness/Shared.ts"
 import { apiStatus, appRedirectUri, redirectUri, serve, visit } from "./Service.ts"
 
 const TokenAnswer = Schema.Struct({
@@ -21,21 +21,17 @@ const pkce = {
   challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 }
 
-let service: Service
-beforeAll(async () => {
-  service = await serve({ unknownScope: "ignore" })
-})
-afterAll(() => service.close())
+const service = shared(serve({ unknownScope: "ignore" }))
 
 const token = async (init: RequestInit) => {
-  const response = await fetch(`${service.url}/oauth/token`, { method: "POST", ...init })
+  const response = await fetch(`${service().url}/oauth/token`, { method: "POST", ...init })
   const body: unknown = await response.json()
   assert.strictEqual(response.status, 200, JSON.stringify(body))
   return Schema.decodeUnknownSync(TokenAnswer, { onExcessProperty: "error" })(body)
 }
 
 const authorize = (fields: Readonly<Record<string, string>>) =>
-  `${service.url}/oauth/authorize?${new URLSearchParams({ response_type: "code", ...fields }).toString()}`
+  `${service().url}/oauth/authorize?${new URLSearchParams({ response_type: "code", ...fields }).toString()}`
 
 const inJson = (fields: object, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
   headers: { "content-type": "application/json", ...headers },
@@ -79,11 +75,11 @@ describe("an SDK of apps", () => {
       const bearer = { authorization: `Bearer ${first.access_token}` }
       const fields = { grant_type: "refresh_token", refresh_token: first.refresh_token, ...client }
       const second = await token(inJson(fields, bearer))
-      assert.strictEqual(await apiStatus(service.url, second.access_token), 200)
+      assert.strictEqual(await apiStatus(service().url, second.access_token), 200)
       const third = await token(
         inJson({ ...fields, refresh_token: second.refresh_token }, { authorization: "Bearer expired" })
       )
-      assert.strictEqual(await apiStatus(service.url, third.access_token), 200)
+      assert.strictEqual(await apiStatus(service().url, third.access_token), 200)
     }
   )
 })
@@ -107,6 +103,6 @@ describe("a script that follows the document", () => {
     refresh.set("refresh_token", first.refresh_token)
     const second = await token({ body: refresh })
     assert.strictEqual(second.refresh_token, first.refresh_token)
-    assert.strictEqual(await apiStatus(service.url, second.access_token), 200)
+    assert.strictEqual(await apiStatus(service().url, second.access_token), 200)
   })
 })

@@ -1,9 +1,9 @@
 /**
  * oauth4webapi, which checks every answer to the letter, through the whole life of a grant.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as oauth from "oauth4webapi"
-import type { Service } from "./Service.ts"
+import { shared } from "../harness/Shared.ts"
 import {
   apiStatus,
   appRedirectUri,
@@ -15,16 +15,12 @@ import {
   visit
 } from "./Service.ts"
 
-let service: Service
-beforeAll(async () => {
-  service = await serve()
-})
-afterAll(() => service.close())
+const service = shared(serve())
 
 const insecure = { [oauth.allowInsecureRequests]: true }
 
 const discover = async (): Promise<oauth.AuthorizationServer> => {
-  const issuer = new URL(service.url)
+  const issuer = new URL(service().url)
   return oauth.processDiscoveryResponse(
     issuer,
     await oauth.discoveryRequest(issuer, { algorithm: "oauth2", ...insecure })
@@ -77,7 +73,7 @@ describe("oauth4webapi", () => {
     const tokens = await takeTokens(server, client, authentication, uri)
     assert.strictEqual(tokens.expires_in, 86_400)
     assert.strictEqual(tokens.scope, "public")
-    const api = new URL(`${service.url}/v4/buildings/1/integrations`)
+    const api = new URL(`${service().url}/v4/buildings/1/integrations`)
     const resource = await oauth.protectedResourceRequest(tokens.access_token, "GET", api, undefined, null, insecure)
     assert.strictEqual(resource.status, 200)
 
@@ -106,7 +102,7 @@ describe("oauth4webapi", () => {
       insecure
     )
     await oauth.processRevocationResponse(revocation)
-    assert.strictEqual(await apiStatus(service.url, refreshed.access_token), 401)
+    assert.strictEqual(await apiStatus(service().url, refreshed.access_token), 401)
 
     // Why a refresh fails is told in the body, which a challenge would hide from this library.
     const late = await oauth.refreshTokenGrantRequest(
@@ -135,7 +131,7 @@ describe("oauth4webapi", () => {
   })
 
   it("learns at the API that its token is none", async () => {
-    const api = new URL(`${service.url}/v4/buildings/1/integrations`)
+    const api = new URL(`${service().url}/v4/buildings/1/integrations`)
     const asked = oauth.protectedResourceRequest("unknown", "GET", api, undefined, null, insecure)
     const error = await rejection(asked)
     if (!(error instanceof oauth.WWWAuthenticateChallengeError)) return assert.fail(String(error))

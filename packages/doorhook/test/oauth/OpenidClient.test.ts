@@ -1,9 +1,9 @@
 /**
  * openid-client, which many programs use, through the whole life of a grant.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as client from "openid-client"
-import type { Service } from "./Service.ts"
+import { shared } from "../harness/Shared.ts"
 import {
   apiStatus,
   appRedirectUri,
@@ -15,14 +15,10 @@ import {
   visit
 } from "./Service.ts"
 
-let service: Service
-beforeAll(async () => {
-  service = await serve()
-})
-afterAll(() => service.close())
+const service = shared(serve())
 
 const discover = (id: string, authentication: client.ClientAuth) =>
-  client.discovery(new URL(service.url), id, undefined, authentication, {
+  client.discovery(new URL(service().url), id, undefined, authentication, {
     algorithm: "oauth2",
     execute: [client.allowInsecureRequests]
   })
@@ -47,7 +43,7 @@ describe("openid-client", () => {
       code_challenge_method: "S256"
     })
     const tokens = await client.authorizationCodeGrant(config, await visit(url), { pkceCodeVerifier, expectedState })
-    const api = new URL(`${service.url}/v4/buildings/1/integrations`)
+    const api = new URL(`${service().url}/v4/buildings/1/integrations`)
     const answer = await client.fetchProtectedResource(config, tokens.access_token, api, "GET")
     assert.strictEqual(answer.status, 200)
     const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token ?? "")
@@ -59,7 +55,7 @@ describe("openid-client", () => {
       assert.include(await client.tokenIntrospection(config, refreshed.access_token), { active: true, client_id: id })
     }
     await client.tokenRevocation(config, refreshed.access_token)
-    assert.strictEqual(await apiStatus(service.url, refreshed.access_token), 401)
+    assert.strictEqual(await apiStatus(service().url, refreshed.access_token), 401)
     await client.tokenRevocation(config, refreshed.refresh_token ?? "")
     const error = await rejection(client.refreshTokenGrant(config, refreshed.refresh_token ?? ""))
     if (!(error instanceof client.ResponseBodyError)) return assert.fail(String(error))

@@ -2,9 +2,9 @@
  * Requests that come twenty at once: a code is good for one of them, a refresh token for all, whoever the client is and
  * wherever tokens are stored.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import type { Service } from "./Service.ts"
+import { shared } from "../harness/Shared.ts"
 import { apiStatus, appRedirectUri, redirectUri, serve, visit } from "./Service.ts"
 
 const times = 20
@@ -50,31 +50,27 @@ const exchangeOf = async (url: string, credentials: Fields, redirect_uri: string
 }
 
 describe.each(["memory", "tokens.db"])("on %s", (database) => {
-  let service: Service
-  beforeAll(async () => {
-    service = await serve({}, database)
-  })
-  afterAll(() => service.close())
+  const service = shared(serve({}, database))
 
   describe.each(clients)("%s", (_, credentials, uri) => {
     const refreshWith = (refresh_token: string) =>
-      post(service.url, { grant_type: "refresh_token", refresh_token, ...credentials })
+      post(service().url, { grant_type: "refresh_token", refresh_token, ...credentials })
     const takeTokens = async () => {
-      const tokens = await post(service.url, await exchangeOf(service.url, credentials, uri))
+      const tokens = await post(service().url, await exchangeOf(service().url, credentials, uri))
       assert.strictEqual(tokens.status, 200)
       return tokens
     }
 
     it("gets tokens for one of twenty exchanges of a code, and they end with the others", async () => {
-      const exchange = await exchangeOf(service.url, credentials, uri)
-      const answers = await all(() => post(service.url, exchange))
+      const exchange = await exchangeOf(service().url, credentials, uri)
+      const answers = await all(() => post(service().url, exchange))
       const won = answers.filter(({ status }) => status === 200)
       assert.lengthOf(won, 1)
       for (const { error, status } of answers) {
         if (status !== 200) assert.deepStrictEqual([status, error], [400, "invalid_grant"])
       }
       // Whoever sent the others, the code was in two hands.
-      assert.strictEqual(await apiStatus(service.url, won[0]?.access_token), 401)
+      assert.strictEqual(await apiStatus(service().url, won[0]?.access_token), 401)
       assert.strictEqual((await refreshWith(won[0]?.refresh_token ?? "")).error, "invalid_grant")
     })
 
@@ -83,12 +79,12 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       const answers = await all(() => refreshWith(refresh_token))
       for (const answer of answers) assert.strictEqual(answer.status, 200, answer.error)
       assert.lengthOf(new Set(answers.map(({ access_token }) => access_token)), times)
-      const statuses = await Promise.all(answers.map(({ access_token }) => apiStatus(service.url, access_token)))
+      const statuses = await Promise.all(answers.map(({ access_token }) => apiStatus(service().url, access_token)))
       assert.deepStrictEqual(new Set(statuses), new Set([200]))
       for (const answer of answers) {
         const next = await refreshWith(answer.refresh_token)
         assert.strictEqual(next.status, 200, next.error)
-        assert.strictEqual(await apiStatus(service.url, next.access_token), 200)
+        assert.strictEqual(await apiStatus(service().url, next.access_token), 200)
       }
     })
 
@@ -99,7 +95,7 @@ describe.each(["memory", "tokens.db"])("on %s", (database) => {
       const { refresh_token } = await takeTokens()
       const answers = await all(async () => {
         const answer = await refreshWith(refresh_token)
-        return { ...answer, api: await apiStatus(service.url, answer.access_token) }
+        return { ...answer, api: await apiStatus(service().url, answer.access_token) }
       })
       assert.deepStrictEqual(new Set(answers.map(({ api }) => api)), new Set([200]))
       const last = answers.at(-1)

@@ -1,13 +1,13 @@
 /**
- * The service as a process, for client programs that know nothing of it but its address.
+ * The service, for client programs that know nothing of it but its address.
  */
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { startService } from "@doorhook/testkit/Doorhook"
-import { logIn } from "../harness/ThirdParty.ts"
+import { serveHere } from "../harness/InProcess.ts"
+import { logIn } from "../harness/LoginForm.ts"
 
 export const redirectUri = "https://client.example/cb"
 export const appRedirectUri = "http://127.0.0.1:41234/cb"
@@ -37,29 +37,16 @@ const directory = {
   tenants: [{ id: 101, building_id: 1, unit: { id: 7, label: "4B" } }]
 }
 
-/** Starts `doorhook serve`; `database` is `memory`, or the name of a file that is gone afterwards. */
-export const serve = async (settings: object = {}, database = "memory") => {
-  const scope = Scope.makeUnsafe()
-  const started = Effect.gen(function* () {
-    const folder = yield* temporaryFolder
-    const file = (name: string) => join(folder, name)
-    yield* Effect.promise(() => writeFile(file("directory.json"), JSON.stringify(directory)))
-    yield* Effect.promise(() => writeFile(file("doorhook.json"), JSON.stringify(settings)))
-    const stored = database === "memory" ? database : file(database)
-    return yield* startService([
-      "--config",
-      file("doorhook.json"),
-      "--directory",
-      file("directory.json"),
-      "--database",
-      stored
-    ])
-  })
-  const { url } = await Effect.runPromise(started.pipe(Scope.provide(scope)))
-  return { url, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
-}
-
-export type Service = Awaited<ReturnType<typeof serve>>
+/** Runs `doorhook serve`; `database` is `memory`, or the name of a file that is gone afterwards. */
+export const serve = Effect.fnUntraced(function* (settings: object = {}, database = "memory") {
+  const folder = yield* temporaryFolder
+  const file = (name: string) => join(folder, name)
+  yield* Effect.promise(() => writeFile(file("directory.json"), JSON.stringify(directory)))
+  yield* Effect.promise(() => writeFile(file("doorhook.json"), JSON.stringify(settings)))
+  const stored = database === "memory" ? database : file(database)
+  const args = ["--config", file("doorhook.json"), "--directory", file("directory.json"), "--database", stored]
+  return yield* serveHere(args)
+})
 
 /** A person logs in at the address that a client has made; answers where they are sent. */
 export const visit = async (authorizeUrl: URL | string): Promise<URL> => {

@@ -2,17 +2,13 @@
  * simple-oauth2, whose defaults are the addresses of the document, through the whole life of a grant. It loses a refresh
  * token that an answer leaves out, and takes no answer to a revocation but JSON.
  */
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Predicate } from "effect"
 import { AuthorizationCode } from "simple-oauth2"
-import type { Service } from "./Service.ts"
+import { shared } from "../harness/Shared.ts"
 import { apiStatus, oddAsciiSecret, redirectUri, rejection, serve, visit } from "./Service.ts"
 
-let service: Service
-beforeAll(async () => {
-  service = await serve()
-})
-afterAll(() => service.close())
+const service = shared(serve())
 
 const pkce = {
   verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
@@ -35,7 +31,7 @@ const valueAt = (value: unknown, ...names: ReadonlyArray<string>): unknown =>
 describe("simple-oauth2", () => {
   it.each(ways)("takes, uses, refreshes and revokes tokens by %s", async (_, options) => {
     const client = { id: "c1", secret: "s1" }
-    const grant = new AuthorizationCode({ client, auth: { tokenHost: service.url }, options })
+    const grant = new AuthorizationCode({ client, auth: { tokenHost: service().url }, options })
     const address = grant.authorizeURL({
       redirect_uri: redirectUri,
       scope: "public",
@@ -53,23 +49,23 @@ describe("simple-oauth2", () => {
       code_verifier: pkce.verifier
     })
     assert.isFalse(token.expired())
-    assert.strictEqual(await apiStatus(service.url, token.token["access_token"]), 200)
+    assert.strictEqual(await apiStatus(service().url, token.token["access_token"]), 200)
 
     const refreshed = await token.refresh()
     assert.strictEqual(refreshed.token["refresh_token"], token.token["refresh_token"])
     const again = await refreshed.refresh({ scope: "public" })
-    assert.strictEqual(await apiStatus(service.url, again.token["access_token"]), 200)
+    assert.strictEqual(await apiStatus(service().url, again.token["access_token"]), 200)
 
     await again.revokeAll()
     for (const { token: each } of [token, refreshed, again]) {
-      assert.strictEqual(await apiStatus(service.url, each["access_token"]), 401)
+      assert.strictEqual(await apiStatus(service().url, each["access_token"]), 401)
     }
     assert.strictEqual(errorCode(await rejection(again.refresh())), "invalid_grant")
   })
 
   it("encodes an odd secret as RFC 6749 says, and is told when it is wrong", async () => {
     const getToken = (secret: string) =>
-      new AuthorizationCode({ client: { id: "c3", secret }, auth: { tokenHost: service.url } }).getToken({
+      new AuthorizationCode({ client: { id: "c3", secret }, auth: { tokenHost: service().url } }).getToken({
         code: "x",
         redirect_uri: redirectUri
       })

@@ -9,7 +9,7 @@ import { parse } from "yaml"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { live } from "../harness/Embedded.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { startDoorhook } from "@doorhook/testkit/Doorhook"
+import { startHere } from "../harness/InProcess.ts"
 
 const read = (name: string): string => readFileSync(new URL(`../../../../docs/deploy/${name}`, import.meta.url), "utf8")
 const member = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
@@ -28,11 +28,8 @@ const starts = Effect.fnUntraced(function* (args: ReadonlyArray<string>, ready: 
   )
   const port = args[0] === "serve" ? ["--port", "0"] : []
   const database = here.includes("--database") ? [] : ["--database", shared ?? join(folder, "doorhook.db")]
-  const { child, finished, printed } = yield* startDoorhook([...here, ...port, ...database])
-  yield* Effect.promise(() => printed(ready))
-  child.kill("SIGTERM")
-  assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
-})
+  yield* startHere([...here, ...port, ...database], ready)
+}, Effect.scoped)
 
 const listening = /doorhook listening on/
 const working = /doorhook worker ready/

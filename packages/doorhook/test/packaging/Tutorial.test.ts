@@ -8,10 +8,11 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { live } from "../harness/Embedded.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { freePort } from "@doorhook/testkit/Listening"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
-import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
-import { logIn } from "../harness/ThirdParty.ts"
+import { runHere, startHere } from "../harness/InProcess.ts"
+import { logIn } from "../harness/LoginForm.ts"
 
 const page = readFileSync(new URL("../../../../docs/tutorial.md", import.meta.url), "utf8")
 const blocksOf = (language: string): ReadonlyArray<string> =>
@@ -40,7 +41,10 @@ describe("the tutorial", () => {
       writeFileSync(join(folder, "directory.json"), blocksOf("json")[0] ?? "")
       writeFileSync(
         join(folder, "receiver.mjs"),
-        (blocksOf("js")[0] ?? "").replace("listen(9000,", "listen(Number(process.env.PORT),")
+        (blocksOf("js")[0] ?? "").replace(
+          'listen(9000, "127.0.0.1")',
+          'listen(process.env.PORT, "127.0.0.1", () => console.log("listening"))'
+        )
       )
       const [, key = ""] = /DOORHOOK_OPERATOR_KEY=(\S+)/.exec(page) ?? []
       const env = { DOORHOOK_OPERATOR_KEY: key }
@@ -48,14 +52,16 @@ describe("the tutorial", () => {
         args.map((argument) => (argument === "directory.json" ? join(folder, argument) : argument))
       const database = ["--database", join(folder, "doorhook.db")]
 
-      const looked = yield* runDoorhook([...inFolder(argumentsOf("doorhook doctor")), ...database], env)
+      const looked = yield* runHere([...inFolder(argumentsOf("doorhook doctor")), ...database], env)
       assert.strictEqual(looked.code, 0, looked.stdout)
       const serving = [...inFolder(argumentsOf("doorhook serve")), ...database, "--port", "0"]
-      const service = yield* startDoorhook(serving, env)
-      const [, url = ""] = yield* Effect.promise(() => service.printed(/doorhook listening on (http:\S+)/))
+      const { ready } = yield* startHere(serving, /doorhook listening on (http:\S+)/, env)
+      const [, url = ""] = ready
 
       const port = String(yield* Effect.promise(freePort))
-      const startReceiver = startNode([join(folder, "receiver.mjs")], { env: { PORT: port } })
+      const startReceiver = Effect.tap(startNode([join(folder, "receiver.mjs")], { env: { PORT: port } }), (started) =>
+        Effect.promise(() => started.printed(/listening/))
+      )
       const receiver = yield* startReceiver
 
       const authorize = (blocksOf("text")[0] ?? "").trim().replace("http://127.0.0.1:4000", url)
@@ -96,14 +102,14 @@ describe("the tutorial", () => {
       yield* Effect.promise(() => receiver.finished)
       const late = memberOf(yield* run("/operator/events"), "id")
       const at = ["--url", url]
-      const listed = yield* runDoorhook([...argumentsOf("--state retrying"), ...at], env).pipe(
-        Effect.repeat({ until: ({ stdout }) => stdout.includes("dlv_2") })
+      yield* eventually("it is tried again", runHere([...argumentsOf("--state retrying"), ...at], env), ({ stdout }) =>
+        stdout.includes("dlv_2")
       )
-      assert.include(listed.stdout, late)
-      const shownDelivery = yield* runDoorhook([...argumentsOf("deliveries show"), ...at], env)
+      const shownDelivery = yield* runHere([...argumentsOf("deliveries show"), ...at], env)
+      assert.include(shownDelivery.stdout, late)
       assert.include(shownDelivery.stdout, "connection_refused")
       const again = yield* startReceiver
-      yield* runDoorhook([...argumentsOf("deliveries resend"), ...at], env)
+      yield* runHere([...argumentsOf("deliveries resend"), ...at], env)
       yield* Effect.promise(() => again.printed(new RegExp(late)))
     })
   )

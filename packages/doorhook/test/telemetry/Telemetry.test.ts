@@ -8,12 +8,14 @@ import { Effect } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { live } from "../harness/Embedded.ts"
+import { eventually } from "../harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startService } from "@doorhook/testkit/Doorhook"
-import { callApi, integrationDocument } from "../harness/ThirdParty.ts"
+import { serveHere } from "../harness/InProcess.ts"
+import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 import { letIn } from "../embedding/Visitor.ts"
-import { objectsWith, startCollector } from "./Collector.ts"
+import { objectsWith, signalOf, startCollector } from "./Collector.ts"
 
 const mark = "MARKED"
 const key = `key-${mark}-operator-0123456789`
@@ -58,7 +60,7 @@ describe("telemetry", () => {
       const { child, finished, stderr, url } = yield* startService(flags, {
         DOORHOOK_OPERATOR_KEY: key,
         DOORHOOK_ENCRYPTION_KEY: `sealing-${mark}-0123456789-0123456789`,
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin,
         OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
         OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${mark}`,
         OTEL_METRIC_EXPORT_INTERVAL: "200",
@@ -69,10 +71,9 @@ describe("telemetry", () => {
       const wrong = { login: `ada-${mark}@example.com`, password: `wrong-${mark}` }
       assert.strictEqual((yield* letIn(url, wrong, "", key)).token, "")
       const { token } = yield* letIn(url, { login: wrong.login, password: `password-${mark}` }, "", key)
-      const call = (method: string, path: string, body?: unknown, authorization = key) =>
-        Effect.promise(() => callApi(url, authorization, method, path, body))
-      const document = integrationDocument(`${receiver.url}?token=${mark}`)
-      assert.strictEqual((yield* call("POST", "/v4/buildings/1/integrations", document, token)).status, 201)
+      const call = (method: string, path: string, body?: unknown) =>
+        Effect.promise(() => callApi(url, key, method, path, body))
+      yield* Effect.promise(() => createIntegration(url, token, `${receiver.url}?token=${mark}`))
       const event = {
         resource_type: "access_log",
         action: "create",
@@ -86,8 +87,10 @@ describe("telemetry", () => {
       yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
       yield* publish
       yield* Effect.promise(() => receiver.until(({ length }) => length === 2))
-      const metrics = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text()).pipe(
-        Effect.repeat({ until: (text) => text.includes("doorhook_notices{") })
+      const metrics = yield* eventually(
+        "a notice is counted",
+        Effect.promise(async () => (await fetch(`${url}/metrics`)).text()),
+        (text) => text.includes("doorhook_notices{")
       )
       const exportsGauges = (body: string): boolean =>
         objectsWith("gauge", JSON.parse(body)).some(
@@ -95,12 +98,12 @@ describe("telemetry", () => {
             metric["name"] === "doorhook_deliveries" && attributesOf(pointIn(metric, 1))["state"] === "delivered"
         )
       yield* Effect.promise(() =>
-        collector.until((all) => all.some(({ body, signal }) => signal === "metrics" && exportsGauges(body)))
+        collector.until((all) => all.some((one) => signalOf(one) === "metrics" && exportsGauges(one.body)))
       )
       child.kill("SIGTERM")
       assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
 
-      const everything = collector.exported.map(({ body }) => body).join("\n")
+      const everything = collector.received.map(({ body }) => body).join("\n")
       for (const secret of [mark, token]) {
         assert.notInclude(everything, secret)
         assert.notInclude(metrics, secret)
@@ -108,7 +111,7 @@ describe("telemetry", () => {
       }
 
       const of = (signal: string): ReadonlyArray<unknown> =>
-        collector.exported.flatMap((one) => (one.signal === signal ? [JSON.parse(one.body)] : []))
+        collector.received.flatMap((one) => (signalOf(one) === signal ? [JSON.parse(one.body)] : []))
       const spans = objectsWith("spanId", of("traces")).filter(({ name }) => name !== undefined)
       const named = (name: string) =>
         spans.filter((span) => span["name"] === name && attributesOf(span)["messaging.message.id"] === id)
@@ -143,15 +146,16 @@ describe("telemetry", () => {
   live(
     "is sent nowhere unless the environment names a collector",
     Effect.gen(function* () {
-      const { exported, url: collector } = yield* startCollector
-      const { child, finished, url } = yield* startService(["--database", "memory"], {
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+      const { origin, received } = yield* startCollector
+      const served = serveHere(["--database", "memory"], {
+        OTEL_EXPORTER_OTLP_ENDPOINT: origin,
         OTEL_SDK_DISABLED: "true"
       })
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/health/live`))).status, 200)
-      child.kill("SIGTERM")
-      yield* Effect.promise(() => finished)
-      assert.lengthOf(exported, 0)
+      const answer = yield* Effect.scoped(
+        Effect.flatMap(served, ({ url }) => Effect.promise(() => fetch(`${url}/health/live`)))
+      )
+      assert.strictEqual(answer.status, 200)
+      assert.lengthOf(received, 0)
     })
   )
 })

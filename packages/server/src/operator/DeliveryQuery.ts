@@ -1,11 +1,11 @@
 /**
  * Which deliveries an operator asks for.
  */
-import { DeliveryState, deliveryStates, EventId, parseDeliveryId } from "@doorhook/core"
+import { deliveryStates, EventId, parseDeliveryId } from "@doorhook/core"
 import type { DeliveryFilter } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { QueryParameters } from "../http/QueryParameters.ts"
-import { readAfter, readIntegrationId, readLimit, readOrder, readParameter } from "./ListQuery.ts"
+import { readAfter, readChoice, readIntegrationId, readLimit, readOrder, readParameter } from "./ListQuery.ts"
 
 /** The accepted query parameters. */
 export const deliveryParameters = ["state", "integration_id", "event_id", "order", "after", "limit"] as const
@@ -13,12 +13,7 @@ type Parameter = (typeof deliveryParameters)[number]
 
 /** Reads the filter that a query describes. An empty parameter counts as not given. */
 export const readFilter = Effect.fnUntraced(function* (query: QueryParameters<Parameter>) {
-  const state = yield* readParameter(
-    query,
-    "state",
-    Schema.decodeUnknownOption(DeliveryState),
-    deliveryStates.join(", ")
-  )
+  const state = yield* readChoice(query, "state", deliveryStates)
   const integration_id = yield* readIntegrationId(query)
   const event_id = yield* readParameter(
     query,

@@ -1,7 +1,7 @@
 /**
  * What the lists of the operator API have in common: their query parameters, and how they go on.
  */
-import { IntegrationId, parsePositiveInt } from "@doorhook/core"
+import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
 import type { ListOrder } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { pathId } from "../http/PathId.ts"
@@ -21,7 +21,7 @@ export const readParameter = <Name extends string, A>(
   const text: string | undefined = query[name]
   if (text === undefined || text === "") return Effect.succeed(null)
   return Option.match(parse(text), {
-    onNone: () => parameterFailure(name, `\`${name}\` must be ${expected}.`),
+    onNone: () => parameterFailure(name, `\`${name}\` must be ${expected}${expected.endsWith("?") ? "" : "."}`),
     onSome: Effect.succeed
   })
 }
@@ -41,19 +41,23 @@ export const readLimit = (query: QueryParameters<"limit">) =>
 export const readAfter = <A>(query: QueryParameters<"after">, parse: (text: string) => Option.Option<A>) =>
   readParameter(query, "after", parse, "the `next` of an earlier answer")
 
+/** Reads one of a few words. */
+export const readChoice = <Name extends string, Choice extends string>(
+  query: QueryParameters<Name>,
+  name: Name,
+  choices: ReadonlyArray<Choice>
+) => {
+  const text: string | undefined = query[name]
+  const meant = text === undefined ? "" : didYouMean(text, choices)
+  const parse = (given: string) => Option.fromUndefinedOr(choices.find((choice) => choice === given))
+  return readParameter(query, name, parse, `${choices.join(choices.length === 2 ? " or " : ", ")}${meant}`)
+}
+
 const orders = ["oldest", "newest"] as const satisfies ReadonlyArray<ListOrder>
 
 /** Which comes first; the oldest, unless it is said. */
 export const readOrder = (query: QueryParameters<"order">) =>
-  Effect.map(
-    readParameter(
-      query,
-      "order",
-      (text) => Option.fromUndefinedOr(orders.find((order) => order === text)),
-      orders.join(" or ")
-    ),
-    (order) => order ?? "oldest"
-  )
+  Effect.map(readChoice(query, "order", orders), (order) => order ?? "oldest")
 
 export const parseIntegrationId = (text: string): Option.Option<IntegrationId> => parsePositiveInt(IntegrationId, text)
 

@@ -2,11 +2,11 @@
  * Which integrations there are, which fail, and what the operator sets of them.
  */
 import { formatDeliveryId, OperatorIntegrations, readSwitches, TestEvents } from "@doorhook/core"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
 import { resource } from "../http/Resource.ts"
-import { integrationId, pageOf, parseIntegrationId, readAfter, readLimit, readParameter } from "./ListQuery.ts"
+import { integrationId, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "./ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 import { operatorIntegrationDocument } from "./OperatorIntegrationDocument.ts"
 
@@ -15,8 +15,6 @@ const maxChangeBytes = 16 * 1024
 
 const statuses = ["enabled", "disabled"] as const
 
-const parseStatus = (text: string) => Option.fromUndefinedOr(statuses.find((status) => status === text))
-
 const makeRoutes = Effect.gen(function* () {
   const integrations = yield* OperatorIntegrations
   const tests = yield* TestEvents
@@ -24,7 +22,7 @@ const makeRoutes = Effect.gen(function* () {
 
   const list = operation(["status", "after", "limit"], (query) =>
     Effect.gen(function* () {
-      const status = yield* readParameter(query, "status", parseStatus, statuses.join(" or "))
+      const status = yield* readChoice(query, "status", statuses)
       const after = (yield* readAfter(query, parseIntegrationId)) ?? 0
       const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
         integrations.list({ after, limit, ...(status !== null && { status }) })

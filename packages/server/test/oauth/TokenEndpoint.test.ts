@@ -49,6 +49,9 @@ const refusal = (reply: Reply): readonly [number, string] => {
   return [reply.status, reply.textAt("error")]
 }
 
+/** The second since 1970 in which this began. */
+const began = Math.floor(Date.now() / 1_000)
+
 /** The body of a success. */
 const tokens = (reply: Reply): Fields => {
   assert.strictEqual(reply.status, 200, JSON.stringify(reply.json))
@@ -56,7 +59,8 @@ const tokens = (reply: Reply): Fields => {
   const members = ["access_token", "token_type", "expires_in", "refresh_token", "scope", "created_at"]
   assert.deepStrictEqual(Object.keys(Object(reply.json)), members)
   const { created_at } = Object(reply.json)
-  assert.isAtMost(Math.abs(Date.now() / 1_000 - Number(created_at)), 2)
+  assert.isAtLeast(created_at, began)
+  assert.isAtMost(created_at, Date.now() / 1_000)
   assert.deepInclude<object>(Object(reply.json), { token_type: "Bearer", expires_in: 86_400, scope: "public" })
   return { access_token: reply.textAt("access_token"), refresh_token: reply.textAt("refresh_token") }
 }

@@ -22,10 +22,13 @@ export interface RawRequest {
   readonly body?: Uint8Array | string
 }
 
+/** How long an answer may take, in milliseconds: only what hangs takes as long, however busy the machine. */
+const patience = 60_000
+
 const agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
 /** Sends a request; rejects when no answer has come after `deadline` milliseconds. */
-export const send = (base: string, raw: RawRequest, deadline = 5_000): Promise<RawReply> => {
+export const send = (base: string, raw: RawRequest, deadline = patience): Promise<RawReply> => {
   const { hostname, port } = new URL(base)
   // Left alone, the client sends the body of a DELETE without its length, and so as the next request.
   const length = raw.body === undefined ? {} : { "content-length": Buffer.byteLength(raw.body) }
@@ -70,7 +73,7 @@ export const converse = (
   base: string,
   parts: ReadonlyArray<string | Uint8Array>,
   {
-    deadline = 5_000,
+    deadline = patience,
     until = () => false
   }: { readonly deadline?: number; readonly until?: (text: string) => boolean } = {}
 ): Promise<Conversation> => {

@@ -10,7 +10,7 @@ import { modelFor } from "../../receivers/ReceiverText.ts"
 import type { Measurements } from "../../run/Measurements.ts"
 import type { OwnEngineOptions } from "../../run/OwnEngine.ts"
 import type { PlannedIntegration } from "../../run/World.ts"
-import type { RunSettings } from "../RunFlags.ts"
+import type { RunSettings } from "../ReadRun.ts"
 import type { Course } from "./Course.ts"
 import { prepareOwn } from "./OwnEngineRun.ts"
 

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { Equipment } from "../../run/Equipment.ts"
 import type { Measurements } from "../../run/Measurements.ts"
 import type { PlannedIntegration } from "../../run/World.ts"
-import type { RunSettings } from "../RunFlags.ts"
+import type { RunSettings } from "../ReadRun.ts"
 import type { Course } from "./Course.ts"
 import { prepareOwn } from "./OwnEngineRun.ts"
 

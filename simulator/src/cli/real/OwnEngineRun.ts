@@ -7,7 +7,7 @@ import { IpNetwork } from "effect/net"
 import { child, root } from "../../random/Substream.ts"
 import { ownEngine } from "../../run/OwnEngine.ts"
 import type { OwnEngineOptions } from "../../run/OwnEngine.ts"
-import type { RunSettings } from "../RunFlags.ts"
+import type { RunSettings } from "../ReadRun.ts"
 import type { Course } from "./Course.ts"
 import type { Prepared } from "./Prepared.ts"
 

@@ -5,9 +5,20 @@ import type { Html } from "@doorhook/core"
 import type { IntegrationLine, RunReport } from "../../run/RunReport.ts"
 import { html } from "../Markup.ts"
 import { counted, duration, grouped } from "../Words.ts"
+import type { Column } from "./Table.ts"
+import { table } from "./Table.ts"
 
 /** The most integrations that have a line of their own. */
 const mostLines = 24
+
+const columns: ReadonlyArray<Column> = [
+  ["integration"],
+  ["deliveries", "number"],
+  ["how they ended"],
+  ["requests", "number wide"],
+  ["99 % answered in", "number wide"],
+  ["waiting at most", "number wide"]
+]
 
 const endsOf = ({ deliveries, states }: IntegrationLine) => [
   { name: "delivered", class: "delivered", count: states.delivered },
@@ -49,23 +60,7 @@ export const integrations = ({ integration_lines }: RunReport): Html.Html | null
   const rest = sorted.length - mostLines
   return html`<section aria-labelledby="integrations">
     <h2 id="integrations">Outcomes by integration</h2>
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">integration</th>
-            <th scope="col" class="number">deliveries</th>
-            <th scope="col">how they ended</th>
-            <th scope="col" class="number wide">requests</th>
-            <th scope="col" class="number wide">99 % answered in</th>
-            <th scope="col" class="number wide">waiting at most</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${sorted.slice(0, mostLines).map(integrationRow)}
-        </tbody>
-      </table>
-    </div>
+    ${table(columns, sorted.slice(0, mostLines).map(integrationRow))}
     ${rest > 0 ? html`<p class="lead">${counted(rest, "more integration")} with less trouble: see the JSON report.</p>` : null}
   </section>`
 }

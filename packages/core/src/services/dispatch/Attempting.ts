@@ -17,6 +17,7 @@ import { Transport } from "../../ports/Transport.ts"
 import { judge } from "../../rules/Acknowledgement.ts"
 import { acknowledgementOf, allowOf, retryOf, secretsOf } from "../../rules/DeliveryPolicy.ts"
 import { headersOf } from "../../rules/DeliveryRequest.ts"
+import { placeOf } from "../../rules/Redirect.ts"
 import { isExpired, parseRetryAfter } from "../../rules/RetryPolicy.ts"
 import { settleAttempt, settleExpired, settleRightLost } from "../../rules/Settling.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
@@ -114,5 +115,5 @@ const attemptOf = (
   outcome: judge(result, deadline, acknowledgementOf(delivery.integration)),
   status: result._tag === "Answered" ? result.status : null,
   response_excerpt: result._tag === "Answered" ? result.excerpt.slice(0, maxExcerptLength) : null,
-  detail: result._tag === "Failed" ? result.detail : null
+  detail: result._tag === "Failed" ? result.detail : placeOf(result.location, delivery.integration.configuration.url)
 })

@@ -5,11 +5,11 @@ import { Clock, Effect, Latch, Metric, Queue } from "effect"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { Seen } from "../../domain/Notice.ts"
-import { explainAttempt } from "../../rules/Explanation.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
 import { countAttempts, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
 import { Notices } from "../Notices.ts"
+import { FailureLog, loggedText } from "./FailureLog.ts"
 import type { Refusals } from "./Refusals.ts"
 import { lasting, untilAnswered } from "./Refusals.ts"
 import type { Outcome } from "./Sending.ts"
@@ -53,7 +53,7 @@ const seenIn = (batch: ReadonlyArray<Outcome>): ReadonlyMap<IntegrationId, Seen>
   for (const { delivery, settlement } of batch) {
     const { configuration, id } = delivery.integration
     const { attempt } = settlement
-    const last = attempt === null || attempt.outcome === "acknowledged" ? "" : explainAttempt(attempt)
+    const last = attempt === null || attempt.outcome === "acknowledged" ? "" : loggedText(attempt)
     seen.set(id, { host: shownHost(configuration.url), last })
   }
   return seen
@@ -71,6 +71,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   const told = yield* Notices
   const outcomes = yield* Queue.unbounded<Outcome>()
   const settledAll = yield* Latch.make(true)
+  const failures = new FailureLog()
   let unsettled = 0
 
   const settle = Effect.fnUntraced(function* (batch: ReadonlyArray<Outcome>) {
@@ -92,8 +93,15 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
     yield* forget(changed, now)
     if (notices.length > 0) yield* told.tell(notices, seenIn(batch))
-    const stale = batch.filter(({ delivery }) => !applied.has(delivery.id)).length
+    const recorded = batch.filter(({ delivery }) => applied.has(delivery.id))
+    const stale = batch.length - recorded.length
     if (stale > 0) yield* Metric.update(staleSettlements, stale)
+    const lines = failures.note(
+      recorded.map(({ delivery: { integration }, settlement: { attempt } }) => ({ integration, attempt })),
+      notices,
+      now
+    )
+    for (const { level, text } of lines) yield* level === "warn" ? Effect.logWarning(text) : Effect.logInfo(text)
   })
 
   const recordBatch = (batch: ReadonlyArray<Outcome>): Effect.Effect<void> =>

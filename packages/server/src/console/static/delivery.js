@@ -35,6 +35,12 @@ const attemptItem = (one) =>
   )
 
 /**
+ * What was never sent is not sent again.
+ * @param {import("./api.js").DeliveryDetail} one
+ */
+const resendLabel = ({ attempts }) => (attempts.length === 0 ? "Send now" : "Send again")
+
+/**
  * @param {import("./api.js").DeliveryDetail} one
  * @param {(event: any) => unknown} resend
  */
@@ -60,7 +66,7 @@ const body = (one, resend) => {
         h("dd", {}, at(one.created_at)),
         one.reason === null ? null : [h("dt", {}, "Reason"), h("dd", {}, one.reason.replaceAll("_", " "))]
       ),
-      h("p", { class: "row" }, h("button", { type: "button", id: "resend", click: resend }, "Send again"))
+      h("p", { class: "row" }, h("button", { type: "button", id: "resend", click: resend }, resendLabel(one)))
     ),
     h(
       "section",
@@ -89,18 +95,30 @@ const body = (one, resend) => {
 
 /** @param {import("./main.js").View} view */
 export const delivery = async ({ again, keep, path: [id = ""], place, signal }) => {
-  const resend = async (/** @type {{ currentTarget: HTMLButtonElement }} */ { currentTarget }) => {
+  const resend = async (
+    /** @type {import("./api.js").DeliveryDetail} */ one,
+    /** @type {HTMLButtonElement} */ currentTarget
+  ) => {
+    const isFirst = one.attempts.length === 0
     const sure = await confirm({
-      title: `Send ${id} again?`,
-      text: "It is sent at once as its next attempt, whatever its state. A retry that waits is replaced. The receiver gets the same webhook-id as before.",
-      yes: "Send again"
+      title: isFirst ? `Send ${id} now?` : `Send ${id} again?`,
+      text: isFirst
+        ? "It is sent at once, whatever its state."
+        : "It is sent at once as its next attempt, whatever its state. A retry that waits is replaced. The receiver gets the same webhook-id as before.",
+      yes: resendLabel(one)
     })
     if (!sure) return
     await attempt(currentTarget, async () => {
       await call("POST", `deliveries/${id}/resend`)
       again()
-      return `${id} is sent again.`
+      return `${id} is on its way.`
     })
   }
-  await keep(2_000, async () => show(place, body(await call("GET", `deliveries/${id}`, { signal }), resend)))
+  await keep(2_000, async () => {
+    const one = await call("GET", `deliveries/${id}`, { signal })
+    show(
+      place,
+      body(one, ({ currentTarget }) => resend(one, currentTarget))
+    )
+  })
 }

@@ -154,15 +154,17 @@ export const recovery = (id, again) => {
     const from = new Date(since.value)
     if (Number.isNaN(from.getTime())) return
     const sure = await confirm({
-      title: "Send again what was not acknowledged?",
-      text: `All deliveries to integration ${id} since ${from.toLocaleString()} that ended without an acknowledgement are sent again, skipped ones too.`,
+      title: "Send what was not acknowledged?",
+      text: `All deliveries to integration ${id} since ${from.toLocaleString()} that ended without an acknowledgement are sent, skipped ones too.`,
       yes: "Recover"
     })
     if (!sure) return
     await attempt(recoverButton, async () => {
       const { deliveries } = await call("POST", `integrations/${id}/recover`, { body: { since: from.toISOString() } })
       again()
-      return `${counted(deliveries, "delivery is", "deliveries are")} sent again.`
+      return deliveries === 0
+        ? "Nothing to send: since then nothing ended without being acknowledged."
+        : `${counted(deliveries, "delivery is", "deliveries are")} on the way.`
     })
   }
   return h("form", { class: "filters", submit: recover }, field("Since (your time)", "since", since), recoverButton)

@@ -1,0 +1,12 @@
+/**
+ * What a process that runs until it is told to stop says when it is told: that it heard, and that it is done.
+ */
+import { Console, Effect } from "effect"
+import type { Scope } from "effect"
+
+/** Says so as soon as the scope is closed: before what was acquired earlier is finished and released. */
+export const tellStopping = (name: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.addFinalizer(() => Console.log(`${name} stopping: what is under way is finished first`))
+
+/** Says so when all of it has ended because it was told to. */
+export const tellStopped = (name: string) => Effect.onInterrupt(() => Console.log(`${name} stopped`))

@@ -1,0 +1,62 @@
+/**
+ * Where people log in with a browser: a service, an app that waits at its redirect URI, and what leads from one to the other.
+ */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { authorizeUrl, exchange } from "../harness/CodeGrant.ts"
+import { serveHere } from "../harness/InProcess.ts"
+import { acme, directory } from "../harness/KnownDirectory.ts"
+import { openSites, welcome } from "./Sites.ts"
+import { openVisitors } from "./Visitors.ts"
+
+/** RFC 7636 appendix B. */
+export const pkce = {
+  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+} as const
+
+export const openLoginStage = Effect.gen(function* () {
+  const { url } = yield* serveHere(["--database", "memory", "--directory", directory])
+  const site = yield* openSites
+  const app = yield* Effect.promise(() => site(welcome))
+  const visitors = yield* openVisitors
+  const client = { client_id: "p1", redirect_uri: `${app}/cb` }
+  return {
+    ...visitors,
+    url,
+    app,
+    callback: client.redirect_uri,
+    /** Ends at the app. */
+    toApp: authorizeUrl(url, client, {
+      state: "s t/á",
+      code_challenge: pkce.challenge,
+      code_challenge_method: "S256"
+    }),
+    /** Ends on the page with the code, at a client that puts its secret into the address. */
+    outOfBand: `${url}/oauth/authorize?client_id=${acme.client_id}&response_type=code&client_secret=${acme.client_secret}`,
+    site,
+    /** What the app gets for the code that is in its address bar. */
+    exchange: async (code: string): Promise<number> => {
+      const body = { ...client, code_verifier: pkce.verifier }
+      const response = await exchange(url, body, code)
+      await response.arrayBuffer()
+      return response.status
+    }
+  }
+})
+
+export const fill = async (page: Page, { login, password }: { readonly login: string; readonly password: string }) => {
+  await page.getByLabel("Login").fill(login)
+  await page.getByLabel("Password").fill(password)
+}
+
+export const allow = (page: Page) => page.getByRole("button", { name: "Log in and allow" })
+export const deny = (page: Page) => page.getByRole("button", { name: "Deny" })
+
+/** The code that the app got in the address bar. */
+export const codeAt = (page: Page): string => {
+  const code = new URL(page.url()).searchParams.get("code")
+  assert.match(code ?? "", /^dh_ac_[A-Za-z0-9_-]{43}$/, page.url())
+  return code ?? ""
+}

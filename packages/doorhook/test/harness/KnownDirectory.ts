@@ -1,0 +1,23 @@
+/**
+ * The directory of `directory.json`: its people, and the client that they log in for.
+ */
+import { fileURLToPath } from "node:url"
+import type { Client } from "./CodeGrant.ts"
+import { discover, takeTokens } from "./ThirdParty.ts"
+
+export const directory = fileURLToPath(new URL("directory.json", import.meta.url))
+
+/** Administers building 1. */
+export const admin = { login: "admin@example.com", password: "correct horse" } as const
+/** Rents flat 101 in it. */
+export const tenant = { login: "tenant@example.com", password: "battery staple" } as const
+
+export const acme = {
+  client_id: "c1",
+  client_secret: "s1",
+  redirect_uri: "https://client.example/cb"
+} as const satisfies Client
+
+/** Tokens of a person for the client, by its library. */
+export const tokensOf = async (url: string, { login, password }: { login: string; password: string } = admin) =>
+  takeTokens(await discover(url, acme.client_id, acme.client_secret), acme.redirect_uri, login, password)

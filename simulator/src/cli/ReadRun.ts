@@ -1,0 +1,208 @@
+/**
+ * What the texts of the flags of `simulate run` say, and what they can't say together.
+ */
+import type { DeliverySettingsShape } from "@doorhook/core"
+import {
+  CommandFailure,
+  defaultDeliverySettings,
+  DurationText,
+  ResourceType,
+  fileTrouble,
+  resourceTypeNames,
+  Signature
+} from "@doorhook/core"
+import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
+import { readReceiver } from "../receivers/ReceiverText.ts"
+import type { ReceiverRule } from "../receivers/ReceiverText.ts"
+import type { DisorderRates } from "../run/Disorder.ts"
+import { manyBuildings, mostBuildings } from "../run/ManyBuildings.ts"
+import { readSlos } from "../run/Slo.ts"
+import { positiveNumber, readOr, readPlan, wholeNumber } from "./Flags.ts"
+import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
+import type { RunTexts } from "./RunFlags.ts"
+import { keyVariable } from "./RunFlags.ts"
+
+const missing = (flag: string, expected: string) => CommandFailure.usage(`--${flag} is missing: give ${expected}`)
+
+const duration = (flag: string, given: string) => readOr(DurationText.parse(given), flag, given, DurationText.expected)
+
+const positiveDuration = (flag: string, given: Option.Option<string>) =>
+  Option.match(given, {
+    onNone: () => Effect.succeed(null),
+    onSome: (value) =>
+      readOr(
+        Option.filter(DurationText.parse(value), (millis) => millis > 0),
+        flag,
+        value,
+        `${DurationText.expected}, above 0`
+      )
+  })
+
+const wholeWithin = (flag: string, given: string, least: number, most: number) =>
+  readOr(
+    Option.filter(wholeNumber(given), (count) => count >= least && count <= most),
+    flag,
+    given,
+    `a whole number from ${least} to ${most}`
+  )
+
+const share = (flag: string, given: string) => {
+  const match = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(given)
+  const value = Number(match?.[1]) / (match?.[2] === "%" ? 100 : 1)
+  return readOr(value <= 1 ? Option.some(value) : Option.none(), flag, given, "a share from 0 to 1, like 0.02 or 2%")
+}
+
+/** An http or https URL; `base` is without query and fragment, and without a slash at its end. */
+const readUrl = (flag: string, given: string, expected: string, base: boolean) => {
+  const url = URL.parse(given)
+  const isHttp = url !== null && (url.protocol === "http:" || url.protocol === "https:") && url.username === ""
+  const fits = isHttp && url.hash === "" && (!base || url.search === "")
+  const value = fits ? Option.some(base ? url.href.replace(/\/+$/, "") : url.href) : Option.none()
+  return readOr(value, flag, given, expected)
+}
+
+/** The key from its flag, its file or the environment, in this order. */
+const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
+  if (Option.isSome(key)) return key.value
+  if (Option.isSome(file)) {
+    const files = yield* FileSystem.FileSystem
+    const read = yield* Effect.mapError(files.readFileString(file.value), (error) =>
+      CommandFailure.usage(`--operator-key-file ${file.value}: expected a file that can be read; ${fileTrouble(error)}`)
+    )
+    return Redacted.make(read.trim())
+  }
+  return yield* Effect.mapError(Config.Redacted(keyVariable), () =>
+    missing("operator-key", `it, or --operator-key-file, or set ${keyVariable}`)
+  )
+})
+
+/** Times faster than the plan; null for no schedule. */
+const readSpeed = Effect.fnUntraced(function* ({ asFastAsPossible, speed }: RunTexts) {
+  if (Option.isNone(speed)) return asFastAsPossible ? null : 1
+  if (asFastAsPossible) return yield* CommandFailure.usage("--speed and --as-fast-as-possible exclude each other")
+  const number = positiveNumber(speed.value.replace(/x$/, ""))
+  return yield* readOr(number, "speed", speed.value, "a number of times above 0, like 60x or 0.5x")
+})
+
+const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
+  let retry: DeliverySettingsShape["retry"] = defaultDeliverySettings.retry
+  for (const one of given) {
+    const at = one.indexOf("=")
+    const type = one.slice(0, at)
+    if (at < 0 || !Schema.is(ResourceType)(type))
+      return yield* CommandFailure.usage(
+        `--retry ${one}: expected RESOURCE=d1,d2,..., RESOURCE being one of ${resourceTypeNames.join(", ")}`
+      )
+    const rest = one.slice(at + 1)
+    const delays = yield* Effect.forEach(rest === "" ? [] : rest.split(","), (delay) => duration("retry", delay))
+    retry = { ...retry, [type]: { ...retry[type], delays } }
+  }
+  return retry
+})
+
+const readReceivers = (given: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<ReceiverRule>, CommandFailure> =>
+  Effect.forEach(given, (one) =>
+    Effect.mapError(Effect.fromResult(readReceiver(one)), (why) => CommandFailure.usage(`--receiver ${one}: ${why}`))
+  )
+
+/** Where a run's events go. */
+const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
+  const { to, toReceiver, virtual } = texts
+  const given = [Option.isSome(to), Option.isSome(toReceiver), virtual].filter(Boolean).length
+  if (given > 1) return yield* CommandFailure.usage("--to, --to-receiver and --virtual exclude each other")
+  if (Option.isSome(to)) {
+    const url = yield* readUrl("to", to.value, "the base URL of a service, like http://127.0.0.1:4000", true)
+    return { kind: "service", service: { url, operatorKey: yield* readKey(texts) } } as const
+  }
+  if (Option.isSome(toReceiver)) {
+    const expected = "the URL of a receiver, like http://127.0.0.1:9000/hook"
+    const url = yield* readUrl("to-receiver", toReceiver.value, expected, false)
+    const secret = yield* Config.Redacted("DOORHOOK_RECEIVER_SECRET").pipe(
+      Config.option,
+      Effect.map((fromEnvironment) => Option.getOrNull(Option.orElse(texts.secret, () => fromEnvironment))),
+      Effect.orElseSucceed(() => Option.getOrNull(texts.secret))
+    )
+    if (secret !== null && Signature.keyOf(secret) === null)
+      return yield* CommandFailure.usage("--secret: expected whsec_ and at least 24 bytes in base64")
+    return { kind: "receiver", url, secret } as const
+  }
+  return { kind: virtual ? "virtual" : "in-process" } as const
+})
+
+const isDefault = (given: string | Option.Option<string> | ReadonlyArray<string>, usual = ""): boolean =>
+  typeof given === "string" ? given === usual : "length" in given ? given.length === 0 : Option.isNone(given)
+
+/** Flags that mean nothing where the run goes. */
+const misplaced = (texts: RunTexts, kind: "service" | "receiver" | "virtual" | "in-process"): string | null => {
+  const onVirtual = [
+    ["crash-every", isDefault(texts.crashEvery)],
+    ["delete-every", isDefault(texts.deleteEvery)],
+    ["workers", isDefault(texts.workers, "1")],
+    ["database", isDefault(texts.database, "memory")],
+    ["seeds", isDefault(texts.seeds, "1")]
+  ] as const
+  const first = (flags: ReadonlyArray<readonly [string, boolean]>) => flags.find(([, unused]) => !unused)?.[0]
+  if (kind !== "service" && Option.isSome(texts.operatorKey))
+    return "--operator-key needs --to: the service whose key it is"
+  if (kind !== "service" && Option.isSome(texts.operatorKeyFile))
+    return "--operator-key-file needs --to: the service whose key it holds"
+  if (kind !== "receiver" && Option.isSome(texts.secret))
+    return "--secret needs --to-receiver: the receiver whose secret it is"
+  const virtualOnly = kind === "virtual" ? undefined : first(onVirtual)
+  if (virtualOnly !== undefined) return `--${virtualOnly} needs --virtual`
+  if (kind === "virtual" && (Option.isSome(texts.speed) || texts.asFastAsPossible))
+    return "--virtual runs as fast as it computes: --speed and --as-fast-as-possible do not go with it"
+  if ((kind === "service" || kind === "receiver") && texts.receiver.length > 0)
+    return "--receiver models receivers, and this run goes to a real one: leave out --to and --to-receiver, or --receiver"
+  if (kind === "service" && texts.retry.length > 0)
+    return "--retry is a setting of the service that --to names: give it to doorhook serve"
+  return null
+}
+
+/** Everything the flags say. */
+export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
+  const { options, scenario } = yield* readPlan(texts)
+  const speed = yield* readSpeed(texts)
+  const maxInFlight = yield* wholeWithin("max-inflight", texts.maxInFlight, 1, 1_000)
+  const target = yield* readTarget(texts)
+  const wrong = misplaced(texts, target.kind)
+  if (wrong !== null) return yield* CommandFailure.usage(wrong)
+  const most = Math.floor(mostBuildings / scenario.buildings.length)
+  const buildings = yield* wholeWithin("buildings", texts.buildings, 1, most)
+  const disorder: DisorderRates = {
+    repeated: yield* share("dup-rate", texts.dupRate),
+    reordered: yield* share("reorder", texts.reorder),
+    delayed: yield* share("late", texts.late)
+  }
+  const slos = yield* Effect.forEach(texts.slo, (one) =>
+    Effect.mapError(Effect.fromResult(readSlos(one)), (why) => CommandFailure.usage(`--slo ${one}: ${why}`))
+  )
+  const reports = (yield* Effect.forEach(texts.report, readReportFiles)).flat()
+  yield* checkReportFiles(reports)
+  return {
+    options,
+    scenario: manyBuildings(scenario, buildings),
+    speed: target.kind === "virtual" ? 1 : speed,
+    maxInFlight,
+    target,
+    disorder,
+    slos: slos.flat(),
+    reports,
+    receivers: yield* readReceivers(texts.receiver),
+    retry: yield* readRetries(texts.retry),
+    ackTimeout:
+      (yield* positiveDuration("ack-timeout", Option.some(texts.ackTimeout))) ?? defaultDeliverySettings.ackTimeout,
+    buildingIntegrations: yield* wholeWithin("building-integrations", texts.buildingIntegrations, 0, 100),
+    tenantIntegrations: yield* wholeWithin("tenant-integrations", texts.tenantIntegrations, 0, 1_000),
+    crashEvery: yield* positiveDuration("crash-every", texts.crashEvery),
+    deleteEvery: yield* positiveDuration("delete-every", texts.deleteEvery),
+    workers: yield* wholeWithin("workers", texts.workers, 1, 10),
+    database: texts.database,
+    seeds: yield* wholeWithin("seeds", texts.seeds, 1, 1_000_000),
+    drain: yield* duration("drain", texts.drain),
+    grace: yield* duration("grace", texts.grace),
+    start: texts.start
+  }
+})
+
+export type RunSettings = Effect.Success<ReturnType<typeof readRun>>
