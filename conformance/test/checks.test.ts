@@ -109,6 +109,14 @@ describe("reading an exchange", () => {
     assert.strictEqual(read(exchange, terms), reading)
   })
 
+  it("is not kept from counting by a machine that times badly", () => {
+    const busy = { ...terms, guard: 6_000 }
+    assert.strictEqual(read(good, busy), "acknowledged")
+    assert.strictEqual(read(at(3_750), busy), "acknowledged")
+    assert.strictEqual(read(at(3_751), busy), "borderline")
+    assert.strictEqual(read(at(11_001), busy), "late")
+  })
+
   it("takes any 2xx where that is the rule, and no 3xx", () => {
     assert.strictEqual(read(answered(204), { ...terms, rule: "2xx" }), "acknowledged")
     assert.strictEqual(read(answered(302), { ...terms, rule: "2xx" }), "refused")
@@ -122,6 +130,12 @@ describe("first attempts", () => {
       attempts: [0, 1],
       events: 0
     })
+  })
+
+  it("fail where one is wrong, though another before it is open", () => {
+    const finding = everyFirstAttemptAcknowledged(events(at(5_000), answered(500)), terms)
+    assert.strictEqual(finding.verdict, "FAIL")
+    assert.strictEqual(everyFirstAttemptAcknowledged(events(at(5_000), good), terms).verdict, "INCONCLUSIVE")
   })
 
   it("fail at the first that is not, and by timing only when it was one of time", () => {

@@ -3,11 +3,10 @@
  * that names it, by its directed cases and with little time.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readdirSync, readFileSync } from "node:fs"
 import { Schema } from "effect"
 import type { Report } from "../src/report/Report.ts"
 import { StoredCase } from "../src/random/Stored.ts"
@@ -15,12 +14,18 @@ import { runSuite } from "../src/run/RunSuite.ts"
 import type { SuiteOptions } from "../src/run/RunSuite.ts"
 import type { Delivery, Manners } from "./support/model.ts"
 import { model } from "./support/model.ts"
+import { saidAgain } from "./support/stored.ts"
 
-/** The model is in this process: what it does is done when it answers, and its waits may be short. */
+/**
+ * The model is in this process: what it does is done when it answers, and its waits may be short. What the run stores of
+ * itself must say the same as the run.
+ */
 const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<SuiteOptions> = {}) {
   const target = yield* model(manners)
-  return yield* runSuite({
+  const trace = `${yield* temporaryFolder}/trace.ndjson`
+  const report = yield* runSuite({
     url: target.url,
+    trace,
     probe: target.probe,
     hooks: target.hooks,
     level: 2,
@@ -30,6 +35,8 @@ const run = Effect.fnUntraced(function* (manners: Manners, options: Partial<Suit
     seed: 7,
     ...options
   })
+  assert.deepStrictEqual(yield* saidAgain(trace), report)
+  return report
 })
 
 const idsWith = (report: Report, verdict: string): ReadonlyArray<string> =>
@@ -66,7 +73,7 @@ describe("a correct receiver", () => {
   it.live("may know duplicates by data.id", () =>
     Effect.gen(function* () {
       const key: Manners["key"] = ({ dataId, type }) => `${type}:${dataId}`
-      const report = yield* run({ key }, { only: ["R-DUP-0*", "R-NEW-01", "R-ORD-01"] })
+      const report = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01", "R-ORD-01"] })
       assert.deepStrictEqual(idsWith(report, "FAIL"), [], shown(report))
       const stressed = yield* run({ key }, { only: ["R-DUP-03", "R-NEW-01"], dedupKey: "body" })
       assert.deepStrictEqual(idsWith(stressed, "FAIL"), [], shown(stressed))
@@ -76,8 +83,7 @@ describe("a correct receiver", () => {
   )
 })
 
-const sha = (text: string, characters: number): string =>
-  createHash("sha256").update(text).digest("hex").slice(0, characters)
+const eightDigits = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8)
 
 const connections = new WeakMap<object, number>()
 let opened = 0
@@ -131,8 +137,7 @@ const faults: ReadonlyArray<readonly [what: string, named: string, manners: () =
   ["by folded ids", "R-NEW-01", () => ({ key: ({ id }) => id.toLowerCase() })],
   ["by short ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(0, 30) })],
   ["by the end of ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(-20) })],
-  ["by eight digits of a hash", "R-NEW-01", () => ({ key: ({ id }) => sha(id, 8) })],
-  ["by four digits of a hash", "R-NEW-01", () => ({ key: ({ id }) => sha(id, 4) })],
+  ["by eight digits of a hash", "R-NEW-01", () => ({ key: ({ id }) => eightDigits(id) })],
   ["the last 30", "R-DUP-05", () => ({ capacity: 30 })],
   ["for a second", "R-DUP-05", () => ({ remembers: 1_000 })],
   ["rising ids only", "R-ORD-01", () => ({ accepts: highest() })],
@@ -146,7 +151,8 @@ const faults: ReadonlyArray<readonly [what: string, named: string, manners: () =
   ["losses of long bodies", "R-LOS-01", () => ({ accepts: ({ body }) => body.length < 1_500 })],
   ["work dropped with its sender", "R-LATE-01", () => ({ work: 15, dropsAbandoned: true })],
   ["a conflict for duplicates", "R-DUP-01", () => ({ status: (_, known) => (known ? 409 : 200) })],
-  ["any method", "R-GET-01", () => ({ anyMethod: true })]
+  ["any method", "R-GET-01", () => ({ anyMethod: true })],
+  ["one turn of its loop between looking and noting", "R-DUP-04", () => ({ notesLater: true })]
 ]
 
 describe.concurrent("a receiver that remembers or acts in a wrong way is found out", () => {
@@ -180,7 +186,7 @@ describe("a probe that can't be believed makes the run unusable", () => {
 describe("a random history", () => {
   it.live("that fails is confirmed, made short and stored without ids", () =>
     Effect.gen(function* () {
-      const casesFolder = join(mkdtempSync(join(tmpdir(), "conformance-")), "cases")
+      const casesFolder = `${yield* temporaryFolder}/cases`
       // Everything is doubled from some time on, which is when the histories drawn from the seed come.
       const target = yield* model()
       const report = yield* runSuite({
@@ -203,7 +209,7 @@ describe("a random history", () => {
       })
       assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-DUP-02"])
       const [file = ""] = readdirSync(casesFolder)
-      const text = readFileSync(join(casesFolder, file), "utf8")
+      const text = readFileSync(`${casesFolder}/${file}`, "utf8")
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
       assert.strictEqual(stored.violates, "R-DUP-02")
       assert.notMatch(text, /evt_[0-9a-z]/)

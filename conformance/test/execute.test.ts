@@ -8,6 +8,7 @@ import { hash } from "node:crypto"
 import type { Socket } from "node:net"
 import { crc32 } from "node:zlib"
 import { defaultTerms } from "../src/checks/Terms.ts"
+import { makeBarrier } from "../src/executor/Barrier.ts"
 import type { HttpRequest } from "../src/executor/Connection.ts"
 import { open } from "../src/executor/Connection.ts"
 import { execute } from "../src/executor/Execute.ts"
@@ -198,6 +199,58 @@ describe("a history", () => {
       const target = yield* receiver(acknowledge)
       const { trace } = yield* run(target.url, again(0, retry), raceAgain(3, 2), newEvent(accessLog))
       assert.strictEqual(trace.attempts.length, 1)
+    })
+  )
+})
+
+describe("a barrier", () => {
+  it.live("lets all go on in one turn, in the order of their places, once all are there", () =>
+    Effect.callback<void>((resume) => {
+      const barrier = makeBarrier(3)
+      const went: Array<number> = []
+      let turned = false
+      const goOn = (place: number) => (): void => {
+        went.push(place)
+        setImmediate(() => (turned = true))
+        assert.isFalse(turned, "a turn of the event loop lay between")
+        if (went.length < 3) return
+        assert.deepStrictEqual(went, [0, 1, 2])
+        // Whoever is late goes on at once.
+        barrier.arrive(3, () => resume(Effect.void))
+      }
+      for (const place of [2, 0, 1]) barrier.arrive(place, goOn(place))
+      assert.deepStrictEqual(went, [])
+    })
+  )
+
+  it.live("does not wait for ever for one that does not come", () =>
+    Effect.callback<void>((resume) => {
+      makeBarrier(2).arrive(0, () => resume(Effect.void))
+    })
+  )
+})
+
+describe("volleys", () => {
+  it.live("send each event in its copies behind other events, and keep to their time", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(acknowledge)
+      const { trace } = yield* run(target.url, { k: "volleys", event: call, copies: 3, rounds: 2 })
+      assert.deepStrictEqual(
+        trace.events.map(({ bulk, resourceType }) => [bulk, resourceType]),
+        [1, 2].flatMap(() => [...Array.from({ length: 4 }, () => [true, "access_log"]), [false, "call"]])
+      )
+      assert.strictEqual(trace.attempts.length, 14)
+      assert.isTrue(trace.attempts.every(({ exchange, kind }) => exchange._tag === "Answered" && kind === "load"))
+      for (const { bulk, webhookId } of trace.events) {
+        const copies = target.received.filter(({ headers }) => headers["webhook-id"] === webhookId)
+        assert.strictEqual(copies.length, bulk ? 1 : 3)
+        assert.isTrue(copies.every(({ body }) => body === copies[0]?.body && JSON.parse(body) !== null))
+      }
+      const hurried = execute(
+        { v: 1, ops: [{ k: "volleys", event: call, copies: 3, rounds: 2 }] },
+        { ...setting, url: new URL(target.url), fillerTime: 0 }
+      ).pipe(Effect.provide(services))
+      assert.deepStrictEqual((yield* hurried).trace.shortfalls, [{ op: 0, what: "events", done: 0, of: 2 }])
     })
   )
 })

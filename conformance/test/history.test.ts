@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as fc from "fast-check"
 import { Minting } from "../src/executor/Minting.ts"
+import { canonical } from "../src/history/CanonicalJson.ts"
 import { accessLog, call } from "../src/history/Events.ts"
 import type { EventTemplate } from "../src/history/History.ts"
 import { again, makeCase, newEvent, raceAgain, raceNew, retry } from "../src/history/History.ts"
@@ -153,6 +154,19 @@ describe("raw JSON", () => {
 
   it("puts values together as they are", () => {
     assert.strictEqual(object([["a", array(["1.0", "null"])]]), '{"a":[1.0,null]}')
+  })
+})
+
+describe("the canonical form of JSON", () => {
+  it("sorts members by UTF-16 code units at every depth, and nothing else (RFC 8785 section 3.2.3)", () => {
+    const names = ["\u20ac", "\r", "\ufb33", "1", "\ud83d\ude00", "\u0080"]
+    const value = Object.fromEntries(names.map((name, index) => [name, [index, { b: 0, a: "x" }]]))
+    // The emoji begins with a code unit below U+FB33, though its code point is above.
+    const sorted = ["\r", "1", "\u0080", "\u20ac", "\ud83d\ude00", "\ufb33"]
+    assert.strictEqual(
+      canonical(value),
+      `{${sorted.map((name) => `${JSON.stringify(name)}:[${names.indexOf(name)},{"a":"x","b":0}]`).join(",")}}`
+    )
   })
 })
 

@@ -5,12 +5,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
-import { once } from "node:events"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { conformance, idsWith } from "./support/command.ts"
-import { answer, receiver } from "./support/receiver.ts"
+import { answer, deadPort, receiver } from "./support/receiver.ts"
 
 const main = new URL("../src/receivers/main.ts", import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), "conformance-means-"))
@@ -28,14 +26,6 @@ const started = (name: string, fault = ""): ReadonlyArray<string> => [
 ]
 
 const probed = ["--level", "2", "--probe", "http://127.0.0.1:0/probe"]
-
-const freePort = Effect.promise(async () => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  return address !== null && typeof address === "object" ? address.port : 0
-})
 
 describe("a spawned receiver", () => {
   it.live("is killed, held still and started again: level 3", () =>
@@ -155,7 +145,7 @@ describe("effects are counted", () => {
 
   it.live("at a sink that the receiver calls", () =>
     Effect.gen(function* () {
-      const port = yield* freePort
+      const port = yield* deadPort
       const seen = new Set<string>()
       const target = yield* receiver(({ headers, method }, response) => {
         const id = String(headers["webhook-id"])
@@ -186,7 +176,7 @@ describe("effects are counted", () => {
         target.url,
         ...only,
         "--probe",
-        `http://127.0.0.1:${yield* freePort}/probe`
+        `http://127.0.0.1:${yield* deadPort}/probe`
       )
       assert.strictEqual(gone.exitCode, 4, gone.output)
       const wrong = yield* conformance("run", "--url", target.url, ...only, "--probe", target.url)

@@ -9,6 +9,8 @@ import { defaultTerms } from "../src/checks/Terms.ts"
 import type { Verdict } from "../src/checks/Finding.ts"
 import { curlOf } from "../src/report/Curl.ts"
 import { exitCodeOf } from "../src/report/ExitCode.ts"
+import { factsOf } from "../src/run/Facts.ts"
+import { suite } from "../src/Suite.ts"
 import { makeReport } from "../src/report/MakeReport.ts"
 import { rerunOf } from "../src/report/Rerun.ts"
 import type { Invocation } from "../src/report/Rerun.ts"
@@ -118,23 +120,20 @@ describe("an exit code", () => {
         : [{ requirement, verdict, observed: "", evidence: null, confirmed: null, cases, cutShort: [] }]
     })
     const ended: Ended = { how, message: "" }
-    return exitCodeOf(
-      makeReport({
-        options: withDefaults({ url: invocation.url, baseline }, 7, Effect.void),
-        terms: defaultTerms,
-        guard: { guard: 50, echo: 1 },
-        startedAt: "2026-03-02T08:00:00.000Z",
-        durationMs: 1,
-        calibration: null,
-        outcomes,
-        skipped: [],
-        ended,
-        runs: [],
-        attempts: 0,
-        stored: new Map(),
-        problem: null
-      })
-    )
+    const record = {
+      suite,
+      facts: factsOf(withDefaults({ url: invocation.url, baseline }, 7, Effect.void)),
+      terms: defaultTerms,
+      echo: 1,
+      startedAt: "2026-03-02T08:00:00.000Z",
+      durationMs: 1,
+      calibration: null,
+      ended,
+      runs: [],
+      refinements: [],
+      strangers: []
+    }
+    return exitCodeOf(makeReport({ record, outcomes, files: new Map(), problem: null }))
   }
 
   it("follows from the verdicts", () => {

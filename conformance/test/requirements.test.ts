@@ -8,6 +8,7 @@ import { defaultTerms } from "../src/checks/Terms.ts"
 import { History } from "../src/history/History.ts"
 import { inWords } from "../src/history/Words.ts"
 import { requirements } from "../src/requirements/index.ts"
+import { everyDirectedCase } from "../src/requirements/Requirement.ts"
 import { matches, select } from "../src/requirements/Selection.ts"
 import { requirementsPage } from "../src/requirements/Table.ts"
 import { version } from "../src/Suite.ts"
@@ -88,7 +89,7 @@ describe("requirements", () => {
     assert.isNotEmpty(requirement.source)
     assert.isNotEmpty(requirement.expected(defaultTerms))
     assert.isNotEmpty(requirement.directed)
-    for (const { history } of requirement.directed) {
+    for (const { history } of everyDirectedCase(requirement)) {
       const stored: unknown = JSON.parse(JSON.stringify(history))
       assert.deepStrictEqual(Schema.decodeUnknownSync(History)(stored), history)
       assert.strictEqual(inWords(history.ops).length, history.ops.length)
@@ -116,13 +117,13 @@ describe("selection", () => {
       only: ReadonlyArray<string>,
       skip: ReadonlyArray<string>
     ): readonly [ReadonlyArray<string>, ReadonlyArray<string>] => {
-      const { selected, skipped } = select(1, only, skip)
+      const { selected, skipped } = select({ level: 1, only, skip, profiles: [] })
       return [selected.map(({ id }) => id), skipped.map(({ id }) => id)]
     }
     assert.notInclude([...idsOf([], [])[0]], "R-DUP-02", "of another level")
     assert.notInclude([...idsOf([], [])[0]], "R-SIG-01", "of a profile")
     assert.include(
-      select(2, [], [], ["signed"]).selected.map(({ id }) => id),
+      select({ level: 2, only: [], skip: [], profiles: ["signed"] }).selected.map(({ id }) => id),
       "R-SIG-01"
     )
     assert.deepStrictEqual(idsOf(["R-FWD-*, R-DUP-01"], []), [["R-DUP-01", "R-FWD-01", "R-FWD-02"], []])

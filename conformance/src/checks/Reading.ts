@@ -6,7 +6,7 @@
 import { Acknowledgement } from "@doorhook/core"
 import type { Exchange } from "../executor/Exchange.ts"
 import type { Terms } from "./Terms.ts"
-import { patienceOf } from "./Terms.ts"
+import { certainlyInTime, patienceOf } from "./Terms.ts"
 
 export type Reading =
   | "acknowledged"
@@ -27,14 +27,14 @@ export const isTiming = (reading: Reading): boolean => reading === "late" || rea
 type Answered = Extract<Exchange, { readonly _tag: "Answered" }>
 
 /** A span of time against the deadline. */
-const against = (elapsed: number, { deadline, guard }: Terms): "in_time" | "borderline" | "late" =>
-  elapsed <= deadline - guard ? "in_time" : elapsed <= deadline + guard ? "borderline" : "late"
+const against = (elapsed: number, terms: Terms): "in_time" | "borderline" | "late" =>
+  elapsed <= certainlyInTime(terms) ? "in_time" : elapsed <= patienceOf(terms) ? "borderline" : "late"
 
 /** When the status was there, against the deadline, by core's rule. */
 export const statusTime = (answered: Answered, terms: Terms): "in_time" | "borderline" | "late" => {
   const by = (deadline: number): boolean =>
     Acknowledgement.judge({ ...answered, status: 200 }, deadline, terms.rule) === "acknowledged"
-  return by(terms.deadline - terms.guard) ? "in_time" : by(patienceOf(terms)) ? "borderline" : "late"
+  return by(certainlyInTime(terms)) ? "in_time" : by(patienceOf(terms)) ? "borderline" : "late"
 }
 
 /** When the body ended, against the deadline. */

@@ -2,18 +2,21 @@
  * The terms on which answers are judged in a run.
  */
 import { Acknowledgement, DurationText } from "@doorhook/core"
+import { Schema } from "effect"
 
-export interface Terms {
+const DedupKey = Schema.Literals(["both", "header", "body"])
+export type DedupKey = typeof DedupKey.Type
+
+export const Terms = Schema.Struct({
   /** How long a receiver has, in milliseconds. */
-  readonly deadline: number
+  deadline: Schema.Finite,
   /** How far around the deadline nothing is decided, in milliseconds: the suite's own measuring error. */
-  readonly guard: number
-  readonly rule: Acknowledgement.AcknowledgementRule
+  guard: Schema.Finite,
+  rule: Schema.Literals(["200", "2xx"]),
   /** Which key for dropping duplicates is stressed; `both` vary together. */
-  readonly dedupKey: DedupKey
-}
-
-export type DedupKey = "both" | "header" | "body"
+  dedupKey: DedupKey
+})
+export type Terms = typeof Terms.Type
 
 /** The terms of the interface, as far as a clock can keep to them. */
 export const defaultTerms: Terms = {
@@ -28,6 +31,12 @@ export const statusInWords = ({ rule }: Terms): string => (rule === "200" ? "sta
 
 /** What acknowledges and until when, in words. */
 export const inWords = (terms: Terms): string => `${statusInWords(terms)} within ${DurationText.format(terms.deadline)}`
+
+/**
+ * Until when an answer is in time beyond doubt. However badly the suite times just now, it only ever takes an answer for
+ * later than it was: a machine so busy that the guard reaches the deadline must not keep every answer from counting.
+ */
+export const certainlyInTime = ({ deadline, guard }: Terms): number => deadline - Math.min(guard, deadline / 4)
 
 /** How long an answer is waited for before it counts as late. */
 export const patienceOf = ({ deadline, guard }: Terms): number => deadline + guard

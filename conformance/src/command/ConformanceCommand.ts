@@ -24,6 +24,12 @@ const baseline = Flag.FileText("baseline").pipe(
   Flag.optional
 )
 
+const trace = Flag.String("trace").pipe(
+  Flag.withDescription("Writes all that happens to a file (NDJSON): `conformance check` judges it anew"),
+  Flag.withMetavar("FILE"),
+  Flag.optional
+)
+
 const dryRun = Flag.Boolean("dry-run").pipe(
   Flag.withDescription("Says what would be sent, case by case, and sends and starts nothing"),
   Flag.withDefault(false)
@@ -34,7 +40,7 @@ const exits =
 
 const run = Command.make(
   "run",
-  { ...targetFlags, only, skip, baseline, dryRun },
+  { ...targetFlags, only, skip, baseline, trace, dryRun },
   Effect.fnUntraced(function* ({ dryRun, ...flags }) {
     if (dryRun) {
       const plan = yield* Effect.promise(() => import("./DryRun.ts"))
@@ -92,6 +98,22 @@ const replay = Command.make(
   })
 ).pipe(Command.withDescription(`Does a failure again: a stored history, or all of one requirement. ${exits}`))
 
+const check = Command.make(
+  "check",
+  {
+    file: Argument.String("trace").pipe(Argument.withDescription("A file that `conformance run --trace FILE` wrote")),
+    report: targetFlags.report
+  },
+  Effect.fnUntraced(function* (flags) {
+    const { runCheck } = yield* Effect.promise(() => import("./CheckCommand.ts"))
+    yield* runCheck(flags)
+  })
+).pipe(
+  Command.withDescription(
+    "Judges a stored trace anew, by the rules of this version, and sends nothing. Exits as the run that wrote it would."
+  )
+)
+
 const list = Command.make(
   "list",
   {},
@@ -113,5 +135,5 @@ const explain = Command.make(
 /** `doorhook conformance`: fails with a `CommandFailure` that carries the exit code. */
 export const conformanceCommand = Command.make("conformance").pipe(
   Command.withDescription("Proves that a webhook receiver handles events as it must"),
-  Command.withSubcommands([run, doctor, replay, list, explain, mutants, sender, badge])
+  Command.withSubcommands([run, doctor, replay, check, list, explain, mutants, sender, badge])
 )

@@ -1,7 +1,7 @@
 /**
  * `conformance doctor`: what the suite can see and do, whether it works, and which level that makes possible.
  */
-import { Crypto } from "@doorhook/core"
+import { columns, Crypto } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Minting } from "../executor/Minting.ts"
 import { measureGuard } from "../executor/Calibration.ts"
@@ -10,6 +10,7 @@ import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
 import * as Target from "../executor/Target.ts"
 import { shownUrl } from "../report/Shown.ts"
 import { requirements } from "../requirements/index.ts"
+import { factsOf } from "../run/Facts.ts"
 import { observabilityOf, sightOf } from "../run/Seeing.ts"
 import { withDefaults } from "../run/SuiteOptions.ts"
 import type { Settled } from "../run/SuiteOptions.ts"
@@ -65,13 +66,13 @@ export const runDoctor = (flags: TargetFlags) =>
         )
       }
       const level = levelOf(options)
-      const able: Settled = { ...options, level }
+      const able = factsOf({ ...options, level })
       const digest = calibration?.digest ?? false
       yield* Console.log(
         [
           "",
-          ...observabilityOf(able, digest).map(
-            ({ available, how, what }) => `${available ? "yes" : "no "}  ${what.padEnd(38)} ${how}`
+          ...columns(
+            observabilityOf(able, digest).map(({ available, how, what }) => [available ? "yes" : "no", what, how])
           )
         ].join("\n")
       )

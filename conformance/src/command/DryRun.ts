@@ -7,13 +7,14 @@ import { draw } from "../history/Samples.ts"
 import { inWords } from "../history/Words.ts"
 import { exitCodes } from "../report/ExitCode.ts"
 import { shownUrl } from "../report/Shown.ts"
+import { directedCases } from "../requirements/Requirement.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import { select, whyNothing } from "../requirements/Selection.ts"
 import type { RunFlags } from "./RunCommand.ts"
 import { checkFlags } from "./RunFlags.ts"
 
-const planOf = (requirement: Requirement, { dedupKey, seed }: RunFlags): string => {
-  const directed = [...requirement.directed, ...(requirement.directedFor[dedupKey] ?? [])]
+const planOf = (requirement: Requirement, { dedupKey, probe, seed }: RunFlags): string => {
+  const directed = directedCases(requirement, dedupKey, Option.isSome(probe))
   const told = Option.match(seed, {
     onNone: () =>
       requirement.sampled.runs === 0 ? [] : [`  and up to ${requirement.sampled.runs} histories drawn from a seed`],
@@ -30,9 +31,10 @@ const linesOf = ({ history, title }: Requirement["directed"][number]): ReadonlyA
 /** Prints it. Flags are checked as a run checks them. */
 export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
   const { level, profiles, url } = yield* checkFlags(flags)
-  const { selected } = select(level, flags.only, flags.skip, profiles)
+  const asked = { level, only: flags.only, skip: flags.skip, profiles }
+  const { selected } = select(asked)
   if (selected.length === 0) {
-    const message = whyNothing(level, flags.only, flags.skip, profiles)
+    const message = whyNothing(asked)
     return yield* new CommandFailure({ message, exitCode: exitCodes.inconclusive })
   }
   yield* Console.log(

@@ -1,27 +1,32 @@
 /**
  * `conformance list` and `conformance explain`: the requirements, in words.
  */
-import { CommandFailure } from "@doorhook/core"
+import { columns, CommandFailure } from "@doorhook/core"
 import { Console, Effect } from "effect"
 import { defaultTerms } from "../checks/Terms.ts"
 import { inWords } from "../history/Words.ts"
 import { requirements } from "../requirements/index.ts"
 import { howToGive } from "../requirements/Profile.ts"
+import { everyDirectedCase } from "../requirements/Requirement.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import { find, ids } from "../requirements/Selection.ts"
 
 const scopeOf = ({ level, profile }: Requirement): string =>
   `level ${level}${profile === null ? "" : `, profile ${profile}`}`
 
-const row = (requirement: Requirement): string =>
-  `${requirement.id.padEnd(9)}  ${scopeOf(requirement).padEnd(23)}  ${requirement.strength.padEnd(6)}  ${requirement.statement}`
+const row = (requirement: Requirement): ReadonlyArray<string> => [
+  requirement.id,
+  scopeOf(requirement),
+  requirement.strength,
+  requirement.statement
+]
 
 /** One line for each requirement. */
-export const listRequirements = Console.log(requirements.map(row).join("\n"))
+export const listRequirements = Console.log(columns(requirements.map(row)).join("\n"))
 
 const explanationOf = (requirement: Requirement): string => {
-  const { because, directed, expected, id, needs, provenBy, sampled, source, statement, strength } = requirement
-  const cases = [...directed, ...Object.values(requirement.directedFor).flat()]
+  const { because, expected, id, needs, provenBy, sampled, source, statement, strength } = requirement
+  const cases = everyDirectedCase(requirement)
   return [
     `${id}  (${scopeOf(requirement)}, ${strength})`,
     "",

@@ -1,7 +1,7 @@
 /**
  * `conformance mutants`: the suite before the receivers whose faults are known.
  */
-import { CommandFailure, fileTrouble } from "@doorhook/core"
+import { columns, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option } from "effect"
 import { exitCodes } from "../report/ExitCode.ts"
 import { requirements } from "../requirements/index.ts"
@@ -86,5 +86,5 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
 
 /** One line for each faulty receiver. */
 export const listMutants = Console.log(
-  faults.map(({ does, name, requirement }) => `${name.padEnd(24)}${requirement.padEnd(11)}${does}`).join("\n")
+  columns(faults.map(({ does, name, requirement }) => [name, requirement, does])).join("\n")
 )

@@ -12,6 +12,7 @@ import * as Reports from "../report/Reports.ts"
 import { shownUrl } from "../report/Shown.ts"
 import { find, ids, matches } from "../requirements/Selection.ts"
 import { requirements } from "../requirements/index.ts"
+import { claim } from "../run/Claim.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../run/SuiteOptions.ts"
 import { suite } from "../Suite.ts"
@@ -25,6 +26,8 @@ import { unusable } from "./Unusable.ts"
 export interface RunFlags extends TargetFlags {
   readonly only: ReadonlyArray<string>
   readonly skip: ReadonlyArray<string>
+  /** Where everything that happens is written, for `check`. */
+  readonly trace: Option.Option<string>
   /** The text of a file with the ids of requirements that are known to fail. */
   readonly baseline: Option.Option<string>
 }
@@ -100,6 +103,9 @@ export const makeOptions = Effect.fnUntraced(function* (
 ): Effect.fn.Return<SuiteOptions, CommandFailure, Scope.Scope> {
   const checked = yield* checkFlags(flags)
   for (const url of [checked.url, ...checked.otherUrls]) yield* authorize(url, flags.owned)
+  // Port 0 is a receiver of this run's own.
+  const shared = [checked.url, ...checked.otherUrls].filter(({ port }) => port !== "0")
+  yield* Effect.mapError(claim(shared, flags.maxTime, Console.log), unusable)
   const { hooks, port, url } = yield* makeHooks(flags, checked.url, checked.readyUrl, checked.controlUrl)
   if (checked.level === 3 && hooks.restart === null && hooks.kill === null) {
     return yield* CommandFailure.usage(
@@ -172,9 +178,11 @@ export const runConformance = (flags: RunFlags) =>
     Effect.gen(function* () {
       const requests = yield* Effect.fromResult(Reports.parse(flags.report))
       yield* Reports.checkWritable(requests)
+      if (Option.isSome(flags.trace)) yield* Reports.checkFile("--trace", flags.trace.value)
       const baseline = yield* readBaseline(flags.baseline)
       const options = yield* makeOptions(flags)
-      const report = yield* runAndReport({ ...options, baseline, only: flags.only, skip: flags.skip }, requests)
+      const trace = Option.getOrNull(flags.trace)
+      const report = yield* runAndReport({ ...options, baseline, only: flags.only, skip: flags.skip, trace }, requests)
       const failure = failureOf(report)
       if (failure !== null) return yield* failure
     })

@@ -6,20 +6,21 @@
  * followed. An exchange that runs out of time, or is interrupted, closes its connection.
  */
 import { maxExcerptLength } from "@doorhook/core"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import { Client } from "undici"
 import type { Ending, Exchange } from "./Exchange.ts"
 import type { Answer } from "./Exchange.ts"
 import { answeredOf, endingOf, failedOf, flatHeaders } from "./Exchange.ts"
 
-export interface HttpRequest {
-  readonly method: "POST" | "GET" | "HEAD" | "OPTIONS"
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+export const HttpRequest = Schema.Struct({
+  method: Schema.Literals(["POST", "GET", "HEAD", "OPTIONS"]),
+  headers: Schema.Record(Schema.String, Schema.String),
+  body: Schema.String,
   /** How the body's characters become bytes: `latin1` makes one of each, for bodies that are no UTF-8. */
-  readonly encoding: "utf8" | "latin1"
-}
+  encoding: Schema.Literals(["utf8", "latin1"])
+})
+export type HttpRequest = typeof HttpRequest.Type
 
 /** An exchange, and over what kind of connection it went. */
 export interface Exchanged {

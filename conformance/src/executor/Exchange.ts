@@ -2,35 +2,59 @@
  * What one request of the suite came to. Holds what core's `TransportResult` holds, so that core's own rule judges it,
  * and besides how the answer ended.
  */
-import type { AttemptOutcome, TransportResult } from "@doorhook/core"
-import { maxExcerptLength } from "@doorhook/core"
-import { Predicate } from "effect"
+import type { TransportResult } from "@doorhook/core"
+import { AttemptOutcome, maxExcerptLength } from "@doorhook/core"
+import { Predicate, Schema } from "effect"
 
 /**
  * How an answer ended after its headers: whole; still open when the time was up; cut off in the middle; not readable as
  * HTTP, or longer than its own `content-length`.
  */
-export type Ending = "complete" | "unfinished" | "cut_off" | "malformed"
+const Ending = Schema.Literals(["complete", "unfinished", "cut_off", "malformed"])
+export type Ending = typeof Ending.Type
 
-type Answered = Extract<TransportResult, { readonly _tag: "Answered" }> & {
-  readonly ending: Ending
+const Headers = Schema.Record(Schema.String, Schema.String)
+
+const Answered = Schema.TaggedStruct("Answered", {
+  status: Schema.Int,
+  /** The `retry-after` header as sent, null when there was none. */
+  retry_after: Schema.NullOr(Schema.String),
+  /** The beginning of the body. */
+  excerpt: Schema.String,
+  /** Milliseconds from the start of the request until the headers were there, and until all was over. */
+  headers_elapsed: Schema.Finite,
+  elapsed: Schema.Finite,
+  ending: Ending,
   /** Bytes of body that came. */
-  readonly bytes: number
+  bytes: Schema.Int,
   /** The `location` header, null when there was none. */
-  readonly location: string | null
+  location: Schema.NullOr(Schema.String),
   /** What broke it; null when nothing did. */
-  readonly detail: string | null
-  readonly headers: Readonly<Record<string, string>>
-}
+  detail: Schema.NullOr(Schema.String),
+  headers: Headers
+})
 
-type Failed = Extract<TransportResult, { readonly _tag: "Failed" }> & {
+const Failure = AttemptOutcome.pick([
+  "timeout",
+  "connection_refused",
+  "connection_reset",
+  "dns",
+  "tls",
+  "blocked_address",
+  "invalid_response"
+])
+type Failure = typeof Failure.Type
+
+const Failed = Schema.TaggedStruct("Failed", {
+  outcome: Failure,
+  detail: Schema.String,
+  elapsed: Schema.Finite,
   /** Whether a connection stood: without one, the receiver never saw the request. */
-  readonly connected: boolean
-}
+  connected: Schema.Boolean
+})
 
-export type Exchange = Answered | Failed
-
-type Failure = Exclude<AttemptOutcome, "acknowledged" | "bad_status">
+export const Exchange = Schema.Union([Answered, Failed])
+export type Exchange = typeof Exchange.Type & TransportResult
 
 const byCode: Readonly<Record<string, Failure>> = {
   ECONNREFUSED: "connection_refused",

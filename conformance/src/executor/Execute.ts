@@ -17,6 +17,7 @@ import type { Actor, Stage } from "./Stage.ts"
 import type { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "./Trace.ts"
 import { mintTwins } from "./Twinning.ts"
+import { volleys } from "./Volleys.ts"
 
 type Done = Effect.Effect<void, TargetUnusable, Crypto | Minting>
 
@@ -61,6 +62,8 @@ const perform = (stage: Stage, operation: Operation, op: number): Done => {
       return sendEach(stage, stage.actors, operation.how, op)
     case "race_new":
       return Effect.flatMap(stage.mint(operation.event), (actor) => race(stage, actor, operation.copies, op))
+    case "volleys":
+      return volleys(stage, operation.event, operation.copies, operation.rounds, op)
     case "race_again":
       return withActor(stage, operation.ref, (actor) => race(stage, actor, operation.copies, op))
     case "twins":

@@ -1,11 +1,13 @@
 /**
  * From traces to verdicts: pure functions over everything that was executed so far.
  */
+import { Schema } from "effect"
 import type { Finding, Verdict } from "../checks/Finding.ts"
 import { inconclusive } from "../checks/Finding.ts"
 import { read } from "../checks/Reading.ts"
 import type { Terms } from "../checks/Terms.ts"
 import { millis } from "../checks/Words.ts"
+import { canonical } from "../history/CanonicalJson.ts"
 import type { Case, History } from "../history/History.ts"
 import type { Need } from "../requirements/Profile.ts"
 import { howToGive } from "../requirements/Profile.ts"
@@ -47,11 +49,12 @@ export interface Plan {
 }
 
 /** Why nothing more is executed. */
-export interface Ended {
-  readonly how: "complete" | "time_up" | "interrupted" | "target_unusable"
+export const Ended = Schema.Struct({
+  how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable"]),
   /** Why the receiver is unusable, or why nothing was to be done; empty otherwise. */
-  readonly message: string
-}
+  message: Schema.String
+})
+export type Ended = typeof Ended.Type
 
 /** What decided a verdict. */
 export interface Evidence {
@@ -62,9 +65,16 @@ export interface Evidence {
 }
 
 /** How often a failure was looked for again, and found. */
-export interface Confirmed {
-  readonly tried: number
-  readonly failed: number
+export const Confirmed = Schema.Struct({ tried: Schema.Int, failed: Schema.Int })
+export type Confirmed = typeof Confirmed.Type
+
+/** What came of looking at a failure again. */
+export interface Refinement {
+  /** The id of the requirement that it breaks. */
+  readonly requirement: string
+  readonly confirmed: Confirmed
+  /** The shortest history that still failed, in place of that of the run at `place`; null where none was shorter. */
+  readonly shortened: { readonly place: number; readonly trace: Trace } | null
 }
 
 export interface Outcome {
@@ -84,7 +94,7 @@ const keys = new WeakMap<History, string>()
 export const keyOf = ({ history }: Pick<Case, "history">): string => {
   const known = keys.get(history)
   if (known !== undefined) return known
-  const key = JSON.stringify(history)
+  const key = canonical(history)
   keys.set(history, key)
   return key
 }

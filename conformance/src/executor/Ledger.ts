@@ -22,7 +22,6 @@ export interface Ledger {
   readonly acknowledges: () => boolean
   /** The median time of an acknowledgement so far, in milliseconds; 0 when there was none. */
   readonly typical: () => number
-  readonly attempts: () => number
 }
 
 export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => {
@@ -111,12 +110,6 @@ export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => 
       )
     },
     acknowledges: () => acknowledges,
-    typical: () => typical,
-    attempts: () =>
-      runs.reduce(
-        (total, { repeats, trace }) =>
-          total + trace.attempts.length + repeats.reduce((sum, { attempts }) => sum + attempts.length, 0),
-        0
-      )
+    typical: () => typical
   }
 }

@@ -51,6 +51,8 @@ export class Minting extends Context.Service<
     /** A fresh `data.id`. */
     readonly dataId: Effect.Effect<number>
     readonly guid: Effect.Effect<string>
+    /** Every `webhook-id` that was handed out so far. */
+    readonly handedOut: Effect.Effect<ReadonlySet<string>>
   }
 >()("@doorhook/conformance/executor/Minting") {
   /** Counts `data.id` up from a random place, as a database would. */
@@ -62,11 +64,20 @@ export class Minting extends Context.Service<
       let counter = firstDataId + (random % (lastDataId - firstDataId))
       const dataId = Effect.sync(() => ++counter)
       const guid = Effect.map(crypto.randomBytes(16), toGuid)
-      const webhookId = Effect.flatMap(Clock.currentTimeMillis, makeEventId).pipe(Effect.provideService(Crypto, crypto))
+      const known = new Set<string>()
+      const remember = (id: string): string => {
+        known.add(id)
+        return id
+      }
+      const webhookId = Effect.flatMap(Clock.currentTimeMillis, makeEventId).pipe(
+        Effect.provideService(Crypto, crypto),
+        Effect.map(remember)
+      )
       return Minting.of({
         webhookId,
         dataId,
         guid,
+        handedOut: Effect.succeed(known),
         mint: Effect.fnUntraced(function* (template, given = {}) {
           const id = given.dataId ?? String(yield* dataId)
           const values: Readonly<Record<string, string>> = {
@@ -82,7 +93,7 @@ export class Minting extends Context.Service<
           return {
             template,
             filled,
-            webhook_id: given.webhookId ?? (yield* webhookId),
+            webhook_id: given.webhookId === undefined ? yield* webhookId : remember(given.webhookId),
             data_id: filled.data.find(([name]) => name === "id")?.[1] ?? "",
             body: bodyOf(filled),
             digest: yield* digestOf(object(filled.data)).pipe(Effect.provideService(Crypto, crypto))

@@ -5,6 +5,7 @@ import type { DedupKey } from "../checks/Terms.ts"
 import type { Case } from "../history/History.ts"
 import { draw } from "../history/Samples.ts"
 import type { Need } from "../requirements/Profile.ts"
+import { directedCases } from "../requirements/Requirement.ts"
 import type { Level, Requirement } from "../requirements/Requirement.ts"
 import type { Plan } from "./Judgement.ts"
 import { keyOf } from "./Judgement.ts"
@@ -22,7 +23,7 @@ export const planOf = (
   const missing = requirement.needs.find((need) => !sight.has(need)) ?? null
   const unproven = level === 1 ? null : (requirement.provenBy.find((need) => !sight.has(need)) ?? null)
   const none = missing !== null
-  const directed = none ? [] : [...requirement.directed, ...(requirement.directedFor[dedupKey] ?? [])]
+  const directed = none ? [] : directedCases(requirement, dedupKey, sight.has("effects"))
   const sampled = none ? [] : draw(requirement.sampled, seed)
   return { requirement, directed, sampled, keys: new Set([...directed, ...sampled].map(keyOf)), missing, unproven }
 }

@@ -3,7 +3,7 @@
  * one that was has one, two together have two, and where the receiver can be asked to record one more, two are seen.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { read } from "../checks/Reading.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { newEvent } from "../history/History.ts"
@@ -13,20 +13,19 @@ import { Minting } from "./Minting.ts"
 import type { Setting } from "./Setting.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
-interface Control {
-  readonly expected: number
-  readonly observed: number
-}
+const Control = Schema.Struct({ expected: Schema.Int, observed: Schema.Int })
 
-export interface ProbeCalibration {
-  readonly neverSent: Control
-  readonly one: Control
-  readonly two: Control
-  readonly double: Control | null
-  readonly digest: boolean
+export const ProbeCalibration = Schema.Struct({
+  neverSent: Control,
+  one: Control,
+  two: Control,
+  /** After the receiver was asked to record one more effect; null when it can't be. */
+  double: Schema.NullOr(Control),
+  digest: Schema.Boolean,
   /** From the acknowledgement to the effect, in milliseconds. */
-  readonly lag: number
-}
+  lag: Schema.Finite
+})
+export type ProbeCalibration = typeof ProbeCalibration.Type
 
 const betweenReadings = 20
 

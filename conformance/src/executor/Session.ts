@@ -19,12 +19,13 @@ import type { CaseRun, Ended, Plan } from "./Judgement.ts"
 import { maxRepeats } from "./Judgement.ts"
 import type { Ledger } from "./Ledger.ts"
 import { makeLedger } from "./Ledger.ts"
-import type { Minting } from "./Minting.ts"
+import { Minting } from "./Minting.ts"
 import { distinct } from "./Plans.ts"
 import { calibrateProbe } from "./ProbeCalibration.ts"
 import type { ProbeCalibration } from "./ProbeCalibration.ts"
 import type { Setting } from "./Setting.ts"
 import { settle } from "./Settle.ts"
+import { strangersAmong } from "./Strangers.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "./Trace.ts"
 
@@ -52,6 +53,8 @@ export interface Session {
   readonly ledger: () => Ledger
   readonly plans: () => ReadonlyArray<Plan>
   readonly calibration: () => ProbeCalibration | null
+  /** Ids of events that took effect meanwhile and were sent by somebody else, as far as the probe shows. */
+  readonly strangers: () => ReadonlyArray<string>
   /** Reads the effects of traces; the same traces where there is no probe. */
   readonly observe: (
     traces: ReadonlyArray<Trace>,
@@ -118,6 +121,17 @@ export const make = (options: SessionOptions): Session => {
     return seen.traces
   })
 
+  /** Whose effects the probe showed before anything was sent. */
+  let earlier: ReadonlySet<string> = new Set()
+  let strangers: ReadonlyArray<string> = []
+
+  const lookForStrangers = Effect.fnUntraced(function* () {
+    if (probe?.seen === undefined) return
+    const minting = yield* Minting
+    const now = (yield* probe.seen).filter((id) => !earlier.has(id))
+    strangers = strangersAmong(now, yield* minting.handedOut)
+  })
+
   const settleAll = Effect.fnUntraced(function* () {
     const open = ledger.runs().flatMap((run, place) => (run.settled ? [] : [{ run, place }]))
     const seen = yield* observe(open.map(({ run }) => run.trace))
@@ -125,6 +139,7 @@ export const make = (options: SessionOptions): Session => {
     for (const [index, { place, run }] of open.entries()) {
       ledger.replace(place, { ...run, trace: seen[index] ?? run.trace, settled: readable })
     }
+    yield* lookForStrangers()
   })
 
   const isNeededControl = (one: Case): boolean =>
@@ -200,6 +215,7 @@ export const make = (options: SessionOptions): Session => {
   const calibrate = Effect.fnUntraced(function* () {
     if (probe === null) return
     yield* progress("the probe")
+    if (probe.seen !== undefined) earlier = new Set(yield* probe.seen)
     calibration = yield* calibrateProbe(probe, usual, options.settle)
     plans = options.plans(calibration?.digest ?? false)
     ledger = makeLedger(plans, terms)
@@ -268,6 +284,7 @@ export const make = (options: SessionOptions): Session => {
     ledger: () => ledger,
     plans: () => plans,
     calibration: () => calibration,
+    strangers: () => strangers,
     observe
   }
   return session

@@ -41,6 +41,8 @@ export interface About {
   /** Whether it counts as a first attempt; where it is not said, the first one does. */
   readonly first?: boolean
   readonly endpoint?: URL
+  /** Whether it is sent once, though the receiver may take no more connections. */
+  readonly once?: boolean
   /** Milliseconds between the moment it was due and the moment it was made. */
   readonly overdue?: number
 }
@@ -182,7 +184,8 @@ export const makeStage = Effect.fnUntraced(function* (
   const sendForm: Stage["sendForm"] = Effect.fnUntraced(function* (actor, request, form, about) {
     const started = now()
     const target = about.endpoint ?? setting.url
-    const exchange = yield* reaching(target, sendAs(target, request, form, limit))
+    const sent = sendAs(target, request, form, limit)
+    const exchange = yield* about.once === true ? sent : reaching(target, sent)
     record(actor, request, started, about, { exchange, reused: false })
     return exchange
   })

@@ -1,90 +1,100 @@
 /**
  * What happened when a history was executed: the evidence that checks judge. Plain data, in the order of sending.
  */
-import type { History } from "../history/History.ts"
-import type { HttpRequest } from "./Connection.ts"
-import type { Exchange } from "./Exchange.ts"
+import { Schema } from "effect"
+import { History } from "../history/History.ts"
+import { HttpRequest } from "./Connection.ts"
+import { Exchange } from "./Exchange.ts"
 
 /**
  * What an attempt is.
  *
  * `delivery`: genuine and undisturbed. `cut`: the suite went away before an answer could come. `amid`: the receiver was
- * being stopped. `forged`, `malformed`, `method`: not an event that a receiver should act on. `load`: one of many, timed
- * from when it was due.
+ * being stopped. `forged`, `malformed`, `method`: not an event that a receiver should act on. `load`: one of many, not
+ * judged alone; under a rate, timed from when it was due.
  */
-export type AttemptKind = "delivery" | "cut" | "amid" | "forged" | "malformed" | "method" | "load"
+const AttemptKind = Schema.Literals(["delivery", "cut", "amid", "forged", "malformed", "method", "load"])
+export type AttemptKind = typeof AttemptKind.Type
 
 /** One attempt to deliver one event. */
-export interface Attempt {
-  readonly kind: AttemptKind
+export const Attempt = Schema.Struct({
+  kind: AttemptKind,
   /** The operation it belongs to, by its place in the history. */
-  readonly op: number
+  op: Schema.Int,
   /** The event it carries, by its place in the trace. */
-  readonly event: number
+  event: Schema.Int,
   /** What `doorhook-attempt` said. */
-  readonly number: number
+  number: Schema.Int,
   /** Whether nothing of the event had been sent before. Of copies sent at once, all are first. */
-  readonly first: boolean
-  /** Whether it was sent at once with others of the same event. */
-  readonly raced: boolean
+  first: Schema.Boolean,
+  /** Whether it was sent at once with others. */
+  raced: Schema.Boolean,
   /** Whether it is one of a row of retries and was not the last: a refusal of it is not the end. */
-  readonly provisional: boolean
-  readonly webhook_id: string
-  readonly endpoint: string
-  readonly request: HttpRequest
+  provisional: Schema.Boolean,
+  webhook_id: Schema.String,
+  endpoint: Schema.String,
+  request: HttpRequest,
   /** Whether its connection had carried a request before. */
-  readonly reused: boolean
+  reused: Schema.Boolean,
   /** When it began, in milliseconds since the history did, by a clock that never jumps. */
-  readonly started: number
-  readonly exchange: Exchange
-}
+  started: Schema.Finite,
+  exchange: Exchange
+})
+export type Attempt = typeof Attempt.Type
 
 /** One event of a history, as it was minted. */
-export interface SentEvent {
-  readonly webhookId: string
-  readonly resourceType: string
+export const SentEvent = Schema.Struct({
+  webhookId: Schema.String,
+  resourceType: Schema.String,
   /** Raw JSON text of `data.id`. */
-  readonly dataId: string
+  dataId: Schema.String,
   /** Whether its kind is documented, so that a receiver must act on it. */
-  readonly documented: boolean
+  documented: Schema.Boolean,
   /** `sha256:HEX` of the RFC 8785 form of its data. */
-  readonly digest: string
+  digest: Schema.String,
   /** Which of many it is of whom not each needs to be looked at. */
-  readonly bulk: boolean
-}
+  bulk: Schema.Boolean
+})
+export type SentEvent = typeof SentEvent.Type
 
 /** What the probe said of an event: `last` at the latest reading, `most` over all of them. */
-export interface Effects {
-  readonly last: number
-  readonly most: number
-  readonly digest: string | null
-}
+export const Effects = Schema.Struct({
+  last: Schema.Int,
+  most: Schema.Int,
+  digest: Schema.NullOr(Schema.String)
+})
+export type Effects = typeof Effects.Type
 
 /** Something that was done to the receiver itself. */
-export interface Intervention {
-  readonly op: number
-  readonly what: string
+export const Intervention = Schema.Struct({
+  op: Schema.Int,
+  what: Schema.String,
   /** When it was over and the receiver ready, in milliseconds since the history began. */
-  readonly over: number
-}
+  over: Schema.Finite
+})
+export type Intervention = typeof Intervention.Type
 
 /** An operation that was not done in full, for want of time or because it had become pointless. */
-export interface Shortfall {
-  readonly op: number
-  readonly what: "events" | "wait" | "load" | "steps"
+export const Shortfall = Schema.Struct({
+  op: Schema.Int,
+  what: Schema.Literals(["events", "wait", "load", "steps"]),
   /** How much of it was done, and how much there was to do: milliseconds of a wait or a load. */
-  readonly done: number
-  readonly of: number
-}
+  done: Schema.Finite,
+  of: Schema.Finite
+})
+export type Shortfall = typeof Shortfall.Type
 
-export interface Trace {
-  readonly history: History
-  readonly events: ReadonlyArray<SentEvent>
-  readonly attempts: ReadonlyArray<Attempt>
-  readonly interventions: ReadonlyArray<Intervention>
-  readonly shortfalls: ReadonlyArray<Shortfall>
+const SeenEffects = Schema.Array(Schema.NullOr(Effects))
+
+export const Trace = Schema.Struct({
+  history: History,
+  events: Schema.Array(SentEvent),
+  attempts: Schema.Array(Attempt),
+  interventions: Schema.Array(Intervention),
+  shortfalls: Schema.Array(Shortfall),
   /** By the event's place and its endpoint's; null where nothing was read. Empty without a probe. */
-  readonly effects: ReadonlyArray<Effects | null>
+  effects: SeenEffects,
   /** The same at the receiver's other URL; empty unless something was sent there. */
-  readonly effectsElsewhere: ReadonlyArray<Effects | null>
-}
+  effectsElsewhere: SeenEffects
+})
+export type Trace = typeof Trace.Type

@@ -7,6 +7,8 @@ import { Clock, Effect } from "effect"
 import { request as requestPlain } from "node:http"
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http"
 import { request as requestTls } from "node:https"
+import type { Barrier } from "./Barrier.ts"
+import { longestHold } from "./Barrier.ts"
 import type { HttpRequest } from "./Connection.ts"
 import type { Answer, Ending, Exchange } from "./Exchange.ts"
 import { answeredOf, endingOf, failedOf, flatHeaders } from "./Exchange.ts"
@@ -24,6 +26,8 @@ export interface WireForm {
   readonly close: boolean
   /** Given up after so many bytes of the body, or so many milliseconds after all of it; null: waits for the answer. */
   readonly cut: { readonly bytes: number } | { readonly after: number } | null
+  /** With its last byte held back until others are as far; null: sent as soon as it can be. */
+  readonly held: { readonly barrier: Barrier; readonly place: number } | null
 }
 
 export const plainForm: WireForm = {
@@ -33,7 +37,8 @@ export const plainForm: WireForm = {
   expect: false,
   headerCase: "lower",
   close: false,
-  cut: null
+  cut: null,
+  held: null
 }
 
 /** How long a receiver is waited for that never says `100 Continue` (RFC 9110 section 10.1.1), in milliseconds. */
@@ -73,19 +78,19 @@ interface Sight {
 
 type Done = (exchange: Exchange) => void
 
+/** Milliseconds since the exchange began, which may begin anew. */
+interface Watch {
+  readonly elapsed: () => number
+  readonly restart: () => void
+}
+
 interface Sent {
   readonly outgoing: ClientRequest
   readonly stop: () => void
 }
 
-const begin = (
-  url: URL,
-  request: HttpRequest,
-  form: WireForm,
-  elapsed: () => number,
-  sight: Sight,
-  done: Done
-): Sent => {
+const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sight: Sight, done: Done): Sent => {
+  const { elapsed } = watch
   const body = Buffer.from(request.body, request.encoding)
   const make = url.protocol === "https:" ? requestTls : requestPlain
   const outgoing = make(url, { method: request.method, agent: false, headers: headersOf(url, request, body, form) })
@@ -103,6 +108,16 @@ const begin = (
   }
   const whole = form.cut !== null && "bytes" in form.cut ? body.subarray(0, form.cut.bytes) : body
   const pieces = piecesOf(whole, form.pieces)
+  /** Until the last byte is there the receiver can't be asked for an answer: its time counts from then. */
+  const writeHeld = (barrier: Barrier, place: number): void => {
+    outgoing.write(body.subarray(0, -1), () =>
+      barrier.arrive(place, () => {
+        if (outgoing.destroyed) return
+        watch.restart()
+        outgoing.end(body.subarray(-1))
+      })
+    )
+  }
   const write = (index: number): void => {
     if (outgoing.destroyed) return
     const piece = pieces[index]
@@ -115,7 +130,8 @@ const begin = (
       outgoing.end(() => (after === 0 ? giveUp() : later(after, giveUp)))
     }
   }
-  const writeAll = (): void => write(0)
+  const { held } = form
+  const writeAll = held === null ? () => write(0) : () => writeHeld(held.barrier, held.place)
   outgoing.on("socket", (socket) => socket.on("connect", () => (sight.connected = true)))
   outgoing.on("error", (error) => end(endingOf(error), error))
   outgoing.on("response", (response: IncomingMessage) => {
@@ -158,18 +174,19 @@ const begin = (
 /** Sends a request in a form; waits for the end of the answer at most so many milliseconds. Never fails. */
 export const sendAs = Effect.fnUntraced(function* (url: URL, request: HttpRequest, form: WireForm, limit: number) {
   const clock = yield* Clock.Clock
-  const startedAt = clock.monotonicTimeNanosUnsafe()
+  let startedAt = clock.monotonicTimeNanosUnsafe()
   const elapsed = (): number => Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1_000_000
+  const restart = (): void => void (startedAt = clock.monotonicTimeNanosUnsafe())
   const sight: Sight = { answer: null, connected: false, chunks: [], bytes: 0 }
   const exchanged = yield* Effect.callback<Exchange>((resume) => {
-    const { outgoing, stop } = begin(url, request, form, elapsed, sight, (exchange) => {
+    const { outgoing, stop } = begin(url, request, form, { elapsed, restart }, sight, (exchange) => {
       // What comes after the end is nobody's.
       outgoing.removeAllListeners("error").on("error", () => undefined)
       stop()
       resume(Effect.succeed(exchange))
     })
     return Effect.sync(stop)
-  }).pipe(Effect.timeoutOption(limit))
+  }).pipe(Effect.timeoutOption(form.held === null ? limit : limit + longestHold))
   if (exchanged._tag === "Some") return exchanged.value
   const waited = new Error(`no end of the answer within ${Math.round(elapsed())} ms`)
   return sight.answer === null

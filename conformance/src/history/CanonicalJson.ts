@@ -7,7 +7,8 @@ import { Crypto } from "@doorhook/core"
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const canonical = (value: unknown): string => {
+/** The canonical form of a value that JSON can hold. */
+export const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   // ECMAScript writes strings and numbers as RFC 8785 sections 3.2.2.2 and 3.2.2.3 ask for.
   if (!isObject(value)) return JSON.stringify(value)

@@ -67,6 +67,8 @@ export const Operation = Schema.Union([
   op("race_new", { event: EventTemplate, copies: Count }),
   /** An event sent before, again in several copies at once. */
   op("race_again", { ref: Ref, copies: Count }),
+  /** New events one after the other, each in several copies whose last bytes are sent in one turn, behind other events. */
+  op("volleys", { event: EventTemplate, copies: Count, rounds: Count }),
   /** Events that are nearly the same, each sent once. */
   op("twins", { event: EventTemplate, kind: TwinKind }),
   /** New events, made in the order they stand in and sent in another. */
@@ -144,6 +146,12 @@ export const again = (ref: number, how: ReadonlyArray<Variation>): Operation => 
 export const retried = (ref: number): Operation => ({ k: "retry", ref })
 export const raceNew = (event: EventTemplate, copies: number): Operation => ({ k: "race_new", event, copies })
 export const raceAgain = (ref: number, copies: number): Operation => ({ k: "race_again", ref, copies })
+export const volleys = (event: EventTemplate, copies: number, rounds: number): Operation => ({
+  k: "volleys",
+  event,
+  copies,
+  rounds
+})
 export const cutNew = (event: EventTemplate, cut: Cut): Operation => ({ k: "cut_new", event, cut })
 export const cutAgain = (ref: number, cut: Cut): Operation => ({ k: "cut_again", ref, cut })
 export const inBody = (percent: number): Cut => ({ in: "body", percent })

@@ -89,6 +89,8 @@ export const inWords = (operations: ReadonlyArray<Operation>): ReadonlyArray<str
         return "every event without an acknowledgement again, until it is acknowledged"
       case "again_all":
         return `every event again, ${howInWords(operation.how)}`
+      case "volleys":
+        return `up to ${operation.rounds} new ${operation.event.resource_type} events one after the other, each ${operation.copies} times at once to the last byte`
       case "race_again":
         return `${known(operation.ref)} again, ${operation.copies} times at once`
       case "filler":

@@ -2,6 +2,7 @@
  * Faults in what is done about an event that comes again.
  */
 import { createHash } from "node:crypto"
+import { setImmediate } from "node:timers/promises"
 import { acknowledged, plain } from "../receivers/Parts.ts"
 import type { Change } from "../receivers/Server.ts"
 import { checkThenAct, fault, pause } from "./Fault.ts"
@@ -121,6 +122,19 @@ export const duplicateFaults: ReadonlyArray<Fault> = [
     }
   }),
   probed("check-then-act", "R-DUP-04", "Looks whether it knows the id, then works, then marks it.", checkThenAct(25)),
+  probed(
+    "one-turn-between",
+    "R-DUP-04",
+    "Looks whether it knows the id and marks it a turn of the event loop later.",
+    (_, { ledger, now }) => ({
+      keep: async (message) => {
+        if (ledger.isKnown(message.key)) return false
+        await setImmediate()
+        ledger.act(message)
+        return ledger.mark(message.key, now())
+      }
+    })
+  ),
   probed(
     "unique-too-late",
     "R-DUP-04",

@@ -4,6 +4,7 @@
 import { CommandFailure } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { open } from "node:fs/promises"
+import { eventIdsIn } from "../executor/Strangers.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -52,6 +53,10 @@ class Tail {
     }
   }
 
+  ids(): ReadonlyArray<string> {
+    return [...this.#counts.keys()].flatMap(eventIdsIn)
+  }
+
   countOf(...ids: ReadonlyArray<string>): number {
     return Math.max(...ids.map((id) => this.#counts.get(id) ?? 0))
   }
@@ -79,20 +84,22 @@ export const parseLog = (
 export const logProbe = (file: string, pattern: RegExp): Probe => {
   const tail = new Tail(file, pattern)
   let reading: Promise<void> = Promise.resolve()
+  const readOn = Effect.tryPromise({
+    try: () => {
+      reading = reading.then(
+        () => tail.catchUp(),
+        () => tail.catchUp()
+      )
+      return reading
+    },
+    catch: (error) => unusable(file, error instanceof Error ? error.message : String(error))
+  })
   return {
     kind: "log",
     name: file,
     concurrency: 1,
     read: (subject: Subject): Effect.Effect<ProbeReading, ProbeUnusable> =>
-      Effect.tryPromise({
-        try: () => {
-          reading = reading.then(
-            () => tail.catchUp(),
-            () => tail.catchUp()
-          )
-          return reading
-        },
-        catch: (error) => unusable(file, error instanceof Error ? error.message : String(error))
-      }).pipe(Effect.map(() => ({ effects: tail.countOf(subject.webhookId, subject.dataId), digest: null })))
+      Effect.map(readOn, () => ({ effects: tail.countOf(subject.webhookId, subject.dataId), digest: null })),
+    seen: Effect.map(readOn, () => tail.ids())
   }
 }

@@ -37,4 +37,6 @@ export interface Probe {
   /** How many readings may be made at once. */
   readonly concurrency: number
   readonly read: (subject: Subject) => Effect.Effect<ProbeReading, ProbeUnusable>
+  /** The ids of all events it has seen effects of, whoever sent them; missing where it can be asked for one only. */
+  readonly seen?: Effect.Effect<ReadonlyArray<string>, ProbeUnusable>
 }

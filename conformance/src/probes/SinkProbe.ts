@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server } from "node:http"
+import { eventIdsIn } from "../executor/Strangers.ts"
 import type { Probe, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -68,5 +69,6 @@ export const sinkProbe = Effect.fnUntraced(function* (
       effects: received.filter((text) => mentions(text, webhookId) || (dataId !== "" && mentions(text, dataId))).length,
       digest: null
     }))
-  return { kind: "sink", name: `http://127.0.0.1:${port}/`, concurrency: 1, read }
+  const seen = Effect.sync(() => received.flatMap(eventIdsIn))
+  return { kind: "sink", name: `http://127.0.0.1:${port}/`, concurrency: 1, read, seen }
 })

@@ -8,7 +8,7 @@ import type { Crypto } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Terms } from "../checks/Terms.ts"
 import { execute } from "../executor/Execute.ts"
-import type { CaseRun, Confirmed, Plan } from "../executor/Judgement.ts"
+import type { CaseRun, Confirmed, Plan, Refinement } from "../executor/Judgement.ts"
 import { assess, checked, concerns, keyOf } from "../executor/Judgement.ts"
 import type { Minting } from "../executor/Minting.ts"
 import type { Session } from "../executor/Session.ts"
@@ -35,14 +35,12 @@ export const repeatsFor = ({ failed, tried }: Confirmed): number => {
 
 export interface Refinery {
   readonly refine: (session: Session, setting: Setting, until: number) => Effect.Effect<void, never, Minting | Crypto>
-  /** The runs, the failure that decides a requirement being as short as was found. */
-  readonly refined: (plan: Plan, runs: ReadonlyArray<CaseRun>) => ReadonlyArray<CaseRun>
-  readonly confirmed: (plan: Plan) => Confirmed | null
+  /** What came of it so far. */
+  readonly refinements: () => ReadonlyArray<Refinement>
 }
 
 export const makeRefinery = (terms: Terms): Refinery => {
-  const confirmed = new Map<string, Confirmed>()
-  const shortened = new Map<string, { readonly run: CaseRun; readonly trace: Trace }>()
+  const refinements = new Map<string, Refinement>()
 
   const brokenOf = (plan: Plan, runs: ReadonlyArray<CaseRun>): CaseRun | undefined =>
     runs
@@ -76,7 +74,8 @@ export const makeRefinery = (terms: Terms): Refinery => {
       { concurrency: confirmations }
     )
     const verdict: Confirmed = { tried: confirmations, failed: again.filter(breaks).length }
-    confirmed.set(plan.requirement.id, verdict)
+    const refinement: Refinement = { requirement: plan.requirement.id, confirmed: verdict, shortened: null }
+    refinements.set(plan.requirement.id, refinement)
     if (verdict.failed === 0 || !plan.sampled.some((one) => keyOf(one) === keyOf(run.case))) return
     const repeats = repeatsFor(verdict)
     let best: Trace = again.find(breaks) ?? run.trace
@@ -91,8 +90,9 @@ export const makeRefinery = (terms: Terms): Refinery => {
       return false
     })
     const shortest = yield* shrink(run.case.history, fails, until)
+    const place = session.ledger().runs().indexOf(run)
     if (keyOf({ history: shortest }) === keyOf({ history: best.history }))
-      shortened.set(plan.requirement.id, { run, trace: best })
+      refinements.set(plan.requirement.id, { ...refinement, shortened: { place, trace: best } })
   })
 
   return {
@@ -108,11 +108,6 @@ export const makeRefinery = (terms: Terms): Refinery => {
         )
       }
     }),
-    refined: (plan, runs) => {
-      const short = shortened.get(plan.requirement.id)
-      if (short === undefined) return runs
-      return runs.map((run) => (run.case === short.run.case ? { ...run, trace: short.trace } : run))
-    },
-    confirmed: (plan) => confirmed.get(plan.requirement.id) ?? null
+    refinements: () => Array.from(refinements.values())
   }
 }

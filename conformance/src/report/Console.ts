@@ -2,6 +2,7 @@
  * The report as a colleague would tell it: what passed in a line each; of what did not, the rule, what was sent, what
  * came back, why it matters, and how to see it again.
  */
+import { columns } from "@doorhook/core"
 import { countsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
@@ -88,6 +89,17 @@ export const explain = (requirement: ReportedRequirement): ReadonlyArray<string>
   ])
 }
 
+/** How what was observed begins where nothing was, for a reason that many requirements share. */
+const untested = "not tested: "
+
+/** What could not be tested is said once for all of it: it must not hide what failed. */
+const untestedLines = (requirements: ReadonlyArray<ReportedRequirement>): ReadonlyArray<string> =>
+  [...new Set(requirements.map(({ observed }) => observed))].flatMap((reason) => [
+    "",
+    `INCONCLUSIVE  ${requirements.flatMap(({ id, observed }) => (observed === reason ? [id] : [])).join(", ")}`,
+    `  Observed   ${shownText(safeText(reason), 400)}`
+  ])
+
 /** What a run begins with. */
 export const opening = (
   report: Pick<Report, "ack" | "deadlineMs" | "guardMs" | "level" | "seed" | "suite" | "target">
@@ -125,18 +137,23 @@ export const cautions = ({ baseline, notes }: Report): ReadonlyArray<string> => 
 export const render = (report: Report): string => {
   const { attempts, ended, endedBecause, requirements } = report
   if (requirements.length === 0) return `${endedBecause} \`doorhook conformance list\` shows what there is.`
-  const lines = requirements.map(
-    ({ id, observed, statement, verdict }) =>
-      `${verdict.padEnd(16)}${id}  ${verdict === "PASS" ? `${statement} (${shownText(observed, 400)})` : statement}`
+  const lines = columns(
+    requirements.map(({ id, observed, statement, verdict }) => [
+      verdict,
+      id,
+      verdict === "PASS" ? `${statement} (${shownText(observed, 400)})` : statement
+    ])
   )
   // Where nothing could be sent, there is one reason for all of them, and it is told at the end.
   const unsettled = attempts === 0 ? [] : requirements.filter(isOpen)
+  const alike = unsettled.filter(({ observed, verdict }) => verdict === "INCONCLUSIVE" && observed.startsWith(untested))
   const caution = cautions(report)
   return [
     // The reason for all that follows.
     ...(ended === "target_unusable" ? [endedBecause, ""] : []),
     ...lines,
-    ...unsettled.flatMap(explain),
+    ...unsettled.filter((one) => !alike.includes(one)).flatMap(explain),
+    ...untestedLines(alike),
     "",
     ...(caution.length === 0 ? [] : [...caution.map((one) => `Note: ${shownText(one, 400)}`), ""]),
     `${attempts === 0 && ended === "target_unusable" ? unreached : endings[ended]}${tally(report)}; ${attempts} attempts, deadline ${deadlineInWords(report)}.`

@@ -2,52 +2,39 @@
  * Puts a report together from what a run came to.
  */
 import { DurationText } from "@doorhook/core"
-import type { Guard } from "../executor/Calibration.ts"
 import { percentile99 } from "../executor/Calibration.ts"
 import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts"
-import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
-import type { Terms } from "../checks/Terms.ts"
 import type { Verdict } from "../checks/Finding.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
+import { strangersInWords } from "../executor/Strangers.ts"
 import { observabilityOf } from "../run/Seeing.ts"
-import type { Settled } from "../run/SuiteOptions.ts"
+import type { Stored } from "../random/Stored.ts"
+import type { Facts } from "../run/Facts.ts"
+import type { Record } from "../run/Record.ts"
+import { select } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
 import { curlOf } from "./Curl.ts"
 import { decidedBy, effectsOf, round, stepsOf } from "./Evidence.ts"
 import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
 import type { Invocation } from "./Rerun.ts"
 import { rerunOf } from "./Rerun.ts"
-import { shownUrl } from "./Shown.ts"
 
 /** What a report is made from. */
-export interface ReportInput {
-  readonly options: Settled
-  readonly terms: Terms
-  readonly guard: Guard
-  readonly startedAt: string
-  readonly durationMs: number
-  readonly calibration: ProbeCalibration | null
+interface ReportInput extends Stored {
+  readonly record: Record
   readonly outcomes: ReadonlyArray<Outcome>
-  readonly skipped: ReadonlyArray<Requirement>
-  readonly ended: Ended
-  readonly runs: ReadonlyArray<CaseRun>
-  readonly attempts: number
-  /** Files with the histories of failures, by the requirement's id. */
-  readonly stored: ReadonlyMap<string, string>
-  /** Why some of them could not be written. */
-  readonly problem: string | null
 }
 
-const invocationOf = (options: Settled): Invocation => ({
-  url: options.url,
-  seed: options.seed,
-  deadline: options.deadline,
-  rule: options.ack,
-  signed: options.secret !== null,
-  owned: options.owned,
-  level: options.level,
-  profiles: options.profiles,
-  flags: options.repeatFlags
+const invocationOf = (facts: Facts): Invocation => ({
+  url: new URL(facts.url),
+  seed: facts.seed,
+  deadline: facts.deadline,
+  rule: facts.ack,
+  signed: facts.signed,
+  owned: facts.owned,
+  level: facts.level,
+  profiles: facts.profiles,
+  flags: facts.repeatFlags
 })
 
 const reportRequirement = (
@@ -55,13 +42,13 @@ const reportRequirement = (
   verdict: Verdict,
   observed: string,
   outcome: Outcome | null,
-  { options, stored, terms }: ReportInput
+  { files, record: { facts, terms } }: ReportInput
 ): ReportedRequirement => {
   const evidence: Evidence | null = outcome?.evidence ?? null
   const decisive =
     evidence === null || evidence.attempt === null ? undefined : evidence.trace.attempts[evidence.attempt]
-  const file = stored.get(requirement.id) ?? null
-  const known = options.baseline?.includes(requirement.id) ?? false
+  const file = files.get(requirement.id) ?? null
+  const known = facts.baseline?.includes(requirement.id) ?? false
   return {
     id: requirement.id,
     level: requirement.level,
@@ -81,8 +68,8 @@ const reportRequirement = (
     stored: file,
     known,
     decidedBy: evidence === null ? null : decidedBy(evidence),
-    curl: decisive === undefined ? null : curlOf(options.url, decisive.request, terms.deadline, !decisive.first),
-    replay: rerunOf(invocationOf(options), file ?? requirement.id)
+    curl: decisive === undefined ? null : curlOf(new URL(facts.url), decisive.request, terms.deadline, !decisive.first),
+    replay: rerunOf(invocationOf(facts), file ?? requirement.id)
   }
 }
 
@@ -128,92 +115,108 @@ const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
 }
 
 /** Whether the probe can count past one: it did when asked to, or of a double effect. */
-const countsPastOne = ({ calibration, runs }: ReportInput): boolean =>
+const countsPastOne = ({ calibration, runs }: Record): boolean =>
   (calibration?.double ?? null) !== null ||
   runs.some(({ repeats, trace }) =>
     [trace, ...repeats].some(({ effects }) => effects.some((one) => (one?.most ?? 0) > 1))
   )
 
-const calibrationOf = (input: ReportInput): Calibration => {
-  const { calibration, guard, options } = input
+const calibrationOf = (record: Record): Calibration => {
+  const { calibration, echo, facts, terms } = record
   return {
-    echoP99Ms: round(guard.echo),
-    guardMs: guard.guard,
+    echoP99Ms: round(echo),
+    guardMs: terms.guard,
     probe:
-      options.probe === null
+      facts.probe === null
         ? null
         : {
-            kind: options.probe.kind,
-            name: options.probe.name,
+            kind: facts.probe.kind,
+            name: facts.probe.name,
             neverSent: calibration?.neverSent ?? null,
             one: calibration?.one ?? null,
             two: calibration?.two ?? null,
             double: calibration?.double ?? null,
-            upperRangeVerified: countsPastOne(input),
+            upperRangeVerified: countsPastOne(record),
             digest: calibration?.digest ?? false,
             lagMs: calibration?.lag ?? 0
           }
   }
 }
 
-const cutShortOf = ({ options, outcomes }: ReportInput): ReadonlyArray<string> => {
+const cutShortOf = ({ outcomes, record: { facts } }: ReportInput): ReadonlyArray<string> => {
   const short = outcomes.filter(({ cutShort, verdict }) => cutShort.length > 0 && verdict === "PASS")
   const ids = short.map(({ requirement }) => requirement.id)
   return ids.length === 0
     ? []
     : [
-        `${ids.join(", ")} passed on cases that were cut short; each says by how much. A longer --max-time than ${DurationText.format(options.maxTime)} does more of them.`
+        `${ids.join(", ")} passed on cases that were cut short; each says by how much. A longer --max-time than ${DurationText.format(facts.maxTime)} does more of them.`
       ]
 }
 
 const notesOf = (input: ReportInput): ReadonlyArray<string> => [
   ...(input.problem === null ? [] : [input.problem]),
   ...cutShortOf(input),
-  ...notesOnOptions(input)
+  ...notesOnRun(input.record)
 ]
 
-const notesOnOptions = (input: ReportInput): ReadonlyArray<string> => [
-  ...(input.options.probe !== null && input.calibration !== null && !countsPastOne(input)
+const notesOnRun = (record: Record): ReadonlyArray<string> => [
+  ...(record.strangers.length === 0
+    ? []
+    : [`During the run, ${strangersInWords(record.strangers)}. Somebody else sends to this receiver.`]),
+  ...(record.suite === suite
+    ? []
+    : [`Run by ${record.suite} and judged by ${suite}: cases that only one of them knows count as not done.`]),
+  ...(record.facts.probe !== null && record.calibration !== null && !countsPastOne(record)
     ? [
         "The probe's upper range is unverified: nothing shows that it counts past one, and one that can't would hide every double effect. --control-url finds out."
       ]
     : []),
-  ...(input.options.dedupKey === "both"
+  ...(record.facts.dedupKey === "both"
     ? []
-    : [`The ${input.options.dedupKey} key for dropping duplicates was stressed alone.`]),
-  ...(input.options.ack === "2xx"
+    : [`The ${record.facts.dedupKey} key for dropping duplicates was stressed alone.`]),
+  ...(record.facts.ack === "2xx"
     ? ["Any 2xx status counted as an acknowledgement; the interface knows 200 alone."]
     : [])
 ]
 
+const attemptsOf = (runs: ReadonlyArray<CaseRun>): number =>
+  runs.reduce(
+    (total, { repeats, trace }) =>
+      total + trace.attempts.length + repeats.reduce((sum, { attempts }) => sum + attempts.length, 0),
+    0
+  )
+
 /** Puts a report together. */
 export const makeReport = (input: ReportInput): Report => {
-  const { attempts, calibration, durationMs, ended, options, outcomes, runs, skipped, startedAt, terms } = input
+  const { outcomes, record } = input
+  const { calibration, durationMs, ended, facts, runs, startedAt, terms } = record
   const requirements = [
     ...outcomes.map((outcome) =>
       reportRequirement(outcome.requirement, outcome.verdict, outcome.observed, outcome, input)
     ),
-    ...skipped.map((requirement) => reportRequirement(requirement, "SKIPPED", "left out by --skip", null, input))
+    ...select(facts).skipped.map((requirement) =>
+      reportRequirement(requirement, "SKIPPED", "left out by --skip", null, input)
+    )
   ].toSorted((a, b) => a.id.localeCompare(b.id, "en"))
-  const stale = (options.baseline ?? []).filter((id) =>
+  const stale = (facts.baseline ?? []).filter((id) =>
     requirements.some((one) => one.id === id && one.verdict === "PASS")
   )
   return {
     schemaVersion: 1,
     suite,
-    seed: options.seed,
-    target: shownUrl(options.url),
-    level: options.level,
-    profiles: options.profiles,
+    seed: facts.seed,
+    target: facts.url,
+    level: facts.level,
+    profiles: facts.profiles,
     startedAt,
     durationMs: round(durationMs),
-    maxTimeMs: options.maxTime,
-    settleMs: options.settle,
-    dedupKey: options.dedupKey,
-    calibration: calibrationOf(input),
-    observability: observabilityOf(options, calibration?.digest ?? false),
+    maxTimeMs: facts.maxTime,
+    settleMs: facts.settle,
+    dedupKey: facts.dedupKey,
+    calibration: calibrationOf(record),
+    observability: observabilityOf(facts, calibration?.digest ?? false),
     timing: timingOf(runs),
-    baseline: options.baseline === null ? null : { known: options.baseline, stale },
+    baseline: facts.baseline === null ? null : { known: facts.baseline, stale },
     notes: notesOf(input),
     verdict: verdictOf(requirements, ended, stale),
     ended: ended.how,
@@ -221,7 +224,7 @@ export const makeReport = (input: ReportInput): Report => {
     ack: terms.rule,
     deadlineMs: terms.deadline,
     guardMs: terms.guard,
-    attempts,
+    attempts: attemptsOf(runs),
     requirements
   }
 }

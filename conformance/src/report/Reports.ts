@@ -49,25 +49,27 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
-const cannotWrite = (file: string, why: string): CommandFailure =>
-  CommandFailure.usage(`--report: ${file} can't be written (${why})`)
+const cannotWrite = (flag: string, file: string, why: string): CommandFailure =>
+  CommandFailure.usage(`${flag}: ${file} can't be written (${why})`)
 
-/** Finds out before the run whether the files can be written after it. */
-export const checkWritable = Effect.fnUntraced(function* (requests: ReadonlyArray<Request>) {
+/** Finds out before the run whether a file that a flag names can be written after it. */
+export const checkFile = Effect.fnUntraced(function* (flag: string, file: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  for (const { file } of requests) {
-    const folder = path.dirname(path.resolve(file))
-    const isFolder = yield* fs.stat(file).pipe(
-      Effect.map(({ type }) => type === "Directory"),
-      // What does not exist yet is no folder.
-      Effect.orElseSucceed(() => false)
-    )
-    if (isFolder) return yield* cannotWrite(file, "it is a folder")
-    const exists = yield* fs.exists(folder).pipe(Effect.mapError((error) => cannotWrite(file, error.message)))
-    if (!exists) return yield* cannotWrite(file, "its folder does not exist")
-  }
+  const folder = path.dirname(path.resolve(file))
+  const isFolder = yield* fs.stat(file).pipe(
+    Effect.map(({ type }) => type === "Directory"),
+    // What does not exist yet is no folder.
+    Effect.orElseSucceed(() => false)
+  )
+  if (isFolder) return yield* cannotWrite(flag, file, "it is a folder")
+  const exists = yield* fs.exists(folder).pipe(Effect.mapError((error) => cannotWrite(flag, file, error.message)))
+  if (!exists) return yield* cannotWrite(flag, file, "its folder does not exist")
 })
+
+/** The same for all reports. */
+export const checkWritable = (requests: ReadonlyArray<Request>) =>
+  Effect.forEach(requests, ({ file }) => checkFile("--report", file), { discard: true })
 
 /** Writes the reports. */
 export const write = Effect.fnUntraced(function* (requests: ReadonlyArray<Request>, report: Report) {
@@ -75,6 +77,6 @@ export const write = Effect.fnUntraced(function* (requests: ReadonlyArray<Reques
   for (const { file, kind } of requests) {
     yield* fs
       .writeFileString(file, kinds[kind](report))
-      .pipe(Effect.mapError((error) => cannotWrite(file, error.message)))
+      .pipe(Effect.mapError((error) => cannotWrite("--report", file, error.message)))
   }
 })

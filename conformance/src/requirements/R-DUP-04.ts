@@ -6,7 +6,7 @@ import { both } from "../checks/Finding.ts"
 import { copiesAnswered, lastAttemptAcknowledged } from "../checks/Retried.ts"
 import { inWords } from "../checks/Terms.ts"
 import { accessLog, call } from "../history/Events.ts"
-import { makeCase, newEvent, raceAgain, raceNew, retried } from "../history/History.ts"
+import { makeCase, newEvent, raceAgain, raceNew, retried, volleys } from "../history/History.ts"
 import { define } from "./Requirement.ts"
 
 export const requirement = define({
@@ -27,6 +27,11 @@ export const requirement = define({
     ]),
     makeCase("state", "16 copies of an event that is known", newEvent(accessLog), raceAgain(0, 16), retried(0)),
     makeCase("state", "two races for one event", raceNew(accessLog, 8), raceAgain(0, 8), retried(0))
+  ],
+  // Together with the events ahead of them, no more than doorhook sends to one integration at once.
+  directedWithEffects: [
+    makeCase("load", "races to the last byte, 6 copies each", volleys(call, 6, 12)),
+    makeCase("load", "races to the last byte, 2 copies each", volleys(accessLog, 2, 12))
   ],
   check: (trace, terms) =>
     both(copiesAnswered(trace, terms), lastAttemptAcknowledged(trace, terms), exactlyOnce(trace, terms))

@@ -41,6 +41,8 @@ export interface Requirement {
   readonly examines: "own" | "all"
   /** What is always done. */
   readonly directed: ReadonlyArray<Case>
+  /** What is done besides where effects are seen, and says nothing where they are not. */
+  readonly directedWithEffects: ReadonlyArray<Case>
   /** What is done besides where one key for dropping duplicates is stressed. */
   readonly directedFor: Partial<Readonly<Record<DedupKey, ReadonlyArray<Case>>>>
   /** What is done besides, as far as time allows. */
@@ -55,6 +57,7 @@ type Defaults =
   | "needs"
   | "provenBy"
   | "examines"
+  | "directedWithEffects"
   | "directedFor"
   | "sampled"
 
@@ -68,7 +71,22 @@ export const define = (
   needs: [],
   provenBy: [],
   examines: "own",
+  directedWithEffects: [],
   directedFor: {},
   sampled: none,
   ...requirement
 })
+
+/** The cases that are always done, where one key is stressed and effects are seen or not. */
+export const directedCases = (
+  { directed, directedFor, directedWithEffects }: Requirement,
+  dedupKey: DedupKey,
+  seesEffects: boolean
+): ReadonlyArray<Case> => [...directed, ...(seesEffects ? directedWithEffects : []), ...(directedFor[dedupKey] ?? [])]
+
+/** All of them, whatever is seen and stressed. */
+export const everyDirectedCase = ({ directed, directedFor, directedWithEffects }: Requirement): ReadonlyArray<Case> => [
+  ...directed,
+  ...directedWithEffects,
+  ...Object.values(directedFor).flat()
+]

@@ -24,13 +24,17 @@ export const matches = (id: string, pattern: string): boolean => {
   return new RegExp(`^${parts.join(".*")}$`, "i").test(id)
 }
 
+/** What a run is asked to test. */
+export interface Asked {
+  readonly level: Level
+  /** Ids or patterns like `R-DUP-*`, each text several of them; none: all. */
+  readonly only: ReadonlyArray<string>
+  readonly skip: ReadonlyArray<string>
+  readonly profiles: ReadonlyArray<Profile>
+}
+
 /** The requirements up to a level and of some profiles, of those `only` those, without the ones to `skip`. */
-export const select = (
-  level: Level,
-  only: ReadonlyArray<string>,
-  skip: ReadonlyArray<string>,
-  profiles: ReadonlyArray<Profile> = []
-): Selection => {
+export const select = ({ level, only, profiles, skip }: Asked): Selection => {
   const wanted = patternsOf(only)
   const unwanted = patternsOf(skip)
   const named = requirements
@@ -42,13 +46,9 @@ export const select = (
 }
 
 /** Why nothing is selected, and what would be. */
-export const whyNothing = (
-  level: Level,
-  only: ReadonlyArray<string>,
-  skip: ReadonlyArray<string>,
-  profiles: ReadonlyArray<Profile> = []
-): string => {
-  const { skipped } = select(level, only, skip, profiles)
+export const whyNothing = (asked: Asked): string => {
+  const { level, only, profiles } = asked
+  const { skipped } = select(asked)
   if (skipped.length > 0) {
     return `Nothing was tested: --skip leaves out all that is selected (${skipped.map(({ id }) => id).join(", ")}).`
   }

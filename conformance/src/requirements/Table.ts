@@ -4,6 +4,7 @@
 import { defaultTerms } from "../checks/Terms.ts"
 import { requirements } from "./index.ts"
 import { howToGive } from "./Profile.ts"
+import { everyDirectedCase } from "./Requirement.ts"
 import type { Requirement } from "./Requirement.ts"
 
 const cell = (text: string): string => text.replaceAll("|", "\\|")
@@ -25,7 +26,7 @@ const details = (requirement: Requirement): ReadonlyArray<string> => [
   ...requirement.needs.map((need) => `- Needed: ${howToGive[need]}`),
   ...requirement.provenBy.map((need) => `- From level 2 on, to pass: ${howToGive[need]}`),
   "- Cases:",
-  ...[...requirement.directed, ...Object.values(requirement.directedFor).flat()].map(({ title }) => `  - ${title}`),
+  ...everyDirectedCase(requirement).map(({ title }) => `  - ${title}`),
   ...(requirement.sampled.runs === 0 ? [] : [`  - and up to ${requirement.sampled.runs} drawn from the seed`]),
   ""
 ]

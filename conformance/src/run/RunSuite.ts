@@ -7,9 +7,7 @@ import type { Terms } from "../checks/Terms.ts"
 import { measureGuard } from "../executor/Calibration.ts"
 import type { Guard } from "../executor/Calibration.ts"
 import type { Ended } from "../executor/Judgement.ts"
-import { judge } from "../executor/Judgement.ts"
 import { Minting } from "../executor/Minting.ts"
-import { planOf } from "../executor/Plans.ts"
 import * as Session from "../executor/Session.ts"
 import * as Target from "../executor/Target.ts"
 import { makeReport } from "../report/MakeReport.ts"
@@ -17,7 +15,11 @@ import type { Report } from "../report/Report.ts"
 import { select, whyNothing } from "../requirements/Selection.ts"
 import { makeRefinery } from "../random/Refine.ts"
 import { storeCases } from "../random/Stored.ts"
-import { sightOf } from "./Seeing.ts"
+import { suite } from "../Suite.ts"
+import { writeTrace } from "../trace/WriteTrace.ts"
+import { factsOf } from "./Facts.ts"
+import type { Record } from "./Record.ts"
+import { outcomesOf, plansOf } from "./Record.ts"
 import { paceOf, withDefaults } from "./SuiteOptions.ts"
 import type { Settled, SuiteOptions } from "./SuiteOptions.ts"
 
@@ -43,10 +45,11 @@ interface PreparedRun {
 export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
   const startedAt = yield* Clock.currentTimeMillis
   const options = withDefaults(given, given.seed ?? (yield* Random.nextIntBetween(0, seedLimit)), Effect.void)
-  const { deadline, dedupKey, level, maxTime, probe, seed, url } = options
+  const { deadline, dedupKey, level, maxTime, probe, url } = options
+  const facts = factsOf(options)
   const guard = yield* measureGuard
   const terms: Terms = { deadline, rule: options.ack, guard: guard.guard, dedupKey }
-  const { selected, skipped } = select(level, options.only, options.skip, options.profiles)
+  const { selected } = select(facts)
   const refinery = makeRefinery(terms)
   const session = Session.make({
     setting: {
@@ -64,44 +67,43 @@ export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
     settle: options.settle,
     probe: level >= 2 ? probe : null,
     requirements: selected,
-    plans: (digest) =>
-      selected.map((requirement) => planOf(requirement, seed, dedupKey, level, sightOf(options, digest))),
+    plans: (digest) => plansOf(facts, digest),
     preflight: Target.reach(url, deadline),
     progress: options.progress,
     refine: refinery.refine
   })
 
   const reportOf = Effect.fnUntraced(function* (ended: Ended) {
-    const runs = session.ledger().runs()
-    const outcomes = session
-      .plans()
-      .map((plan) => judge(plan, refinery.refined(plan, runs), terms, ended, refinery.confirmed(plan)))
-    const stored = yield* storeCases(options.casesFolder, seed, outcomes)
-    return makeReport({
-      options,
+    const record: Record = {
+      suite,
+      facts,
       terms,
-      guard,
+      echo: guard.echo,
       startedAt: isoOf(startedAt),
       durationMs: (yield* Clock.currentTimeMillis) - startedAt,
       calibration: session.calibration(),
-      outcomes,
-      skipped,
       ended,
-      runs,
-      attempts: session.ledger().attempts(),
-      stored: stored.files,
-      problem: stored.problem
-    })
+      runs: session.ledger().runs(),
+      refinements: refinery.refinements(),
+      strangers: session.strangers()
+    }
+    const outcomes = outcomesOf(record)
+    const stored = yield* storeCases(options.casesFolder, facts.seed, outcomes)
+    if (options.trace === null) return makeReport({ record, outcomes, ...stored })
+    const unwritten = yield* writeTrace(options.trace, record, stored).pipe(
+      Effect.as(null),
+      Effect.catchTag("TraceUnwritable", ({ message }) => Effect.succeed(message))
+    )
+    return makeReport({ record, outcomes, ...stored, problem: stored.problem ?? unwritten })
   })
 
   const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
-  const why = () => whyNothing(level, options.only, options.skip, options.profiles)
   const prepared: PreparedRun = {
     options,
     guard,
     selected: selected.length,
     run: (selected.length === 0
-      ? Effect.sync((): Ended => ({ how: "complete", message: why() }))
+      ? Effect.sync((): Ended => ({ how: "complete", message: whyNothing(facts) }))
       : Effect.provide(session.run, services)
     ).pipe(Effect.flatMap(reportOf)),
     soFar: reportOf({ how: "interrupted", message: "" })

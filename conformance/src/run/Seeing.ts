@@ -5,28 +5,11 @@ import type { Sight } from "../executor/Plans.ts"
 import type { Observation } from "../report/Report.ts"
 import type { Need } from "../requirements/Profile.ts"
 import { howToGive, needs } from "../requirements/Profile.ts"
-import type { Settled } from "./SuiteOptions.ts"
-
-const givenBy = (
-  { hooks, level, otherUrls, peakRate, probe, secret }: Settled,
-  digest: boolean
-): ReadonlyArray<Need> => {
-  const given: Readonly<Record<Need, boolean>> = {
-    effects: probe !== null && level >= 2,
-    digest: probe !== null && level >= 2 && digest,
-    stop: level >= 3 && (hooks.restart !== null || hooks.kill !== null),
-    kill: level >= 3 && hooks.kill !== null,
-    pause: hooks.pause !== null && hooks.resume !== null,
-    advance: hooks.advance !== null,
-    endpoints: otherUrls.length > 0,
-    secret: secret !== null,
-    rate: peakRate !== null
-  }
-  return needs.filter((need) => given[need])
-}
+import type { Facts } from "./Facts.ts"
 
 /** What is there, whether the probe gives a digest being known. */
-export const sightOf = (options: Settled, digest: boolean): Sight => new Set(givenBy(options, digest))
+export const sightOf = ({ given }: Facts, digest: boolean): Sight =>
+  new Set(given.filter((need) => need !== "digest" || digest))
 
 const seenBy: Readonly<Record<Need, string>> = {
   effects: "effects of events",
@@ -41,19 +24,19 @@ const seenBy: Readonly<Record<Need, string>> = {
 }
 
 /** The observability matrix of a run. */
-export const observabilityOf = (options: Settled, digest: boolean): ReadonlyArray<Observation> => {
-  const sight = sightOf(options, digest)
-  const { names } = options.hooks
+export const observabilityOf = (facts: Facts, digest: boolean): ReadonlyArray<Observation> => {
+  const { doubles, hooks, otherUrls, peakRate, probe } = facts
+  const sight = sightOf(facts, digest)
   const how: Readonly<Record<Need, string>> = {
-    effects: `the ${options.probe?.kind ?? ""} probe ${options.probe?.name ?? ""}`,
+    effects: `the ${probe?.kind ?? ""} probe ${probe?.name ?? ""}`,
     digest: "the probe's digest",
-    stop: names["restart"] ?? names["kill"] ?? "a hook",
-    kill: names["kill"] ?? "a hook",
-    pause: names["pause"] ?? "a hook",
-    advance: names["advance"] ?? "a hook",
-    endpoints: options.otherUrls.map(({ origin, pathname }) => origin + pathname).join(", "),
+    stop: hooks["restart"] ?? hooks["kill"] ?? "a hook",
+    kill: hooks["kill"] ?? "a hook",
+    pause: hooks["pause"] ?? "a hook",
+    advance: hooks["advance"] ?? "a hook",
+    endpoints: otherUrls.join(", "),
     secret: "a secret",
-    rate: `${options.peakRate ?? 0} events a second`
+    rate: `${peakRate ?? 0} events a second`
   }
   return [
     { what: "answers", available: true, how: "the URL" },
@@ -64,11 +47,10 @@ export const observabilityOf = (options: Settled, digest: boolean): ReadonlyArra
     })),
     {
       what: "whether the probe counts past one",
-      available: options.hooks.double !== null,
-      how:
-        options.hooks.double === null
-          ? "--control-url lets the suite make the receiver record one more effect"
-          : (names["double"] ?? "a hook")
+      available: doubles,
+      how: doubles
+        ? (hooks["double"] ?? "a hook")
+        : "--control-url lets the suite make the receiver record one more effect"
     }
   ]
 }

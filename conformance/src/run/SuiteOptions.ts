@@ -42,6 +42,8 @@ export interface SuiteOptions {
   readonly baseline?: ReadonlyArray<string> | null
   /** Where histories that failed are stored; null: nowhere. */
   readonly casesFolder?: string | null
+  /** The file that everything which happened is written to, for `conformance check`; null: none. */
+  readonly trace?: string | null
   /** Whether the target was said to be the caller's own: only for the command that repeats a run. */
   readonly owned?: boolean
   /** Further words of the command that repeats a run: probe and hooks. */
@@ -77,6 +79,7 @@ export const withDefaults = (options: SuiteOptions, seed: number, silent: Effect
   peakRate: null,
   baseline: null,
   casesFolder: null,
+  trace: null,
   owned: false,
   repeatFlags: [],
   progress: () => silent,

@@ -1,6 +1,7 @@
 /**
  * What is said of a sender.
  */
+import { columns } from "@doorhook/core"
 import { Schema } from "effect"
 import { verdicts } from "../checks/Finding.ts"
 import { suite } from "../Suite.ts"
@@ -75,9 +76,12 @@ export const make = (observation: Observation, signatures: SenderFinding, terms:
 export const render = ({ attempts, events, requirements }: SenderReport): string => {
   const open = requirements.filter(({ verdict }) => verdict !== "PASS")
   return [
-    ...requirements.map(
-      ({ id, observed, statement, verdict }) =>
-        `${verdict.padEnd(16)}${id.padEnd(12)}${statement}${verdict === "PASS" ? ` (${observed})` : ""}`
+    ...columns(
+      requirements.map(({ id, observed, statement, verdict }) => [
+        verdict,
+        id,
+        `${statement}${verdict === "PASS" ? ` (${observed})` : ""}`
+      ])
     ),
     ...open.flatMap(({ because, history, id, observed, statement, verdict }) => [
       "",

@@ -1,7 +1,7 @@
 /**
  * Registers the requirements as tests: the suite runs once before them, and each test tells what came of one.
  */
-import { Effect, Redacted } from "effect"
+import { Console, Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
@@ -13,7 +13,10 @@ import { select } from "../requirements/Selection.ts"
 import type { Level } from "../requirements/Requirement.ts"
 import { explain } from "../report/Console.ts"
 import type { Report } from "../report/Report.ts"
+import { claim } from "../run/Claim.ts"
+import type { ReceiverTaken } from "../run/Claim.ts"
 import { runSuite } from "../run/RunSuite.ts"
+import type { SuiteOptions } from "../run/SuiteOptions.ts"
 
 type Act = () => void | Promise<void>
 
@@ -111,10 +114,16 @@ const hooksOf = ({ advance, double, kill, pause, restart, resume }: StartedRecei
   names: {}
 })
 
+/** Runs the suite, when no other run of this machine tests the same URL. */
+const tested = (options: SuiteOptions): Effect.Effect<Report, ReceiverTaken> =>
+  Effect.scoped(
+    Effect.andThen(claim([options.url, ...(options.otherUrls ?? [])], slack / 2, Console.warn), runSuite(options))
+  )
+
 /** Registers `describe` with one test for each requirement of the level and the profiles. */
 export const receiverSuite = (options: ReceiverSuiteOptions): void => {
   const { level = 1, maxTime = 60_000, only = [], otherUrls = [], profiles = [], skip = [] } = options
-  const { selected } = select(level, only, skip, profiles)
+  const { selected } = select({ level, only, skip, profiles })
   describe(`doorhook receiver conformance, level ${level}`, () => {
     let stop: Act = () => undefined
     const reports: Array<Report> = []
@@ -123,7 +132,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
       const started = await options.start()
       stop = started.stop ?? stop
       const report = await Effect.runPromise(
-        runSuite({
+        tested({
           url: new URL(started.url),
           otherUrls: otherUrls.map((url) => new URL(url)),
           level,

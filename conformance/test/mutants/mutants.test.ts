@@ -87,7 +87,8 @@ describe("the faulty receivers", () => {
           Effect.map(tryFault(fault, { narrow: true, seed: 1, maxTime: 30_000 }), (report) => killOf(fault, report)),
         { concurrency: 6 }
       )
-      assert.deepStrictEqual(weaknesses(kills, []), [])
+      const weak = weaknesses(kills, [])
+      assert.deepStrictEqual(weak, [], weak.join("\n"))
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

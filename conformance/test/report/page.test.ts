@@ -58,6 +58,10 @@ describe.skipIf(path === null)("the page", () => {
         const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - window.innerWidth")
         assert.isAtMost(overflow, 0, "the page is wider than the screen")
 
+        const behind = await page.evaluate<string>("getComputedStyle(document.body).backgroundColor")
+        const isDark = contrast(behind, "rgb(255, 255, 255)") > 4.5
+        assert.strictEqual(isDark, options.colorScheme === "dark")
+
         const colours = await page.evaluate<ReadonlyArray<readonly [ink: string, ground: string]>>(coloursOfTexts)
         assert.isAbove(colours.length, 20)
         for (const [ink, ground] of colours) assert.isAtLeast(contrast(ink, ground), 4.5, `${ink} on ${ground}`)

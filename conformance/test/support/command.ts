@@ -4,12 +4,11 @@
 import { conformanceCommand } from "@doorhook/conformance"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { CommandFailure } from "@doorhook/core"
+import { startNode } from "@doorhook/testkit/Process"
 import { Cause, Console, Effect, Exit, FileSystem, Schema } from "effect"
 import type { Scope } from "effect"
 import { Command } from "effect/cli"
-import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { once } from "node:events"
 import { Report } from "../../src/report/Report.ts"
 import { exitCodeOfExit } from "./exitCode.ts"
 
@@ -77,14 +76,10 @@ export const spawnConformance = (...args: ReadonlyArray<string>): Effect.Effect<
   Effect.gen(function* () {
     const file = yield* reportFile
     const all = withReport(args, file)
-    const child = spawn(process.execPath, ["--conditions=source", main, ...all], { stdio: ["ignore", "pipe", "pipe"] })
-    yield* Effect.addFinalizer(() => Effect.sync(() => child.kill("SIGKILL")))
-    let output = ""
-    child.stdout.on("data", (chunk) => (output += chunk))
-    child.stderr.on("data", (chunk) => (output += chunk))
+    const { child, finished } = yield* startNode(["--conditions=source", main, ...all])
     const ended = Effect.gen(function* () {
-      if (child.exitCode === null) yield* Effect.promise(() => once(child, "close"))
-      return { exitCode: child.exitCode ?? -1, output, message: "", report: yield* readReport(file) }
+      const { code, stderr, stdout } = yield* Effect.promise(() => finished)
+      return { exitCode: code ?? -1, output: stdout + stderr, message: "", report: yield* readReport(file) }
     }).pipe(Effect.provide(NodeServices.layer), Effect.orDie)
     return { child, ended }
   }).pipe(Effect.provide(NodeServices.layer), Effect.orDie)

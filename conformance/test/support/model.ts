@@ -2,10 +2,12 @@
  * A receiver with a memory of its own making, and a probe that looks straight into it: what the engine is tried on where
  * no process is needed.
  */
+import { listen } from "@doorhook/testkit/Listening"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
-import { once } from "node:events"
+import { setImmediate } from "node:timers/promises"
+import { text } from "node:stream/consumers"
 import type { Hooks } from "../../src/hooks/Hooks.ts"
 import { noHooks } from "../../src/hooks/Hooks.ts"
 import { digestOf } from "../../src/history/CanonicalJson.ts"
@@ -38,6 +40,8 @@ export interface Manners {
   readonly status?: (delivery: Delivery, known: boolean) => number
   /** How long its work takes, in milliseconds; the note is made before, the effect after. */
   readonly work?: number
+  /** Whether a turn of the event loop lies between the look whether it is known and the note that it is. */
+  readonly notesLater?: boolean
   /** Whether work is dropped when the sender goes away. */
   readonly dropsAbandoned?: boolean
   /** Whether a request without POST is worked on like one. */
@@ -56,12 +60,6 @@ export interface Model {
 }
 
 const field = (body: string, name: string): string => new RegExp(`"${name}":\\s*"?([^",}]*)`).exec(body)?.[1] ?? ""
-
-const readAll = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  for await (const chunk of request) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString("utf8")
-}
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -87,7 +85,7 @@ const typeOf = (body: string): string => {
 
 export const model = (manners: Manners = {}) =>
   Effect.acquireRelease(
-    Effect.promise(async (): Promise<Model & { readonly close: () => void }> => {
+    Effect.promise(async (): Promise<Model & { readonly close: () => Promise<void> }> => {
       const seen = new Map<string, number>()
       const effects = new Map<string, number>()
       const stored = new Map<string, string>()
@@ -108,7 +106,7 @@ export const model = (manners: Manners = {}) =>
       }
       const server = createServer((request, response) => {
         void (async () => {
-          const body = await readAll(request).catch(() => null)
+          const body = await text(request).catch(() => null)
           if (body === null) return
           const data = dataOf(body)
           if ((request.method !== "POST" && manners.anyMethod !== true) || data === null) {
@@ -129,6 +127,7 @@ export const model = (manners: Manners = {}) =>
           const key = keyOf(delivery)
           const known = isKnown(key)
           const accepted = manners.accepts?.(delivery) ?? true
+          if (manners.notesLater === true) await setImmediate()
           if (!known) remember(key)
           if (manners.work !== undefined) await new Promise((resolve) => setTimeout(resolve, manners.work))
           const abandoned = manners.dropsAbandoned === true && request.socket.destroyed
@@ -136,10 +135,7 @@ export const model = (manners: Manners = {}) =>
           response.writeHead(manners.status?.(delivery, known) ?? 200).end("ok")
         })()
       })
-      server.listen(0, "127.0.0.1")
-      await once(server, "listening")
-      const address = server.address()
-      const port = address !== null && typeof address === "object" ? address.port : 0
+      const { close, url } = await listen(server)
       const total = (): number => [...effects.values()].reduce((sum, count) => sum + count, 0)
       const probed = manners.probed ?? ((count: number) => count)
       const probe: Probe = {
@@ -154,15 +150,12 @@ export const model = (manners: Manners = {}) =>
           }).pipe(Effect.provide(Crypto.layerWebCrypto))
       }
       return {
-        url: new URL(`http://127.0.0.1:${port}/hook`),
+        url: new URL(`${url}/hook`),
         probe,
         hooks: { ...noHooks, double: (id) => Effect.sync(() => act(id, "{}")), names: { double: "model" } },
         deliveries: () => index,
-        close: () => {
-          server.close()
-          server.closeAllConnections()
-        }
+        close
       }
     }),
-    ({ close }) => Effect.sync(close)
+    ({ close }) => Effect.promise(close)
   )

@@ -7,7 +7,7 @@ import { createServer } from "node:http"
 
 receiverSuite({
   maxTime: 20_000,
-  only: ["R-ACK-01", "R-DUP-01"],
+  only: ["R-ACK-02", "R-DUP-01"],
   start: async () => {
     const seen = new Set<unknown>()
     const server = createServer((request, response) => {
