@@ -167,6 +167,18 @@ describe.concurrent("a receiver that remembers or acts in a wrong way is found o
   )
 })
 
+describe("a receiver that acknowledges nothing", () => {
+  it.live("fails for that, is asked for little more, and is not waited for", () =>
+    Effect.gen(function* () {
+      const report = yield* run({ status: () => 401 })
+      assert.strictEqual(report.ended, "complete", shown(report))
+      assert.strictEqual(report.verdict, "fail")
+      assert.includeMembers([...idsWith(report, "FAIL")], ["R-ACK-01"])
+      assert.isAbove(report.attempts, 10)
+    })
+  )
+})
+
 describe("a probe that can't be believed makes the run unusable", () => {
   const probes: ReadonlyArray<readonly [what: string, probed: Manners["probed"], says: RegExp]> = [
     ["says whether there is an effect", (effects) => Math.min(effects, 1), /can't count past 1/],

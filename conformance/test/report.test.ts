@@ -2,7 +2,6 @@
  * What is told of a run: commands that work when they are copied, nothing secret, nothing that steers a terminal.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
 import * as fc from "fast-check"
 import { execFileSync } from "node:child_process"
 import { defaultTerms } from "../src/checks/Terms.ts"
@@ -122,7 +121,7 @@ describe("an exit code", () => {
     const ended: Ended = { how, message: "" }
     const record = {
       suite,
-      facts: factsOf(withDefaults({ url: invocation.url, baseline }, 7, Effect.void)),
+      facts: factsOf(withDefaults({ url: invocation.url, baseline }, 7)),
       terms: defaultTerms,
       echo: 1,
       startedAt: "2026-03-02T08:00:00.000Z",

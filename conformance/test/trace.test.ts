@@ -28,7 +28,7 @@ const url = "http://127.0.0.1:9000/hook"
 
 const record: Record = {
   suite,
-  facts: factsOf(withDefaults({ url: new URL(url) }, 7, Effect.void)),
+  facts: factsOf(withDefaults({ url: new URL(url) }, 7)),
   terms: defaultTerms,
   echo: 1.25,
   startedAt: "2026-03-02T08:00:00.000Z",
@@ -199,7 +199,7 @@ describe("a stored trace", () => {
       trace: { ...trace, attempts: [signed, other] },
       repeats: []
     }
-    const facts = factsOf(withDefaults({ url: new URL(`${url}?token=hush`) }, 7, Effect.void))
+    const facts = factsOf(withDefaults({ url: new URL(`${url}?token=hush`) }, 7))
     const written = { ...record, facts, runs: [one] }
     assert.notInclude(JSON.stringify([...linesOf(written, { files: new Map(), problem: null })]), "hush")
     const endpoints = storedAndRead(written)?.record.runs[0]?.trace.attempts.map(({ endpoint }) => endpoint)

@@ -42,7 +42,7 @@ const levelOf = (options: Settled): 1 | 2 | 3 =>
 export const runDoctor = (flags: TargetFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const options = withDefaults(yield* makeOptions(flags), 0, Effect.void)
+      const options = withDefaults(yield* makeOptions(flags), 0)
       const { guard, echo } = yield* measureGuard
       yield* Console.log(`Target       ${shownUrl(options.url)}`)
       yield* Effect.mapError(Target.reach(options.url, options.deadline), unusable)

@@ -4,24 +4,32 @@
 import { CommandFailure, Crypto } from "@doorhook/core"
 import { Clock, Console, Effect, Layer } from "effect"
 import { basename } from "node:path"
+import type { Verdict } from "../checks/Finding.ts"
 import type { Terms } from "../checks/Terms.ts"
 import { measureGuard } from "../executor/Calibration.ts"
 import { execute } from "../executor/Execute.ts"
-import { checked } from "../executor/Judgement.ts"
+import type { CaseRun, Plan } from "../executor/Judgement.ts"
+import { assess, judge, keyOf } from "../executor/Judgement.ts"
 import { Minting } from "../executor/Minting.ts"
+import { planOf } from "../executor/Plans.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
 import { settle } from "../executor/Settle.ts"
 import * as Target from "../executor/Target.ts"
+import type { Case } from "../history/History.ts"
 import { inWords } from "../history/Words.ts"
 import type { StoredCase } from "../random/Stored.ts"
 import { forget, readCase, storedIn } from "../random/Stored.ts"
 import { repeatsFor } from "../random/Refine.ts"
 import { exitCodes } from "../report/ExitCode.ts"
 import * as Reports from "../report/Reports.ts"
+import { howToGive } from "../requirements/Profile.ts"
+import type { Requirement } from "../requirements/Requirement.ts"
 import { find, ids } from "../requirements/Selection.ts"
+import { factsOf } from "../run/Facts.ts"
+import { sightOf } from "../run/Seeing.ts"
 import { withDefaults } from "../run/SuiteOptions.ts"
 import type { Settled } from "../run/SuiteOptions.ts"
-import { settingOf } from "./AloneSetting.ts"
+import { measureUsual, settingOf } from "./AloneSetting.ts"
 import { failureOf, makeOptions, runAndReport } from "./RunCommand.ts"
 import type { TargetFlags } from "./RunFlags.ts"
 import { unusable } from "./Unusable.ts"
@@ -33,70 +41,115 @@ export interface ReplayFlags extends TargetFlags {
   readonly keep: boolean
 }
 
+/** What came of a replay, as a run would say it: PASS is the only proof that it fails no more. */
+interface Replayed {
+  readonly verdict: Verdict
+  readonly observed: string
+}
+
+const open = (observed: string): Replayed => ({ verdict: "INCONCLUSIVE", observed })
+
+/** The stored history as the one case of its requirement, with what is there to see it. */
+const planFor = (requirement: Requirement, one: Case, options: Settled, digest: boolean): Plan => {
+  const sight = sightOf(factsOf(options), digest)
+  const plan = planOf(requirement, options.seed, options.dedupKey, options.level, sight)
+  return { ...plan, directed: [one], sampled: [], keys: new Set([keyOf(one)]) }
+}
+
 /** Executes a stored history until it fails, or often enough to believe that it does not any more. */
 const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Settled) {
   const requirement = find(stored.violates)
   if (requirement === undefined) {
     return yield* CommandFailure.usage(`the history is about ${stored.violates}, which this version does not know`)
   }
-  const lacks = requirement.needs.includes("effects") && options.probe === null
-  if (lacks) {
-    return yield* CommandFailure.usage(`${requirement.id} is about effects: give the --probe the run was made with`)
+  const one: Case = { title: stored.title, lane: stored.lane, history: { v: 1, ops: stored.ops } }
+  const { missing } = planFor(requirement, one, options, true)
+  if (missing !== null) {
+    return yield* CommandFailure.usage(
+      `${requirement.id} can't be replayed with less than the run had: ${howToGive[missing]}`
+    )
   }
   const { guard } = yield* measureGuard
   const terms: Terms = { deadline: options.deadline, rule: options.ack, guard, dedupKey: options.dedupKey }
   yield* Effect.mapError(Target.reach(options.url, options.deadline), unusable)
-  const setting = settingOf(options, terms)
+  const { acknowledges, typical } = yield* Effect.mapError(measureUsual(options, terms), unusable)
+  const setting = settingOf(options, terms, typical)
+  const { probe } = options
   const calibration =
-    options.probe === null
-      ? null
-      : yield* Effect.mapError(calibrateProbe(options.probe, setting, options.settle), unusable)
+    probe === null ? null : yield* Effect.mapError(calibrateProbe(probe, setting, options.settle), unusable)
+  const plan = planFor(requirement, one, options, calibration?.digest ?? false)
+  const judged = (...runs: ReadonlyArray<CaseRun>) => judge(plan, runs, terms, { how: "complete", message: "" })
+  // What acknowledges nothing has not been mended: nothing is known of it.
+  if (requirement.presumesAcknowledgement && !acknowledges) return judged()
+
+  const endpoints = options.otherUrls.length === 0 ? [] : [options.url, ...options.otherUrls].map(({ href }) => href)
+  const observed = Effect.gen(function* () {
+    const { broke, trace } = yield* execute(one.history, setting)
+    if (broke !== null) return yield* unusable(broke)
+    if (probe === null || calibration === null) return trace
+    const patience = { settle: options.settle, lag: calibration.lag, bulk: 300 }
+    const { traces } = yield* Effect.mapError(settle([trace], probe, terms, patience, endpoints), unusable)
+    return traces[0] ?? trace
+  })
+  const settled = probe === null || calibration !== null
+  const tryOnce = Effect.gen(function* () {
+    let run: CaseRun = { case: one, alone: true, trace: yield* observed, whole: true, settled, repeats: [] }
+    while (assess(requirement, run, terms).suspect) run = { ...run, repeats: [...run.repeats, yield* observed] }
+    return judged(run)
+  })
+
   const until = (yield* Clock.currentTimeMillis) + options.maxTime
   const times = repeatsFor(stored.confirm ?? { tried: 0, failed: 0 })
-  for (let tries = 0; tries < times && (yield* Clock.currentTimeMillis) < until; tries++) {
-    const { broke, trace } = yield* execute({ v: 1, ops: stored.ops }, setting)
-    if (broke !== null) return yield* unusable(broke)
-    const patience = { settle: options.settle, lag: calibration?.lag ?? 0, bulk: 300 }
-    const endpoints = options.otherUrls.length === 0 ? [] : [options.url, ...options.otherUrls].map(({ href }) => href)
-    const seen =
-      options.probe === null
-        ? trace
-        : (yield* Effect.mapError(settle([trace], options.probe, terms, patience, endpoints), unusable)).traces[0]
-    const finding = checked(requirement, seen ?? trace, terms)
-    if (finding.verdict === "FAIL") return finding.observed
+  let last = open("it was not tried")
+  for (let tries = 0; tries < times; tries++) {
+    if ((yield* Clock.currentTimeMillis) >= until) {
+      return open(`it fails now and then, and there was time for ${tries} of ${times} tries (--max-time)`)
+    }
+    const { cutShort, observed, verdict } = yield* tryOnce
+    if (verdict !== "PASS") return { verdict, observed }
+    if (cutShort.length > 0) return open(`it was cut short (--max-time): ${cutShort.join("; ")}`)
+    last = { verdict, observed }
   }
-  return null
+  return last
 })
 
 const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
 const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags) {
   const stored = yield* readCase(file)
-  const options = withDefaults(yield* makeOptions(flags), stored.seed, Effect.void)
+  const options = withDefaults(yield* makeOptions(flags), stored.seed)
   yield* Console.log(
     [`${stored.violates}: ${stored.title}`, ...inWords(stored.ops).map((words, at) => `  ${at + 1}. ${words}`)].join(
       "\n"
     )
   )
-  const observed = yield* replayCase(stored, options).pipe(
-    Effect.timeoutOption(options.maxTime),
+  const { observed, verdict } = yield* replayCase(stored, options).pipe(
+    Effect.timeoutOrElse({
+      duration: options.maxTime,
+      orElse: () => Effect.succeed(open("there was no time for it (--max-time)"))
+    }),
     Effect.provide(services)
   )
-  if (observed._tag === "None") {
-    return yield* new CommandFailure({
-      message: "Inconclusive: there was no time for it (--max-time).",
-      exitCode: exitCodes.inconclusive
-    })
+  switch (verdict) {
+    case "PASS": {
+      if (!flags.keep) yield* forget(file)
+      const kept = flags.keep ? "" : `; ${basename(file)} is deleted (--keep keeps it)`
+      return yield* Console.log(`FIXED   it fails no more${kept}`)
+    }
+    case "FAIL":
+    case "WARN":
+      yield* Console.log(`FAILED  ${observed}`)
+      return yield* new CommandFailure({
+        message: `The receiver does not conform: ${stored.violates} still fails.`,
+        exitCode: exitCodes.failed
+      })
+    default:
+      yield* Console.log(`OPEN    ${observed}`)
+      return yield* new CommandFailure({
+        message: `Inconclusive: nothing shows that ${stored.violates} is mended; ${basename(file)} is kept.`,
+        exitCode: exitCodes.inconclusive
+      })
   }
-  if (observed.value !== null) {
-    yield* Console.log(`FAILED  ${observed.value}`)
-    return yield* new CommandFailure({
-      message: `The receiver does not conform: ${stored.violates} still fails.`,
-      exitCode: exitCodes.failed
-    })
-  }
-  if (!flags.keep) yield* forget(file)
-  yield* Console.log(`FIXED   it fails no more${flags.keep ? "" : `; ${basename(file)} is deleted (--keep keeps it)`}`)
 })
 
 /** Replays a file, a stored history by its name, or a requirement. */

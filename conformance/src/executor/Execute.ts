@@ -150,7 +150,7 @@ export interface Executed {
 export const execute = (history: History, setting: Setting): Effect.Effect<Executed, never, Minting | Crypto> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const stage = yield* makeStage(history, setting)
+      const stage = yield* makeStage(setting)
       const all = Effect.gen(function* () {
         for (const [op, operation] of history.ops.entries()) {
           if (isGivenUp(stage, history)) {

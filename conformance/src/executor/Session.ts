@@ -13,7 +13,6 @@ import type { Terms } from "../checks/Terms.ts"
 import type { Case, Lane } from "../history/History.ts"
 import type { Probe, ProbeUnusable } from "../probes/Probe.ts"
 import { ordinaryCases } from "../requirements/Ordinary.ts"
-import type { Requirement } from "../requirements/Requirement.ts"
 import { execute } from "./Execute.ts"
 import type { CaseRun, Ended, Plan } from "./Judgement.ts"
 import { maxRepeats } from "./Judgement.ts"
@@ -38,7 +37,6 @@ export interface SessionOptions {
   readonly settle: number
   readonly probe: Probe | null
   readonly plans: (digest: boolean) => ReadonlyArray<Plan>
-  readonly requirements: ReadonlyArray<Requirement>
   /** What must hold before anything is sent; its time counts. */
   readonly preflight: Effect.Effect<void, TargetUnusable>
   /** Told what is being done, for whoever watches. */
@@ -225,17 +223,18 @@ export const make = (options: SessionOptions): Session => {
   const beginAged = Effect.fnUntraced(function* (cases: ReadonlyArray<Case>, done: Deferred.Deferred<void>) {
     const aged = cases.filter(({ lane }) => lane === "aged")
     const waiting = yield* Latch.make()
-    let begun = 0
-    const wait = Effect.suspend(() => {
-      begun += 1
-      return begun >= aged.length ? waiting.open : Effect.void
-    }).pipe(Effect.andThen(Deferred.await(done)))
-    const all = Effect.forEach(aged, (one) => runCase(one, true, setting(wait)), {
-      concurrency: "unbounded",
-      discard: true
-    })
-    const fiber = yield* Effect.forkChild(all)
-    // Some may not be asked for, or end before they wait.
+    const busy = new Set(aged)
+    // Some are not asked for, or end before they wait.
+    const waitsOrEnded = (one: Case) =>
+      Effect.suspend(() => {
+        busy.delete(one)
+        return busy.size === 0 ? waiting.open : Effect.void
+      })
+    const run = (one: Case) =>
+      runCase(one, true, setting(Effect.andThen(waitsOrEnded(one), Deferred.await(done)))).pipe(
+        Effect.ensuring(waitsOrEnded(one))
+      )
+    const fiber = yield* Effect.forkChild(Effect.forEach(aged, run, { concurrency: "unbounded", discard: true }))
     yield* Effect.race(waiting.await, Fiber.await(fiber))
     return fiber
   })

@@ -7,7 +7,7 @@ import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
 import { read } from "../checks/Reading.ts"
 import { patienceOf } from "../checks/Terms.ts"
-import type { EventTemplate, History, Variation } from "../history/History.ts"
+import type { EventTemplate, Variation } from "../history/History.ts"
 import type { Connection, Exchanged, HttpRequest } from "./Connection.ts"
 import { open } from "./Connection.ts"
 import type { Exchange } from "./Exchange.ts"
@@ -131,7 +131,6 @@ const follow = (last: Stamp, how: ReadonlyArray<Variation>, now: number, first: 
 })
 
 export const makeStage = Effect.fnUntraced(function* (
-  _history: History,
   setting: Setting
 ): Effect.fn.Return<Stage, never, Minting | Scope.Scope> {
   const minting = yield* Minting

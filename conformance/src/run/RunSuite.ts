@@ -44,7 +44,7 @@ interface PreparedRun {
 /** Prepares a run: measures how exactly this machine can time, and sends nothing yet. */
 export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
   const startedAt = yield* Clock.currentTimeMillis
-  const options = withDefaults(given, given.seed ?? (yield* Random.nextIntBetween(0, seedLimit)), Effect.void)
+  const options = withDefaults(given, given.seed ?? (yield* Random.nextIntBetween(0, seedLimit)))
   const { deadline, dedupKey, level, maxTime, probe, url } = options
   const facts = factsOf(options)
   const guard = yield* measureGuard
@@ -66,7 +66,6 @@ export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
     maxTime: Math.max(1, maxTime - ((yield* Clock.currentTimeMillis) - startedAt)),
     settle: options.settle,
     probe: level >= 2 ? probe : null,
-    requirements: selected,
     plans: (digest) => plansOf(facts, digest),
     preflight: Target.reach(url, deadline),
     progress: options.progress,

@@ -2,7 +2,8 @@
  * What a run of the suite is given, and what follows where nothing is said.
  */
 import { Acknowledgement } from "@doorhook/core"
-import type { Effect, Redacted } from "effect"
+import { Effect } from "effect"
+import type { Redacted } from "effect"
 import type { DedupKey } from "../checks/Terms.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { noHooks } from "../hooks/Hooks.ts"
@@ -60,7 +61,7 @@ export const paceOf = (maxTime: number): number => Math.min(1, maxTime / unhurri
 export type Settled = Required<SuiteOptions>
 
 /** The options with everything that was not said. */
-export const withDefaults = (options: SuiteOptions, seed: number, silent: Effect.Effect<void>): Settled => ({
+export const withDefaults = (options: SuiteOptions, seed: number): Settled => ({
   otherUrls: [],
   level: 1,
   profiles: [],
@@ -82,6 +83,6 @@ export const withDefaults = (options: SuiteOptions, seed: number, silent: Effect
   trace: null,
   owned: false,
   repeatFlags: [],
-  progress: () => silent,
+  progress: () => Effect.void,
   ...options
 })

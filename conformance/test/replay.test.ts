@@ -1,0 +1,114 @@
+/**
+ * `conformance replay` of stored histories: a history is taken away on the proof that it fails no more, and on nothing
+ * less.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { Effect, Schema } from "effect"
+import { existsSync, writeFileSync } from "node:fs"
+import type { ServerResponse } from "node:http"
+import { accessLog } from "../src/history/Events.ts"
+import type { Lane, Operation } from "../src/history/History.ts"
+import { again, cutNew, inAnswer, newEvent, retried, retry } from "../src/history/History.ts"
+import { StoredCase } from "../src/random/Stored.ts"
+import { conformance } from "./support/command.ts"
+import { answer, receiver } from "./support/receiver.ts"
+
+const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
+
+/** A stored history that fails every time. */
+const stored = (violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
+  Effect.map(temporaryFolder, (folder) => {
+    const file = `${folder}/${violates}.json`
+    const confirm = { tried: 5, failed: 5 }
+    writeFileSync(file, encode({ v: 1, suite: "", seed: 1, violates, title: "", lane, ops, observed: "", confirm }))
+    return file
+  })
+
+/** A receiver with a probe at the same URL, which does with an event what it is told to. */
+const probed = (take: (id: string, response: ServerResponse, act: () => void) => void) => {
+  const effects = new Map<string, number>()
+  return receiver(({ headers, method, path }, response) => {
+    const asked = new URL(path, "http://127.0.0.1").searchParams.get("id") ?? ""
+    if (method === "GET") return answer(response, 200, JSON.stringify({ effects: effects.get(asked) ?? 0 }))
+    const id = String(headers["webhook-id"])
+    take(id, response, () => effects.set(id, (effects.get(id) ?? 0) + 1))
+  })
+}
+
+const seeing = (url: string): ReadonlyArray<string> => ["--url", url, "--probe", url, "--settle", "400ms"]
+
+describe("a stored history", () => {
+  it.live("is kept while nothing is proven, and says why", () =>
+    Effect.gen(function* () {
+      let refuses = true
+      const seen = new Set<string>()
+      const target = yield* probed((id, response, act) => {
+        if (!refuses && !seen.has(id)) act()
+        seen.add(id)
+        answer(response, refuses ? 401 : 200)
+      })
+      const file = yield* stored("R-DUP-02", "state", newEvent(accessLog), again(0, retry))
+      const refused = yield* conformance("replay", file, ...seeing(target.url))
+      assert.strictEqual(refused.exitCode, 2, refused.output)
+      assert.include(refused.output, "OPEN    not tested: the receiver acknowledged no ordinary event")
+      assert.match(refused.message, /^Inconclusive: .*R-DUP-02.* is kept\.$/)
+      const answers = yield* stored("R-DUP-01", "state", newEvent(accessLog), again(0, retry))
+      assert.strictEqual((yield* conformance("replay", answers, "--url", target.url)).exitCode, 2)
+      const get = yield* stored("R-GET-01", "state", { k: "method_new", event: accessLog, method: "GET", with_body: true })
+      assert.strictEqual((yield* conformance("replay", get, ...seeing(target.url))).exitCode, 2)
+      for (const one of [file, answers, get]) assert.isTrue(existsSync(one), one)
+      refuses = false
+      const fixed = yield* conformance("replay", file, ...seeing(target.url))
+      assert.include(fixed.output, "FIXED", fixed.message)
+      assert.isFalse(existsSync(file))
+    })
+  )
+
+  it.live("is kept when it was cut short, or there was no time for it", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(({ duplicate }, response) => (duplicate ? undefined : answer(response, 200)))
+      const late = again(0, retry)
+      const file = yield* stored("R-HTTP-01", "state", newEvent(accessLog), late)
+      const timed = yield* conformance("replay", file, "--url", target.url, "--max-time", "600ms")
+      assert.strictEqual(timed.exitCode, 2, timed.output)
+      assert.include(timed.output, "--max-time")
+      const more = yield* stored("R-HTTP-01", "state", { k: "filler", count: 100_000 })
+      const short = yield* conformance("replay", more, "--url", target.url, "--max-time", "1s")
+      assert.strictEqual(short.exitCode, 2, short.output)
+      assert.include(short.output, "cut short")
+      assert.isTrue(existsSync(file) && existsSync(more))
+    })
+  )
+
+  it.live("about a time is done at that time: some way into a wait as long as the receiver's own", () =>
+    Effect.gen(function* () {
+      const known = new Set<string>()
+      // Notes the id in the middle of its work, and drops the rest when the sender goes away.
+      const target = yield* probed((id, response, act) => {
+        if (known.has(id)) return answer(response, 200)
+        setTimeout(() => known.add(id), 40)
+        setTimeout(() => {
+          if (response.destroyed) return
+          act()
+          answer(response, 200)
+        }, 120)
+      })
+      const file = yield* stored("R-LATE-01", "disturbed", cutNew(accessLog, inAnswer(0.6)), retried(0))
+      const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
+      assert.strictEqual(exitCode, 1, output)
+      assert.include(output, "FAILED")
+    })
+  )
+
+  it.live("is not replayed with less than the run had", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 200))
+      const file = yield* stored("R-CRA-01", "operated", newEvent(accessLog), { k: "restart" }, again(0, retry))
+      const { exitCode, message } = yield* conformance("replay", file, ...seeing(target.url))
+      assert.strictEqual(exitCode, 3, message)
+      assert.include(message, "--restart-cmd")
+      assert.isTrue(existsSync(file))
+    })
+  )
+})
