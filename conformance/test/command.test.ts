@@ -109,6 +109,16 @@ describe("refuses with exit code 3 and one line", () => {
       ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "log:x"],
       /log:FILE:REGEX/
     ],
+    [
+      "a probe that is no URL",
+      ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "https:"],
+      /^--probe https: /
+    ],
+    [
+      "a third URL",
+      ["--url", "http://127.0.0.1:9/1", "--url", "http://127.0.0.1:9/2", "--url", "http://127.0.0.1:9/3"],
+      /^--url was given 3 times: .* give two/
+    ],
     ["a sink without a port", ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sink:x"], /sink:PORT/],
     ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; there are signed/],
     ["signed without a secret", ["--url", "http://127.0.0.1:9/", "--profile", "signed"], /needs the receiver's secret/],

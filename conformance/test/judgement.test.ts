@@ -87,6 +87,24 @@ const asksForMore = (plan: Plan, runs: ReadonlyArray<CaseRun>): boolean => {
 describe("a verdict", () => {
   const [one, two] = [runOf(first), runOf(second)]
 
+  it("is ERROR when the check itself fails, and takes no other's away", () => {
+    const throwing = (plan: Plan): Plan => {
+      const check: Requirement["check"] = (trace, terms) => {
+        if (trace === two.trace) throw new Error("no such place")
+        return plan.requirement.check(trace, terms)
+      }
+      return { ...plan, requirement: { ...plan.requirement, check } }
+    }
+    const broken = throwing(planned(new Map([[one.trace, inconclusive(0, "open")]])))
+    const { observed, verdict } = judge(broken, [one, two], defaultTerms, complete)
+    assert.strictEqual(verdict, "ERROR")
+    assert.match(observed, /the suite's own check failed \(no such place\)/)
+    assert.isFalse(asksForMore(broken, [two]), "more would bring no more")
+    assert.strictEqual(verdictOf(planned(new Map()), [one, two]), "PASS")
+    const both = throwing(planned(new Map([[one.trace, fail(0, "wrong")]])))
+    assert.strictEqual(verdictOf(both, [one, two]), "FAIL", "what is proven is proven")
+  })
+
   it("is PASS when all directed cases pass, with or without those drawn", () => {
     assert.strictEqual(verdictOf(planned(new Map()), [one, two]), "PASS")
     assert.strictEqual(verdictOf(planned(new Map()), [one, two, runOf(drawn)]), "PASS")

@@ -55,7 +55,12 @@ describe("a stored history", () => {
       assert.match(refused.message, /^Inconclusive: .*R-DUP-02.* is kept\.$/)
       const answers = yield* stored("R-DUP-01", "state", newEvent(accessLog), again(0, retry))
       assert.strictEqual((yield* conformance("replay", answers, "--url", target.url)).exitCode, 2)
-      const get = yield* stored("R-GET-01", "state", { k: "method_new", event: accessLog, method: "GET", with_body: true })
+      const get = yield* stored("R-GET-01", "state", {
+        k: "method_new",
+        event: accessLog,
+        method: "GET",
+        with_body: true
+      })
       assert.strictEqual((yield* conformance("replay", get, ...seeing(target.url))).exitCode, 2)
       for (const one of [file, answers, get]) assert.isTrue(existsSync(one), one)
       refuses = false

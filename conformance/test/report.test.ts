@@ -2,8 +2,6 @@
  * What is told of a run: commands that work when they are copied, nothing secret, nothing that steers a terminal.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as fc from "fast-check"
-import { execFileSync } from "node:child_process"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import type { Verdict } from "../src/checks/Finding.ts"
 import { curlOf } from "../src/report/Curl.ts"
@@ -13,7 +11,7 @@ import { suite } from "../src/Suite.ts"
 import { makeReport } from "../src/report/MakeReport.ts"
 import { rerunOf } from "../src/report/Rerun.ts"
 import type { Invocation } from "../src/report/Rerun.ts"
-import { quote } from "../src/report/Shell.ts"
+import { wordsOf } from "@doorhook/testkit/Bash"
 import { shownText, shownUrl } from "../src/report/Shown.ts"
 import { requirements } from "../src/requirements/index.ts"
 import { withDefaults } from "../src/run/SuiteOptions.ts"
@@ -21,8 +19,11 @@ import type { Ended } from "../src/executor/Judgement.ts"
 
 const invocation: Invocation = {
   url: new URL("http://127.0.0.1:9000/hook"),
+  otherUrls: [],
   seed: 7,
   deadline: 5_000,
+  settle: 10_000,
+  maxTime: 120_000,
   rule: "200",
   signed: false,
   owned: false,
@@ -31,25 +32,7 @@ const invocation: Invocation = {
   flags: []
 }
 
-/** What bash makes of a command's words. */
-const wordsOf = (command: string): ReadonlyArray<string> =>
-  execFileSync("bash", ["-c", `export LC_ALL=C.UTF-8; printf '%s\\0' ${command}`], { encoding: "utf8" })
-    .split("\0")
-    .slice(0, -1)
-
 describe("a command", () => {
-  it("means to a shell what it says, whatever is in it", () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1, maxLength: 20 }), (texts) => {
-        // A word can't hold NUL, nor a lone surrogate UTF-8.
-        const words = texts.map((text) => text.replaceAll("\u0000", "").toWellFormed())
-        assert.deepStrictEqual(wordsOf(words.map(quote).join(" ")), words)
-        assert.match(words.map(quote).join(" "), /^[\x20-\x7e]*$/)
-      }),
-      { numRuns: 20 }
-    )
-  })
-
   it("to do a request by hand carries its headers and body, but no signature", () => {
     const headers = { "webhook-id": "evt_1", "webhook-signature": "v1,c2VjcmV0" }
     const command = curlOf(

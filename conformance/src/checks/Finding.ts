@@ -35,6 +35,12 @@ export type Finding =
       /** Nothing of the trace had to do with the requirement: it says nothing beside others. */
       readonly empty: boolean
     }
+  | {
+      /** The check itself failed: a fault of the suite, which says nothing of the receiver. */
+      readonly verdict: "ERROR"
+      readonly attempt: null
+      readonly observed: string
+    }
 
 export const pass = (attempts: ReadonlyArray<number>, events = 0): Finding => ({ verdict: "PASS", attempts, events })
 
@@ -58,6 +64,13 @@ export const nothing = (observed: string): Finding => ({
   attempt: null,
   observed,
   empty: true
+})
+
+/** What is left to say when a check throws. */
+export const thrown = (cause: unknown): Finding => ({
+  verdict: "ERROR",
+  attempt: null,
+  observed: `the suite's own check failed (${cause instanceof Error ? cause.message : String(cause)}): please report it, with the trace of --trace FILE`
 })
 
 /** Puts findings on one trace together: one that breaks the requirement breaks it, one that leaves it open does so. */

@@ -47,15 +47,14 @@ export const makeProbe = Effect.fnUntraced(function* (
   const kind = text.value.slice(0, Math.max(split, 0))
   const rest = text.value.slice(split + 1)
   switch (kind) {
-    case "http": {
+    case "http":
+    case "https": {
       // `http://...` is a probe's URL as well as its kind and the rest.
       const url = yield* Effect.fromResult(Target.parse(rest.startsWith("//") ? text.value : rest)).pipe(
-        Effect.mapError(({ message }) => CommandFailure.usage(message.replace("--url", "--probe http:")))
+        Effect.mapError(({ message }) => CommandFailure.usage(message.replace("--url", `--probe ${kind}:`)))
       )
       return httpProbe(atPort(url, port))
     }
-    case "https":
-      return httpProbe(new URL(text.value))
     case "exec":
       return rest.trim() === ""
         ? yield* CommandFailure.usage("--probe exec: the command is missing; write exec:CMD")

@@ -19,7 +19,7 @@ import { suite } from "../Suite.ts"
 import { makeHooks, makeProbe } from "./Means.ts"
 import { makeProgress } from "./Progress.ts"
 import { checkFlags } from "./RunFlags.ts"
-import type { TargetFlags } from "./RunFlags.ts"
+import type { Checked, TargetFlags } from "./RunFlags.ts"
 import { unusable } from "./Unusable.ts"
 
 /** What the flags of `run` say. */
@@ -72,7 +72,7 @@ const readBaseline = (text: Option.Option<string>): Effect.Effect<ReadonlyArray<
 }
 
 /** The words of the command line that say how to see and operate the receiver. */
-export const repeatFlagsOf = (flags: TargetFlags): ReadonlyArray<string> => {
+const repeatFlagsOf = (flags: TargetFlags): ReadonlyArray<string> => {
   const text = (name: string, value: Option.Option<string>): ReadonlyArray<string> =>
     Option.isSome(value) ? [name, value.value] : []
   return [
@@ -97,6 +97,26 @@ const authorize = (url: URL, owned: boolean) =>
     Effect.provide(Target.systemNames)
   )
 
+/** What the flags say of a run by themselves, before anything is started. */
+export const plainOptionsOf = (flags: TargetFlags, checked: Checked) =>
+  ({
+    url: checked.url,
+    otherUrls: checked.otherUrls,
+    level: checked.level,
+    profiles: checked.profiles,
+    secret: checked.secret,
+    ack: flags.ack,
+    deadline: flags.deadline,
+    settle: flags.settle,
+    maxTime: flags.maxTime,
+    dedupKey: flags.dedupKey,
+    peakRate: checked.peakRate,
+    casesFolder: flags.cases,
+    owned: flags.owned,
+    repeatFlags: repeatFlagsOf(flags),
+    ...(Option.isSome(flags.seed) ? { seed: flags.seed.value } : {})
+  }) satisfies SuiteOptions
+
 /** Checks the flags, and makes what they ask for: everything a run is given but what it selects. */
 export const makeOptions = Effect.fnUntraced(function* (
   flags: TargetFlags
@@ -116,25 +136,7 @@ export const makeOptions = Effect.fnUntraced(function* (
     return yield* CommandFailure.usage("--profile clock needs --advance-cmd: the control URL does not offer advance")
   }
   const probe = yield* makeProbe(flags.probe, port)
-  return {
-    url,
-    otherUrls: checked.otherUrls,
-    level: checked.level,
-    profiles: checked.profiles,
-    probe,
-    hooks,
-    secret: checked.secret,
-    ack: flags.ack,
-    deadline: flags.deadline,
-    settle: flags.settle,
-    maxTime: flags.maxTime,
-    dedupKey: flags.dedupKey,
-    peakRate: checked.peakRate,
-    casesFolder: flags.cases,
-    owned: flags.owned,
-    repeatFlags: repeatFlagsOf(flags),
-    ...(Option.isSome(flags.seed) ? { seed: flags.seed.value } : {})
-  }
+  return { ...plainOptionsOf(flags, checked), url, probe, hooks }
 })
 
 /** Runs with options that are complete, prints and writes the reports. */

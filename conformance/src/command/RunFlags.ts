@@ -48,11 +48,11 @@ export interface TargetFlags {
 /** The shortest deadline that the suite can time, in milliseconds. */
 const leastDeadline = 200
 
-type Checked<A> = Effect.Effect<A, CommandFailure>
+type Reading<A> = Effect.Effect<A, CommandFailure>
 
 const isProfile = (text: string): text is Profile => profiles.some((profile) => profile === text)
 
-const readProfiles = (texts: ReadonlyArray<string>): Checked<ReadonlyArray<Profile>> => {
+const readProfiles = (texts: ReadonlyArray<string>): Reading<ReadonlyArray<Profile>> => {
   const words = texts
     .flatMap((text) => text.split(","))
     .map((text) => text.trim())
@@ -65,7 +65,7 @@ const readProfiles = (texts: ReadonlyArray<string>): Checked<ReadonlyArray<Profi
       )
 }
 
-const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn }: TargetFlags): Checked<Level> => {
+const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn }: TargetFlags): Reading<Level> => {
   if (Option.isNone(asked)) {
     const hasHook = [killCmd, restartCmd, spawn].some(Option.isSome)
     return Effect.succeed(Option.isNone(probe) ? 1 : hasHook ? 3 : 2)
@@ -88,7 +88,7 @@ const readLevel = ({ controlUrl, killCmd, level: asked, probe, restartCmd, spawn
 }
 
 /** Events a second from `50/s` or `3000/m`. */
-const readRate = (text: Text): Checked<number | null> => {
+const readRate = (text: Text): Reading<number | null> => {
   if (Option.isNone(text)) return Effect.succeed(null)
   const match = /^(\d+(?:\.\d+)?)(?:\/(s|m))?$/.exec(text.value.trim())
   const rate = match === null ? 0 : Number(match[1]) / (match[2] === "m" ? 60 : 1)
@@ -101,7 +101,7 @@ const readRate = (text: Text): Checked<number | null> => {
       )
 }
 
-const readSecret = ({ secret, secretFile }: TargetFlags): Checked<Redacted.Redacted<string> | null> => {
+const readSecret = ({ secret, secretFile }: TargetFlags): Reading<Redacted.Redacted<string> | null> => {
   const fromFile = Option.map(secretFile, (text) => Redacted.make(text.trim()))
   if (Option.isSome(secret) && Option.isSome(fromFile)) {
     return Effect.fail(
@@ -117,7 +117,7 @@ const readSecret = ({ secret, secretFile }: TargetFlags): Checked<Redacted.Redac
 }
 
 /** An URL of a flag other than `--url`. */
-const readUrl = (flag: string, text: Text): Checked<URL | null> => {
+const readUrl = (flag: string, text: Text): Reading<URL | null> => {
   if (Option.isNone(text)) return Effect.succeed(null)
   return Effect.fromResult(
     Result.mapError(Target.parse(text.value), ({ message }) => CommandFailure.usage(message.replace("--url", flag)))
@@ -135,7 +135,7 @@ const needed = (chosen: ReadonlyArray<Profile>, has: Readonly<Record<Profile, bo
   return lacking === undefined ? null : what[lacking]
 }
 
-const checkPairs = (flags: TargetFlags): Checked<void> => {
+const checkPairs = (flags: TargetFlags): Reading<void> => {
   const given = (text: Text): boolean => Option.isSome(text)
   const wrong = ((): string | null => {
     if (given(flags.pauseCmd) !== given(flags.resumeCmd)) return "--pause-cmd and --resume-cmd go together: give both"
@@ -152,10 +152,28 @@ const checkPairs = (flags: TargetFlags): Checked<void> => {
   return wrong === null ? Effect.void : Effect.fail(CommandFailure.usage(wrong))
 }
 
+/** What the flags mean. */
+export interface Checked {
+  readonly url: URL
+  readonly otherUrls: ReadonlyArray<URL>
+  readonly level: Level
+  readonly profiles: ReadonlyArray<Profile>
+  /** Events a second. */
+  readonly peakRate: number | null
+  readonly secret: Redacted.Redacted<string> | null
+  readonly readyUrl: URL | null
+  readonly controlUrl: URL | null
+}
+
 /** Finds what is wrong with the flags. */
-export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags) {
+export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effect.fn.Return<Checked, CommandFailure> {
   const [url, ...otherUrls] = yield* Effect.fromResult(Result.all(flags.url.map(Target.parse)))
   if (url === undefined) return yield* CommandFailure.usage("--url is missing: where are events to be posted?")
+  if (otherUrls.length > 1) {
+    return yield* CommandFailure.usage(
+      `--url was given ${flags.url.length} times: the tenant profile compares two, so give two, and run again for others`
+    )
+  }
   yield* checkPairs(flags)
   const level = yield* readLevel(flags)
   const chosen = yield* readProfiles(flags.profile)

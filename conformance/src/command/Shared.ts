@@ -4,7 +4,7 @@
 import { DurationText } from "@doorhook/core"
 import { Config } from "effect"
 import { Flag } from "effect/cli"
-import { secretVariable } from "../report/Rerun.ts"
+import { defaultMaxTime, defaultSettle, secretVariable } from "../report/Rerun.ts"
 
 const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.withMetavar(metavar), Flag.optional)
@@ -64,7 +64,7 @@ export const targetFlags = {
     5_000,
     "How long the receiver has to acknowledge; 5s by default, as the interface says"
   ),
-  settle: duration("settle", 10_000, "How long effects are waited for after an acknowledgement; 10s by default"),
+  settle: duration("settle", defaultSettle, "How long effects are waited for after an acknowledgement; 10s by default"),
   dedupKey: Flag.Literals("dedup-key", ["both", "header", "body"]).pipe(
     Flag.withDescription(
       "Which key for dropping duplicates is stressed: webhook-id (header), data.id (body), or both together"
@@ -77,7 +77,7 @@ export const targetFlags = {
   ),
   maxTime: duration(
     "max-time",
-    120_000,
+    defaultMaxTime,
     "How long the whole run may take; 2m by default. Waits are shorter where it is"
   ),
   report: Flag.String("report").pipe(

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import type { Finding, Verdict } from "../checks/Finding.ts"
-import { inconclusive } from "../checks/Finding.ts"
+import { inconclusive, thrown } from "../checks/Finding.ts"
 import { read } from "../checks/Reading.ts"
 import type { Terms } from "../checks/Terms.ts"
 import { millis } from "../checks/Words.ts"
@@ -107,7 +107,14 @@ export const checked = ({ check }: Requirement, trace: Trace, terms: Terms): Fin
   findings.set(trace, known)
   const before = known.get(check)
   if (before !== undefined) return before
-  const finding = check(trace, terms)
+  const finding = ((): Finding => {
+    try {
+      return check(trace, terms)
+    } catch (cause) {
+      // One requirement that can't be judged takes no other's verdict away.
+      return thrown(cause)
+    }
+  })()
   known.set(check, finding)
   return finding
 }
@@ -204,6 +211,7 @@ const obstacleIn = (assessed: ReadonlyArray<Assessed>): Assessed | undefined => 
   const nothingPassed = assessed.every(({ finding }) => finding.verdict !== "PASS")
   return (
     shortest(assessed.filter(isBroken)) ??
+    assessed.find(({ finding }) => finding.verdict === "ERROR") ??
     assessed.find(
       ({ finding }) =>
         finding.verdict === "FAIL" || (finding.verdict === "INCONCLUSIVE" && (!finding.empty || nothingPassed))
@@ -259,12 +267,13 @@ export const judge = (
     .map((run) => ({ ...assess(requirement, run, terms), case: run.case, whole: isDone(run, plan) }))
     .map((one) => (ended.how === "target_unusable" && isOfDeath(one) ? { ...one, finding: died(one.finding) } : one))
     // Of a history that was broken off, only what it proves counts.
-    .filter(({ finding, whole }) => whole || finding.verdict === "FAIL")
+    .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
   const obstacle = obstacleIn(assessed)
   if (obstacle !== undefined && obstacle.finding.verdict !== "PASS") {
     const { finding, suspect, trace } = obstacle
     const proven = finding.verdict === "FAIL" && !suspect
     const evidence = { case: obstacle.case, trace, attempt: finding.attempt }
+    if (finding.verdict === "ERROR") return outcome("ERROR", finding.observed, evidence)
     return outcome(
       !proven ? "INCONCLUSIVE" : requirement.strength === "MUST" ? "FAIL" : "WARN",
       suspect ? `${finding.observed}; not confirmed by a repeat` : finding.observed,

@@ -51,7 +51,7 @@ export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => 
       if (!concerns(plan, run)) continue
       const { finding } = assess(plan.requirement, run, terms)
       // What is only suspected is repeated first: more of the same may take a deadline each.
-      if (finding.verdict === "FAIL") return true
+      if (finding.verdict === "FAIL" || finding.verdict === "ERROR") return true
       if (finding.verdict === "INCONCLUSIVE" && !finding.empty) open += 1
     }
     return open >= patience

@@ -2,13 +2,8 @@
  * Events that somebody else sends to the receiver while a run goes on: another run of the suite on another machine, or a
  * sender. What they bring about (a restart, a full memory, a late answer) must not be charged to the receiver.
  */
+import { eventIdPrefix } from "@doorhook/core"
 import type { Outcome } from "./Judgement.ts"
-
-/** How doorhook's ids begin, and how long they are at least after that. */
-const eventIds = /\bevt_[0-9A-Za-z]{20,}\b/g
-
-/** The ids in a text that look like those of events. */
-export const eventIdsIn = (text: string): ReadonlyArray<string> => text.match(eventIds) ?? []
 
 /**
  * So much of an id at either end tells it from every other: a time and a random number stand in it. A receiver that
@@ -16,7 +11,7 @@ export const eventIdsIn = (text: string): ReadonlyArray<string> => text.match(ev
  */
 const telling = 16
 
-const beginning = (id: string): string => id.slice(0, "evt_".length + telling).toLowerCase()
+const beginning = (id: string): string => id.slice(0, eventIdPrefix.length + telling).toLowerCase()
 const end = (id: string): string => id.slice(-telling).toLowerCase()
 
 /** Those of the ids that are none of the run's own, nor made of one of them. */

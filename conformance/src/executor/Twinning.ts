@@ -1,6 +1,7 @@
 /**
  * Mints twins: events whose ids are nearly equal.
  */
+import { eventIdPrefix } from "@doorhook/core"
 import { Effect } from "effect"
 import { hash } from "node:crypto"
 import type { EventTemplate } from "../history/History.ts"
@@ -9,16 +10,17 @@ import type { TwinKind } from "../history/Twins.ts"
 import { Minting } from "./Minting.ts"
 import type { Actor, Stage } from "./Stage.ts"
 
-const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+/** Where an id differs from all others: after its prefix. */
+const start = eventIdPrefix.length
 
-const other = (character: string): string => (character === alphabet[1] ? "2" : "1")
+const other = (character: string): string => (character === "1" ? "2" : "1")
 
 const changeAt = (text: string, at: number): string => text.slice(0, at) + other(text[at] ?? "") + text.slice(at + 1)
 
 /** The first letter after the prefix, in the other case. */
 const changeCase = (text: string): string => {
-  const at = text.slice(4).search(/[a-z]/) + 4
-  return at < 4 ? changeAt(text, 4) : text.slice(0, at) + (text[at] ?? "").toUpperCase() + text.slice(at + 1)
+  const at = text.slice(start).search(/[a-z]/) + start
+  return at < start ? changeAt(text, start) : text.slice(0, at) + (text[at] ?? "").toUpperCase() + text.slice(at + 1)
 }
 
 interface Identity {
@@ -36,7 +38,7 @@ const twinOf = (kind: TwinKind, { dataId, webhookId }: Identity): readonly [Iden
       return [
         one,
         {
-          webhookId: changeAt(webhookId, 4),
+          webhookId: changeAt(webhookId, start),
           dataId: String(id + (id < 1_000_000_000 ? 1_000_000_000 : -1_000_000_000))
         }
       ]

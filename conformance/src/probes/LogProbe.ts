@@ -1,10 +1,10 @@
 /**
  * The probe that is a log file: each match of a regular expression is one effect, of the event whose id its group holds.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, eventIdsIn } from "@doorhook/core"
 import { Effect, Result } from "effect"
+import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
-import { eventIdsIn } from "../executor/Strangers.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -12,6 +12,9 @@ const unusable = (file: string, what: string): ProbeUnusable =>
   new ProbeUnusable({
     message: `The log ${file} can't be read: ${what}. Start the receiver with its log there, or correct --probe.`
   })
+
+/** The most that is read at once, in bytes: a log may be old and long. */
+const mostAtOnce = 1_048_576
 
 /** Counts matches by id, reading on from where it had come to. Whole lines only: one may still be written. */
 class Tail {
@@ -35,12 +38,15 @@ class Tail {
         this.#position = 0
         this.#rest = ""
       }
-      const chunk = Buffer.alloc(size - this.#position)
-      const { bytesRead } = await handle.read(chunk, 0, chunk.length, this.#position)
-      this.#position += bytesRead
-      const lines = (this.#rest + chunk.subarray(0, bytesRead).toString("latin1")).split("\n")
-      this.#rest = lines.pop() ?? ""
-      for (const line of lines) this.#count(line)
+      const chunk = Buffer.alloc(Math.min(size - this.#position, mostAtOnce))
+      while (this.#position < size) {
+        const { bytesRead } = await handle.read(chunk, 0, Math.min(chunk.length, size - this.#position), this.#position)
+        if (bytesRead === 0) return
+        this.#position += bytesRead
+        const lines = (this.#rest + chunk.toString("latin1", 0, bytesRead)).split("\n")
+        this.#rest = lines.pop() ?? ""
+        for (const line of lines) this.#count(line)
+      }
     } finally {
       await handle.close()
     }
@@ -62,22 +68,28 @@ class Tail {
   }
 }
 
-/** Reads `FILE:REGEX`; the file ends at the first colon that is followed by a readable expression with a group. */
-export const parseLog = (
-  text: string
-): Result.Result<{ readonly file: string; readonly pattern: RegExp }, CommandFailure> => {
-  const split = text.indexOf(":", /^[A-Za-z]:[\\/]/.test(text) ? 2 : 0)
-  const file = split === -1 ? "" : text.slice(0, split)
-  const source = split === -1 ? "" : text.slice(split + 1)
-  if (file === "" || source === "") {
-    return Result.fail(
-      CommandFailure.usage("--probe log: write log:FILE:REGEX, the expression with a group for the id")
-    )
-  }
-  return Result.try({
-    try: () => ({ file, pattern: new RegExp(source, "gu") }),
-    catch: (error) => CommandFailure.usage(`--probe log: ${error instanceof Error ? error.message : String(error)}`)
-  })
+/** What a `log:` probe is made from. */
+interface Log {
+  readonly file: string
+  readonly pattern: RegExp
+}
+
+/** Reads `FILE:REGEX`. Either may hold colons: the file is the one that is there, else it ends as early as it can. */
+export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
+  const colons = Array.from(text.matchAll(/:/g), ({ index }) => index).filter(
+    (at) => at > 0 && at < text.length - 1 && !(at === 1 && /^[A-Za-z]:[\\/]/.test(text))
+  )
+  const readings = colons.map((at) =>
+    Result.try({
+      try: (): Log => ({ file: text.slice(0, at), pattern: new RegExp(text.slice(at + 1), "gu") }),
+      catch: (error) => CommandFailure.usage(`--probe log: ${error instanceof Error ? error.message : String(error)}`)
+    })
+  )
+  const readable = readings.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+  const log = readable.find(({ file }) => existsSync(file)) ?? readable[0]
+  if (log !== undefined) return Result.succeed(log)
+  const form = CommandFailure.usage("--probe log: write log:FILE:REGEX, the expression with a group for the id")
+  return readings[0] ?? Result.fail(form)
 }
 
 /** The group may hold the webhook-id or `data.id`. */

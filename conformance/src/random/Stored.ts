@@ -2,7 +2,7 @@
  * Histories that failed, as files: to be replayed when the receiver has been mended. They hold no ids; those are minted
  * when a history is executed.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, eventIdPrefix } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -25,6 +25,9 @@ export const StoredCase = Schema.Struct({
   confirm: Schema.NullOr(Schema.Struct({ tried: Schema.Int, failed: Schema.Int }))
 })
 export type StoredCase = typeof StoredCase.Type
+
+/** An id in a text, be it cut short. */
+const mentioned = new RegExp(`${eventIdPrefix}[0-9A-Za-z]+`, "g")
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
@@ -60,7 +63,7 @@ export const storeCases = Effect.fnUntraced(function* (
       lane,
       ops: history.ops,
       // Ids are minted when a history is executed; those of then mean nothing later.
-      observed: observed.replaceAll(/evt_[0-9A-Za-z]+/g, "evt_..."),
+      observed: observed.replaceAll(mentioned, `${eventIdPrefix}...`),
       confirm: confirmed
     }
     const failed = yield* Effect.tryPromise({

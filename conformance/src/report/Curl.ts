@@ -1,9 +1,8 @@
 /**
  * A request as a curl command, to do by hand what the suite did.
  */
-import { Signature } from "@doorhook/core"
+import { Shell, Signature } from "@doorhook/core"
 import type { HttpRequest } from "../executor/Connection.ts"
-import { quote } from "./Shell.ts"
 import { shownUrl } from "./Shown.ts"
 
 /**
@@ -17,9 +16,9 @@ export const curlOf = (url: URL, request: HttpRequest, deadline: number, twice: 
 
 const commandOf = (url: URL, { body, headers }: HttpRequest, deadline: number): string =>
   [
-    `curl -sS -i --max-time ${deadline / 1_000} ${quote(shownUrl(url))}`,
+    `curl -sS -i --max-time ${deadline / 1_000} ${Shell.quote(shownUrl(url))}`,
     ...Object.entries(headers)
       .filter(([name]) => name !== Signature.headerNames.signature)
-      .map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    `--data-binary ${quote(body)}`
+      .map(([name, value]) => `-H ${Shell.quote(`${name}: ${value}`)}`),
+    `--data-binary ${Shell.quote(body)}`
   ].join(" ")

@@ -25,10 +25,14 @@ interface ReportInput extends Stored {
   readonly outcomes: ReadonlyArray<Outcome>
 }
 
-const invocationOf = (facts: Facts): Invocation => ({
+/** What the command that repeats a run says. */
+export const invocationOf = (facts: Facts): Invocation => ({
   url: new URL(facts.url),
+  otherUrls: facts.otherUrls.map((url) => new URL(url)),
   seed: facts.seed,
   deadline: facts.deadline,
+  settle: facts.settle,
+  maxTime: facts.maxTime,
   rule: facts.ack,
   signed: facts.signed,
   owned: facts.owned,

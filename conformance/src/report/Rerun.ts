@@ -1,15 +1,18 @@
 /**
  * The command that does it again: a stored history, or all of one requirement, as it was run.
  */
-import { Acknowledgement, DurationText } from "@doorhook/core"
-import { quote } from "./Shell.ts"
+import { Acknowledgement, DurationText, Shell } from "@doorhook/core"
 import { shownUrl } from "./Shown.ts"
 
 /** What a run was called with, as far as it decides what is sent. */
 export interface Invocation {
   readonly url: URL
+  /** The receiver's other URLs. */
+  readonly otherUrls: ReadonlyArray<URL>
   readonly seed: number
   readonly deadline: number
+  readonly settle: number
+  readonly maxTime: number
   readonly rule: Acknowledgement.AcknowledgementRule
   readonly signed: boolean
   readonly owned: boolean
@@ -22,16 +25,27 @@ export interface Invocation {
 /** The name of the variable that holds the secret of a receiver that checks signatures. */
 export const secretVariable = "DOORHOOK_CONFORMANCE_SECRET"
 
+/** How long effects are waited for where nothing is said, in milliseconds. */
+export const defaultSettle = 10_000
+
+/** How long a run may take where nothing is said, in milliseconds: nothing is hurried then. */
+export const defaultMaxTime = 120_000
+
 /** What to repeat: a file with a history, or the id of a requirement. */
 export const rerunOf = (invocation: Invocation, what: string): string => {
-  const { deadline, flags, level, owned, profiles, rule, seed, signed, url } = invocation
+  const { deadline, flags, level, maxTime, otherUrls, owned, profiles, rule, seed, settle, signed, url } = invocation
+  const urls = [url, ...otherUrls].map((one) => `--url ${Shell.quote(shownUrl(one))}`).join(" ")
   return [
     ...(signed ? [`${secretVariable}=whsec_...`] : []),
-    `npx doorhook conformance replay ${quote(what)} --url ${quote(shownUrl(url))} --seed ${seed}`,
-    ...(level === 1 ? [] : [`--level ${level}`]),
+    `npx doorhook conformance replay ${Shell.quote(what)} ${urls} --seed ${seed}`,
+    // With a probe, another level is the usual one.
+    ...(level === 1 && !flags.includes("--probe") ? [] : [`--level ${level}`]),
     ...(profiles.length === 0 ? [] : [`--profile ${profiles.join(",")}`]),
-    ...flags.map(quote),
+    ...flags.map(Shell.quote),
     ...(deadline === Acknowledgement.defaultDeadline ? [] : [`--deadline ${DurationText.format(deadline)}`]),
+    ...(settle === defaultSettle ? [] : [`--settle ${DurationText.format(settle)}`]),
+    // With less time than usual a history may not come to its end.
+    ...(maxTime <= defaultMaxTime ? [] : [`--max-time ${DurationText.format(maxTime)}`]),
     ...(rule === "200" ? [] : [`--ack ${rule}`]),
     ...(owned ? ["--i-own-this-target"] : [])
   ].join(" ")

@@ -1,6 +1,7 @@
 /**
  * How long, and over how many other events, a receiver remembers.
  */
+import { resourceTypes, RetryPolicy } from "@doorhook/core"
 import { exactlyOnce } from "../checks/EachEvent.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { again, makeCase, newEvent, retry } from "../history/History.ts"
@@ -9,8 +10,10 @@ import { define } from "./Requirement.ts"
 /** What the receiver should outlast at least; the suite goes as far as its time allows. */
 const manyOthers = 10_000
 
-/** Beyond the second retry of an access log, in milliseconds. */
-const secondRetry = 31_000
+const [first, second] = resourceTypes.access_log.retry.delays
+
+/** From the first attempt of an access log to its second retry at the latest, in milliseconds. */
+const secondRetry = Math.ceil((first + second) * (1 + RetryPolicy.maxJitter))
 
 export const requirement = define({
   id: "R-DUP-05",
@@ -19,7 +22,8 @@ export const requirement = define({
   source: "interface document, section 6, rule 4",
   because:
     "A retry may come days after the first attempt. A memory of the last thousand ids, or of the last minute, has forgotten it by then.",
-  expected: () => `one effect for an event that comes again after up to ${manyOthers} others, or half a minute later`,
+  expected: () =>
+    `one effect for an event that comes again after up to ${manyOthers} others, or ${secondRetry / 1_000} seconds later`,
   needs: ["effects"],
   directed: [
     makeCase("state", "again after 40 others", newEvent(accessLog), { k: "filler", count: 40 }, again(0, retry)),

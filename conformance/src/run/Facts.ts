@@ -63,7 +63,7 @@ const givenBy = ({ hooks, level, otherUrls, peakRate, probe, secret }: Settled):
 /** The facts of a run with these options. */
 export const factsOf = (options: Settled): Facts => ({
   url: shownUrl(options.url),
-  otherUrls: options.otherUrls.map(({ origin, pathname }) => origin + pathname),
+  otherUrls: options.otherUrls.map(shownUrl),
   level: options.level,
   profiles: options.profiles,
   only: options.only,

@@ -8,6 +8,7 @@ import type { DedupKey } from "../checks/Terms.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Probe } from "../probes/Probe.ts"
+import { defaultMaxTime, defaultSettle } from "../report/Rerun.ts"
 import type { Profile } from "../requirements/Profile.ts"
 import type { Level } from "../requirements/Requirement.ts"
 
@@ -52,11 +53,8 @@ export interface SuiteOptions {
   readonly progress?: (what: string) => Effect.Effect<void>
 }
 
-/** At this time or more, nothing is hurried. */
-const unhurried = 120_000
-
 /** By what waiting times are multiplied in a run of so many milliseconds. */
-export const paceOf = (maxTime: number): number => Math.min(1, maxTime / unhurried)
+export const paceOf = (maxTime: number): number => Math.min(1, maxTime / defaultMaxTime)
 
 export type Settled = Required<SuiteOptions>
 
@@ -70,10 +68,10 @@ export const withDefaults = (options: SuiteOptions, seed: number): Settled => ({
   secret: null,
   ack: "200",
   deadline: Acknowledgement.defaultDeadline,
-  settle: 10_000,
+  settle: defaultSettle,
   seed,
-  maxTime: unhurried,
-  pace: paceOf(options.maxTime ?? unhurried),
+  maxTime: defaultMaxTime,
+  pace: paceOf(options.maxTime ?? defaultMaxTime),
   only: [],
   skip: [],
   dedupKey: "both",

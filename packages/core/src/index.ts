@@ -97,6 +97,7 @@ export * from "./services/TestEvents.ts"
 export { columns } from "./text/Columns.ts"
 export { counted } from "./text/Counted.ts"
 export * as Html from "./text/Html.ts"
+export * as Shell from "./text/Shell.ts"
 export type { TerminalLine } from "./text/TerminalLine.ts"
 export { terminalLine } from "./text/TerminalLine.ts"
 

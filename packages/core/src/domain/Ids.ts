@@ -31,11 +31,21 @@ export type DeliveryId = typeof DeliveryId.Type
 export const NoticeId = PositiveInt.pipe(Schema.brand("NoticeId"))
 export type NoticeId = typeof NoticeId.Type
 
+/** How an event id begins; letters and digits follow. */
+export const eventIdPrefix = "evt_"
+
+const eventIdForm = `${eventIdPrefix}[0-9A-Za-z]{16,64}`
+
 /** An event, and the `webhook-id` of every request that carries it. Unique across databases. */
 export const EventId = Schema.String.check(
-  Schema.isPattern(/^evt_[0-9A-Za-z]{16,64}$/, { message: "must be an event id (evt_...)" })
+  Schema.isPattern(new RegExp(`^${eventIdForm}$`), { message: "must be an event id (evt_...)" })
 ).pipe(Schema.brand("EventId"))
 export type EventId = typeof EventId.Type
+
+const eventIdWords = new RegExp(`\\b${eventIdForm}\\b`, "g")
+
+/** The words of a text that have the form of an event id, in order. */
+export const eventIdsIn = (text: string): ReadonlyArray<string> => text.match(eventIdWords) ?? []
 
 /** A user of the host. */
 export const UserId = Schema.NonEmptyString.pipe(Schema.brand("UserId"))
@@ -62,7 +72,7 @@ const eventIdBytes = 20
 
 // Nothing else than an event id can come out, and checking it takes longer than making it.
 const eventIdOf = (now: number, random: Uint8Array): EventId =>
-  EventId.make(`evt_${now.toString(36).padStart(9, "0")}${toBase32(random)}`, { disableChecks: true })
+  EventId.make(`${eventIdPrefix}${now.toString(36).padStart(9, "0")}${toBase32(random)}`, { disableChecks: true })
 
 /**
  * A new event id: 48 bits of time, so that ids sort roughly by age, then 100 random bits.

@@ -1,5 +1,5 @@
 /**
- * Words for a shell (bash, zsh, ksh).
+ * Words for a shell (bash, zsh, ksh): commands that are printed to be copied.
  */
 
 const escapeOf = (character: string): string => {

@@ -1,0 +1,67 @@
+/**
+ * Probes before what receivers and logs are like: wrong, long, and full of other people's text.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { freePort } from "@doorhook/testkit/Listening"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { Effect, Result } from "effect"
+import { writeFileSync } from "node:fs"
+import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
+import { sinkProbe } from "../src/probes/SinkProbe.ts"
+
+const webhookId = "evt_0mgw7k2x0q8r5t3v9y1b4d6f8h0"
+const subject = { webhookId, resourceType: "access_log", dataId: "123456789", endpoint: null }
+
+describe("a sink", () => {
+  it.live("counts requests that mention an event, and outlives every other", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.promise(freePort)
+      const probe = yield* sinkProbe(port)
+      const call = (path: string, init: RequestInit = {}) =>
+        Effect.promise(() => fetch(`http://127.0.0.1:${port}${path}`, init).then((answer) => answer.text()))
+      const effects = Effect.map(probe.read(subject), (reading) => reading.effects)
+      yield* call("/%&")
+      yield* call(`/${webhookId}0?of=9${subject.dataId}`)
+      yield* call("/", { method: "POST", body: `${webhookId}-2 and x${webhookId}`.repeat(10) })
+      assert.strictEqual(yield* effects, 0)
+      yield* call(`/%&/unlock?door=7%26event%3D${webhookId}`)
+      yield* call("/", { headers: { "x-event": webhookId } })
+      yield* call("/", { method: "POST", body: `{"event":"${webhookId}","again":"${webhookId}","id":123456789}` })
+      yield* call("/unlock?event=123456789")
+      assert.strictEqual(yield* effects, 4)
+      assert.sameMembers([...(yield* probe.seen ?? Effect.succeed([]))], [webhookId, `${webhookId}0`])
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a log", () => {
+  it.effect("may be long, and is read on from where it had come to", () =>
+    Effect.gen(function* () {
+      const file = `${yield* temporaryFolder}/effects.log`
+      const pattern = /^done (?<id>\S+)$/gu
+      const noise = `${"x".repeat(99)}\n`.repeat(15_000)
+      writeFileSync(file, `${noise}done ${webhookId}\n${noise}done ${webhookId}\ndone evt_half`)
+      const probe = logProbe(file, pattern)
+      assert.strictEqual((yield* probe.read(subject)).effects, 2)
+      writeFileSync(file, `\ndone ${subject.dataId}\ndone ${webhookId}\n`, { flag: "a" })
+      assert.strictEqual((yield* probe.read(subject)).effects, 3)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("has colons in its name, or in its expression", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      writeFileSync(`${folder}/a:b.log`, "")
+      const read = (text: string) => Result.map(parseLog(text), ({ file, pattern }) => [file, pattern.source])
+      const readAs = (text: string, ...expected: ReadonlyArray<string>) =>
+        assert.deepStrictEqual(read(text), Result.succeed([...expected]), text)
+      readAs(`${folder}/a:b.log:id=(\\S+)`, `${folder}/a:b.log`, "id=(\\S+)")
+      readAs(`${folder}/none.log:(?:id): (\\S+)`, `${folder}/none.log`, "(?:id): (\\S+)")
+      readAs("C:\\logs\\a.log:id (\\d+)", "C:\\logs\\a.log", "id (\\d+)")
+      readAs("a(:b):(c)", "a(:b)", "(c)")
+      for (const wrong of ["a.log", "a.log:", ":(id)", "a.log:(id"]) {
+        assert.isTrue(Result.isFailure(parseLog(wrong)), wrong)
+      }
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,19 @@
+/**
+ * Words of commands that are printed to be copied.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Shell } from "@doorhook/core"
+import { wordsOf } from "@doorhook/testkit/Bash"
+import * as fc from "fast-check"
+
+describe("a quoted word", () => {
+  it("means to a shell what it says, whatever is in it", () => {
+    // A word can't hold NUL, nor a lone surrogate UTF-8. One shell reads them all: starting one is what takes its time.
+    const words = fc
+      .sample(fc.string({ unit: "binary" }), 400)
+      .map((text) => text.replaceAll("\u0000", "").toWellFormed())
+    const command = words.map(Shell.quote).join(" ")
+    assert.deepStrictEqual(wordsOf(command), words)
+    assert.match(command, /^[\x20-\x7e]*$/)
+  })
+})
