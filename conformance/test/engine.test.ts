@@ -139,7 +139,7 @@ const faults: ReadonlyArray<readonly [what: string, named: string, manners: () =
   ["by the end of ids", "R-NEW-01", () => ({ key: ({ id }) => id.slice(-20) })],
   ["by eight digits of a hash", "R-NEW-01", () => ({ key: ({ id }) => eightDigits(id) })],
   ["the last 30", "R-DUP-05", () => ({ capacity: 30 })],
-  ["for a second", "R-DUP-05", () => ({ remembers: 1_000 })],
+  ["until just before the second retry, at the pace of these runs", "R-DUP-05", () => ({ remembers: 1_700 })],
   ["rising ids only", "R-ORD-01", () => ({ accepts: highest() })],
   ["rising times only", "R-ORD-01", () => ({ accepts: newest() })],
   [

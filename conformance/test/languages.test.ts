@@ -12,7 +12,7 @@ import { once } from "node:events"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
-import { probeOf } from "../src/receivers/Controls.ts"
+import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { operate } from "../src/receivers/Operated.ts"
 import { render } from "../src/report/Console.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
@@ -117,7 +117,7 @@ const tried = Effect.fnUntraced(function* (language: Language, seed: number) {
     url: new URL("/hook", origin),
     level: 3,
     profiles: ["signed"],
-    probe: probeOf(origin),
+    probe: httpProbe(new URL("/probe", origin)),
     hooks,
     secret: Redacted.make(secret),
     settle: 5_000,

@@ -4,10 +4,10 @@
 import { CommandFailure } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import type { Scope } from "effect"
-import { createServer } from "node:net"
 import * as Target from "../executor/Target.ts"
 import { commandHooks } from "../hooks/CommandHooks.ts"
 import { withControl } from "../hooks/Control.ts"
+import { freePort } from "../hooks/FreePort.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { spawned } from "../hooks/Spawned.ts"
 import { execProbe } from "../probes/ExecProbe.ts"
@@ -17,16 +17,6 @@ import type { Probe } from "../probes/Probe.ts"
 import { sinkProbe } from "../probes/SinkProbe.ts"
 import type { TargetFlags } from "./RunFlags.ts"
 import { unusable } from "./Unusable.ts"
-
-/** Any free port: asked for where the URL of a spawned receiver has port 0. */
-const freePort: Effect.Effect<number> = Effect.callback((resume) => {
-  const server = createServer()
-  server.listen(0, () => {
-    const address = server.address()
-    const port = address !== null && typeof address === "object" ? address.port : 0
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 /** The same URL, with the port that was found where it asked for any. */
 const atPort = (url: URL, port: number): URL => {

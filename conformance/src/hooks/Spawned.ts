@@ -58,7 +58,9 @@ export const spawned = Effect.fnUntraced(function* (
   const diedEarly = Effect.callback<never, HookFailed>((resume) => {
     const watched = child
     const failed = (): void => {
-      const why = complaint.trim().split("\n").at(-1) ?? ""
+      const lines = complaint.trim().split("\n")
+      // Node.js ends with its version, others with a stack.
+      const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
       resume(
         Effect.fail(
           new HookFailed({ message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}` })

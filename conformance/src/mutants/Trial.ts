@@ -3,9 +3,10 @@
  */
 import { Effect, FileSystem, Path, Redacted } from "effect"
 import type { PlatformError, Scope } from "effect"
+import { withControl } from "../hooks/Control.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
-import { controlsOf, probeOf } from "../receivers/Controls.ts"
+import { httpProbe } from "../probes/HttpProbe.ts"
 import { inProcess } from "../receivers/InProcess.ts"
 import { operate } from "../receivers/Operated.ts"
 import type { Report } from "../report/Report.ts"
@@ -42,7 +43,9 @@ const main = new URL(import.meta.url.endsWith(".ts") ? "../receivers/main.ts" : 
 
 const inThisProcess = (fault: Fault): Effect.Effect<Running, never, Scope.Scope> =>
   inProcess({ change: fault.change, deadline, secret: fault.profile === "signed" ? secret : null }).pipe(
-    Effect.map((origin) => ({ origin, hooks: { ...noHooks, ...controlsOf(origin) } }))
+    Effect.flatMap((origin) =>
+      Effect.map(withControl(noHooks, new URL("/control", origin)), (hooks) => ({ origin, hooks }))
+    )
   )
 
 const inItsOwn = Effect.fnUntraced(function* (name: string, signed: boolean) {
@@ -75,7 +78,7 @@ export const tryFault = (
       otherUrls: fault.profile === "tenant" ? [new URL("/hook/other", origin)] : [],
       level: fault.level,
       profiles: fault.profile === null ? [] : [fault.profile],
-      probe: fault.level === 1 ? null : probeOf(origin),
+      probe: fault.level === 1 ? null : httpProbe(new URL("/probe", origin)),
       hooks,
       secret: signed ? Redacted.make(secret) : null,
       deadline,

@@ -72,6 +72,8 @@ const operate = (parts: Parts, ledger: Ledger, clock: Clock, { pathname, searchP
       const digest = stored === null ? null : storedDigest(stored)
       return json({ effects: parts.count(id, scope), ...(digest === null ? {} : { digest }) })
     }
+    case "/control":
+      return json({ ops: ["advance"] })
     case "/control/double":
       ledger.act({ id, scope: scope ?? "/hook", stored: ledger.stored(id, scope) ?? "{}" })
       return json({ doubled: id })

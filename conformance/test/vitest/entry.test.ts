@@ -8,7 +8,7 @@ import { startNode } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { fileURLToPath } from "node:url"
-import { probeOf } from "../../src/receivers/Controls.ts"
+import { httpProbe } from "../../src/probes/HttpProbe.ts"
 import { inProcess } from "../../src/receivers/InProcess.ts"
 
 /** Starts the bundled receiver, as a project starts its own. */
@@ -21,7 +21,7 @@ const start = async (): Promise<StartedReceiver> => {
     url: new URL("/hook", origin).href,
     probe: async (webhookId) => {
       const { effects } = await Effect.runPromise(
-        probeOf(origin).read({ webhookId, resourceType: "", dataId: "", endpoint: null })
+        httpProbe(new URL("/probe", origin)).read({ webhookId, resourceType: "", dataId: "", endpoint: null })
       )
       return { effects }
     },
