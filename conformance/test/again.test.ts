@@ -89,10 +89,7 @@ describe("the command that does it again", () => {
       const again = yield* parsed(...words.slice(from), ...(signed ? values.secret : []))
       const seed = Option.orElseSome(flags.seed, () => 7)
       // The level follows from the means where none was given.
-      assert.deepStrictEqual(
-        { ...again, ...unsaid, level: null },
-        { ...flags, ...unsaid, seed, level: null }
-      )
+      assert.deepStrictEqual({ ...again, ...unsaid, level: null }, { ...flags, ...unsaid, seed, level: null })
       const meant = ({ secret, ...checked }: Effect.Success<ReturnType<typeof checkFlags>>) => ({
         ...checked,
         secret: secret === null ? null : Redacted.value(secret)
