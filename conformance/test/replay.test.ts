@@ -16,14 +16,17 @@ import { answer, receiver } from "./support/receiver.ts"
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
-/** A stored history that fails every time. */
-const stored = (violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
+/** A stored history that failed so often in five tries. */
+const storedAs = (failed: number, violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
   Effect.map(temporaryFolder, (folder) => {
     const file = `${folder}/${violates}.json`
-    const confirm = { tried: 5, failed: 5 }
+    const confirm = { tried: 5, failed }
     writeFileSync(file, encode({ v: 1, suite: "", seed: 1, violates, title: "", lane, ops, observed: "", confirm }))
     return file
   })
+
+/** A stored history that fails every time. */
+const stored = (violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) => storedAs(5, violates, lane, ...ops)
 
 /** A receiver with a probe at the same URL, which does with an event what it is told to. */
 const probed = (take: (id: string, response: ServerResponse, act: () => void) => void) => {
@@ -53,8 +56,6 @@ describe("a stored history", () => {
       assert.strictEqual(refused.exitCode, 2, refused.output)
       assert.include(refused.output, "OPEN    not tested: the receiver acknowledged no ordinary event")
       assert.match(refused.message, /^Inconclusive: .*R-DUP-02.* is kept\.$/)
-      const answers = yield* stored("R-DUP-01", "state", newEvent(accessLog), again(0, retry))
-      assert.strictEqual((yield* conformance("replay", answers, "--url", target.url)).exitCode, 2)
       const get = yield* stored("R-GET-01", "state", {
         k: "method_new",
         event: accessLog,
@@ -62,7 +63,7 @@ describe("a stored history", () => {
         with_body: true
       })
       assert.strictEqual((yield* conformance("replay", get, ...seeing(target.url))).exitCode, 2)
-      for (const one of [file, answers, get]) assert.isTrue(existsSync(one), one)
+      for (const one of [file, get]) assert.isTrue(existsSync(one), one)
       refuses = false
       const fixed = yield* conformance("replay", file, ...seeing(target.url))
       assert.include(fixed.output, "FIXED", fixed.message)
@@ -79,7 +80,7 @@ describe("a stored history", () => {
       assert.strictEqual(timed.exitCode, 2, timed.output)
       assert.include(timed.output, "--max-time")
       const more = yield* stored("R-HTTP-01", "state", { k: "filler", count: 100_000 })
-      const short = yield* conformance("replay", more, "--url", target.url, "--max-time", "1s")
+      const short = yield* conformance("replay", more, "--url", target.url, "--max-time", "4s")
       assert.strictEqual(short.exitCode, 2, short.output)
       assert.include(short.output, "cut short")
       assert.isTrue(existsSync(file) && existsSync(more))
@@ -92,14 +93,15 @@ describe("a stored history", () => {
       // Notes the id in the middle of its work, and drops the rest when the sender goes away.
       const target = yield* probed((id, response, act) => {
         if (known.has(id)) return answer(response, 200)
-        setTimeout(() => known.add(id), 40)
+        setTimeout(() => known.add(id), 20)
         setTimeout(() => {
           if (response.destroyed) return
           act()
           answer(response, 200)
         }, 120)
       })
-      const file = yield* stored("R-LATE-01", "disturbed", cutNew(accessLog, inAnswer(0.6)), retried(0))
+      // One of its tries comes in time, however busy the machine is.
+      const file = yield* storedAs(2, "R-LATE-01", "disturbed", cutNew(accessLog, inAnswer(0.4)), retried(0))
       const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
       assert.strictEqual(exitCode, 1, output)
       assert.include(output, "FAILED")

@@ -98,24 +98,23 @@ const authorize = (url: URL, owned: boolean) =>
   )
 
 /** What the flags say of a run by themselves, before anything is started. */
-export const plainOptionsOf = (flags: TargetFlags, checked: Checked) =>
-  ({
-    url: checked.url,
-    otherUrls: checked.otherUrls,
-    level: checked.level,
-    profiles: checked.profiles,
-    secret: checked.secret,
-    ack: flags.ack,
-    deadline: flags.deadline,
-    settle: flags.settle,
-    maxTime: flags.maxTime,
-    dedupKey: flags.dedupKey,
-    peakRate: checked.peakRate,
-    casesFolder: flags.cases,
-    owned: flags.owned,
-    repeatFlags: repeatFlagsOf(flags),
-    ...(Option.isSome(flags.seed) ? { seed: flags.seed.value } : {})
-  }) satisfies SuiteOptions
+export const plainOptionsOf = (flags: TargetFlags, checked: Checked): SuiteOptions => ({
+  url: checked.url,
+  otherUrls: checked.otherUrls,
+  level: checked.level,
+  profiles: checked.profiles,
+  secret: checked.secret,
+  ack: flags.ack,
+  deadline: flags.deadline,
+  settle: flags.settle,
+  maxTime: flags.maxTime,
+  dedupKey: flags.dedupKey,
+  peakRate: checked.peakRate,
+  casesFolder: flags.cases,
+  owned: flags.owned,
+  repeatFlags: repeatFlagsOf(flags),
+  ...(Option.isSome(flags.seed) ? { seed: flags.seed.value } : {})
+})
 
 /** Checks the flags, and makes what they ask for: everything a run is given but what it selects. */
 export const makeOptions = Effect.fnUntraced(function* (

@@ -53,7 +53,7 @@ export interface ReceiverSuiteOptions {
   readonly profiles?: ReadonlyArray<Profile>
   /** The receiver's `whsec_` secret; what is sent is signed with it. */
   readonly secret?: string
-  /** The receiver's other URLs: for the profile `tenant`. */
+  /** The receiver's URL for another integration, one at most: for the profile `tenant`. */
   readonly otherUrls?: ReadonlyArray<string>
   /** Events a second: for the profile `load`. */
   readonly peakRate?: number
@@ -123,6 +123,9 @@ const tested = (options: SuiteOptions): Effect.Effect<Report, ReceiverTaken> =>
 /** Registers `describe` with one test for each requirement of the level and the profiles. */
 export const receiverSuite = (options: ReceiverSuiteOptions): void => {
   const { level = 1, maxTime = 60_000, only = [], otherUrls = [], profiles = [], skip = [] } = options
+  if (otherUrls.length > 1) {
+    throw new Error(`otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two in all, so give one`)
+  }
   const { selected } = select({ level, only, skip, profiles })
   describe(`doorhook receiver conformance, level ${level}`, () => {
     let stop: Act = () => undefined
