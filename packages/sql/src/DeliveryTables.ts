@@ -160,8 +160,11 @@ export class DeliveryTables extends Context.Service<
     /** Makes due what an integration did not acknowledge since a time: `Standing.resent`. Counts by former state. */
     readonly recover: (id: IntegrationId, since: number, now: number) => Answer<ReadonlyArray<StateCount>>
 
-    /** The newest delivery of an integration that ended without an acknowledgement, and is not under way still. */
-    readonly newestUnacknowledged: (id: IntegrationId) => Answer<DeliveryId | null>
+    /**
+     * The newest delivery of an integration that ended without an acknowledgement, and is not under way still. Whatever was
+     * leased when the integration was changed last is over if that was no later than a time.
+     */
+    readonly newestUnacknowledged: (id: IntegrationId, leasedUntil: number) => Answer<DeliveryId | null>
 
     /** The first events after a place, in the order of storing, kept from other purges. */
     readonly oldEvents: (after: number, limit: number) => Answer<ReadonlyArray<OldEvent>>

@@ -253,7 +253,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
       case "recover":
         return yield* store.recover(integrationAt(call.integration), start + call.since, now)
       case "probe":
-        return yield* store.probe(integrationAt(call.integration), now)
+        return yield* store.probe(integrationAt(call.integration), now, 20_000)
       case "feed": {
         const after = at(deliveries, call.after) ?? 0
         const items = yield* store.feed({ integration_id: integrationAt(call.integration), after, limit: call.limit })

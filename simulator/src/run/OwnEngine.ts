@@ -183,7 +183,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
           deliveries: published.reduce((sum, { deliveries }) => sum + deliveries, 0),
           events: published
         })),
-        Effect.catchTag(["StoreError", "KeyReused"], ({ message }) =>
+        Effect.catchTag(["StoreError", "KeyReused", "PublisherClosed"], ({ message }) =>
           Effect.succeed<Answer>({ _tag: "Refused", status: 0, why: message })
         )
       )

@@ -122,7 +122,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
         Effect.as(
           Effect.forEach(
             settlements.filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged"),
-            ({ integration_id }) => stores.deliveries.probe(integration_id, now)
+            ({ integration_id }) => stores.deliveries.probe(integration_id, now, 20_000)
           ),
           settled
         )

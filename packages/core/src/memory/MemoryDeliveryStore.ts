@@ -112,13 +112,15 @@ const make = Effect.gen(function* () {
         return lost.length
       }),
 
-    probe: (id, now) =>
+    probe: (id, now, lease) =>
       Effect.sync((): ProbeResult => {
         const integration = integrations.get(id)
         if (integration === undefined) return "not_found"
         if (integration.status === "enabled" || integration.disabled_reason === "manual") return "not_disabled"
+        // Whoever held one and died leaves its token behind.
+        const leasesAreOver = integration.updated_at + lease <= now
         const newest = (deliveries.byIntegration.get(id) ?? []).findLast(
-          ({ standing }) => standing.lease_token === null && recoverable.has(standing.state)
+          ({ standing }) => (leasesAreOver || standing.lease_token === null) && recoverable.has(standing.state)
         )
         if (newest === undefined) return "nothing_to_send"
         deliveries.move(newest, resent(newest.standing, now))

@@ -234,9 +234,10 @@ export class DeliveryStore extends Context.Service<
 
     /**
      * Makes the newest unacknowledged, settled delivery of an integration that doorhook disabled due now. When it is
-     * acknowledged the integration is enabled; else it ends as it was, cancelled.
+     * acknowledged the integration is enabled; else it ends as it was, cancelled. What was under lease when the integration
+     * was disabled may be under way until `lease` milliseconds later, as long as a lease lasts, and is not taken before.
      */
-    readonly probe: (integration: IntegrationId, now: number) => Effect.Effect<ProbeResult, StoreError>
+    readonly probe: (integration: IntegrationId, now: number, lease: number) => Effect.Effect<ProbeResult, StoreError>
 
     /**
      * What was stored for an integration after a delivery (0: from the beginning), in the order of ids, skipped and

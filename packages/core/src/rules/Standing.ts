@@ -45,14 +45,15 @@ export type Target = Pick<Integration, "status" | "version"> | undefined
  * changed one is claimed anew, so that the request goes where the integration says by then.
  */
 export const begun = ({ initial, lane, matched_version }: NewDelivery, event: Event, integration: Target): Standing => {
-  const lease_token = initial.state === "delivering" ? initial.lease.token : null
-  const inactive = { attempts: 0, lane, due_at: null, lease_token, resend: 0 } as const
+  // One that is not leased as it was asked to be is not sent: nobody holds a lease of it.
+  const inactive = { attempts: 0, lane, due_at: null, lease_token: null, resend: 0 } as const
   if (integration === undefined) return { ...inactive, state: "cancelled", reason: "integration_deleted" }
   if (initial.state === "skipped") return { ...inactive, state: "skipped", reason: initial.reason }
   if (integration.status === "disabled") return { ...inactive, state: "skipped", reason: "integration_disabled" }
   if (initial.state === "pending" || integration.version !== matched_version)
-    return { ...inactive, lease_token: null, state: "pending", reason: null, due_at: event.created_at }
-  return { ...inactive, state: "delivering", reason: null, due_at: initial.lease.until }
+    return { ...inactive, state: "pending", reason: null, due_at: event.created_at }
+  const { token, until } = initial.lease
+  return { ...inactive, state: "delivering", reason: null, due_at: until, lease_token: token }
 }
 
 /** Claimed: whatever was asked for until now is answered by the attempt that follows. */

@@ -21,7 +21,10 @@ export interface DeliverySettingsShape {
   readonly concurrency: number
   /** The most requests open at once to one integration. */
   readonly concurrencyPerIntegration: number
-  /** The most deliveries that this process holds in memory; all others wait in the store. */
+  /**
+   * The most deliveries that this process holds in memory; all others wait in the store. An eighth of it is kept for calls.
+   * Once the events of those that are held have 64 Mi characters of data, no more are taken over until some have ended.
+   */
   readonly buffer: number
   /** How long to wait for a wake signal before looking for due deliveries anyway. */
   readonly pollInterval: number

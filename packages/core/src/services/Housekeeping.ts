@@ -4,12 +4,13 @@
  * In small batches with pauses between, so that deliveries never wait for it. Several workers over one store may do so at
  * once; it is only done sooner.
  */
-import { Clock, Effect, Layer, Schedule } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
+import { lasting } from "./Lasting.ts"
 
 /** How often it looks, in milliseconds. */
 const interval = 60_000
@@ -51,7 +52,8 @@ export const houseKeep: Effect.Effect<void, StoreError, Stores | DeliverySetting
 export const layer: Layer.Layer<never, never, Stores | DeliverySettings> = Layer.effectDiscard(
   houseKeep.pipe(
     Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
-    Effect.repeat(Schedule.spaced(interval)),
+    Effect.andThen(Effect.sleep(interval)),
+    (round) => lasting("Deleting what has served its time", round, interval),
     Effect.forkScoped
   )
 )

@@ -12,6 +12,7 @@ import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import { UnknownIntegration } from "./Deliveries.ts"
+import { DeliverySettings } from "./DeliverySettings.ts"
 import type { Dispatcher } from "./Dispatcher.ts"
 import { makeStoredChange } from "./integrations/StoredChange.ts"
 
@@ -51,12 +52,13 @@ export class OperatorIntegrations extends Context.Service<
   static readonly layer: Layer.Layer<
     OperatorIntegrations,
     never,
-    IntegrationStore | DeliveryStore | Dispatcher | Wake
+    IntegrationStore | DeliveryStore | DeliverySettings | Dispatcher | Wake
   > = Layer.effect(
     OperatorIntegrations,
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const deliveries = yield* DeliveryStore
+      const { lease } = yield* DeliverySettings
       const stored = yield* makeStoredChange
       const wake = yield* Wake
 
@@ -72,7 +74,7 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const probe = Effect.fnUntraced(function* (id: IntegrationId) {
-        const result = yield* deliveries.probe(id, yield* Clock.currentTimeMillis)
+        const result = yield* deliveries.probe(id, yield* Clock.currentTimeMillis, lease)
         if (result === "not_found") return yield* new UnknownIntegration({ id })
         if (result === "not_disabled" || result === "nothing_to_send") return yield* new NotProbed({ why: result })
         yield* wake.signal

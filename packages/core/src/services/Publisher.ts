@@ -1,7 +1,7 @@
 /**
  * Takes events in. An event is accepted once it and its deliveries are durable, and not before.
  */
-import { Context, Layer } from "effect"
+import { Context, Layer, Schema } from "effect"
 import type { Effect } from "effect"
 import type { NewEvent } from "../domain/Event.ts"
 import type { EventId } from "../domain/Ids.ts"
@@ -21,17 +21,25 @@ export interface Published {
   readonly deliveries: number
 }
 
+/** The publisher takes nothing in any more: its scope was closed. */
+export class PublisherClosed extends Schema.TaggedError<PublisherClosed>()("PublisherClosed", {}) {
+  override get message(): string {
+    return "The publisher was closed, and none of these events was stored. Publish them through one that is open."
+  }
+}
+
 export class Publisher extends Context.Service<
   Publisher,
   {
     /**
      * Accepts all of the events or none. Answers in the order given. With an idempotency key, the same request again is
-     * answered as the first one was and publishes nothing, for 24 hours.
+     * answered as the first one was and publishes nothing, for 24 hours. Calls that are in when the publisher's scope closes
+     * are still carried out; later ones fail with `PublisherClosed`.
      */
     readonly publish: (
       events: ReadonlyArray<NewEvent>,
       request?: IdempotentRequest | null
-    ) => Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused>
+    ) => Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherClosed>
   }
 >()("@doorhook/core/services/Publisher") {
   static readonly layer: Layer.Layer<

@@ -78,10 +78,13 @@ export const records = (
 export const nothingOf = (...integrations: ReadonlyArray<Integration>): ClaimRequest["limits"] =>
   new Map(integrations.map(({ id }) => [id, 0]))
 
+/** How long a lease lasts in these cases, in milliseconds. */
+export const leaseLength = 20_000
+
 /** Claims all that is due, unless told otherwise. */
 export const claimRequest = (now: number, fields: Partial<ClaimRequest> = {}): ClaimRequest => ({
   now,
-  lease: { token: `lease-at-${now}`, until: now + 20_000 },
+  lease: { token: `lease-at-${now}`, until: now + leaseLength },
   limit: 1_000,
   limitPerIntegration: 1_000,
   limits: new Map(),

@@ -93,10 +93,10 @@ describe("a new delivery", () => {
     assert.deepInclude(begun(forRight, event, enabled), { state: "skipped", reason: "right_lost", due_at: null })
   })
 
-  it("keeps the token that it was handed over with even so: its attempt may be under way, and is recorded", () => {
+  it("is under no lease then: it is not handed over, so that nobody holds it", () => {
     const disabled = { status: "disabled", version: 1 } as const
-    assert.deepInclude(begun(handedOver, event, disabled), { state: "skipped", lease_token: "lease" })
-    assert.deepInclude(begun(handedOver, event, undefined), { state: "cancelled", lease_token: "lease" })
+    assert.deepInclude(begun(handedOver, event, disabled), { state: "skipped", lease_token: null })
+    assert.deepInclude(begun(handedOver, event, undefined), { state: "cancelled", lease_token: null })
   })
 })
 

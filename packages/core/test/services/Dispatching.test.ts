@@ -21,7 +21,7 @@ import {
   Wake
 } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
-import { Clock, Context, Effect, Fiber, Latch, Layer, Ref } from "effect"
+import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { makeIntegration } from "../fixtures.ts"
 
@@ -446,7 +446,7 @@ describe("publishing and dispatching", () => {
       assert.deepStrictEqual(stored[0], ["call"])
       assert.deepStrictEqual(
         stored.slice(1).map((types) => types.length),
-        [400, 200, 0]
+        [400, 200]
       )
       yield* pass(2_000)
     })
@@ -492,6 +492,23 @@ describe("publishing and dispatching", () => {
     })
   )
 
+  test(
+    "carries out what is in when it is closed, and refuses what comes later",
+    Effect.gen(function* () {
+      yield* setup()
+      const { early, publisher } = yield* Effect.gen(function* () {
+        const publisher = yield* Publisher
+        const logs = Array.from({ length: 200 }, () => newEvent())
+        const publish = Effect.all([publisher.publish(logs), publisher.publish(logs)], { concurrency: "unbounded" })
+        return { publisher, early: yield* Effect.forkDetach(publish, { startImmediately: true }) }
+      }).pipe(Effect.provide(Layer.fresh(Publisher.layer)))
+      const [first, second] = yield* Fiber.join(early)
+      assert.deepStrictEqual([first.length, second.length], [200, 200])
+      assert.strictEqual((yield* Effect.flip(publisher.publish([newEvent()])))._tag, "PublisherClosed")
+      yield* pass(2_000)
+    })
+  )
+
   /** A dispatcher over a store of which some calls are replaced, beside the one of the engine, which is not used. */
   const over = (
     change: (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>,
@@ -510,11 +527,19 @@ describe("publishing and dispatching", () => {
       Layer.fresh
     )
 
-  const enqueueMany = Effect.fnUntraced(function* (count: number) {
-    const { id } = yield* (yield* IntegrationStore).create(newIntegration())
-    const delivery: NewDelivery = { integration_id: id, lane: 2, matched_version: 1, initial: { state: "pending" } }
+  const enqueueMany = Effect.fnUntraced(function* (
+    count: number,
+    { bindings, resource_type = "access_log" }: Partial<Pick<NewEvent, "resource_type"> & NewIntegration> = {}
+  ) {
+    const { id } = yield* (yield* IntegrationStore).create(newIntegration(bindings === undefined ? {} : { bindings }))
+    const lane = resource_type === "call" ? 0 : 2
+    const delivery: NewDelivery = { integration_id: id, lane, matched_version: 1, initial: { state: "pending" } }
     const records = Array.from({ length: count }, (_, index) => ({
-      event: { ...newEvent(), id: EventId.make(`evt_${String(index).padStart(20, "0")}`), created_at: 0 },
+      event: {
+        ...newEvent({ resource_type }),
+        id: EventId.make(`evt_${String(index).padStart(20, "0")}`),
+        created_at: 0
+      },
       deliveries: [delivery]
     }))
     yield* (yield* DeliveryStore).enqueue(records)
@@ -540,6 +565,75 @@ describe("publishing and dispatching", () => {
         }))
       )
     )
+  })
+
+  /** What is done while something is away: how many claims and releases, and what was logged. */
+  const watched = () => {
+    const seen = { claims: 0, releases: 0, lines: Array<string>() }
+    const layer = over((store) => ({
+      claim: (request) => Effect.tap(store.claim(request), () => Effect.sync(() => seen.claims++)),
+      release: (...released) => Effect.tap(store.release(...released), () => Effect.sync(() => seen.releases++))
+    }))
+    const logger = Logger.layer([Logger.make(({ message }) => void seen.lines.push(String(message)))])
+    return { seen, layer: Layer.provideMerge(layer, logger) }
+  }
+
+  it.effect("lets all wait together while the directory is away, and says so twice", () => {
+    const { layer, seen } = watched()
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(1_000)
+      yield* pass(16_000)
+      assert.strictEqual(sent.length, 0)
+      assert.isAtMost(seen.claims, 10)
+      assert.isAtMost(seen.releases, 10)
+      assert.lengthOf(seen.lines, 1)
+      assert.match(seen.lines[0] ?? "", /^All deliveries wait\. One is tried every 5 s .* The directory did not answer/)
+      yield* Ref.set(mayAccess, true)
+      yield* pass(8_000)
+      assert.strictEqual(sent.length, 1_000)
+      assert.lengthOf(seen.lines, 2)
+      assert.match(seen.lines[1] ?? "", /^The directory answers again after \d+ s\. \d+ deliveries wait\./)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  it.effect("lets what is too old expire while the directory is away", () => {
+    const { layer, seen } = watched()
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(400, { resource_type: "call", bindings: [{ resource_type: "call", actions: ["create"] }] })
+      yield* pass(1_000)
+      yield* TestClock.adjust("3 minutes")
+      yield* pass(6_000)
+      const { states } = yield* (yield* DeliveryStore).summary(yield* Clock.currentTimeMillis)
+      assert.deepInclude(states, { expired: 400, pending: 0, delivering: 0 })
+      assert.strictEqual(sent.length, 0)
+      assert.lengthOf(seen.lines, 1)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  it.effect("takes a closed way out for another outage than an absent directory", () => {
+    const { layer, seen } = watched()
+    return Effect.gen(function* () {
+      const { answer: answering, mayAccess, sent } = yield* World
+      yield* Ref.set(answering, () => Effect.fail(new TransportUnavailable({ message: "the proxy is away" })))
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(300)
+      yield* pass(1_000)
+      yield* Ref.set(mayAccess, true)
+      yield* pass(6_000)
+      assert.strictEqual(seen.lines.filter((line) => line.startsWith("All deliveries wait.")).length, 2)
+      assert.isTrue(seen.lines.some((line) => line.startsWith("The directory answers again")))
+      assert.isAtMost(sent.length, 6)
+      yield* Ref.set(answering, () => answer(200))
+      yield* pass(7_000)
+      assert.isTrue(seen.lines.some((line) => line.startsWith("There is a way out to receivers again")))
+      const { states } = yield* (yield* DeliveryStore).summary(yield* Clock.currentTimeMillis)
+      assert.strictEqual(states.delivered, 300)
+      assert.lengthOf(seen.lines, 4)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
   it.effect("takes up again at once what it gave back, however long the store takes for that", () => {

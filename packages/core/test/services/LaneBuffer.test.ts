@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { LeasedDelivery } from "@doorhook/core"
-import { IntegrationId, isRetryLane } from "@doorhook/core"
+import type { Lane, LeasedDelivery } from "@doorhook/core"
+import { IntegrationId, isRetryLane, JsonText } from "@doorhook/core"
 import fc from "fast-check"
 import { LaneBuffer } from "../../src/services/dispatch/LaneBuffer.ts"
+import { maxData } from "../../src/services/dispatch/Room.ts"
 import { makeLeased } from "../fixtures.ts"
 
 /** So many places and no more. */
@@ -102,7 +103,7 @@ describe("LaneBuffer", () => {
       buffer.acceptClaimed(makeLeased(200 + index))
       const [sent] = drain(buffer)
       if (sent !== undefined) buffer.answered(sent, "acknowledged")
-      assert.strictEqual(buffer.appetites.get(id(1)), depth)
+      assert.strictEqual(buffer.appetites.get(id(1)) ?? buffer.allowance, depth)
     }
   })
 
@@ -113,8 +114,8 @@ describe("LaneBuffer", () => {
     let sent = 0
     for (let round = 0; round < 50; round++) {
       // A store in which all have a backlog gives to each in turn, the dead ones first: theirs is older.
-      const { appetites, depth } = buffer
-      const places = Array.from({ length: healthy }, (_, index) => appetites.get(id(index + 1)) ?? depth)
+      const { allowance, appetites, depth } = buffer
+      const places = Array.from({ length: healthy }, (_, index) => appetites.get(id(index + 1)) ?? allowance)
       for (let room = buffer.room, turn = 0; room > 0 && turn < depth; turn++) {
         for (const [index, limit] of places.entries()) {
           if (turn >= limit || room === 0) continue
@@ -132,12 +133,101 @@ describe("LaneBuffer", () => {
     assert.isAtLeast(sent, 50)
   })
 
-  it("takes over what a healthy integration needs though the buffer is full", () => {
+  it("never holds more than the buffer, and keeps an eighth of it for what is urgent", () => {
     const buffer = new LaneBuffer({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 200 })
-    for (let i = 1; i <= 200; i++) buffer.acceptClaimed(makeLeased(i, { integration: 1 + (i % 10) }))
+    const reserved = (lane: Lane) =>
+      Array.from({ length: 1_000 }, (_, index) => buffer.reserve(id(index + 1), lane)).filter(Boolean).length
+    assert.strictEqual(reserved(2), 175)
     assert.strictEqual(buffer.room, 0)
-    const taken = Array.from({ length: 30 }, () => buffer.reserve(id(11), 2)).filter(Boolean).length
-    assert.strictEqual(taken, buffer.minimum)
+    assert.strictEqual(reserved(0), 25)
+    assert.strictEqual(buffer.held, 200)
+    assert.isFalse(buffer.hasAppetite, "there is no room for it")
+    for (let integration = 1; integration <= 30; integration++) buffer.unreserve(id(integration))
+    assert.isTrue(buffer.hasAppetite)
+  })
+
+  it("keeps the room for a claim under way", () => {
+    const buffer = new LaneBuffer({ concurrency: 10, concurrencyPerIntegration: 10, buffer: 100 })
+    assert.strictEqual(buffer.beginClaim(80), 80)
+    const taken = Array.from({ length: 50 }, (_, index) => buffer.reserve(id(index + 1), 2)).filter(Boolean).length
+    assert.strictEqual(taken, 10)
+    buffer.endClaim()
+    assert.strictEqual(buffer.room, 80)
+  })
+
+  it("takes over nothing more once what is held is too large", () => {
+    const buffer = new LaneBuffer(places(64, 64))
+    const data = JsonText.JsonText.make(JSON.stringify("x".repeat(maxData / 40)))
+    for (let i = 1; i <= 40; i++) buffer.acceptClaimed(makeLeased(i, { event: { data } }))
+    assert.strictEqual(buffer.room, 0)
+    assert.isFalse(buffer.reserve(id(2), 2))
+    for (const delivery of drain(buffer)) buffer.answered(delivery, "acknowledged")
+    assert.isTrue(buffer.reserve(id(3), 2))
+  })
+
+  it("leaves half of the room to others than slow integrations, however many these are", () => {
+    const buffer = new LaneBuffer({ concurrency: 4_000, concurrencyPerIntegration: 10, buffer: 4_000 })
+    let nextId = 1
+    for (let integration = 1; integration <= 3_000; integration++)
+      buffer.acceptClaimed(makeLeased(nextId++, { integration }))
+    for (const delivery of drain(buffer)) {
+      for (let n = 0; n < 2; n++)
+        if (buffer.reserve(delivery.integration.id, 2))
+          buffer.acceptReserved(makeLeased(nextId++, { integration: Number(delivery.integration.id) }))
+      buffer.answered(delivery, "slow")
+    }
+    const healthy = Array.from({ length: 1_000 }, () => buffer.reserve(id(9_999), 2)).filter(Boolean).length
+    assert.isAtLeast(healthy, buffer.depth)
+  })
+
+  it("holds no more than its buffer of thousands of integrations, and sends all that any of them has in the end", () => {
+    const shape = fc.record({
+      integrations: fc.integer({ min: 1_000, max: 1_500 }),
+      buffer: fc.integer({ min: 64, max: 512 }),
+      concurrency: fc.integer({ min: 8, max: 64 }),
+      slowOf: fc.integer({ min: 2, max: 5 }),
+      each: fc.constantFrom(1, 2)
+    })
+    fc.assert(
+      fc.property(shape, ({ buffer: size, concurrency, each, integrations, slowOf }) => {
+        const buffer = new LaneBuffer({ concurrency, concurrencyPerIntegration: 10, buffer: size })
+        /** What waits in the store: the integrations in turn, the earliest due first. */
+        const store: Array<LeasedDelivery> = Array.from({ length: integrations * each }, (_, index) =>
+          makeLeased(index + 1, { integration: 1 + (index % integrations) })
+        )
+        let sent = 0
+        let open: Array<LeasedDelivery> = []
+        for (let round = 0; sent < integrations * each; round++) {
+          assert.isBelow(round, 20_000, "everything is sent in the end")
+          const { allowance, appetites, behind } = buffer
+          const limit = buffer.beginClaim(150)
+          const claimed = new Map<IntegrationId, number>(behind.map((each) => [each, 0]))
+          const taken: Array<LeasedDelivery> = []
+          for (let at = 0; at < store.length && taken.length < limit; at++) {
+            const delivery = store[at]
+            if (delivery === undefined) continue
+            const count = claimed.get(delivery.integration.id) ?? 0
+            if (count >= (appetites.get(delivery.integration.id) ?? allowance)) continue
+            claimed.set(delivery.integration.id, count + 1)
+            taken.push(...store.splice(at--, 1))
+          }
+          for (const delivery of taken) buffer.acceptClaimed(delivery)
+          for (const [integration, count] of claimed)
+            buffer.setBehind(integration, taken.length === limit || count >= (appetites.get(integration) ?? allowance))
+          buffer.endClaim()
+          open.push(...drain(buffer))
+          assert.isAtMost(buffer.held, size)
+          for (const delivery of open) {
+            const slow = Number(delivery.integration.id) % slowOf === 0
+            store.push(...buffer.answered(delivery, slow ? "slow" : "acknowledged"))
+            sent++
+          }
+          open = []
+        }
+        assert.strictEqual(buffer.held, 0)
+      }),
+      { numRuns: 3 }
+    )
   })
 
   it("gives back what it holds of an integration that becomes slow, but for what its places need", () => {
@@ -228,7 +318,8 @@ describe("LaneBuffer", () => {
               const used = open.filter((delivery) => delivery.integration.id === id(integration)).length
               assert.isAtMost(used, concurrencyPerIntegration)
             }
-            assert.strictEqual(buffer.room, 1_000 - open.length - queued)
+            assert.strictEqual(buffer.held, open.length + queued)
+            assert.strictEqual(buffer.room, 1_000 - concurrency - open.length - queued)
           }
           // Nothing is stuck: with places freed as they are taken, all that waits is sent.
           let sent = 0

@@ -21,7 +21,8 @@ export const closedError = (): DoorhookError =>
 /** Errors that the operator API knows by other names than by those of their classes. */
 const codes = new Map([
   ["KeyReused", "idempotency_key_reused"],
-  ["KeyInUse", "idempotency_key_in_use"]
+  ["KeyInUse", "idempotency_key_in_use"],
+  ["PublisherClosed", "closed"]
 ])
 
 const snakeCase = (tag: string): string => tag.replaceAll(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase()

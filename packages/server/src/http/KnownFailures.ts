@@ -16,6 +16,7 @@ import type {
   KeyReused,
   NotDeliverable,
   NotProbed,
+  PublisherClosed,
   ScopeNotFound,
   StoreError,
   UnknownClient,
@@ -47,6 +48,7 @@ export type KnownError =
   | InvalidIdempotencyKey
   | KeyReused
   | KeyInUse
+  | PublisherClosed
   | InvalidClient
   | ClientExists
   | ClientIsPublic
@@ -109,6 +111,8 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
     case "StoreError":
     case "DirectoryError":
       return unavailable(error)
+    case "PublisherClosed":
+      return failure(503, { code: "unavailable", title: "Temporarily unavailable", detail }, { "retry-after": "1" })
     case "ScopeNotFound":
     case "IntegrationNotFound":
     case "DeliveryNotFound":

@@ -177,9 +177,9 @@ const make = Effect.gen(function* () {
       const rows = yield* sql.unsafe<{ readonly id: number }>(text, params)
       return rows.filter(({ id }) => id <= end)
     }),
-    newestUnacknowledged: (id) =>
+    newestUnacknowledged: (id, leasedUntil) =>
       Effect.map(
-        sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [id]),
+        sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [id, leasedUntil]),
         ([newest]) => newest?.id ?? null
       ),
     lastAttempts: (deliveries) =>

@@ -177,9 +177,9 @@ const make = Effect.gen(function* () {
       const { params, text } = Lists.list({ integration_id, limit, ...(after !== 0 && { after }) })
       return sql.unsafe(text, params)
     },
-    newestUnacknowledged: (id) =>
+    newestUnacknowledged: (id, leasedUntil) =>
       Effect.map(
-        sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [id, id, id, id]),
+        sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [id, leasedUntil]),
         ([newest]) => newest?.id ?? null
       ),
     attemptsOf: (id) => sql.unsafe(Lists.attemptsOf, [id, id])

@@ -79,14 +79,15 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
 
   const probe: Service["probe"] = Effect.fnUntraced(function* (
     integration,
-    now
+    now,
+    lease
   ): Effect.fn.Return<ProbeResult, SqlError.SqlError> {
     yield* tables.lockIntegrations([integration])
     const [subject] = yield* tables.subjects([integration])
     if (subject === undefined) return "not_found"
     if (subject.status === "enabled" || subject.disabled_reason === "manual") return "not_disabled"
     yield* tables.finishCancelling(integration)
-    const newest = yield* tables.newestUnacknowledged(integration)
+    const newest = yield* tables.newestUnacknowledged(integration, now - lease)
     const [from] = newest === null ? [] : yield* tables.standings([newest])
     if (from === undefined) return "nothing_to_send"
     const tally = new Tally()

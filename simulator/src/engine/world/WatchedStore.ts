@@ -115,8 +115,8 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     return answer
   })
 
-  const probe: DeliveryStore["Service"]["probe"] = Effect.fnUntraced(function* (integration_id, now) {
-    const { answer, ids } = yield* queuedBy(integration_id, deliveries.probe(integration_id, now))
+  const probe: DeliveryStore["Service"]["probe"] = Effect.fnUntraced(function* (integration_id, now, lease) {
+    const { answer, ids } = yield* queuedBy(integration_id, deliveries.probe(integration_id, now, lease))
     if (typeof answer === "number") history.add({ kind: "probed", integration_id, ids })
     return answer
   })
@@ -169,7 +169,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
           )
         ),
       recover: (id, since, now) => call("recover", recover(id, since, now)),
-      probe: (id, now) => call("probe", probe(id, now)),
+      probe: (id, now, lease) => call("probe", probe(id, now, lease)),
       feed: (request) => call("feed", deliveries.feed(request)),
       purge: (request) => call("purge", purge(request)),
       beat: (worker, now, until) => call("beat", deliveries.beat(worker, now, until)),

@@ -23,9 +23,11 @@ import { settleAttempt, settleExpired, settleRightLost } from "../../rules/Settl
 import { DeliverySettings } from "../DeliverySettings.ts"
 
 export interface Attempting {
+  /** How to settle a delivery whose event is too old; null when it is not. Needs nobody to be asked. */
+  readonly expiry: (delivery: LeasedDelivery) => Settlement | null
   /**
-   * How to settle a delivery that must not be sent: its event is too old, or the right to see it is gone. Null when it
-   * may be sent now. Fails when the directory can't say whether the receiver may still see the event.
+   * How to settle a delivery whose event is not too old, and which must not be sent all the same: the right to see it is
+   * gone. Null when it may be sent now. Fails when the directory can't say whether the receiver may still see the event.
    */
   readonly ending: (delivery: LeasedDelivery) => Effect.Effect<Settlement | null, DirectoryError>
   /** Makes the attempt and says how to settle the delivery. Fails when there is no way out to any receiver. */
@@ -64,15 +66,17 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
       resend !== true &&
       isExpired(settings.retry[event.resource_type], event.created_at, clock.currentTimeMillisUnsafe())
 
+    const expiry = (delivery: LeasedDelivery): Settlement | null => (isLate(delivery) ? settleExpired(delivery) : null)
+
     return {
+      expiry,
       ending: (delivery) =>
         Effect.suspend(() => {
-          if (isLate(delivery)) return Effect.succeed(settleExpired(delivery))
           const { created_by, scope } = delivery.integration
           return Effect.map(mayReceive(created_by.user_id, scope), (may) => {
             if (!may) return settleRightLost(delivery)
             // The directory may have taken its time.
-            return isLate(delivery) ? settleExpired(delivery) : null
+            return expiry(delivery)
           })
         }),
 

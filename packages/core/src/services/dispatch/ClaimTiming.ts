@@ -81,8 +81,7 @@ export class ClaimTiming {
   next({ hasAppetite, room }: Demand): number {
     if (this.lookedAt === null) return Number.NEGATIVE_INFINITY
     const poll = this.lookedAt + this.options.pollInterval
-    // Those who hold less than their minimum have appetite even then.
-    if (room === 0 && !hasAppetite && !this.signalled) return poll
+    if (room === 0) return poll
     const soon = this.lookedAt + moment
     let at = poll
     if (this.cutShort || hasAppetite) at = room >= this.options.goodRoom ? this.lookedAt : soon

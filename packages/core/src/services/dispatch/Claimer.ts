@@ -5,11 +5,13 @@ import { Clock, Effect, Queue } from "effect"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
+import { lasting } from "../Lasting.ts"
 import { ClaimTiming } from "./ClaimTiming.ts"
 import type { LaneBuffer } from "./LaneBuffer.ts"
 import type { Leases } from "./Leases.ts"
+import type { Outages } from "./Outages.ts"
 import type { Refusals } from "./Refusals.ts"
-import { lasting, untilAnswered } from "./Refusals.ts"
+import { untilAnswered } from "./Refusals.ts"
 
 /** The most deliveries claimed in one transaction: more would hold up the calls behind it. */
 const claimBatch = 150
@@ -18,6 +20,7 @@ const claimBatch = 150
 export interface ClaimerOptions {
   readonly buffer: LaneBuffer
   readonly leases: Leases
+  readonly outages: Outages
   readonly refusals: Refusals
   /** Runs a transaction in its turn. */
   readonly inTurn: <A, E, R>(transaction: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -37,7 +40,14 @@ interface Claimer {
   readonly run: Effect.Effect<never>
 }
 
-export const makeClaimer = Effect.fnUntraced(function* ({ buffer, inTurn, leases, pump, refusals }: ClaimerOptions) {
+export const makeClaimer = Effect.fnUntraced(function* ({
+  buffer,
+  inTurn,
+  leases,
+  outages,
+  pump,
+  refusals
+}: ClaimerOptions) {
   const store = yield* DeliveryStore
   const settings = yield* DeliverySettings
   /** Asks the claimer to look again. */
@@ -50,8 +60,12 @@ export const makeClaimer = Effect.fnUntraced(function* ({ buffer, inTurn, leases
   /** When it looks again unless it is nudged. */
   let nextLook = Number.POSITIVE_INFINITY
 
-  /** Nothing is claimed while nothing can be recorded: it could not be sent before its lease ends. */
-  const nextTime = (now: number): number => (refusals.has("settle") ? now + settings.pollInterval : timing.next(buffer))
+  /** Nothing is claimed while nothing can be recorded or sent: it could not be sent before its lease ends. */
+  const nextTime = (now: number): number => {
+    if (refusals.has("settle")) return now + settings.pollInterval
+    const paused = outages.pausedUntil(now)
+    return paused === null ? timing.next(buffer) : Math.min(paused, (lookedAt ?? now) + settings.pollInterval)
+  }
 
   const reconsider = Effect.map(Clock.currentTimeMillis, (now) => {
     if (nextTime(now) < nextLook) Queue.offerUnsafe(nudges, undefined)
@@ -61,11 +75,9 @@ export const makeClaimer = Effect.fnUntraced(function* ({ buffer, inTurn, leases
   const claim = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     timing.begin(now)
-    // With the buffer full, there is still room for what others need at least.
-    const isFull = buffer.room === 0
-    const limit = isFull ? claimBatch : Math.min(buffer.room, claimBatch)
-    const limitPerIntegration = isFull ? buffer.minimum : buffer.depth
+    const limitPerIntegration = buffer.allowance
     const limits = buffer.appetites
+    const limit = buffer.beginClaim(claimBatch)
     const counts = new Map<IntegrationId, number>(buffer.behind.map((id) => [id, 0]))
     const claimed = yield* store.claim({ now, lease: leases.next(now), limit, limits, limitPerIntegration })
     lookedAt = now
@@ -81,6 +93,7 @@ export const makeClaimer = Effect.fnUntraced(function* ({ buffer, inTurn, leases
     pump()
     timing.end({ cutShort, nextDue: cutShort ? null : yield* store.nextDue })
   }).pipe(
+    Effect.ensuring(Effect.sync(() => buffer.endClaim())),
     // A claim that is interrupted half way would leave its deliveries to the end of their leases.
     Effect.uninterruptible,
     inTurn,
@@ -88,11 +101,18 @@ export const makeClaimer = Effect.fnUntraced(function* ({ buffer, inTurn, leases
     untilAnswered
   )
 
+  /** Looks, and takes nothing: during an outage, so that it is known that the store could be claimed from. */
+  const glance = Effect.gen(function* () {
+    yield* store.nextDue
+    lookedAt = yield* Clock.currentTimeMillis
+    refusals.clear("claim")
+  }).pipe(Effect.tapError(refusals.note("claim")), untilAnswered)
+
   const look = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     nextLook = nextTime(now)
     if (nextLook > now) yield* Effect.timeoutOption(Queue.take(nudges), nextLook - now)
-    else yield* claim
+    else yield* outages.pausedUntil(now) === null ? claim : glance
   })
 
   return {

@@ -19,13 +19,16 @@ import type { Transport } from "../../ports/Transport.ts"
 import { Wake } from "../../ports/Wake.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
 import type { Dispatcher } from "../Dispatcher.ts"
+import { lasting } from "../Lasting.ts"
 import type { Notices } from "../Notices.ts"
 import { makeClaimer } from "./Claimer.ts"
 import { FailureStreaks } from "./FailureStreaks.ts"
 import { LaneBuffer } from "./LaneBuffer.ts"
 import { Leases } from "./Leases.ts"
+import type { OutageCause } from "./Outages.ts"
+import { Outages } from "./Outages.ts"
 import { makeRecorder } from "./Recording.ts"
-import { lasting, Refusals } from "./Refusals.ts"
+import { Refusals } from "./Refusals.ts"
 import { makeSender } from "./Sending.ts"
 import { beatFor, beatInterval } from "./Shares.ts"
 
@@ -35,6 +38,23 @@ const worstShown = 20
 const makeWorkerName = Effect.gen(function* () {
   const bytes = yield* (yield* Crypto).randomBytes(8)
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
+})
+
+const ofCause: Readonly<Record<OutageCause, string>> = {
+  directory: "The directory answers again",
+  egress: "There is a way out to receivers again"
+}
+
+/** Says that an outage is over, and how much waited for it. */
+const tellEnd = Effect.fnUntraced(function* (store: DeliveryStore["Service"], cause: OutageCause, lasted: number) {
+  const after = `${ofCause[cause]} after ${Math.round(lasted / 1_000)} s`
+  const now = yield* Clock.currentTimeMillis
+  yield* store.summary(now).pipe(
+    Effect.flatMap(({ states }) => Effect.logInfo(`${after}. ${states.pending + states.retrying} deliveries wait.`)),
+    Effect.catchTag("StoreError", (error) =>
+      Effect.logInfo(`${after}. How many deliveries wait is not known: ${error.message}`)
+    )
+  )
 })
 
 /** Starts sending, for as long as the scope lives; closing it finishes what is open and gives back the rest. */
@@ -52,6 +72,7 @@ export const makeDispatcher: Effect.Effect<
   const buffer = new LaneBuffer(settings)
   const streaks = new FailureStreaks()
   const refusals = new Refusals()
+  const outages = new Outages()
   let stopping = false
 
   /** Claims and settlements take turns, so that a publication waits behind one of them at most. */
@@ -93,7 +114,7 @@ export const makeDispatcher: Effect.Effect<
       return giveBack(buffer.removeAll(), now)
     })
 
-  const claimer = yield* makeClaimer({ buffer, leases, refusals, inTurn, pump: () => sender.pump() })
+  const claimer = yield* makeClaimer({ buffer, leases, outages, refusals, inTurn, pump: () => sender.pump() })
 
   const recorder = yield* makeRecorder({
     refusals,
@@ -108,6 +129,7 @@ export const makeDispatcher: Effect.Effect<
 
   const sender = yield* makeSender({
     buffer,
+    outages,
     maySend: () => !stopping && recorder.keepsUp(),
     isVoid: (delivery) => leases.isVoid(delivery),
     giveBack,
@@ -115,8 +137,16 @@ export const makeDispatcher: Effect.Effect<
       const { attempt } = outcome.settlement
       if (attempt !== null) streaks.note(outcome.delivery.integration.id, attempt)
       recorder.record(outcome)
-    }
+    },
+    resume: (cause, lasted) =>
+      Effect.suspend(() => {
+        sender.pump()
+        return Effect.andThen(claimer.signal, tellEnd(store, cause, lasted))
+      })
   })
+
+  /** What can't be sent now waits in the store. */
+  const mayTakeOver = (): boolean => !stopping && !outages.isOpen
 
   const waking = lasting("Listening for wake signals", Effect.andThen(wake.wait, claimer.signal))
 
@@ -168,7 +198,7 @@ export const makeDispatcher: Effect.Effect<
     reserve: (wanted) =>
       Effect.map(Clock.currentTimeMillis, (now) => ({
         lease: leases.next(now),
-        admitted: wanted.map(({ integration_id, lane }) => !stopping && buffer.reserve(integration_id, lane))
+        admitted: wanted.map(({ integration_id, lane }) => mayTakeOver() && buffer.reserve(integration_id, lane))
       })),
     accept: (deliveries) =>
       Effect.suspend(() => {

@@ -1,143 +1,114 @@
 /**
- * The deliveries that one dispatcher holds under lease, in the order in which they are to be sent.
- *
- * Lanes go before each other by urgency; within a lane the integrations take turns; each integration has so many places
- * and no more. Some of its places, and of all places, are kept for what is urgent; retries together never take more than
- * half of all, nor do integrations whose attempts time out. So neither a backlog, nor a receiver that answers nothing, nor
- * a hundred of them, hold up what is urgent or healthy.
+ * The deliveries that one dispatcher holds under lease: how many of whom (`Room`), and in which order they are sent
+ * (`Turns`). An integration whose attempts time out has less of both.
  *
  * Plain data in one process: nothing here waits or fails.
  */
 import type { Lane, LeasedDelivery } from "../../domain/Delivery.ts"
-import { isRetryLane, isUrgentLane, lanes } from "../../domain/Delivery.ts"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import type { Roll } from "../../ports/DeliveryStore.ts"
-import { alone, shareOf } from "./Shares.ts"
-
-interface Entry {
-  readonly queues: Readonly<Record<Lane, Array<LeasedDelivery>>>
-  queued: number
-  /** Requests open to the integration. */
-  open: number
-  /** Deliveries held: queued, reserved or open. */
-  held: number
-  /** How many may be held: many while the receiver keeps up, few once it was too slow for that. */
-  depth: number
-  /** The store has more of it than was handed over: new deliveries must queue behind those. */
-  behind: boolean
-  /** Its last attempt failed, and took its time to. */
-  slow: boolean
-}
+import type { RoomOptions } from "./Room.ts"
+import { Room } from "./Room.ts"
+import { Turns } from "./Turns.ts"
 
 /** How an attempt went, for the places of its integration. Null: there was none, or it failed quickly. */
 export type Pace = "acknowledged" | "slow" | null
 
-/** How much is held, and how much of it is sent at once. */
-export interface LaneBufferOptions {
-  readonly concurrency: number
-  readonly concurrencyPerIntegration: number
-  /** The most deliveries held in all. */
-  readonly buffer: number
-}
-
-/** The most deliveries held of one integration, as a share of all. */
-const deepest = 1 / 8
-
 export class LaneBuffer {
-  private readonly entries = new Map<IntegrationId, Entry>()
-  /** For each lane, the integrations that have something in it and a free place, in turn. */
-  private readonly turns = noTurns()
-  /** The same for those that are slow: they have their turns after the others. */
-  private readonly slowTurns = noTurns()
-  private readonly options: LaneBufferOptions
-  private heldTotal = 0
-  private openTotal = 0
-  private openRetries = 0
-  /** Requests open to integrations that are slow. */
-  private openSlow = 0
-  private queuedTotal = 0
-  private roll: Roll = alone
+  private readonly holds: Room
+  private readonly turns: Turns
 
-  constructor(options: LaneBufferOptions) {
-    this.options = options
+  /** How much is held, and how much of it is sent at once. */
+  constructor(options: RoomOptions) {
+    this.holds = new Room(options)
+    this.turns = new Turns(options)
   }
 
   /** Requests open now. */
   get open(): number {
-    return this.openTotal
+    return this.turns.open
   }
 
   /** Deliveries that wait for a place. */
   get queued(): number {
-    return this.queuedTotal
+    return this.turns.queued
   }
 
-  /** How many more deliveries can be taken over. */
+  /** Deliveries held: queued, reserved or open. Never more than the buffer. */
+  get held(): number {
+    return this.holds.held
+  }
+
+  /** How many more deliveries can be claimed. */
   get room(): number {
-    return Math.max(0, this.options.buffer - this.heldTotal)
+    return this.holds.left
   }
 
   /** How many deliveries of an integration are taken over at most while nothing speaks against it. */
   get depth(): number {
-    return Math.max(this.minimum, Math.floor(this.options.buffer * deepest))
+    return this.holds.depth
   }
 
-  /** How many deliveries of an integration are taken over however full the buffer is: what its places need. */
+  /** How many are held at most of an integration that was too slow. */
   get minimum(): number {
-    return 2 * this.options.concurrencyPerIntegration
+    return this.holds.minimum
   }
 
-  /** For integrations that we hold something of, how many more to claim; for all others it is `depth`. */
+  /** How many may be claimed of an integration that is not among the appetites. */
+  get allowance(): number {
+    return this.holds.allowance
+  }
+
+  /** For integrations that we hold something of, how many more to claim, unless it is the allowance. */
   get appetites(): ReadonlyMap<IntegrationId, number> {
-    const appetites = new Map<IntegrationId, number>()
-    for (const [id, entry] of this.entries) appetites.set(id, this.appetiteOf(entry))
-    return appetites
+    return this.holds.appetites
   }
 
   /** Whether something that is known to wait in the store should be claimed now. */
   get hasAppetite(): boolean {
-    for (const entry of this.entries.values()) if (entry.behind && this.appetiteOf(entry) > 0) return true
-    return false
+    return this.holds.hasAppetite
   }
 
   /** Integrations that are known to have more in the store. */
   get behind(): ReadonlyArray<IntegrationId> {
-    return Array.from(this.entries).flatMap(([id, entry]) => (entry.behind ? [id] : []))
+    return this.holds.behind
   }
 
   /** Shares the places of each integration with other workers from now on. */
   share(roll: Roll): void {
-    this.roll = roll
-    for (const [id, entry] of this.entries) this.offerTurns(id, entry)
+    this.turns.share(roll)
+  }
+
+  /** Keeps room for a claim, so many deliveries at most; says for how many. `endClaim` follows. */
+  beginClaim(most: number): number {
+    return this.holds.beginClaim(most)
+  }
+
+  /** What was not claimed is free for others. */
+  endClaim(): void {
+    this.holds.endClaim()
   }
 
   /** Keeps room for a delivery that is about to be stored; false when it should wait in the store instead. */
   reserve(integration: IntegrationId, lane: Lane): boolean {
-    const entry = this.entryOf(integration)
-    const { buffer, concurrency, concurrencyPerIntegration } = this.options
-    // What is urgent overtakes the backlog of its own integration too, and has room of its own.
-    const fits = isUrgentLane(lane)
-      ? this.heldTotal < buffer + concurrency && entry.held < entry.depth + concurrencyPerIntegration
-      : entry.held < this.depthOf(entry) && !entry.behind
-    if (fits) this.hold(entry)
-    else entry.behind = true
-    return fits
+    return this.holds.reserve(integration, lane)
   }
 
   /** Gives up a reservation. */
   unreserve(integration: IntegrationId): void {
-    this.drop(integration)
+    this.holds.drop(integration)
   }
 
   /** Takes in a delivery for which room was reserved. */
   acceptReserved(delivery: LeasedDelivery): void {
-    this.enqueue(delivery)
+    this.holds.queue(delivery)
+    this.turns.add(delivery, this.holds.isSlow(delivery.integration.id))
   }
 
   /** Takes in a delivery that was claimed. */
   acceptClaimed(delivery: LeasedDelivery): void {
-    this.hold(this.entryOf(delivery.integration.id))
-    this.enqueue(delivery)
+    this.holds.hold(delivery.integration.id)
+    this.acceptReserved(delivery)
   }
 
   /**
@@ -145,54 +116,39 @@ export class LaneBuffer {
    * holds less of it from now on.
    */
   removeLate(integration: IntegrationId, leaseEndsBefore: number): ReadonlyArray<LeasedDelivery> {
-    const entry = this.entryOf(integration)
-    entry.depth = this.minimum
+    this.holds.narrow(integration)
     return this.remove(integration, ({ lease }) => lease.until < leaseEndsBefore)
   }
 
   /** Notes what a claim showed: whether the store still has more of an integration than was taken. */
   setBehind(integration: IntegrationId, behind: boolean): void {
-    const entry = this.entries.get(integration)
-    if (entry === undefined) return
-    entry.behind = behind
-    if (entry.held === 0 && !behind) this.entries.delete(integration)
+    this.holds.setBehind(integration, behind)
   }
 
   /** The next delivery to send, of all or of those that are urgent, its place taken; undefined when there is none now. */
   next(which: "urgent" | "all" = "all"): LeasedDelivery | undefined {
-    for (const lane of lanes) {
-      if (which === "urgent" && !isUrgentLane(lane)) return undefined
-      if (this.openTotal >= placesFor(lane, this.options.concurrency)) return undefined
-      if (isRetryLane(lane) && this.openRetries >= this.halfOfPlaces) continue
-      const id = firstOf(this.turns[lane]) ?? this.firstSlow(lane)
-      if (id === undefined) continue
-      const delivery = this.take(id, lane)
-      if (delivery !== undefined) return delivery
-    }
-    return undefined
+    const delivery = this.turns.next(which)
+    if (delivery !== undefined) this.holds.start(delivery)
+    return delivery
   }
 
   /**
    * The attempt is over, or was not made: its place is free. Of an integration that has become slow, what is held beyond
-   * its minimum is taken out: the caller gives it back to the store.
+   * its share is taken out: the caller gives it back to the store.
    */
   answered(delivery: LeasedDelivery, pace: Pace): ReadonlyArray<LeasedDelivery> {
-    const id = delivery.integration.id
-    const entry = this.entryOf(id)
-    const hasSlowed = pace === "slow" && !entry.slow
-    if (pace !== null) this.setSlow(entry, pace === "slow")
-    entry.open--
-    this.openTotal--
-    if (entry.slow) this.openSlow--
-    if (isRetryLane(delivery.lane)) this.openRetries--
-    this.offerTurns(id, entry)
-    this.drop(id)
-    if (!hasSlowed) return []
-    entry.depth = this.minimum
-    let staying = Math.max(0, this.minimum - entry.open)
-    const surplus = this.remove(id, () => staying-- <= 0)
-    if (surplus.length > 0) entry.behind = true
-    return surplus
+    const { id } = delivery.integration
+    const slow = pace === null ? null : pace === "slow"
+    const hasSlowed = slow !== null && this.holds.setSlow(id, slow)
+    this.turns.finish(delivery, slow)
+    if (!hasSlowed) {
+      this.holds.leave(delivery)
+      return []
+    }
+    const limit = this.holds.narrow(id)
+    this.holds.leave(delivery)
+    let staying = Math.max(0, limit - this.turns.openTo(id))
+    return this.remove(id, () => staying-- <= 0, { behind: true })
   }
 
   /** Takes out what waits for an integration. The caller gives it back to the store. */
@@ -200,137 +156,25 @@ export class LaneBuffer {
     return this.remove(integration, () => true)
   }
 
+  /** Takes out what waits and passes a test. */
+  removeIf(test: (delivery: LeasedDelivery) => boolean): ReadonlyArray<LeasedDelivery> {
+    return this.turns.integrations.flatMap((id) => this.remove(id, test))
+  }
+
   /** Takes out all that waits. */
   removeAll(): ReadonlyArray<LeasedDelivery> {
-    return [...this.entries.keys()].flatMap((id) => this.removeOf(id))
+    return this.removeIf(() => true)
   }
 
-  /**
-   * How many may be held of an integration now. The second half of the buffer is for those that hold less than an equal
-   * share of it, and each has its minimum even when the buffer is full: so slow integrations, however many, leave room
-   * for others.
-   */
-  private depthOf(entry: Entry): number {
-    const { buffer } = this.options
-    if (2 * this.heldTotal < buffer) return entry.depth
-    const share = this.heldTotal < buffer ? Math.floor(buffer / (this.entries.size + 1)) : 0
-    return Math.min(entry.depth, Math.max(this.minimum, share))
-  }
-
-  /** How much more of an integration should be claimed: nothing before most of what is held has been sent. */
-  private appetiteOf(entry: Entry): number {
-    const depth = this.depthOf(entry)
-    return entry.queued > depth / 4 ? 0 : Math.max(0, depth - entry.held)
-  }
-
-  /** The places that retries may use, and those that slow integrations may. */
-  private get halfOfPlaces(): number {
-    return Math.max(1, Math.floor(this.options.concurrency / 2))
-  }
-
-  /** Slow integrations leave half of all places to others; what is urgent uses any. */
-  private firstSlow(lane: Lane): IntegrationId | undefined {
-    return isUrgentLane(lane) || this.openSlow < this.halfOfPlaces ? firstOf(this.slowTurns[lane]) : undefined
-  }
-
-  private setSlow(entry: Entry, slow: boolean): void {
-    if (entry.slow === slow) return
-    entry.slow = slow
-    this.openSlow += slow ? entry.open : -entry.open
-  }
-
+  /** Takes out what passes a test; `behind`: it waits in the store from now on. */
   private remove(
-    integration: IntegrationId,
-    test: (delivery: LeasedDelivery) => boolean
+    id: IntegrationId,
+    test: (delivery: LeasedDelivery) => boolean,
+    { behind = false } = {}
   ): ReadonlyArray<LeasedDelivery> {
-    const entry = this.entries.get(integration)
-    if (entry === undefined) return []
-    const removed: Array<LeasedDelivery> = []
-    for (const lane of lanes) {
-      const queue = entry.queues[lane]
-      const staying: Array<LeasedDelivery> = []
-      for (const delivery of queue) (test(delivery) ? removed : staying).push(delivery)
-      queue.splice(0, queue.length, ...staying)
-    }
-    entry.queued -= removed.length
-    this.queuedTotal -= removed.length
-    this.offerTurns(integration, entry)
-    for (let i = 0; i < removed.length; i++) this.drop(integration)
+    const removed = this.turns.remove(id, test)
+    if (behind && removed.length > 0) this.holds.setBehind(id, true)
+    for (const delivery of removed) this.holds.leaveQueue(delivery)
     return removed
   }
-
-  private entryOf(integration: IntegrationId): Entry {
-    const known = this.entries.get(integration)
-    if (known !== undefined) return known
-    const queues = { 0: [], 1: [], 2: [], 3: [] }
-    const entry: Entry = { queues, queued: 0, open: 0, held: 0, depth: this.depth, behind: false, slow: false }
-    this.entries.set(integration, entry)
-    return entry
-  }
-
-  private hold(entry: Entry): void {
-    entry.held++
-    this.heldTotal++
-  }
-
-  private drop(integration: IntegrationId): void {
-    const entry = this.entries.get(integration)
-    if (entry === undefined) return
-    entry.held--
-    this.heldTotal--
-    if (entry.held === 0 && !entry.behind) this.entries.delete(integration)
-  }
-
-  private enqueue(delivery: LeasedDelivery): void {
-    const id = delivery.integration.id
-    const entry = this.entryOf(id)
-    entry.queues[delivery.lane].push(delivery)
-    entry.queued++
-    this.queuedTotal++
-    this.offerTurns(id, entry)
-  }
-
-  private take(id: IntegrationId, lane: Lane): LeasedDelivery | undefined {
-    const entry = this.entryOf(id)
-    ;(entry.slow ? this.slowTurns : this.turns)[lane].delete(id)
-    const delivery = entry.queues[lane].shift()
-    if (delivery === undefined) return undefined
-    entry.queued--
-    this.queuedTotal--
-    // It is through with what it was given while there is more: it can be given more at once.
-    if (entry.queued === 0 && entry.behind) entry.depth = Math.min(this.depth, 2 * entry.depth)
-    entry.open++
-    this.openTotal++
-    if (entry.slow) this.openSlow++
-    if (isRetryLane(lane)) this.openRetries++
-    this.offerTurns(id, entry)
-    return delivery
-  }
-
-  private offerTurns(id: IntegrationId, entry: Entry): void {
-    const places = shareOf(this.options.concurrencyPerIntegration, id, this.roll)
-    const [own, other] = entry.slow ? [this.slowTurns, this.turns] : [this.turns, this.slowTurns]
-    for (const lane of lanes) {
-      const hasPlace = entry.open < placesFor(lane, places)
-      other[lane].delete(id)
-      if (hasPlace && entry.queues[lane].length > 0) own[lane].add(id)
-      else own[lane].delete(id)
-    }
-  }
-}
-
-/** How many of some places a lane may use: all when it is urgent, four fifths otherwise, one at least. */
-const placesFor = (lane: Lane, places: number): number =>
-  isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
-
-const noTurns = (): Readonly<Record<Lane, Set<IntegrationId>>> => ({
-  0: new Set(),
-  1: new Set(),
-  2: new Set(),
-  3: new Set()
-})
-
-const firstOf = <A>(set: ReadonlySet<A>): A | undefined => {
-  for (const item of set) return item
-  return undefined
 }

@@ -8,10 +8,11 @@ import type { Seen } from "../../domain/Notice.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
 import { countAttempts, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
+import { lasting } from "../Lasting.ts"
 import { Notices } from "../Notices.ts"
 import { FailureLog, loggedText } from "./FailureLog.ts"
 import type { Refusals } from "./Refusals.ts"
-import { lasting, untilAnswered } from "./Refusals.ts"
+import { untilAnswered } from "./Refusals.ts"
 import type { Outcome } from "./Sending.ts"
 
 /** How long outcomes wait for others to be recorded with, in milliseconds. */

@@ -45,18 +45,3 @@ export class Refusals {
       })
   }
 }
-
-/** How long a loop rests after a defect, in milliseconds. */
-const rest = 1_000
-
-/** Does something over and over that waits for something each time. A defect is told, and does not end it. */
-export const lasting = <R>(what: string, step: Effect.Effect<unknown, never, R>): Effect.Effect<never, never, R> =>
-  Effect.forever(
-    step.pipe(
-      Effect.catchDefect((defect) =>
-        Effect.andThen(Effect.logError(`${what} failed; it goes on`, defect), Effect.sleep(rest))
-      )
-    ),
-    // It waits anyway: a turn of the event loop between two rounds would only hold up what has come in meanwhile.
-    { disableYield: true }
-  )

@@ -8,16 +8,18 @@ import { Clock, Effect, Exit, Fiber } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import { formatDeliveryId } from "../../domain/Ids.ts"
 import type { Crypto } from "../../ports/Crypto.ts"
-import type { Directory } from "../../ports/Directory.ts"
+import type { Directory, DirectoryError } from "../../ports/Directory.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
-import type { Transport } from "../../ports/Transport.ts"
+import type { Transport, TransportUnavailable } from "../../ports/Transport.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
 import { makeAttempting } from "./Attempting.ts"
 import type { LaneBuffer, Pace } from "./LaneBuffer.ts"
+import type { OutageCause, Outages } from "./Outages.ts"
+import { retryLater } from "./Outages.ts"
 
-/** How long a delivery waits that could not be attempted through no fault of its receiver, in milliseconds. */
-const retryLater = 5_000
+/** How long what could not be attempted waits for others, to be given back with them, in milliseconds. */
+const gatherFor = 10
 
 /**
  * How many attempts are started before others have their turn: a call is stored between two slices, not after all of
@@ -47,6 +49,7 @@ export interface Outcome {
 /** What the sender asks of the dispatcher around it. */
 export interface SenderOptions {
   readonly buffer: LaneBuffer
+  readonly outages: Outages
   /** Whether anything may be sent now. */
   readonly maySend: () => boolean
   /** Whether what a delivery is to be sent to has changed since it was leased. */
@@ -54,6 +57,8 @@ export interface SenderOptions {
   /** Gives deliveries back to the store unattempted, due at a time. */
   readonly giveBack: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt: number) => Effect.Effect<void>
   readonly record: (outcome: Outcome) => void
+  /** An outage is over that lasted so many milliseconds: everything can be sent again. */
+  readonly resume: (cause: OutageCause, lasted: number) => Effect.Effect<void>
 }
 
 export interface Sender {
@@ -70,7 +75,9 @@ export const makeSender = Effect.fnUntraced(function* ({
   giveBack,
   isVoid,
   maySend,
-  record
+  outages,
+  record,
+  resume
 }: SenderOptions): Effect.fn.Return<Sender, never, DeliverySettings | Directory | Transport | Crypto> {
   const settings = yield* DeliverySettings
   const attempting = yield* makeAttempting
@@ -91,54 +98,125 @@ export const makeSender = Effect.fnUntraced(function* ({
       return Effect.as(giveBack([delivery, ...others], clock.currentTimeMillisUnsafe()), null)
     })
 
-  /** What could not be attempted, through no fault of its receiver, waits a while. */
-  const putOff = (delivery: LeasedDelivery, why: Effect.Effect<void>): Effect.Effect<Pace> =>
-    Effect.andThen(
-      why,
-      Effect.suspend(() => Effect.as(giveBack([delivery], clock.currentTimeMillisUnsafe() + retryLater), null))
-    )
+  /** What could not be attempted, through no fault of its receiver, and is not given back yet. */
+  const putOff: Array<LeasedDelivery> = []
+  let gathering: Fiber.Fiber<void> | null = null
+
+  const giveBackAll = Effect.delay(
+    Effect.suspend(() => {
+      gathering = null
+      return giveBack(putOff.splice(0), outages.dueAt(clock.currentTimeMillisUnsafe()))
+    }),
+    gatherFor
+  )
+
+  /** Gives deliveries back, to wait a while, with all others that must wait at this moment. */
+  const wait = (deliveries: ReadonlyArray<LeasedDelivery>): Effect.Effect<Pace> => {
+    for (const delivery of deliveries) putOff.push(delivery)
+    return Effect.as(Fiber.join((gathering ??= run(giveBackAll))), null)
+  }
+
+  /** What a delivery needed is away. Told once, when it begins: all others wait with it. */
+  const heldUp = (
+    delivery: LeasedDelivery,
+    cause: OutageCause,
+    error: DirectoryError | TransportUnavailable
+  ): Effect.Effect<Pace> =>
+    Effect.suspend(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      const { created_by, id } = delivery.integration
+      const verdict = outages.failed(cause, created_by.user_id, now)
+      if (verdict === "known") return wait([delivery])
+      if (verdict === "own") {
+        const own = "The directory answers about other users, but not about its owner"
+        return Effect.andThen(
+          Effect.logWarning(`${named(delivery)} waits. ${own}. ${error.message}`),
+          Effect.suspend(() => wait([delivery]))
+        )
+      }
+      const others = outages.mayTryAnother(now) ? buffer.removeOf(id) : buffer.removeAll()
+      const waiting = Effect.suspend(() => wait([delivery, ...others]))
+      if (verdict === "lasts") return waiting
+      const pace = `One is tried every ${retryLater / 1_000} s until it gets through`
+      return Effect.andThen(Effect.logWarning(`All deliveries wait. ${pace}. ${error.message}`), waiting)
+    })
+
+  /** What a delivery needed is there. */
+  const passed = (cause: OutageCause, { integration }: LeasedDelivery): void => {
+    const lasted = outages.passed(cause, integration.created_by.user_id, clock.currentTimeMillisUnsafe())
+    if (lasted !== null) run(resume(cause, lasted))
+  }
+
+  const conclude = (delivery: LeasedDelivery, settlement: Settlement): Pace => {
+    record({ delivery, settlement })
+    return paceOf(settlement)
+  }
 
   const attempt = (delivery: LeasedDelivery): Effect.Effect<Pace, never, Crypto> =>
     Effect.suspend(() => {
       if (mustTurnAway(delivery)) return turnAway(delivery)
-      const conclude = (settlement: Settlement) =>
-        Effect.sync(() => {
-          record({ delivery, settlement })
-          return paceOf(settlement)
-        })
+      const expiry = attempting.expiry(delivery)
+      if (expiry !== null) return Effect.succeed(conclude(delivery, expiry))
       return Effect.flatMap(attempting.ending(delivery), (ending) => {
-        if (ending !== null) return conclude(ending)
+        passed("directory", delivery)
+        if (ending !== null) return Effect.succeed(conclude(delivery, ending))
         // Much can have happened while the directory was asked.
         if (mustTurnAway(delivery)) return turnAway(delivery)
-        return Effect.flatMap(attempting.make(delivery), conclude)
+        return Effect.map(attempting.make(delivery), (settlement) => {
+          // An address that may not be sent to is refused before there is a request.
+          if (settlement.attempt?.outcome !== "blocked_address") passed("egress", delivery)
+          return conclude(delivery, settlement)
+        })
       })
     }).pipe(
-      Effect.catchTag(["DirectoryError", "TransportUnavailable"], (error) =>
-        putOff(delivery, Effect.logWarning(`${named(delivery)} waits: ${error.message}`))
-      ),
+      Effect.catchTags({
+        DirectoryError: (error) => heldUp(delivery, "directory", error),
+        TransportUnavailable: (error) => heldUp(delivery, "egress", error)
+      }),
       // A defect must not strand its delivery: it is given back and its cause is told.
       Effect.catchDefect((defect) =>
-        putOff(delivery, Effect.logError(`${named(delivery)} could not be attempted`, defect))
+        Effect.andThen(
+          Effect.logError(`${named(delivery)} could not be attempted`, defect),
+          Effect.suspend(() => wait([delivery]))
+        )
       )
     )
 
-  const start = (delivery: LeasedDelivery): void => {
+  const start = (delivery: LeasedDelivery, isTry: boolean): void => {
+    if (isTry) outages.beginTry(clock.currentTimeMillisUnsafe())
     const fiber = run(attempt(delivery))
     underWay.add(fiber)
     fiber.addObserver((exit) => {
       underWay.delete(fiber)
+      if (isTry) outages.endTry()
       const surplus = buffer.answered(delivery, Exit.isSuccess(exit) ? exit.value : null)
       if (surplus.length > 0) run(giveBack(surplus, clock.currentTimeMillisUnsafe()))
       pump()
     })
   }
 
+  /** During an outage: settles what nobody needs to be asked about, and tries one of the others if it is time to. */
+  const startOne = (): void => {
+    for (const delivery of buffer.removeIf((held) => attempting.expiry(held) !== null)) {
+      const settlement = attempting.expiry(delivery)
+      if (settlement !== null) record({ delivery, settlement })
+    }
+    if (outages.pausedUntil(clock.currentTimeMillisUnsafe()) !== null) return
+    const delivery = buffer.next()
+    if (delivery !== undefined) start(delivery, true)
+  }
+
   /** Starts some of what has a place, and says whether there may be more. */
   const startSome = (which: "urgent" | "all"): boolean => {
     for (let started = 0; started < slice; started++) {
-      const delivery = maySend() ? buffer.next(which) : undefined
+      if (!maySend()) return false
+      if (outages.isOpen) {
+        startOne()
+        return false
+      }
+      const delivery = buffer.next(which)
       if (delivery === undefined) return false
-      start(delivery)
+      start(delivery, false)
     }
     return true
   }

@@ -6,7 +6,7 @@
  * when its own events are durable.
  */
 import { Clock, Deferred, Effect, Fiber, Metric, Queue } from "effect"
-import type { Context, Scope } from "effect"
+import type { Cause, Context, Scope } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import { laneOf } from "../../domain/Delivery.ts"
 import type { Event, NewEvent } from "../../domain/Event.ts"
@@ -28,6 +28,7 @@ import { Dispatcher } from "../Dispatcher.ts"
 import type { IdempotentRequest } from "../Idempotency.ts"
 import { KeyReused } from "../Idempotency.ts"
 import type { Published, Publisher } from "../Publisher.ts"
+import { PublisherClosed } from "../Publisher.ts"
 import { answerOf, remember, sortCalls } from "./Remembering.ts"
 
 /** A transaction takes no further call once it has so many events: more would hold up the calls behind it. */
@@ -52,6 +53,19 @@ interface Matched {
   readonly integrations: ReadonlyArray<Integration>
 }
 
+/** A delivery that is about to be stored: the dispatcher is asked for room for it. */
+interface Candidate extends Handover {
+  readonly event: Event
+  readonly integration: Integration
+}
+
+const candidateOf = (event: Event, integration: Integration): Candidate => ({
+  event,
+  integration,
+  integration_id: integration.id,
+  lane: laneOf(event.resource_type, 0)
+})
+
 const acceptedOf = new Map(
   resourceTypeNames.map((type) => [type, Metric.withAttributes(eventsAccepted, { resource_type: type })])
 )
@@ -68,7 +82,7 @@ export const makePublisher: Effect.Effect<
   const wake = yield* Wake
   const keys = yield* IdempotencyStore
   const crypto = yield* Crypto
-  const calls = yield* Queue.bounded<Call>(maxWaiting)
+  const calls = yield* Queue.bounded<Call, Cause.Done>(maxWaiting)
 
   const matchAll = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
     const candidates = yield* integrations.ofScopes({
@@ -89,45 +103,45 @@ export const makePublisher: Effect.Effect<
     matched: ReadonlyArray<Matched>,
     remembered: ReadonlyArray<RememberedRequest>
   ) {
-    const wanted = matched.flatMap(({ event, integrations }) =>
-      integrations
-        .filter(({ status }) => status === "enabled")
-        .map(({ id }) => ({ integration_id: id, lane: laneOf(event.resource_type, 0) }))
-    )
-    const { admitted, lease } = yield* dispatcher.reserve(wanted)
-    let next = 0
-    const initialOf = ({ status }: Integration): NewDelivery["initial"] => {
-      if (status === "disabled") return { state: "skipped", reason: "integration_disabled" }
-      return admitted[next++] === true ? { state: "delivering", lease } : { state: "pending" }
-    }
-    const records: ReadonlyArray<NewEventRecord> = matched.map(({ event, integrations }) => ({
+    const groups = matched.map(({ event, integrations }) => ({
       event,
-      deliveries: integrations.map((integration) => ({
-        integration_id: integration.id,
-        lane: laneOf(event.resource_type, 0),
-        matched_version: integration.version,
-        initial: initialOf(integration)
+      candidates: integrations.map((integration) => candidateOf(event, integration))
+    }))
+    const candidates = groups.flatMap((group) => group.candidates)
+    const wanted = candidates.filter(({ integration }) => integration.status === "enabled")
+    const { admitted: fits, lease } = yield* dispatcher.reserve(wanted)
+    const admitted = new Set(wanted.filter((_, place) => fits[place]))
+    const initialOf = (candidate: Candidate): NewDelivery["initial"] => {
+      if (candidate.integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
+      return admitted.has(candidate) ? { state: "delivering", lease } : { state: "pending" }
+    }
+    const records: ReadonlyArray<NewEventRecord> = groups.map((group) => ({
+      event: group.event,
+      deliveries: group.candidates.map((candidate) => ({
+        integration_id: candidate.integration_id,
+        lane: candidate.lane,
+        matched_version: candidate.integration.version,
+        initial: initialOf(candidate)
       }))
     }))
-    const stored = yield* store
+    const answers = yield* store
       .enqueue(records, remembered)
-      .pipe(Effect.onError(() => dispatcher.cancel(wanted.filter((_, index) => admitted[index]))))
+      .pipe(Effect.onError(() => dispatcher.cancel([...admitted])))
+    const stored = answers.flat()
     const leased: Array<LeasedDelivery> = []
     const refused: Array<Handover> = []
-    records.forEach(({ event, deliveries }, at) =>
-      deliveries.forEach(({ initial, integration_id, lane }, index) => {
-        const delivery = stored[at]?.[index]
-        const integration = matched[at]?.integrations[index]
-        if (initial.state !== "delivering" || delivery === undefined || integration === undefined) return
-        if (delivery.state === "delivering")
-          leased.push({ id: delivery.id, lease, lane, attempts: 0, event, integration })
-        // Its integration was deleted or disabled between the match and now.
-        else refused.push({ integration_id, lane })
-      })
-    )
+    candidates.forEach((candidate, place) => {
+      if (!admitted.has(candidate)) return
+      const { event, integration, lane } = candidate
+      const delivery = stored[place]
+      if (delivery?.state === "delivering")
+        leased.push({ id: delivery.id, lease, lane, attempts: 0, event, integration })
+      // Its integration was deleted, disabled or changed between the match and now.
+      else refused.push(candidate)
+    })
     yield* dispatcher.accept(leased)
     if (refused.length > 0) yield* dispatcher.cancel(refused)
-    if (admitted.includes(false)) yield* wake.signal
+    if (admitted.size < wanted.length) yield* wake.signal
   })
 
   const countAccepted = (events: ReadonlyArray<NewEvent>): Effect.Effect<void> =>
@@ -212,22 +226,14 @@ export const makePublisher: Effect.Effect<
   )
 
   const committing = yield* Effect.forkScoped(committer)
-  // Calls that are in when the scope closes are still carried out.
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function* () {
-      const reply = yield* makeReply
-      // Calls that are not urgent are carried out last, in their order: when this empty one is answered, all are.
-      yield* Queue.offer(calls, { events: [], request: null, reply })
-      yield* Effect.exit(Deferred.await(reply))
-      yield* Fiber.interrupt(committing)
-    })
-  )
+  // Calls that are in when the scope closes are still carried out; then there is nothing left to take.
+  yield* Effect.addFinalizer(() => Effect.andThen(Queue.end(calls), Fiber.await(committing)))
 
   return {
     publish: Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null = null) {
       if (events.length === 0) return []
       const reply = yield* makeReply
-      yield* Queue.offer(calls, { events, request, reply })
+      if (!(yield* Queue.offer(calls, { events, request, reply }))) return yield* new PublisherClosed()
       return yield* Deferred.await(reply)
     })
   }

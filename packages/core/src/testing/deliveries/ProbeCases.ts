@@ -13,6 +13,7 @@ import {
   enqueue,
   enqueueOne,
   findDelivery,
+  leaseLength,
   newEvent,
   records,
   retryAt,
@@ -39,7 +40,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const { ids, integration } = yield* gone
-      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), ids[1])
+      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10, leaseLength), ids[1])
       const claimed = yield* claim(start + 10)
       yield* expectEqual(
         "claimed",
@@ -70,7 +71,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const { integration } = yield* gone
-      yield* store.probe(integration.id, start + 10)
+      yield* store.probe(integration.id, start + 10, leaseLength)
       const leased = yield* claimOne(start + 10)
       const { changed } = yield* settleWithConsequences(start + 20, retryAt(leased, start + 30))
       yield* expectEqual("changed", changed, [])
@@ -79,7 +80,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "gone"])
       yield* expectEqual("claimed", yield* claim(start + 1_000_000), [])
-      yield* expectEqual("again", yield* store.probe(integration.id, start + 40), leased.id)
+      yield* expectEqual("again", yield* store.probe(integration.id, start + 40, leaseLength), leased.id)
     })
   },
   {
@@ -91,7 +92,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       const [first, open] = yield* claim(start)
       if (first === undefined || open === undefined) return yield* expectEqual("claimed", 0, 2)
       yield* settle(start, settlement(first, { state: "cancelled", reason: "integration_gone", gone: true }))
-      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10), older)
+      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10, leaseLength), older)
       const claimed = yield* claim(start + 10)
       yield* expectEqual(
         "claimed",
@@ -100,6 +101,39 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       )
       yield* settle(start + 20, settlement(open))
       yield* expectEqual("attempts of the other", (yield* store.attempts(open.id)).length, 1)
+    })
+  },
+  {
+    name: "a probe sends what was leased by somebody who died, once the lease is over",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const id = yield* enqueueOne(newEvent(1), integration)
+      const stranded = yield* claimOne(start)
+      const disabled = { ...integration, status: "disabled", disabled_reason: "failing", version: 2 } as const
+      yield* (yield* IntegrationStore).update({ ...disabled, updated_at: start + 5 }, 1)
+      const end = start + 5 + leaseLength
+      yield* expectEqual("before", yield* store.probe(integration.id, end - 1, leaseLength), "nothing_to_send")
+      yield* expectEqual("answer", yield* store.probe(integration.id, end, leaseLength), id)
+      yield* expectEqual("of who held it", [...(yield* settle(end, settlement(stranded)))], [])
+      yield* expectEqual("claimed", (yield* claimOne(end)).id, id)
+    })
+  },
+  {
+    name: "a delivery that is skipped, though it was to be handed over, is nobody's and can be probed at once",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
+      const lease = { token: "handed over", until: start + leaseLength }
+      const event = newEvent(1)
+      const delivery = {
+        integration_id: integration.id,
+        lane: 2,
+        matched_version: integration.version,
+        initial: { state: "delivering", lease }
+      } as const
+      const [id] = yield* enqueue({ event, deliveries: [delivery] })
+      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10, leaseLength), id)
     })
   },
   {
@@ -121,12 +155,12 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       const integrations = yield* IntegrationStore
       const enabled = yield* createIntegration()
       yield* enqueueOne(newEvent(1), enabled)
-      yield* expectEqual("enabled", yield* store.probe(enabled.id, start), "not_disabled")
+      yield* expectEqual("enabled", yield* store.probe(enabled.id, start, leaseLength), "not_disabled")
       yield* integrations.update({ ...enabled, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
-      yield* expectEqual("by hand", yield* store.probe(enabled.id, start), "not_disabled")
+      yield* expectEqual("by hand", yield* store.probe(enabled.id, start, leaseLength), "not_disabled")
       const idle = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
-      yield* expectEqual("without deliveries", yield* store.probe(idle.id, start), "nothing_to_send")
-      yield* expectEqual("unknown", yield* store.probe(IntegrationId.make(999), start), "not_found")
+      yield* expectEqual("without deliveries", yield* store.probe(idle.id, start, leaseLength), "nothing_to_send")
+      yield* expectEqual("unknown", yield* store.probe(IntegrationId.make(999), start, leaseLength), "not_found")
       yield* expectEqual("claimed", yield* claim(start + 1), [])
     })
   }

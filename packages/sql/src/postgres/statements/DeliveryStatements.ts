@@ -155,12 +155,12 @@ export const lockWithActive = `SELECT id FROM queue
 
 /**
  * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
- * an index for each state.
+ * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
  */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
   .map(
     (state) => `(SELECT id FROM deliveries WHERE integration_id = $1 AND state = '${state}' AND state <> 'delivered'
-        AND lease_token IS NULL
+        AND (lease_token IS NULL OR (SELECT updated_at FROM integrations WHERE id = $1) <= $2::bigint)
       ORDER BY id DESC LIMIT 1)`
   )
   .join(" UNION ALL ")}) AS newest`

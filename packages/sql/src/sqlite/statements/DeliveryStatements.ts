@@ -40,13 +40,14 @@ export const insertEnded = `INSERT INTO deliveries
 export const targets = `SELECT id, status, version FROM integrations WHERE id IN (SELECT value FROM json_each(?))`
 
 /**
- * The newest delivery of an integration (which is given four times) that ended without an acknowledgement and is not
- * under way: the end of a range of an index for each state.
+ * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
+ * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
  */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
   .map(
     (state) => `SELECT * FROM (SELECT id FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
-      WHERE integration_id = ? AND state = '${state}' AND state <> 'delivered' AND lease_token IS NULL
+      WHERE integration_id = ?1 AND state = '${state}' AND state <> 'delivered'
+        AND (lease_token IS NULL OR (SELECT updated_at FROM integrations WHERE id = ?1) <= ?2)
       ORDER BY id DESC LIMIT 1)`
   )
   .join(" UNION ALL ")})`

@@ -1,0 +1,26 @@
+/**
+ * Loops that go on for as long as their scope lives.
+ */
+import { Effect } from "effect"
+
+/** How long a loop rests after a defect, in milliseconds. */
+const defaultRest = 1_000
+
+/**
+ * Does something over and over that waits for something each time. A defect is told, and does not end it: it goes on
+ * after `rest` milliseconds.
+ */
+export const lasting = <R>(
+  what: string,
+  step: Effect.Effect<unknown, never, R>,
+  rest = defaultRest
+): Effect.Effect<never, never, R> =>
+  Effect.forever(
+    step.pipe(
+      Effect.catchDefect((defect) =>
+        Effect.andThen(Effect.logError(`${what} failed; it goes on`, defect), Effect.sleep(rest))
+      )
+    ),
+    // It waits anyway: a turn of the event loop between two rounds would only hold up what has come in meanwhile.
+    { disableYield: true }
+  )

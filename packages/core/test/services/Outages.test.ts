@@ -1,0 +1,63 @@
+import { assert, describe, it } from "@effect/vitest"
+import { UserId } from "@doorhook/core"
+import { Outages } from "../../src/services/dispatch/Outages.ts"
+
+const anna = UserId.make("anna")
+const bert = UserId.make("bert")
+const carl = UserId.make("carl")
+
+describe("an outage", () => {
+  it("begins with the first that can't go, and pauses everything for five seconds at a time", () => {
+    const outages = new Outages()
+    assert.strictEqual(outages.failed("directory", anna, 1_000), "begins")
+    assert.strictEqual(outages.failed("directory", bert, 1_500), "lasts", "was under way")
+    assert.strictEqual(outages.pausedUntil(1_500), 6_000)
+    assert.strictEqual(outages.dueAt(1_510), 6_000)
+    assert.isNull(outages.pausedUntil(6_000))
+    outages.beginTry(6_000)
+    assert.strictEqual(outages.pausedUntil(6_100), Number.POSITIVE_INFINITY, "one at a time")
+    assert.strictEqual(outages.failed("directory", anna, 9_000), "lasts")
+    outages.endTry()
+    assert.strictEqual(outages.pausedUntil(9_000), 14_000)
+  })
+
+  it("ends with the first that gets through, and another cause lasts", () => {
+    const outages = new Outages()
+    outages.failed("directory", anna, 0)
+    outages.failed("egress", bert, 1_000)
+    assert.strictEqual(outages.passed("directory", bert, 7_000), 7_000)
+    assert.isTrue(outages.isOpen)
+    assert.strictEqual(outages.passed("egress", bert, 7_000), 6_000)
+    assert.isFalse(outages.isOpen)
+    assert.isNull(outages.passed("egress", bert, 8_000))
+    assert.isNull(outages.pausedUntil(8_000))
+  })
+
+  it("is tried with another user at once when a try fails quickly, three times at most", () => {
+    const outages = new Outages()
+    outages.failed("directory", anna, 0)
+    for (const [user, more] of [
+      [anna, true],
+      [bert, true],
+      [carl, false]
+    ] as const) {
+      assert.isNull(outages.pausedUntil(5_000))
+      outages.beginTry(5_000)
+      assert.strictEqual(outages.failed("directory", user, 5_000), "lasts")
+      outages.endTry()
+      assert.strictEqual(outages.pausedUntil(5_000), more ? null : 10_000)
+    }
+  })
+
+  it("is none when the directory answers about others: that user's deliveries wait, and it is told once", () => {
+    const outages = new Outages()
+    outages.failed("directory", anna, 0)
+    outages.passed("directory", bert, 5_000)
+    assert.strictEqual(outages.failed("directory", anna, 5_000), "own")
+    assert.strictEqual(outages.failed("directory", anna, 10_000), "known")
+    assert.isFalse(outages.isOpen)
+    assert.strictEqual(outages.dueAt(10_000), 15_000)
+    outages.passed("directory", anna, 15_000)
+    assert.strictEqual(outages.failed("directory", anna, 20_000), "begins", "it was answered in between")
+  })
+})
