@@ -1,5 +1,5 @@
 import { DirectoryDocument } from "@doorhook/core"
-import { demo, demoDirectory, runDemo, Tally } from "@doorhook/simulator"
+import { demo, demoDirectory, Measurements, runDemo } from "@doorhook/simulator"
 import type { PlannedEvent, Target } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
@@ -41,7 +41,7 @@ describe("demo traffic", () => {
             })
           )
       }
-      const live = yield* Effect.forkChild(runDemo({ seed: 5, rateScale: 30 }, target, new Tally()))
+      const live = yield* Effect.forkChild(runDemo({ seed: 5, rateScale: 30 }, target, new Measurements()))
       yield* TestClock.adjust("10 minutes")
       assert.isAbove(seen.length, 150)
       for (const { event, at } of seen) {

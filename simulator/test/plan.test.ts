@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto"
 import { BuildingId, PublishRequest } from "@doorhook/core"
 import type { PlanOptions, Scenario } from "@doorhook/simulator"
-import { LocalTime, plan, PlannedEvent, presetNames, toNdjson } from "@doorhook/simulator"
+import { LocalTime, plan, PlannedEvent, presetNames } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema, Stream } from "effect"
 import { happenings } from "../src/plan/Plan.ts"
 import type { Happening } from "../src/traffic/Happening.ts"
-import { scenarioOf, startAt, withFlows } from "./support.ts"
+import { scenarioOf, startAt, toNdjson, withFlows } from "./support.ts"
 
 const monday = startAt("2026-03-02T00:00")
 const day = LocalTime.dayMillis

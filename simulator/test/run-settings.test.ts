@@ -1,8 +1,23 @@
 /**
  * What `simulate run` is told on the command line: receivers, objectives, disorder; and what it answers to nonsense.
  */
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { CommandFailure, Crypto, MemoryStore, Transport } from "@doorhook/core"
-import { disturbed, plan, readReceiver, readSlos, receiverForms, simulateCommand } from "@doorhook/simulator"
+import {
+  csvReport,
+  disturbed,
+  htmlReport,
+  Measurements,
+  plan,
+  readReceiver,
+  readScenario,
+  readSlos,
+  receiverForms,
+  simulateCommand
+} from "@doorhook/simulator"
+import type { RunReport } from "@doorhook/simulator"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result, Stream } from "effect"
@@ -12,7 +27,11 @@ import { TestConsole } from "effect/testing"
 import { Equipment } from "../src/run/Equipment.ts"
 import { Rng, root } from "../src/random/Substream.ts"
 import { Receiver } from "../src/receivers/Receiver.ts"
-import { modelFor } from "../src/receivers/ReceiverText.ts"
+import { describedFor, modelFor } from "../src/receivers/ReceiverText.ts"
+import { failureOf } from "../src/cli/real/Failing.ts"
+import { bandsOf } from "../src/report/sections/TimeAxis.ts"
+import { makeReport } from "../src/run/MakeReport.ts"
+import { manyBuildings } from "../src/run/ManyBuildings.ts"
 import { Histogram } from "../src/run/Histogram.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
@@ -126,6 +145,22 @@ describe("modelled receivers", () => {
   })
 })
 
+describe("many buildings", () => {
+  it("have numbers of their own, however high those of the scenario are", () => {
+    const house = { homes: { flats: 3 } }
+    const buildings = [
+      { ...house, name: "Low", id: 1 },
+      { ...house, name: "High", id: 1_001 }
+    ]
+    const scenario = Result.getOrThrow(readScenario(JSON.stringify({ name: "x", buildings })))
+    const all = manyBuildings(scenario, 3).buildings
+    const distinct = (numbers: ReadonlyArray<number>) => assert.strictEqual(new Set(numbers).size, numbers.length)
+    distinct(all.map(({ building }) => building.id))
+    distinct(all.flatMap(({ building }) => building.units.flatMap(({ tenant_ids }) => tenant_ids)))
+    distinct(all.flatMap(({ building }) => building.units.map(({ id }) => id)))
+  })
+})
+
 describe("objectives", () => {
   it("are read with their spaces, their percentages and their other name", () => {
     const slos = Result.getOrThrow(readSlos("ack_p99<5s, loss=0,rate>=95% ,delivery_p99.9<=1h,backlog<500"))
@@ -200,6 +235,104 @@ const deserted = {
   sqlite: () => MemoryStore.layer
 }
 
+describe("a run whose waiting ends with work open", () => {
+  it.live("says that it is open, not lost; and what it did not measure is not met", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "report.json")
+      const args = ["run", "--as-fast-as-possible", "--duration", "30m", "--start", "2026-03-03T08:00"]
+      const more = ["--receiver", "slow:p50=700ms,p99=800ms", "--grace", "20ms", "--slo", "late_p99<1ms,lost=0"]
+      const failure = yield* Effect.flip(simulate(...args, ...more, "--report", `json=${file}`))
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.message, "Objectives missed: late_p99<1ms (not measured in this run)")
+      const said = (yield* TestConsole.logLines).join("\n")
+      assert.match(said, /\nopen +\d+ when the waiting ended; --grace says/)
+      assert.match(said, /\nmet +lost=0 \(0\)/)
+      assert.match(said, /\nsent +in \d+ ms, [\d,]+ events\/s\ntook +[\d.]+ s$/m)
+      assert.notMatch(said, /\n(broken|late|rate|intended) /)
+      assert.include(yield* Effect.promise(() => readFile(file, "utf8")), "--grace 20ms")
+    }).pipe(Effect.provide(platform))
+  )
+})
+
+describe("a report of a service", () => {
+  const measurements = new Measurements()
+  const totals = measurements.integration(1, "North Tower")
+  for (let nth = 0; nth < 5_000; nth++) {
+    measurements.start("planned", 0)
+    measurements.accept(10, 10)
+    measurements.told(totals, "delivered", 1)
+    if (nth % 5 === 0) measurements.sampled(nth, "acknowledged", 100, 150)
+  }
+  const reportOf = (kind: RunReport["kind"], slos = "lost=0", lost = 0, broken = 0) =>
+    makeReport({
+      facts: {
+        kind,
+        target: "against it",
+        scenario: "quiet",
+        description: "Quiet",
+        seed: 1,
+        start: "2026-03-03T08:00",
+        duration: 60_000,
+        buildings: 1,
+        integrations: 1,
+        speed: 1,
+        ack_timeout: null,
+        retry: null,
+        command: "npx doorhook simulate run",
+        began_at: "2026-03-03T08:00:00.000Z"
+      },
+      measurements,
+      slos: Result.getOrThrow(readSlos(slos)),
+      lost,
+      broken,
+      violations: [],
+      crashes: 0,
+      storage: null,
+      took: 60_000,
+      sending: 60_000,
+      interrupted: false
+    })
+
+  it("shows what nobody could see as not measured, judges it as missed, and does not count with it", () => {
+    const report = reportOf("service", "backlog<1,broken=0,ack_p99<1s")
+    assert.deepStrictEqual(
+      report.slos.map(({ measured, met }) => [met, measured]),
+      [
+        [false, "not measured in this run"],
+        [false, "not measured in this run"],
+        [true, "100ms"]
+      ]
+    )
+    const asked = report.answers.map(({ question }) => question)
+    assert.deepStrictEqual(
+      asked.filter((question) => /worst moment|How many workers/.test(question)),
+      []
+    )
+    const page = htmlReport(report)
+    assert.notMatch(page, />0 ms<|>0<small>deliveries at once/)
+    assert.include(page, "Of 1,000 requests that the service was asked about.")
+    assert.match(csvReport(report), /\r\n0,0,0,,,,,100,100\r\n/)
+  })
+
+  it("tells what is lost from what breaks a rule", () => {
+    const why = (lost: number, broken: number) =>
+      failureOf(reportOf("in-process", "lost=0", lost, broken), measurements.summary, null)?.message
+    assert.strictEqual(why(0, 3), "A rule of delivery was broken in 3 places; the summary says which")
+    assert.strictEqual(why(2, 3), "2 deliveries of accepted events are not accounted for")
+  })
+
+  it("sets off when receivers are down, from the windows of their rules", () => {
+    const report = reportOf("in-process")
+    const [line = assert.fail("there is an integration")] = report.integration_lines
+    const rules = ["down:22:00-08:00", "2=down"].map((text) => Result.getOrThrow(readReceiver(text)))
+    const { down, text } = describedFor(rules, 1)
+    assert.deepStrictEqual([down, text], [[{ from: 1_320, to: 480, on: null }], "down:22:00-08:00"])
+    // 08:00 to 08:00 of the next day: from 22:00 on.
+    const day = { ...report, interval: 86_400_000 / report.series.length, integration_lines: [{ ...line, down }] }
+    assert.deepStrictEqual(bandsOf(day), [{ from: (14 / 24) * 100, to: 100 }])
+  })
+})
+
 describe("a receiver that is not there", () => {
   it.live("is what the run says, and fails it", () =>
     Effect.gen(function* () {
@@ -220,6 +353,7 @@ describe("a receiver that is not there", () => {
 
 describe("wrong usage of simulate run", () => {
   const virtual = ["run", "--virtual"]
+  const toService = ["run", "--to", "http://127.0.0.1:1", "--operator-key", "k"]
   it.effect.each([
     { args: [...virtual, "--receiver", "fast"], says: "slow:p50=2s,p99=9s" },
     { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
@@ -236,11 +370,18 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--dup-rate", "2"], says: "a share from 0 to 1" },
     { args: [...virtual, "--buildings", "1000"], says: "--buildings 1000: expected a whole number from 1 to 512" },
     { args: [...virtual, "--database", "x.db"], says: "only memory is accepted" },
+    { args: [...virtual, "--database", "x.db", "--seeds", "2"], says: "a file of its own" },
+    { args: [...virtual, "--grace", "3s"], says: "--drain says how long" },
+    { args: [...virtual, "--max-inflight", "2"], says: "--max-inflight is of runs in real time" },
+    { args: ["run", "--drain", "1h"], says: "--drain needs --virtual" },
     { args: ["run", "--crash-every", "6h"], says: "--crash-every needs --virtual" },
     { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--receiver", "gone"], says: "models receivers" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no way out to the network" },
-    { args: ["run", "--to", "http://127.0.0.1:1", "--operator-key", "k", "--retry", "call="], says: "doorhook serve" }
+    { args: [...toService, "--retry", "call="], says: "--retry is a setting of the service" },
+    { args: [...toService, "--ack-timeout", "2s"], says: "--ack-timeout is a setting of the service" },
+    { args: [...toService, "--tenant-integrations", "0"], says: "--tenant-integrations makes integrations" },
+    { args: [...toService, "--building-integrations", "2"], says: "--building-integrations makes integrations" }
   ])("$args is answered with what is accepted", ({ args, says }) =>
     Effect.gen(function* () {
       const failure = yield* Effect.flip(simulate(...args))

@@ -19,6 +19,7 @@ const Report = Schema.fromJsonString(
   Schema.Struct({
     interrupted: Schema.Boolean,
     verdict: Schema.String,
+    ack_timeout: Schema.NullOr(Schema.Finite),
     totals: Totals,
     slos: Schema.Array(Schema.Struct({ met: Schema.Boolean }))
   })
@@ -126,6 +127,11 @@ describe.concurrent("simulate run", () => {
       assert.isTrue(Exit.isSuccess(honest.exit), String(honest.exit))
       assert.isAbove(honest.totals["accepted"] ?? 0, 60)
       assert.deepStrictEqual([honest.totals["delivered"], honest.totals["lost"]], [honest.totals["accepted"], 0])
+      // What a service does not show is not nothing.
+      assert.deepStrictEqual(
+        [honest.totals["backlog"], honest.totals["broken"], honest.ack_timeout],
+        [null, null, null]
+      )
       const failure = Option.getOrThrow(Exit.findErrorOption(forgetful.exit))
       assert.instanceOf(failure, CommandFailure)
       assert.strictEqual(failure.exitCode, 1)

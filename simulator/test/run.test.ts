@@ -3,13 +3,13 @@ import {
   beginningOf,
   disturbed,
   LocalTime,
+  Measurements,
   orderly,
   pace,
   plan,
   run,
   RunStopped,
-  serviceTarget,
-  Tally
+  serviceTarget
 } from "@doorhook/simulator"
 import type { RunOptions, Scenario } from "@doorhook/simulator"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
@@ -17,6 +17,7 @@ import type { Received } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Redacted, Schema, Stream } from "effect"
 import { Rng, root } from "../src/random/Substream.ts"
+import { Accounting } from "../src/run/Accounting.ts"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { scenarioOf, startAt } from "./support.ts"
@@ -80,7 +81,7 @@ describe("a run against a service", () => {
   it.live("publishes every planned event once, in order of time, in batches of up to 1,000", () =>
     Effect.gen(function* () {
       const { received, url } = yield* service()
-      const tally = new Tally()
+      const tally = new Measurements()
       yield* run(sendingsOf(office, hour, 5), optionsFor(url), tally)
       const expected = yield* idsOf(office, hour, 5)
       assert.isAbove(expected.length, 3_000)
@@ -125,7 +126,7 @@ describe("a run against a service", () => {
         arrivedAt.push(performance.now())
         accept(response, request, number)
       })
-      const tally = new Tally()
+      const tally = new Measurements()
       const began = performance.now()
       yield* run(sendingsOf(office, hour), optionsFor(url, { speed }), tally)
       const beginning = beginningOf(office, start)
@@ -152,7 +153,7 @@ describe("a run against a service", () => {
         if (number === 4) return response.destroy()
         accept(response, request, number)
       })
-      const tally = new Tally()
+      const tally = new Measurements()
       yield* run(sendingsOf(office, hour, 5), optionsFor(url), tally)
       const expected = yield* idsOf(office, hour, 5)
       assert.deepStrictEqual(idsIn([...stored.values()].map((body) => ({ body }))), expected)
@@ -168,7 +169,7 @@ describe("a run against a service", () => {
           ? response.writeHead(422).end('{"errors":[{"detail":"no such building"}]}')
           : accept(response, request, number)
       )
-      const tally = new Tally()
+      const tally = new Measurements()
       yield* run(sendingsOf(office, hour, 5), optionsFor(url), tally)
       const { planned, accepted, failed, last_failure } = tally.summary
       assert.deepStrictEqual([failed, accepted], [1_000, planned - 1_000])
@@ -223,7 +224,7 @@ describe("a run on a virtual clock", () => {
     Effect.gen(function* () {
       const { client, sent } = stubbed(() => accepted)
       yield* TestClock.setTime(1_000_000)
-      const tally = new Tally()
+      const tally = new Measurements()
       const running = yield* run(
         sendingsOf(office, hour),
         optionsFor("http://service.example", { speed: 60 }),
@@ -248,7 +249,7 @@ describe("a run on a virtual clock", () => {
   it.effect("does not wait for a slow service but for its own schedule, and says how late it is", () =>
     Effect.gen(function* () {
       const { client, sent } = stubbed((number) => (number === 1 ? Effect.delay(accepted, "10 seconds") : accepted))
-      const tally = new Tally()
+      const tally = new Measurements()
       const running = yield* run(
         sendingsOf(office, hour),
         optionsFor("http://service.example", { speed: 60 }),
@@ -298,7 +299,7 @@ describe("a run on a virtual clock", () => {
       const { client, sent } = stubbed((number) =>
         number >= 2 && number <= 10 ? Effect.sync(() => new Response("", { status: 503 })) : accepted
       )
-      const tally = new Tally()
+      const tally = new Measurements()
       const running = yield* run(sendingsOf(office, hour, 5), optionsFor("http://service.example"), tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
@@ -316,7 +317,7 @@ describe("a run on a virtual clock", () => {
   it.effect("accounts for what was open when it is interrupted", () =>
     Effect.gen(function* () {
       const { client } = stubbed((number) => (number <= 2 ? accepted : Effect.never))
-      const tally = new Tally()
+      const tally = new Measurements()
       const running = yield* run(sendingsOf(office, hour, 5), optionsFor("http://service.example"), tally).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.forkChild
@@ -324,6 +325,36 @@ describe("a run on a virtual clock", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(running)
       assert.deepInclude(tally.summary, { planned: 3_000, accepted: 2_000, failed: 0, unanswered: 1_000 })
+    })
+  )
+})
+
+describe("the account of a service", () => {
+  it.effect("is of the events that are followed, and says how many are not", () =>
+    Effect.gen(function* () {
+      const row = (number: number) => ({
+        id: `dlv_${number}`,
+        event_id: `evt_${number}`,
+        integration_id: 1,
+        state: "delivered",
+        attempts: 1
+      })
+      const client = HttpClient.make((request) =>
+        Effect.sync(() =>
+          HttpClientResponse.fromWeb(request, Response.json({ deliveries: [row(1), row(2), row(3)], next: null }))
+        )
+      )
+      const measured = new Measurements()
+      const accounting = new Accounting({ url: "http://service.example", operatorKey }, measured, (at) => at, 2)
+      accounting.accepted([1, 2, 3].map((number) => ({ id: `evt_${number}`, deliveries: 1 })))
+      const settling = yield* accounting
+        .settle(60_000)
+        .pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
+      // Longer than it waits for what never comes.
+      yield* TestClock.adjust("2 minutes")
+      const account = yield* Fiber.join(settling)
+      assert.deepStrictEqual(account, { missing: 0, why: null })
+      assert.deepStrictEqual([measured.states.delivered, measured.unfollowed], [2, 1])
     })
   )
 })

@@ -1,8 +1,8 @@
 /**
  * What several tests need.
  */
-import { Option } from "effect"
-import type { Scenario } from "@doorhook/simulator"
+import { Option, Stream } from "effect"
+import type { PlannedEvent, Scenario } from "@doorhook/simulator"
 import { LocalTime, preset } from "@doorhook/simulator"
 import type { Flow } from "../src/traffic/Flow.ts"
 import type { OutsiderFlow } from "../src/traffic/Outsiders.ts"
@@ -24,6 +24,15 @@ export const plainArrivals = (flow: OutsiderFlow): OutsiderFlow => ({
   code: 0,
   repeated: 0
 })
+
+/** A plan as NDJSON, a chunk of the plan at a time: one event a line, in UTF-8. */
+export const toNdjson = <E, R>(events: Stream.Stream<PlannedEvent, E, R>): Stream.Stream<Uint8Array, E, R> => {
+  const encoder = new TextEncoder()
+  return Stream.mapArray(events, (chunk) => {
+    const text = chunk.map((event) => `${JSON.stringify(event)}\n`).join("")
+    return [encoder.encode(text)]
+  })
+}
 
 /** The one-sample Kolmogorov-Smirnov test of numbers against the uniform distribution on [0, 1]: the p-value. */
 export const uniformityPValue = (numbers: ReadonlyArray<number>): number => {

@@ -25,6 +25,8 @@ const start = startAt("2026-03-03T06:00")
 
 interface Wishes {
   readonly hours?: number
+  /** How long what is open at the end may go on, in hours. */
+  readonly drain?: number
   readonly receivers?: ReadonlyArray<string>
   readonly seed?: number
   readonly rateScale?: number
@@ -32,7 +34,7 @@ interface Wishes {
 }
 
 /** A run of some hours of a Tuesday. */
-const runOf = ({ hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
+const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
   Effect.gen(function* () {
     const beginning = beginningOf(scenario, start)
     const stores = yield* memoryStores
@@ -57,7 +59,7 @@ const runOf = ({ hours = 12, options = {}, rateScale = 1, receivers = [], seed =
     )
     yield* virtualRun(sendings, world, {
       end: beginning + hours * hour,
-      drain: 96 * hour,
+      drain: drain * hour,
       stores,
       zoneOf: () => "Europe/Berlin"
     })
@@ -77,9 +79,9 @@ describe("a run on virtual time", () => {
       assert.isAbove(planned, 150)
       assert.deepStrictEqual([accepted, states.delivered], [planned, deliveries])
       assert.isAbove(deliveries, planned)
-      const parts = measuredParts(first.measurements, true)
-      assert.deepStrictEqual(measuredParts(again.measurements, true), parts)
-      assert.notDeepEqual(measuredParts(other.measurements, true), parts)
+      const parts = measuredParts(first.measurements, "virtual")
+      assert.deepStrictEqual(measuredParts(again.measurements, "virtual"), parts)
+      assert.notDeepEqual(measuredParts(other.measurements, "virtual"), parts)
     })
   )
 
@@ -118,6 +120,15 @@ describe("a run on virtual time", () => {
         assert.isAbove(world.measurements.duplicates, 10)
         assert.strictEqual(world.measurements.accepted, world.measurements.planned)
       }
+    })
+  )
+
+  it.live("does not take for lost what is under way when the waiting for it ends", () =>
+    Effect.gen(function* () {
+      const receivers = ["slow:p50=4s,p99=4900ms"]
+      const world = yield* runOf({ drain: 0, hours: 2, rateScale: 40, receivers })
+      assert.isAbove(world.ledger.moving, 0)
+      assert.deepStrictEqual(world.ledger.violations, [])
     })
   )
 
@@ -231,6 +242,29 @@ const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = 
 }
 
 describe("the ledger", () => {
+  it.live("counts each rule by itself, beyond what it describes", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* runOf({ hours: 0 })
+      for (let nth = 0; nth < 30; nth++) ledger.tell("same-body", nth, "other bytes")
+      for (let nth = 0; nth < 25; nth++) ledger.tell("nothing-lost", nth, "gone")
+      const count = (rule: RuleName) => ledger.brokenIn(rule)
+      assert.deepStrictEqual([count("same-body"), count("nothing-lost"), count("leases")], [30, 25, 0])
+      assert.deepStrictEqual([ledger.broken, ledger.violations.length], [55, 20])
+    })
+  )
+
+  it.live("notices what waits for nothing when the waiting ends", () =>
+    Effect.gen(function* () {
+      const breakage = ({ stores, ...ports }: WorkerPorts): WorkerPorts => ({
+        ...ports,
+        stores: { ...stores, deliveries: { ...stores.deliveries, claim: () => Effect.succeed([]) } }
+      })
+      const { ledger } = yield* runOf({ drain: 1, hours: 3, receivers: ["flaky:0.3"], options: { breakage } })
+      assert.isAbove(ledger.brokenIn("nothing-lost"), 0)
+      assert.strictEqual(ledger.brokenIn("nothing-lost"), ledger.open)
+    })
+  )
+
   it("has a broken engine for each of its rules", () => {
     assert.sameMembers(Object.keys(broken), Object.keys(rules))
   })

@@ -2,6 +2,7 @@
  * The table of time zones against the runtime's own.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { LocalClock } from "../src/receivers/LocalClock.ts"
 import { offsetAt, timeZone } from "../src/world/zones/TimeZone.ts"
 import { aliases, edition, zones } from "../src/world/zones/ZoneTable.ts"
 
@@ -38,6 +39,18 @@ describe("time zones", () => {
         assert.strictEqual(offsetAt(instant, name), reader(instant), `${name} ${instant}`)
       }
     }
+  })
+
+  it("are what receivers' clocks keep to, when clocks change and when it is asked about an earlier time", () => {
+    const clock = new LocalClock("Europe/Berlin")
+    const shown = (instant: string) => {
+      const { date, minute, weekday } = clock.at(Date.parse(instant))
+      return [date, minute, weekday]
+    }
+    assert.deepStrictEqual(shown("2026-03-29T00:59:59Z"), ["2026-03-29", 119, 0])
+    assert.deepStrictEqual(shown("2026-03-29T01:00:00Z"), ["2026-03-29", 180, 0])
+    assert.deepStrictEqual(shown("2026-03-29T00:59:59Z"), ["2026-03-29", 119, 0])
+    assert.deepStrictEqual(shown("2026-12-31T23:30:00Z"), ["2027-01-01", 30, 5])
   })
 
   it("are known by their other names", () => {

@@ -28,6 +28,8 @@ const scenarioFlags = {
   )
 }
 
+export const usualRateScale = "1"
+
 /** Which plan: the flags of every subcommand that makes one. */
 export const planFlags = {
   ...scenarioFlags,
@@ -45,7 +47,7 @@ export const planFlags = {
   ),
   rateScale: Flag.String("rate-scale").pipe(
     Flag.withDescription("How many times as many people as the scenario says, like 0.5 or 10"),
-    Flag.withDefault("1")
+    Flag.withDefault(usualRateScale)
   )
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the texts of the flags of `simulate run` say, and what they can't say together.
+ * What the texts of the flags of `simulate run` say.
  */
 import type { DeliverySettingsShape } from "@doorhook/core"
 import {
@@ -12,12 +12,14 @@ import {
   Signature
 } from "@doorhook/core"
 import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
+import { mostBuildings } from "../plan/EventNumber.ts"
 import { readReceiver } from "../receivers/ReceiverText.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import type { DisorderRates } from "../run/Disorder.ts"
-import { manyBuildings, mostBuildings } from "../run/ManyBuildings.ts"
+import { manyBuildings } from "../run/ManyBuildings.ts"
 import { readSlos } from "../run/Slo.ts"
 import { positiveNumber, readOr, readPlan, wholeNumber } from "./Flags.ts"
+import { misplaced } from "./FlagPlaces.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { keyVariable } from "./RunFlags.ts"
@@ -129,36 +131,6 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   return { kind: virtual ? "virtual" : "in-process" } as const
 })
 
-const isDefault = (given: string | Option.Option<string> | ReadonlyArray<string>, usual = ""): boolean =>
-  typeof given === "string" ? given === usual : "length" in given ? given.length === 0 : Option.isNone(given)
-
-/** Flags that mean nothing where the run goes. */
-const misplaced = (texts: RunTexts, kind: "service" | "receiver" | "virtual" | "in-process"): string | null => {
-  const onVirtual = [
-    ["crash-every", isDefault(texts.crashEvery)],
-    ["delete-every", isDefault(texts.deleteEvery)],
-    ["workers", isDefault(texts.workers, "1")],
-    ["database", isDefault(texts.database, "memory")],
-    ["seeds", isDefault(texts.seeds, "1")]
-  ] as const
-  const first = (flags: ReadonlyArray<readonly [string, boolean]>) => flags.find(([, unused]) => !unused)?.[0]
-  if (kind !== "service" && Option.isSome(texts.operatorKey))
-    return "--operator-key needs --to: the service whose key it is"
-  if (kind !== "service" && Option.isSome(texts.operatorKeyFile))
-    return "--operator-key-file needs --to: the service whose key it holds"
-  if (kind !== "receiver" && Option.isSome(texts.secret))
-    return "--secret needs --to-receiver: the receiver whose secret it is"
-  const virtualOnly = kind === "virtual" ? undefined : first(onVirtual)
-  if (virtualOnly !== undefined) return `--${virtualOnly} needs --virtual`
-  if (kind === "virtual" && (Option.isSome(texts.speed) || texts.asFastAsPossible))
-    return "--virtual runs as fast as it computes: --speed and --as-fast-as-possible do not go with it"
-  if ((kind === "service" || kind === "receiver") && texts.receiver.length > 0)
-    return "--receiver models receivers, and this run goes to a real one: leave out --to and --to-receiver, or --receiver"
-  if (kind === "service" && texts.retry.length > 0)
-    return "--retry is a setting of the service that --to names: give it to doorhook serve"
-  return null
-}
-
 /** Everything the flags say. */
 export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const { options, scenario } = yield* readPlan(texts)
@@ -167,6 +139,11 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   const target = yield* readTarget(texts)
   const wrong = misplaced(texts, target.kind)
   if (wrong !== null) return yield* CommandFailure.usage(wrong)
+  const seeds = yield* wholeWithin("seeds", texts.seeds, 1, 1_000_000)
+  if (seeds > 1 && texts.database !== "memory")
+    return yield* CommandFailure.usage(
+      `--seeds ${texts.seeds} --database ${texts.database}: expected one seed, as a file holds one run; give each --seed a run and a file of its own, or leave out --database`
+    )
   const most = Math.floor(mostBuildings / scenario.buildings.length)
   const buildings = yield* wholeWithin("buildings", texts.buildings, 1, most)
   const disorder: DisorderRates = {
@@ -198,11 +175,10 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     deleteEvery: yield* positiveDuration("delete-every", texts.deleteEvery),
     workers: yield* wholeWithin("workers", texts.workers, 1, 10),
     database: texts.database,
-    seeds: yield* wholeWithin("seeds", texts.seeds, 1, 1_000_000),
+    seeds,
     drain: yield* duration("drain", texts.drain),
     grace: yield* duration("grace", texts.grace),
     start: texts.start
   }
 })
-
 export type RunSettings = Effect.Success<ReturnType<typeof readRun>>

@@ -13,10 +13,11 @@ import { makeReport } from "../run/MakeReport.ts"
 import { Measurements } from "../run/Measurements.ts"
 import { run } from "../run/Run.ts"
 import { clock, progressLine, summaryText } from "../run/RunText.ts"
-import { Tally } from "../run/Tally.ts"
 import type { PlannedIntegration } from "../run/World.ts"
 import { plannedIntegrations } from "../run/World.ts"
+import { commandLine } from "./FlagPlaces.ts"
 import { showProgress } from "./Progress.ts"
+import type { RunSettings } from "./ReadRun.ts"
 import { prepareModelled } from "./real/AgainstModels.ts"
 import { prepareReceiver } from "./real/AgainstReceiver.ts"
 import { prepareService } from "./real/AgainstService.ts"
@@ -25,9 +26,7 @@ import { failureOf } from "./real/Failing.ts"
 import { measuring } from "./real/Measuring.ts"
 import type { Prepared } from "./real/Prepared.ts"
 import { writeReports } from "./ReportFiles.ts"
-import type { RunSettings } from "./ReadRun.ts"
 import type { RunTexts } from "./RunFlags.ts"
-import { commandLine } from "./CommandLine.ts"
 import { untilToldAgain } from "./SecondSignal.ts"
 
 /** Beyond this it is worth saying how to have it sooner, in milliseconds. */
@@ -61,6 +60,14 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   const integrations = plannedIntegrations(scenario, settings.tenantIntegrations, settings.buildingIntegrations)
   const prepared = yield* prepare(settings, integrations, measurements, course)
   const { accounts, kind, name, observer, target } = prepared
+  // A service keeps to its own settings.
+  const schedule =
+    kind === "service"
+      ? { ack_timeout: null, retry: null }
+      : {
+          ack_timeout: settings.ackTimeout,
+          retry: { access_log: settings.retry.access_log.delays, call: settings.retry.call.delays }
+        }
   const clocks = new Map<number, LocalClock>(
     scenario.buildings.map(({ building }) => [building.id, new LocalClock(building.time_zone)])
   )
@@ -71,14 +78,13 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
   yield* Console.log(`${scenario.name} ${name}, ${texts.duration} from ${texts.start}, seed ${texts.seed}, ${pace}`)
   if (speed !== null) yield* Console.log(lengthText(options.duration / speed, grace))
 
-  const tally = new Tally()
   const startedAt = yield* Clock.currentTimeMillis
   let phase: string | null = null
   const line = Effect.map(Clock.currentTimeMillis, (now) => {
     const elapsed = now - startedAt
     const share = speed === null ? null : (elapsed * speed) / options.duration
     const place = speed === null ? clock(elapsed) : `${clock(Math.min(elapsed * speed, options.duration))} of the plan`
-    return progressLine({ share, place, summary: tally.summary, measured: measurements, speed, phase })
+    return progressLine({ share, place, summary: measurements.summary, measured: measurements, phase })
   })
   const sendings = disturbed(plan(scenario, options), disorder, new Rng(child(root(options.seed), "disorder")))
   const running = run(
@@ -88,20 +94,15 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       beginning: course.beginning,
       speed,
       maxInFlight,
-      observer: {
-        ...measure,
-        accepted: (batch, events, began, now) => {
-          measure.accepted(batch, events, began, now)
-          observer.accepted(batch, events, began, now)
-        }
-      }
+      observer: { ...measure, ...observer }
     },
-    tally
+    measurements
   )
   // The report is written however the run ends: at its end, at a failure, at Ctrl-C.
   yield* Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(restore(Effect.raceFirst(running, showProgress(line))))
+      const sent = yield* Clock.currentTimeMillis
       const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       if (interrupted) yield* Console.log("\nstopping: what is open is waited for; Ctrl-C again ends that")
       phase = "waiting for what is open"
@@ -119,8 +120,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
           buildings: scenario.buildings.length,
           integrations: prepared.integrations === 0 ? measurements.integrations.size : prepared.integrations,
           speed,
-          ack_timeout: settings.ackTimeout,
-          retry: { access_log: settings.retry.access_log.delays, call: settings.retry.call.delays },
+          ...schedule,
           command: commandLine(texts),
           began_at: new Date(speed === null ? startedAt : course.beginning).toISOString()
         },
@@ -129,17 +129,17 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         crashes: 0,
         storage: null,
         took,
+        sending: course.began === null ? 0 : sent - course.began,
         interrupted,
-        ownReceivers: kind === "in-process",
         ...accounts.judged()
       })
-      yield* Console.log(summaryText(report, tally.summary))
+      yield* Console.log(summaryText(report, measurements.summary))
       const silence = accounts.silence()
-      if (silence !== null && tally.summary.accepted > 0)
+      if (silence !== null && measurements.summary.accepted > 0)
         yield* Console.log(`not asked    what became of the events: ${silence}`)
       yield* writeReports(reports, report)
       if (Exit.isFailure(exit)) return yield* exit
-      const failure = failureOf(report, tally.summary, silence)
+      const failure = failureOf(report, measurements.summary, silence)
       if (failure !== null) return yield* failure
     })
   ).pipe(Effect.catchTag("RunStopped", ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: 1 }))))

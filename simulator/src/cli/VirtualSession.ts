@@ -17,11 +17,11 @@ import { RealWork } from "../virtual/RealWork.ts"
 import { storageOf } from "../virtual/StorageProbe.ts"
 import { virtualRun } from "../virtual/VirtualRun.ts"
 import { VirtualWorld } from "../virtual/VirtualWorld.ts"
+import { commandLine } from "./FlagPlaces.ts"
 import { showProgress } from "./Progress.ts"
-import { writeReports } from "./ReportFiles.ts"
 import type { RunSettings } from "./ReadRun.ts"
+import { writeReports } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
-import { commandLine } from "./CommandLine.ts"
 
 /** The storage of a run: in memory, or on a SQLite file that is new. */
 const storageFor = Effect.fnUntraced(function* (database: string) {
@@ -76,7 +76,6 @@ const runSeed = Effect.fnUntraced(function* (
       place: new Date(world.time.wall).toISOString().slice(0, 16).replace("T", " "),
       summary: null,
       measured: measurements,
-      speed: 1,
       phase: settings.seeds > 1 ? `seed ${seed}` : null
     })
   )
@@ -93,7 +92,6 @@ const runSeed = Effect.fnUntraced(function* (
     !measureStorage || equipment === null || interrupted
       ? null
       : yield* storageOf(plan(scenario, own), integrations, equipment).pipe(Effect.orElseSucceed(() => null))
-  const missing = ledger.violations.filter(({ rule }) => rule === "nothing-lost").length
   const report = makeReport({
     facts: {
       kind: "virtual",
@@ -113,14 +111,14 @@ const runSeed = Effect.fnUntraced(function* (
     },
     measurements,
     slos: settings.slos,
-    lost: missing,
+    lost: ledger.brokenIn("nothing-lost"),
     broken: ledger.broken,
     violations: ledger.violations,
     crashes: world.crashes,
     storage,
     took,
-    interrupted,
-    ownReceivers: true
+    sending: null,
+    interrupted
   })
   return { report, exit }
 }, Effect.scoped)
@@ -129,9 +127,10 @@ const failureOf = (report: RunReport): CommandFailure | null => {
   const { slos, totals, verdict } = report
   if (verdict === "pass") return null
   const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)
+  const broken = totals.broken ?? 0
   const message =
-    totals.broken > 0
-      ? `Seed ${report.seed} breaks a rule of delivery in ${counted(totals.broken, "place")}. Again: ${report.command}`
+    broken > 0
+      ? `Seed ${report.seed} breaks a rule of delivery in ${counted(broken, "place")}. Again: ${report.command}`
       : `Objectives missed: ${missed.join(", ")}`
   return new CommandFailure({ message, exitCode: 1 })
 }
@@ -149,7 +148,7 @@ export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings
         const done = yield* Effect.exit(restore(runSeed(settings, texts, options.seed + nth, nth === 0)))
         if (Exit.isFailure(done)) return yield* done
         const { report } = done.value
-        const isBroken = report.totals.broken > 0
+        const isBroken = (report.totals.broken ?? 0) > 0
         if (nth === 0 || isBroken) yield* Console.log(summaryText(report, null))
         if (isBroken) yield* Console.log(summaryLine("again", report.command))
         if (nth === 0) yield* writeReports(reports, report)

@@ -13,6 +13,9 @@ const buildingRoom = 0x200
 const flowRoom = 0x10
 const countRoom = 0x200_0000
 
+/** The most buildings of a scenario. */
+export const mostBuildings = buildingRoom
+
 /** The most that people can be multiplied by: the busiest flow of the largest preset then fills a fifth of its room. */
 export const maxRateScale = 1_000
 

@@ -1,9 +1,10 @@
 /**
- * What clocks in a time zone show. Asked at every request, so the offset is looked up once for each day, and for each
- * quarter of an hour on a day on which clocks change.
+ * What clocks in a time zone show. Asked at every request, so the offset is looked up again only when clocks have changed,
+ * or time goes back.
  */
-import { DateTime } from "effect"
-import { dayMillis, hour, minute } from "../world/LocalTime.ts"
+import { formatDay, weekdayOf } from "../world/CalendarDate.ts"
+import { dayMillis, minute } from "../world/LocalTime.ts"
+import { changeBetween, offsetAt } from "../world/zones/TimeZone.ts"
 
 export interface LocalMoment {
   /** Of the day, 0 to 1439. */
@@ -15,10 +16,8 @@ export interface LocalMoment {
   readonly date: string
 }
 
-const quarter = hour / 4
-
 export class LocalClock {
-  readonly #zone: DateTime.TimeZone
+  readonly #zone: string
   /** From when until when the offset is known. */
   #from = 0
   #until = 0
@@ -27,7 +26,7 @@ export class LocalClock {
   #date = ""
 
   constructor(zone: string) {
-    this.#zone = DateTime.zoneMakeNamedUnsafe(zone)
+    this.#zone = zone
   }
 
   at(instant: number): LocalMoment {
@@ -36,22 +35,15 @@ export class LocalClock {
     const day = Math.floor(wall / dayMillis)
     if (day !== this.#day) {
       this.#day = day
-      this.#date = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(day * dayMillis))
+      this.#date = formatDay(day)
     }
     const ofDay = Math.floor((wall - day * dayMillis) / minute)
-    return { minute: ofDay, hour: Math.floor(ofDay / 60), weekday: (((day + 4) % 7) + 7) % 7, date: this.#date }
+    return { minute: ofDay, hour: Math.floor(ofDay / 60), weekday: weekdayOf(day), date: this.#date }
   }
 
   #look(instant: number): void {
-    const start = Math.floor(instant / dayMillis) * dayMillis
-    const offset = this.#offsetAt(start)
-    const constant = offset === this.#offsetAt(start + dayMillis)
-    this.#from = constant ? start : Math.floor(instant / quarter) * quarter
-    this.#until = this.#from + (constant ? dayMillis : quarter)
-    this.#offset = constant ? offset : this.#offsetAt(this.#from)
-  }
-
-  #offsetAt(instant: number): number {
-    return DateTime.zonedOffset(DateTime.makeZonedUnsafe(instant, { timeZone: this.#zone }))
+    this.#offset = offsetAt(instant, this.#zone)
+    this.#from = instant
+    this.#until = changeBetween(instant, Number.POSITIVE_INFINITY, this.#zone)?.at ?? Number.POSITIVE_INFINITY
   }
 }

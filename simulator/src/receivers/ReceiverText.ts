@@ -6,7 +6,8 @@ import { Option, Result } from "effect"
 import type { Lognormal } from "../random/Distribution.ts"
 import { ln } from "../random/Arithmetic.ts"
 import type { ReceiverModel, Trait } from "./Receiver.ts"
-import { acknowledgementLost, down, flaky, gone, late, rateLimited } from "./Traits.ts"
+import type { DownTime } from "./Traits.ts"
+import { acknowledgementLost, allDay, down, flaky, gone, late, rateLimited } from "./Traits.ts"
 
 /** Every form, for whoever wrote another one. */
 export const receiverForms: ReadonlyArray<string> = [
@@ -33,7 +34,19 @@ export interface ReceiverRule {
   readonly appliesTo: (place: number) => boolean
   readonly trait: (() => Trait) | null
   readonly latency: Lognormal | null
+  /** When it is down by the clock; null when it is not. */
+  readonly down: DownTime | null
 }
+
+/** What an integration's receiver is like, for a report. */
+export interface ReceiverDescription {
+  /** The rules for it, as they were written; empty for a prompt one or a real one. */
+  readonly text: string
+  /** When it is down by the clock. */
+  readonly down: ReadonlyArray<DownTime>
+}
+
+export const undescribed: ReceiverDescription = { text: "", down: [] }
 
 type Read<A> = Result.Result<A, string>
 
@@ -72,9 +85,11 @@ const minuteOf = (text: string): Option.Option<number> => {
 const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
 
-type Kind = Pick<ReceiverRule, "trait" | "latency">
+type Kind = Pick<ReceiverRule, "trait" | "latency" | "down">
 
-const nothing: Kind = { trait: null, latency: null }
+const nothing: Kind = { trait: null, latency: null, down: null }
+
+const downFor = (time: DownTime): Kind => ({ ...nothing, trait: down(time), down: time })
 
 const readSlow = (text: string): Option.Option<Kind> =>
   Option.flatMap(membersOf(text, ["p50", "p99"]), (members) =>
@@ -94,7 +109,7 @@ const readDown = (text: string): Option.Option<Kind> => {
   return Option.flatMap(minuteOf(match[1] ?? ""), (from) =>
     Option.flatMap(minuteOf(match[2] ?? ""), (to) => {
       if (from === to) return Option.none()
-      return Option.some({ ...nothing, trait: down({ from, to, on }) })
+      return Option.some(downFor({ from, to, on }))
     })
   )
 }
@@ -118,7 +133,7 @@ const ofShare =
 const kinds: Readonly<Record<string, (text: string | null) => Option.Option<Kind>>> = {
   prompt: (text) => (text === null ? Option.some({ ...nothing, latency: promptLatency }) : Option.none()),
   slow: (text) => (text === null ? Option.none() : readSlow(text)),
-  down: (text) => (text === null ? Option.some({ ...nothing, trait: down(null) }) : readDown(text)),
+  down: (text) => (text === null ? Option.some(downFor(allDay)) : readDown(text)),
   flaky: (text) => (text === null ? Option.none() : ofShare(flaky)(text)),
   late: (text) => ofShare(late)(text ?? "0.05"),
   "duplicate-ack-lost": (text) => (text === null ? Option.none() : ofShare(acknowledgementLost)(text)),
@@ -169,4 +184,10 @@ export const modelFor = (rules: ReadonlyArray<ReceiverRule>, place: number): Rec
     traits: own.flatMap(({ trait }) => trait ?? []),
     latency: own.findLast(({ latency }) => latency !== null)?.latency ?? promptLatency
   }
+}
+
+/** The same in words and windows, for a report. */
+export const describedFor = (rules: ReadonlyArray<ReceiverRule>, place: number): ReceiverDescription => {
+  const own = rules.filter(({ appliesTo }) => appliesTo(place))
+  return { text: own.map(({ text }) => text).join(" "), down: own.flatMap(({ down }) => down ?? []) }
 }

@@ -13,6 +13,8 @@ export interface DownTime {
   readonly on: string | null
 }
 
+export const allDay: DownTime = { from: 0, to: 24 * 60, on: null }
+
 const nextDay = (date: string): string =>
   new Date(Date.parse(`${date}T12:00:00Z`) + 24 * 3_600_000).toISOString().slice(0, 10)
 
@@ -25,10 +27,10 @@ const isWithin = ({ from, on, to }: DownTime, minute: number, date: string): boo
 
 /** Nobody listens: connections are refused. */
 export const down =
-  (time: DownTime | null) =>
+  (time: DownTime) =>
   (): Trait =>
   ({ local }) =>
-    time === null || isWithin(time, local.minute, local.date) ? failed("connection_refused", refusalTime, false) : null
+    isWithin(time, local.minute, local.date) ? failed("connection_refused", refusalTime, false) : null
 
 /** Gone for good, from a time after the beginning on: 410. */
 export const gone =

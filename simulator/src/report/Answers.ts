@@ -3,6 +3,7 @@
  */
 import { defaultDeliverySettings } from "@doorhook/core"
 import type { IntegrationLine, RunReport } from "../run/RunReport.ts"
+import { offsetOf } from "./Start.ts"
 import { bytes, counted, duration, grouped, momentOf, percent } from "./Words.ts"
 
 export interface Answer {
@@ -18,13 +19,11 @@ const day = 24 * 3_600_000
 
 const isLong = ({ duration: length }: Measured): boolean => length > day
 
-/** Milliseconds from midnight to the beginning, by the clocks of the buildings. */
-const offsetOf = ({ start }: Measured): number => {
-  const match = /T(\d\d):(\d\d)/.exec(start)
-  return match === null ? 0 : (Number(match[1]) * 60 + Number(match[2])) * 60_000
-}
-
-const when = (report: Measured, sinceStart: number): string => momentOf(sinceStart, offsetOf(report), isLong(report))
+/** By the clock where the plan's schedule was kept, else as a stopwatch has it. */
+const when = (report: Measured, sinceStart: number): string =>
+  report.speed === null
+    ? `${duration(sinceStart)} after the beginning`
+    : `at ${momentOf(sinceStart, offsetOf(report), isLong(report))}`
 
 const lost = (report: Measured): Answer => {
   const {
@@ -38,7 +37,8 @@ const lost = (report: Measured): Answer => {
     failed,
     lost: missing,
     open,
-    skipped
+    skipped,
+    unfollowed
   } = report.totals
   const ends = [
     [delivered, "delivered"],
@@ -46,7 +46,7 @@ const lost = (report: Measured): Answer => {
     [expired, "expired (calls nobody waits for any more)"],
     [cancelled, "cancelled"],
     [skipped, "skipped (integration disabled)"],
-    [open, "still waiting for a retry"]
+    [open, "still open when the waiting for them ended"]
   ] as const
   const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
   const verdict =
@@ -54,18 +54,23 @@ const lost = (report: Measured): Answer => {
       ? `Nobody can say: the service took in ${counted(accepted, "event")} and did not say what became of them.`
       : missing > 0
         ? `Yes: ${counted(missing, "delivery", "deliveries")} of what was accepted can't be accounted for.`
-        : `No. All ${grouped(deliveries)} deliveries of ${grouped(accepted)} accepted events are accounted for: ${list || "there were none"}.`
+        : `No. All ${grouped(deliveries)} deliveries of ${grouped(accepted - unfollowed)} ${unfollowed > 0 ? "followed" : "accepted"} events are accounted for: ${list || "there were none"}.`
   const notTaken =
     failed > 0
       ? ` ${counted(failed, "event")} ${failed === 1 ? "was" : "were"} never accepted, and whoever published them was told.`
       : ""
-  const rules = broken > 0 ? ` A rule of delivery was broken in ${counted(broken, "place")}: see below.` : ""
-  return { question: "Was anything lost?", answer: verdict + notTaken + rules, arithmetic: null }
+  const beyond =
+    missing !== null && unfollowed > 0
+      ? ` What became of ${counted(unfollowed, "more event")} is not known: ${unfollowed === 1 ? "it was" : "they were"} not followed.`
+      : ""
+  const rules =
+    broken !== null && broken > 0 ? ` A rule of delivery was broken in ${counted(broken, "place")}: see below.` : ""
+  return { question: "Was anything lost?", answer: verdict + beyond + notTaken + rules, arithmetic: null }
 }
 
 const fast = ({ ack_timeout, latency: { ack, delivery }, totals }: Measured): Answer | null => {
   if (ack === null) return null
-  const first = `Half of all acknowledged requests were answered within ${duration(ack.p50)}, 99 % within ${duration(ack.p99)} (${duration(ack_timeout)} are allowed).`
+  const first = `Half of all acknowledged requests were answered within ${duration(ack.p50)}, 99 % within ${duration(ack.p99)}${ack_timeout === null ? "" : ` (${duration(ack_timeout)} are allowed)`}.`
   const second =
     delivery === null
       ? ""
@@ -77,40 +82,43 @@ const fast = ({ ack_timeout, latency: { ack, delivery }, totals }: Measured): An
   return { question: "How fast did receivers get their events?", answer: first + second + third, arithmetic: null }
 }
 
-const outageOf = (report: Measured, line: IntegrationLine): string => {
-  const window = /down:(\d\d:\d\d)-(\d\d:\d\d)/.exec(line.receiver)
-  const grew = `${line.name}: ${counted(line.most_open, "delivery was", "deliveries were")} waiting at most, at ${when(report, line.most_open_at)}`
+const isAlways = ({ from, on, to }: IntegrationLine["down"][number]): boolean =>
+  from === 0 && to === 24 * 60 && on === null
+
+const outageOf = (report: Measured, line: IntegrationLine): string | null => {
+  const { down, most_open, most_open_at } = line
+  if (most_open === null || most_open_at === null) return null
+  const grew = `${line.name}: ${counted(most_open, "delivery was", "deliveries were")} waiting at most, ${when(report, most_open_at)}`
   if (line.states.exhausted > 0)
     return `${grew}; ${counted(line.states.exhausted, "delivery was", "deliveries were")} given up, because the schedule ended before the receiver was back.`
   if (line.empty_at === null) return `${grew}; it was not empty again before the run ended.`
-  const end = window?.[2]
-  const took = line.empty_at - line.most_open_at
-  const back = end === undefined ? "" : `, after the receiver was back at ${end}`
-  return `${grew}; none was left at ${when(report, line.empty_at)}, ${duration(took)} later${back}.`
+  const end = down.find((window) => !isAlways(window))?.to
+  const took = line.empty_at - most_open_at
+  const back = end === undefined ? "" : `, after the receiver was back at ${momentOf(end * 60_000, 0, false)}`
+  return `${grew}; none was left ${when(report, line.empty_at)}, ${duration(took)} later${back}.`
 }
 
 const outages = (report: Measured): Answer | null => {
   const down = report.integration_lines
-    .filter(({ receiver }) => /\bdown\b/.test(receiver))
-    .toSorted((a, b) => b.most_open - a.most_open)
+    .filter((line) => line.down.length > 0)
+    .toSorted((a, b) => (b.most_open ?? 0) - (a.most_open ?? 0))
+    .flatMap((line) => outageOf(report, line) ?? [])
   if (down.length === 0) return null
-  const { access_log: schedule = [] } = report.retry
+  const schedule = report.retry?.["access_log"] ?? []
   return {
     question: "How big does the backlog get while a receiver is down, and how long does it take to drain?",
-    answer: down
-      .slice(0, 3)
-      .map((line) => outageOf(report, line))
-      .join(" "),
+    answer: down.slice(0, 3).join(" "),
     arithmetic: `What failed during the outage comes again when its schedule says (${schedule.map(duration).join(", ") || "no retry"}), so the gap between the last retries sets how long the tail is, not how fast doorhook sends. \`deliveries recover\` sends all of it at once.`
   }
 }
 
-const backlog = (report: Measured): Answer => {
+const backlog = (report: Measured): Answer | null => {
   const { backlog: most, backlog_at, most_in_flight } = report.totals
+  if (most === null || backlog_at === null || most_in_flight === null) return null
   return {
     question: "How much was waiting at the worst moment?",
     answer:
-      `${counted(most, "delivery", "deliveries")}, at ${when(report, backlog_at)}. ${most_in_flight > 0 ? `At most ${counted(most_in_flight, "request")} ${most_in_flight === 1 ? "was" : "were"} open at once.` : ""}`.trim(),
+      `${counted(most, "delivery", "deliveries")}, ${when(report, backlog_at)}. ${most_in_flight > 0 ? `At most ${counted(most_in_flight, "request")} ${most_in_flight === 1 ? "was" : "were"} open at once.` : ""}`.trim(),
     arithmetic: null
   }
 }
@@ -144,12 +152,10 @@ const size = (report: Measured): Answer | null => {
 
 const workers = (report: Measured): Answer | null => {
   const { ack } = report.latency
-  const busiest = report.series.reduce(
-    (most, line) => (line.attempts > most.attempts ? line : most),
-    report.series[0] ?? { attempts: 0, at: 0 }
-  )
-  if (ack === null || busiest.attempts === 0) return null
-  const rate = (busiest.attempts * 1_000) / report.interval
+  // A service was asked about some of its requests alone, and its workers have settings of their own.
+  const busiest = report.series.reduce((most, { attempts }) => Math.max(most, attempts ?? 0), 0)
+  if (ack === null || busiest === 0) return null
+  const rate = (busiest * 1_000) / report.interval
   const { concurrency, concurrencyPerIntegration } = defaultDeliverySettings
   const open = (rate * ack.mean) / 1_000
   const places = 0.8 * concurrency

@@ -26,7 +26,7 @@ const kinds = {
 const verdictText = (report: RunReport): string => {
   const { interrupted, slos: results, totals, verdict } = report
   const missed = results.filter(({ met }) => !met).length
-  if (totals.broken > 0 || (totals.lost ?? 0) > 0) return "✗ A rule was broken"
+  if ((totals.broken ?? 0) > 0 || (totals.lost ?? 0) > 0) return "✗ A rule was broken"
   if (isUnreached(report)) return "✗ Nothing was acknowledged"
   if (missed > 0) return `✗ ${counted(missed, "objective")} missed`
   if (verdict === "fail") return "✗ Failed"

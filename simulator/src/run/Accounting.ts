@@ -31,8 +31,8 @@ const Detail = Schema.fromJsonString(
   })
 )
 
-/** The most events that are followed one by one. */
-const mostEvents = 1_000_000
+/** The most events that are followed one by one, unless it is said otherwise. */
+const usualMost = 1_000_000
 
 /** Of how many deliveries the attempts are looked at: evenly spread over all of them. */
 const sample = 1_000
@@ -57,11 +57,19 @@ export class Accounting {
   readonly #service: Service
   readonly #measurements: Measurements
   readonly #timeOf: (instant: number) => number
+  readonly #mostEvents: number
+  /** Deliveries of the events that are followed. */
   #expected = 0
   #found = 0
   #first: string | null = null
 
-  constructor(service: Service, measurements: Measurements, timeOf: (instant: number) => number) {
+  constructor(
+    service: Service,
+    measurements: Measurements,
+    timeOf: (instant: number) => number,
+    mostEvents = usualMost
+  ) {
+    this.#mostEvents = mostEvents
     this.#service = service
     this.#measurements = measurements
     this.#timeOf = timeOf
@@ -69,8 +77,12 @@ export class Accounting {
 
   accepted(events: ReadonlyArray<AcceptedEvent>): void {
     for (const { deliveries, id } of events) {
+      if (deliveries === 0) continue
+      if (id === undefined || this.#events.size >= this.#mostEvents) {
+        this.#measurements.unfollowed++
+        continue
+      }
       this.#expected += deliveries
-      if (id === undefined || deliveries === 0 || this.#events.size >= mostEvents) continue
       this.#first ??= id
       this.#events.set(id, deliveries)
     }
@@ -79,8 +91,10 @@ export class Accounting {
   /** Asks until all has ended, or for so long at most, in milliseconds. */
   settle(grace: number): Effect.Effect<Account, never, HttpClient.HttpClient> {
     return Effect.gen({ self: this }, function* () {
-      if (this.#expected === 0) return { missing: 0, why: null }
-      if (this.#first === null) return { missing: 0, why: "the service did not say which events it took in" }
+      if (this.#first === null) {
+        const isSilent = this.#measurements.unfollowed > 0
+        return { missing: 0, why: isSilent ? "the service did not say which events it took in" : null }
+      }
       const until = (yield* Clock.currentTimeMillis) + grace
       let after = yield* this.#beginning(this.#first)
       if (typeof after !== "string") return { missing: 0, why: after.why }
@@ -94,7 +108,10 @@ export class Accounting {
         if (isComplete || (yield* Clock.currentTimeMillis) >= until) break
         yield* Effect.sleep(pause)
       }
-      for (const row of open.values()) this.#count(row)
+      for (const row of open.values()) {
+        this.#count(row)
+        if (row.attempts > 0) ids.push(row.id)
+      }
       yield* this.#look(ids)
       return { missing: Math.max(0, this.#expected - this.#found - open.size), why: null }
     })
@@ -143,8 +160,7 @@ export class Accounting {
     const name = String(integration_id)
     const totals = this.#measurements.integration(
       this.#integrations.get(name) ?? this.#number(name),
-      `integration ${name}`,
-      ""
+      `integration ${name}`
     )
     this.#measurements.told(totals, state, attempts)
   }

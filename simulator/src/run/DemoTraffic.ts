@@ -9,9 +9,9 @@ import { movedTo } from "../plan/PlannedEvent.ts"
 import { demo } from "../scenario/Demo.ts"
 import { LocalTime } from "../world/LocalTime.ts"
 import type { Sending } from "./Disorder.ts"
+import type { Measurements } from "./Measurements.ts"
 import type { RunStopped } from "./Run.ts"
 import { run } from "./Run.ts"
-import type { Tally } from "./Tally.ts"
 import type { Target } from "./Target.ts"
 
 export interface DemoTrafficOptions {
@@ -41,8 +41,8 @@ export const demoSendings = (options: DemoTrafficOptions, beginning: number): St
 export const runDemo = <R>(
   options: DemoTrafficOptions,
   target: Target<R>,
-  tally: Tally
+  measurements: Measurements
 ): Effect.Effect<void, RunStopped, R> =>
   Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
-    run(demoSendings(options, beginning), { target, beginning, speed: 1, maxInFlight: 8 }, tally)
+    run(demoSendings(options, beginning), { target, beginning, speed: 1, maxInFlight: 8 }, measurements)
   )

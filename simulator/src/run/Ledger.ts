@@ -3,7 +3,7 @@
  * way that the engine's rules are kept. What has ended is forgotten, so memory depends on the backlog alone.
  *
  * The rules are those of the engine's own checks (`engine/checks`): these see whole histories of small worlds, this sees a
- * stream of months of large ones. What a rule says of one request or answer is defined once for both (`engine/rules`).
+ * stream of months of large ones. What both must agree on about one request or answer is defined once (`engine/rules`).
  */
 import type {
   AttemptOutcome,
@@ -87,6 +87,8 @@ interface Tracked {
   last: TransportResult | null
   lastEnd: number
   requests: number
+  /** When it was last stored, sent, answered or settled. */
+  movedAt: number
 }
 
 export class Ledger {
@@ -101,6 +103,7 @@ export class Ledger {
   readonly #byId = new Map<DeliveryId, Tracked>()
   readonly #byIntegration = new Map<IntegrationId, Map<EventId, Tracked>>()
   readonly #ended = new Set<IntegrationId>()
+  readonly #brokenIn = new Map<RuleName, number>()
   /** When a retry last had to wait for a place, or for a process. */
   #busyAt = Number.NEGATIVE_INFINITY
 
@@ -141,7 +144,8 @@ export class Ledger {
       dueAt: null,
       last: null,
       lastEnd: 0,
-      requests: 0
+      requests: 0,
+      movedAt: event.created_at
     }
     this.#byId.set(id, tracked)
     const siblings = this.#byIntegration.get(integration) ?? new Map<EventId, Tracked>()
@@ -158,7 +162,8 @@ export class Ledger {
       this.tell(
         "nothing-lost",
         event.created_at,
-        `event ${event.id} went to ${to.join(", ") || "nobody"} instead of ${[...wanted].join(", ") || "nobody"}`
+        `event ${event.id} went to ${to.join(", ") || "nobody"} instead of ${[...wanted].join(", ") || "nobody"}`,
+        Math.max(1, wanted.size - to.filter((id) => wanted.has(id)).length)
       )
   }
 
@@ -191,6 +196,7 @@ export class Ledger {
     if (dueAt !== null) this.moving++
     tracked.dueAt = null
     tracked.requests++
+    tracked.movedAt = now
     return tracked
   }
 
@@ -216,6 +222,7 @@ export class Ledger {
     tracked.openUntil = 0
     tracked.last = result
     tracked.lastEnd = now
+    tracked.movedAt = now
     this.#options.measurements.attempt(this.#options.timeOf(now), tracked.totals, outcome, Math.round(result.elapsed))
   }
 
@@ -223,6 +230,7 @@ export class Ledger {
   settled({ attempt, delivery_id, next_attempt_at, state }: Settlement, now: number): void {
     const tracked = this.#byId.get(delivery_id)
     if (tracked === undefined) return
+    tracked.movedAt = now
     if (attempt !== null) {
       if (attempt.number !== tracked.attempts + 1)
         this.tell(
@@ -249,16 +257,21 @@ export class Ledger {
     for (const tracked of this.#byIntegration.get(id)?.values() ?? []) this.#end(tracked, "cancelled", now)
   }
 
-  /** Nothing more will happen: what is open must be waiting for a retry that is still to come, and the store must agree. */
-  finish(now: number, { states }: DeliverySummary): void {
+  /**
+   * Judges how it stands at the end. The store must know of every delivery. What is open must wait for a retry that is
+   * still to come, or have been under way: it has moved since an instant, or waited for a place then. An instant before
+   * all others takes everything that is open for being under way, as where time is real and nobody can tell.
+   */
+  finish(now: number, { states }: DeliverySummary, since: number): void {
     const { deliveries } = this.#options.measurements
+    const stuck = [...this.#byId.values()].filter(
+      ({ dueAt, movedAt }) => (dueAt === null || dueAt < now) && Math.max(movedAt, this.#busyAt) < since
+    )
+    for (const { id } of stuck) this.tell("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
     const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
-    if (stored !== deliveries)
-      this.tell("nothing-lost", now, `${deliveries} deliveries were stored, and ${stored} are accounted for`)
-    for (const { dueAt, id } of this.#byId.values()) {
-      if (dueAt !== null && dueAt >= now) continue
-      this.tell("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
-    }
+    if (stored === deliveries) return
+    const what = `${deliveries} deliveries were stored, and ${stored} are accounted for`
+    this.tell("nothing-lost", now, what, Math.max(1, Math.abs(deliveries - stored) - stuck.length))
   }
 
   /** The states of open deliveries: those that wait for a retry, and those that wait for a place. */
@@ -268,8 +281,15 @@ export class Ledger {
     return { retrying, pending: this.#byId.size - retrying }
   }
 
-  tell(rule: RuleName, at: number, what: string): void {
-    this.broken++
+  /** In how many places a rule was broken, those without description too. */
+  brokenIn(rule: RuleName): number {
+    return this.#brokenIn.get(rule) ?? 0
+  }
+
+  /** A rule is broken, in one place or several. */
+  tell(rule: RuleName, at: number, what: string, places = 1): void {
+    this.broken += places
+    this.#brokenIn.set(rule, this.brokenIn(rule) + places)
     if (this.violations.length < mostDescribed) this.violations.push({ rule, at, what })
   }
 

@@ -21,9 +21,9 @@ export interface Findings {
   readonly crashes: number
   readonly storage: Storage | null
   readonly took: number
+  /** How much of that was publishing; null on virtual time. */
+  readonly sending: number | null
   readonly interrupted: boolean
-  /** Whether the receivers were ours, so that duplicates are known. */
-  readonly ownReceivers: boolean
 }
 
 /**
@@ -34,10 +34,9 @@ export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" |
   kind === "receiver" && totals.attempts > 0 && outcomes["acknowledged"] === undefined
 
 export const makeReport = (findings: Findings): RunReport => {
-  const { broken, crashes, facts, interrupted, lost, measurements, ownReceivers, slos, storage, took, violations } =
-    findings
-  const totals = totalsOf(measurements, { lost, broken, scheduled: facts.speed !== null, ownReceivers })
-  const parts = measuredParts(measurements, ownReceivers)
+  const { broken, crashes, facts, interrupted, lost, measurements, sending, slos, storage, took, violations } = findings
+  const totals = totalsOf(measurements, facts.kind, { lost, broken })
+  const parts = measuredParts(measurements, facts.kind)
   const results = slos.map((slo) => judgeSlo({ ...parts, totals }, slo))
   const isBad =
     isUnreached({ kind: facts.kind, outcomes: parts.outcomes, totals }) ||
@@ -49,6 +48,7 @@ export const makeReport = (findings: Findings): RunReport => {
     ...facts,
     schemaVersion,
     took,
+    sending,
     interrupted,
     totals,
     ...parts,

@@ -5,8 +5,19 @@ import { BuildingId, TenantId } from "@doorhook/core"
 import type { BuildingTraffic, Scenario } from "../scenario/Scenario.ts"
 import type { AccessPoint, Building, Panel, Person, Unit } from "../world/Building.ts"
 
-/** Numbers of one copy do not reach those of the next. */
-const room = 1_000_000
+/** Between the numbers of one copy and those of the next, at least. */
+const leastRoom = 1_000_000
+
+/** Numbers of one copy do not reach those of the next: ids of buildings can be high, and those of their parts are higher. */
+const roomFor = (buildings: ReadonlyArray<Building>): number => {
+  const highest = buildings.reduce((most, { access_points, panels, people, shared_rooms, units }) => {
+    const parts = [access_points, shared_rooms, panels, units, units.flatMap(({ door }) => door ?? [])]
+    const numbers = parts.flatMap((part) => part.map(({ id }) => id))
+    const tenants = [...units, ...people].flatMap(({ tenant_ids }) => tenant_ids)
+    return [...numbers, ...tenants].reduce((high, number) => Math.max(high, number), most)
+  }, 0)
+  return Math.ceil((highest + 1) / leastRoom) * leastRoom
+}
 
 /** Makes each thing once, so that what was one thing stays one. */
 const once = <A extends object>(make: (thing: A) => A): ((thing: A) => A) => {
@@ -18,8 +29,7 @@ const once = <A extends object>(make: (thing: A) => A): ((thing: A) => A) => {
   }
 }
 
-const copyOf = (building: Building, number: number, id: number): Building => {
-  const shift = number * room
+const copyOf = (building: Building, shift: number, name: string, id: number): Building => {
   const tenants = (ids: ReadonlyArray<TenantId>) => ids.map((tenant) => TenantId.make(tenant + shift))
   const door = once((own: AccessPoint): AccessPoint => ({ ...own, id: own.id + shift }))
   const panel = once((own: Panel): Panel => ({ ...own, id: own.id + shift, access_point: door(own.access_point) }))
@@ -38,7 +48,7 @@ const copyOf = (building: Building, number: number, id: number): Building => {
   return {
     ...building,
     id: BuildingId.make(id),
-    name: `${building.name} ${number + 1}`,
+    name,
     access_points: building.access_points.map(door),
     shared_rooms: building.shared_rooms.map(door),
     panels: building.panels.map(panel),
@@ -47,12 +57,11 @@ const copyOf = (building: Building, number: number, id: number): Building => {
   }
 }
 
-/** The most buildings of a scenario: event ids have room for no more. */
-export const mostBuildings = 512
-
 export const manyBuildings = (scenario: Scenario, times: number): Scenario => {
   if (times === 1) return scenario
-  const highest = Math.max(...scenario.buildings.map(({ building }) => building.id))
+  const buildings = scenario.buildings.map(({ building }) => building)
+  const highest = Math.max(...buildings.map(({ id }) => id))
+  const room = roomFor(buildings)
   return {
     ...scenario,
     name: `${times}\u00a0×\u00a0${scenario.name}`,
@@ -60,7 +69,15 @@ export const manyBuildings = (scenario: Scenario, times: number): Scenario => {
       scenario.buildings.map((traffic): BuildingTraffic =>
         number === 0
           ? traffic
-          : { ...traffic, building: copyOf(traffic.building, number, traffic.building.id + number * highest) }
+          : {
+              ...traffic,
+              building: copyOf(
+                traffic.building,
+                number * room,
+                `${traffic.building.name} ${number + 1}`,
+                traffic.building.id + number * highest
+              )
+            }
       )
     ).flat()
   }

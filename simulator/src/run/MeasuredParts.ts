@@ -3,7 +3,9 @@
  */
 import { activeStates } from "@doorhook/core"
 import type { Histogram } from "./Histogram.ts"
-import type { Measurements } from "./Measurements.ts"
+import type { IntegrationTotals, Measurements } from "./Measurements.ts"
+import type { Knowledge, RunKind } from "./RunKind.ts"
+import { knowledge } from "./RunKind.ts"
 import type { IntegrationLine, Quantiles, SeriesLine, Totals } from "./RunReport.ts"
 
 const quantilesOf = (histogram: Histogram): Quantiles | null =>
@@ -23,16 +25,11 @@ const quantilesOf = (histogram: Histogram): Quantiles | null =>
 /** The totals of measurements. `lost` is what whoever kept the accounts misses. */
 export const totalsOf = (
   measured: Measurements,
-  accounts: {
-    readonly lost: number | null
-    readonly broken: number
-    /** Whether there was a schedule to keep. */
-    readonly scheduled: boolean
-    /** Whether the receivers were ours, so that duplicates are known. */
-    readonly ownReceivers: boolean
-  }
+  kind: RunKind,
+  accounts: { readonly lost: number | null; readonly broken: number }
 ): Totals => {
   const { states } = measured
+  const { engine, receivers } = knowledge[kind]
   const late = measured.lateStart
   return {
     planned: measured.planned,
@@ -45,35 +42,55 @@ export const totalsOf = (
     cancelled: states.cancelled,
     skipped: states.skipped,
     open: measured.open + activeStates.reduce((sum, state) => sum + states[state], 0),
+    unfollowed: measured.unfollowed,
     lost: accounts.lost,
     attempts: measured.attempts,
-    duplicates: accounts.ownReceivers ? measured.duplicates : null,
-    backlog: measured.mostOpen,
-    backlog_at: measured.mostOpenAt,
-    most_in_flight: measured.mostInFlight,
-    rate: accounts.scheduled && late.count > 0 ? late.shareUpTo(1_000) : null,
+    duplicates: receivers ? measured.duplicates : null,
+    backlog: engine ? measured.mostOpen : null,
+    backlog_at: engine ? measured.mostOpenAt : null,
+    most_in_flight: engine ? measured.mostInFlight : null,
+    rate: late.count > 0 ? late.shareUpTo(1_000) : null,
     repeated: measured.repeated,
     reordered: measured.reordered,
     delayed: measured.delayed,
-    broken: accounts.broken
+    broken: engine ? accounts.broken : null
   }
 }
 
-const seriesOf = ({ series }: Measurements): ReadonlyArray<SeriesLine> =>
+const quantileOf = (histogram: Histogram, share: number): number | null =>
+  histogram.count === 0 ? null : histogram.quantile(share)
+
+const seriesOf = ({ series }: Measurements, { engine, receivers }: Knowledge): ReadonlyArray<SeriesLine> =>
   series.intervals.map(({ acknowledged, answer, attempts, backlog, duplicates, planned, sent }, at) => ({
     at: at * series.width,
     planned,
     sent,
-    attempts,
-    acknowledged,
-    duplicates,
-    backlog,
-    answer_p50: answer.count === 0 ? null : answer.quantile(0.5),
-    answer_p99: answer.count === 0 ? null : answer.quantile(0.99)
+    attempts: engine ? attempts : null,
+    acknowledged: engine ? acknowledged : null,
+    duplicates: receivers ? duplicates : null,
+    backlog: engine ? backlog : null,
+    answer_p50: quantileOf(answer, 0.5),
+    answer_p99: quantileOf(answer, 0.99)
   }))
 
+const integrationLine = (id: number, totals: IntegrationTotals, { engine, receivers }: Knowledge): IntegrationLine => ({
+  id,
+  name: totals.name,
+  receiver: totals.receiver.text,
+  down: totals.receiver.down,
+  deliveries: totals.deliveries,
+  states: totals.states,
+  attempts: totals.attempts,
+  duplicates: receivers ? totals.duplicates : null,
+  most_open: engine ? totals.mostOpen : null,
+  most_open_at: engine ? totals.mostOpenAt : null,
+  empty_at: totals.emptyAt,
+  ack_p50: quantileOf(totals.ack, 0.5),
+  ack_p99: quantileOf(totals.ack, 0.99)
+})
+
 /** What measurements say, as the report holds it. */
-export const measuredParts = (measured: Measurements, ownReceivers: boolean) => ({
+export const measuredParts = (measured: Measurements, kind: RunKind) => ({
   latency: {
     ack: quantilesOf(measured.ack),
     delivery: quantilesOf(measured.delivery),
@@ -82,22 +99,9 @@ export const measuredParts = (measured: Measurements, ownReceivers: boolean) => 
     late_start: quantilesOf(measured.lateStart)
   },
   interval: measured.series.width,
-  series: seriesOf(measured),
+  series: seriesOf(measured, knowledge[kind]),
   week: measured.week,
   attempts_per_delivery: measured.attemptsPerDelivery,
   outcomes: Object.fromEntries(measured.outcomes),
-  integration_lines: [...measured.integrations].map(([id, line]): IntegrationLine => ({
-    id,
-    name: line.name,
-    receiver: line.receiver,
-    deliveries: line.deliveries,
-    states: line.states,
-    attempts: line.attempts,
-    duplicates: ownReceivers ? line.duplicates : null,
-    most_open: line.mostOpen,
-    most_open_at: line.mostOpenAt,
-    empty_at: line.emptyAt,
-    ack_p50: line.ack.quantile(0.5),
-    ack_p99: line.ack.quantile(0.99)
-  }))
+  integration_lines: [...measured.integrations].map(([id, line]) => integrationLine(id, line, knowledge[kind]))
 })

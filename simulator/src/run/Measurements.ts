@@ -2,16 +2,21 @@
  * Everything a run measures, in memory that does not depend on how long it is. A report is made of it at any time.
  */
 import type { AttemptOutcome, DeliveryState } from "@doorhook/core"
-import { noDeliveries } from "@doorhook/core"
+import { activeStates, noDeliveries } from "@doorhook/core"
 import type { LocalClock } from "../receivers/LocalClock.ts"
+import type { ReceiverDescription } from "../receivers/ReceiverText.ts"
+import { undescribed } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
+import type { Sending } from "./Disorder.ts"
+import type { RunSummary } from "./RunSummary.ts"
+import { summaryOf } from "./RunSummary.ts"
 import { Series } from "./Series.ts"
 
 /** What one integration got. */
 export interface IntegrationTotals {
   readonly name: string
-  /** The rules for its receiver, as they were written; empty for a prompt one or a real one. */
-  readonly receiver: string
+  /** Its receiver, as it is described; nothing for a real one. */
+  readonly receiver: ReceiverDescription
   readonly states: Record<DeliveryState, number>
   deliveries: number
   attempts: number
@@ -33,11 +38,11 @@ const mostAttempts = 16
 
 export class Measurements {
   readonly series = new Series()
-  /** From the time that the plan says to the answer of whoever took the event in. */
+  /** From the time that the plan says to the answer of whoever took the event in; none without a schedule. */
   readonly intended = new Histogram()
   /** From the actual start of sending to that answer. */
   readonly service = new Histogram()
-  /** How much later than intended sending began. */
+  /** How much later than intended sending began; none where there is no schedule to keep. */
   readonly lateStart = new Histogram()
   /** How long acknowledged requests to receivers took. */
   readonly ack = new Histogram()
@@ -53,13 +58,21 @@ export class Measurements {
   readonly states: Record<DeliveryState, number> = { ...noDeliveries }
   planned = 0
   accepted = 0
+  /** Events that were not taken in, after all retries, and why the last were not. */
   refused = 0
+  lastFailure: string | null = null
+  /** Requests to publish that were made again. */
+  retries = 0
+  /** Deliveries that whoever took events in said it made of them. */
+  promised = 0
   /** Events sent a second time on purpose. */
   repeated = 0
   /** Events sent out of order, or late, on purpose. */
   reordered = 0
   delayed = 0
   deliveries = 0
+  /** Accepted events that nobody was asked about, because there are too many of them. */
+  unfollowed = 0
   attempts = 0
   duplicates = 0
   open = 0
@@ -73,25 +86,31 @@ export class Measurements {
     this.week = this.#week
   }
 
-  /** An event of the plan, at a time since the beginning. */
-  plan(time: number, instant: number, clock: LocalClock): void {
+  /** The sending of an event begins, so much later than its schedule says; null where it has none. */
+  start(kind: Sending["kind"], late: number | null): void {
     this.planned++
-    this.series.at(time).planned++
+    if (kind !== "planned") this[kind]++
+    if (late !== null) this.lateStart.add(late)
+  }
+
+  /** When it was intended and when its sending began, since the beginning; and the instant by its building's clock. */
+  place(intended: number, started: number, instant: number, clock: LocalClock): void {
+    this.series.at(intended).planned++
+    this.series.at(started).sent++
     const { hour, weekday } = clock.at(instant)
     const day = this.#week[weekday]
     if (day !== undefined) day[hour] = (day[hour] ?? 0) + 1
   }
 
-  /** Its sending began. */
-  start(time: number, late: number): void {
-    this.series.at(time).sent++
-    this.lateStart.add(late)
+  /** How publishing stands. */
+  get summary(): RunSummary {
+    return summaryOf(this)
   }
 
-  /** It was accepted. */
-  accept(intended: number, service: number): void {
+  /** It was accepted, so long after its time, if it had one, and after its sending began. */
+  accept(intended: number | null, service: number): void {
     this.accepted++
-    this.intended.add(intended)
+    if (intended !== null) this.intended.add(intended)
     this.service.add(service)
   }
 
@@ -155,6 +174,7 @@ export class Measurements {
     integration.states[state]++
     this.attempts += attempts
     integration.attempts += attempts
+    if (activeStates.some((active) => active === state)) return
     const place = Math.min(attempts, mostAttempts)
     this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
   }
@@ -172,7 +192,7 @@ export class Measurements {
   }
 
   /** The totals of an integration, made when it is first heard of. */
-  integration(id: number, name: string, receiver: string): IntegrationTotals {
+  integration(id: number, name: string, receiver: ReceiverDescription = undescribed): IntegrationTotals {
     const known = this.integrations.get(id)
     if (known !== undefined) return known
     const made: IntegrationTotals = {

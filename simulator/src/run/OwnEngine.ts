@@ -30,6 +30,7 @@ import { Clock, Effect, Layer, References } from "effect"
 import type { Redacted } from "effect"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import type { Substream } from "../random/Substream.ts"
+import type { ReceiverDescription } from "../receivers/ReceiverText.ts"
 import { everybody } from "../virtual/Worker.ts"
 import { Ledger } from "./Ledger.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
@@ -51,7 +52,7 @@ export interface OwnEngineOptions {
   /** Where an integration's events are sent. */
   readonly urlOf: (integration: PlannedIntegration) => string
   /** The receiver as it is described in the report. */
-  readonly receiverOf: (integration: PlannedIntegration) => string
+  readonly receiverOf: (integration: PlannedIntegration) => ReceiverDescription
   readonly send: (
     request: TransportRequest,
     integration: PlannedIntegration
@@ -117,7 +118,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     byUrl.set(url, recipient)
     matcher.add(planned.scope, id)
   }
-  const totals = (id: IntegrationId) => byId.get(id)?.totals ?? measurements.integration(id, `integration ${id}`, "")
+  const totals = (id: IntegrationId) => byId.get(id)?.totals ?? measurements.integration(id, `integration ${id}`)
   let inFlight = 0
 
   const post = Effect.fnUntraced(function* (request: TransportRequest) {
@@ -190,7 +191,8 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   }
   const finish = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
-    ledger.finish(at, yield* Effect.orDie(deliveryStore.summary(at)))
+    // What is open may be on its way, or wait its turn: in real time nobody can tell it from what is stuck.
+    ledger.finish(at, yield* Effect.orDie(deliveryStore.summary(at)), Number.NEGATIVE_INFINITY)
   })
   return { target, ledger, finish } satisfies OwnEngine
 })

@@ -4,9 +4,9 @@
 import { maxEventsPerPublish, RetryPolicy } from "@doorhook/core"
 import { Array, Clock, Effect, Random, Schema, Stream } from "effect"
 import type { Sending } from "./Disorder.ts"
+import { Measurements } from "./Measurements.ts"
 import type { AcceptedEvent, Answer } from "./OperatorApi.ts"
 import { pace } from "./Pace.ts"
-import { Tally } from "./Tally.ts"
 import type { Target } from "./Target.ts"
 
 export interface RunOptions<R> {
@@ -17,25 +17,18 @@ export interface RunOptions<R> {
   readonly speed: number | null
   /** Requests open at once. With more than one, batches may overtake each other. */
   readonly maxInFlight: number
-  /** Who else is told what happens. */
+  /** Who else is told what happens, besides what is measured. */
   readonly observer?: RunObserver
 }
 
-/** Whoever measures a run. All times are of the clock, in milliseconds since the epoch. */
+/** Whoever follows a run. All times are of the clock, in milliseconds since the epoch. */
 export interface RunObserver {
   /** The first event is about to be due. */
   readonly began: (now: number) => void
   /** Its sending begins; it was due at a time, or as soon as possible. */
   readonly started: (sending: Sending, due: number | null, now: number) => void
-  /** A batch was accepted, whose sending began at a time. */
-  readonly accepted: (
-    batch: ReadonlyArray<Scheduled>,
-    events: ReadonlyArray<AcceptedEvent>,
-    began: number,
-    now: number
-  ) => void
-  /** So many events were not taken in. */
-  readonly refused: (events: number) => void
+  /** Events were accepted. */
+  readonly accepted: (events: ReadonlyArray<AcceptedEvent>) => void
 }
 
 /** The run could not go on. */
@@ -51,7 +44,7 @@ const establishedContact: RetryPolicy.RetryPolicy = {
 }
 
 /** An event and when it is to be sent; null for as soon as possible. */
-export interface Scheduled {
+interface Scheduled {
   readonly sending: Sending
   readonly due: number | null
 }
@@ -60,7 +53,7 @@ export interface Scheduled {
 const persistently = Effect.fnUntraced(function* <R>(
   request: Effect.Effect<Answer, never, R>,
   policy: RetryPolicy.RetryPolicy,
-  tally: Tally
+  measurements: Measurements
 ) {
   for (let attempt = 1; ; attempt++) {
     const answer = yield* request
@@ -74,7 +67,7 @@ const persistently = Effect.fnUntraced(function* <R>(
       retryAfter: answer.retryAfter
     })
     if (decision._tag !== "RetryAt") return answer
-    tally.retried()
+    measurements.retries++
     yield* Effect.sleep(decision.at - now)
   }
 })
@@ -97,38 +90,39 @@ const notReached = (name: string, why: string): RunStopped =>
  * Open loop: an event is due at the beginning of the run plus its time in the plan divided by the speed, however long
  * the target takes. What starts late is counted as late, and sent all the same. Requests that fail are made again, with
  * the same idempotency key; what the target still does not take counts as failed, and the run goes on. It stops when
- * the target is not there at its beginning, or refuses the key. The tally can be read while it goes on.
+ * the target is not there at its beginning, or refuses the key. What is measured can be read while it goes on.
  */
 export const run = Effect.fnUntraced(function* <E, R, R2>(
   sendings: Stream.Stream<Sending, E, R>,
   options: RunOptions<R2>,
-  tally: Tally = new Tally()
+  measurements: Measurements = new Measurements()
 ): Effect.fn.Return<void, E | RunStopped, R | R2> {
   const { target, beginning, observer, speed, maxInFlight } = options
   const runId = `${yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)}`
   let batches = 0
   let began: number | null = null
 
-  const greeting = yield* persistently(target.greet, firstContact, tally)
+  const greeting = yield* persistently(target.greet, firstContact, measurements)
   if (isKeyRefused(greeting)) return yield* keyRefused(target.name)
   if (greeting._tag === "Unavailable") return yield* notReached(target.name, greeting.why)
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {
     const startedAt = yield* Clock.currentTimeMillis
     for (const { due, sending } of batch) {
-      if (due !== null) tally.late(startedAt - due)
+      measurements.start(sending.kind, due === null ? null : startedAt - due)
       observer?.started(sending, due, startedAt)
     }
-    tally.due(batch.length)
     const events = batch.map(({ sending }) => sending.event)
     const request = target.publish(events, `simulate-${runId}-${batches++}`)
-    const answer = yield* persistently(request, establishedContact, tally)
+    const answer = yield* persistently(request, establishedContact, measurements)
     if (answer._tag === "Accepted") {
-      observer?.accepted(batch, answer.events, startedAt, yield* Clock.currentTimeMillis)
-      return tally.accepted(batch.length, answer.deliveries)
+      const now = yield* Clock.currentTimeMillis
+      for (const { due } of batch) measurements.accept(due === null ? null : now - due, now - startedAt)
+      measurements.promised += answer.deliveries
+      return observer?.accepted(answer.events)
     }
-    tally.failed(batch.length, answer.why)
-    observer?.refused(batch.length)
+    measurements.refused += batch.length
+    measurements.lastFailure = answer.why
     if (isKeyRefused(answer)) return yield* keyRefused(target.name)
     if (answer._tag === "Refused" && answer.status === 404) return yield* notThere(target.name)
   })

@@ -2,8 +2,10 @@
  * What a run found, as its JSON report holds it. Times in milliseconds; null where a run of its kind can't know.
  */
 import type { DeliveryState } from "@doorhook/core"
+import type { DownTime } from "../receivers/Traits.ts"
 import type { Answer } from "../report/Answers.ts"
 import type { Violation } from "./Ledger.ts"
+import type { RunKind } from "./RunKind.ts"
 import type { SloResult } from "./Slo.ts"
 
 export const schemaVersion = 1
@@ -32,42 +34,50 @@ export interface Totals {
   readonly expired: number
   readonly cancelled: number
   readonly skipped: number
-  /** Deliveries that had not ended when the run did: waiting for a retry, or for their turn. */
+  /** Deliveries that had not ended when the waiting for them did: under way, or waiting for a retry or their turn. */
   readonly open: number
+  /** Accepted events of which nobody knows what became, because they were too many to follow. */
+  readonly unfollowed: number
   /** What was accepted and is not accounted for; null where nobody could be asked. */
   readonly lost: number | null
   readonly attempts: number
   /** Requests that a receiver had processed before; null where receivers are not ours to ask. */
   readonly duplicates: number | null
-  /** The most deliveries open at once. */
-  readonly backlog: number
+  /** The most deliveries open at once; null where nobody can see them. */
+  readonly backlog: number | null
   /** When they were, since the beginning. */
-  readonly backlog_at: number
-  readonly most_in_flight: number
-  /** The part of all events whose sending began within a second of its time; null without a schedule. */
+  readonly backlog_at: number | null
+  /** The most requests to receivers open at once. */
+  readonly most_in_flight: number | null
+  /** The part of all events whose sending began within a second of its time; null where there is none to keep. */
   readonly rate: number | null
   /** Events sent twice, out of order, or late on purpose. */
   readonly repeated: number
   readonly reordered: number
   readonly delayed: number
-  /** Places where a rule of delivery was broken. */
-  readonly broken: number
+  /** Places where a rule of delivery was broken; null where they are not watched. */
+  readonly broken: number | null
 }
 
 export interface IntegrationLine {
   readonly id: number
   readonly name: string
+  /** How its receiver was modelled, as it was written; empty for a prompt one or a real one. */
   readonly receiver: string
+  /** When it was down, in minutes of its clock from midnight; on one date, or each day (null). */
+  readonly down: ReadonlyArray<DownTime>
   readonly deliveries: number
   readonly states: Readonly<Record<DeliveryState, number>>
   readonly attempts: number
   readonly duplicates: number | null
-  readonly most_open: number
+  /** Null where nobody can see it. */
+  readonly most_open: number | null
   /** Since the beginning; when the most were open, and when none was for the first time after that. */
-  readonly most_open_at: number
+  readonly most_open_at: number | null
   readonly empty_at: number | null
-  readonly ack_p50: number
-  readonly ack_p99: number
+  /** How long acknowledged requests took; null when there were none, or none was timed. */
+  readonly ack_p50: number | null
+  readonly ack_p99: number | null
 }
 
 export interface SeriesLine {
@@ -75,10 +85,11 @@ export interface SeriesLine {
   readonly at: number
   readonly planned: number
   readonly sent: number
-  readonly attempts: number
-  readonly acknowledged: number
-  readonly duplicates: number
-  readonly backlog: number
+  /** Null where a service was asked about some of them alone. */
+  readonly attempts: number | null
+  readonly acknowledged: number | null
+  readonly duplicates: number | null
+  readonly backlog: number | null
   readonly answer_p50: number | null
   readonly answer_p99: number | null
 }
@@ -93,7 +104,7 @@ export interface Storage {
 
 /** What is known before a run begins. */
 export interface RunFacts {
-  readonly kind: "virtual" | "in-process" | "service" | "receiver"
+  readonly kind: RunKind
   /** What it was run against, in words. */
   readonly target: string
   readonly scenario: string
@@ -105,8 +116,9 @@ export interface RunFacts {
   readonly buildings: number
   readonly integrations: number
   readonly speed: number | null
-  readonly ack_timeout: number
-  readonly retry: Readonly<Record<string, ReadonlyArray<number>>>
+  /** How long receivers had, and when retries came; null where they are settings of the service. */
+  readonly ack_timeout: number | null
+  readonly retry: Readonly<Record<string, ReadonlyArray<number>>> | null
   /** The command that runs it again. */
   readonly command: string
   /** When the run began, ISO 8601: in the plan where it kept a schedule, else by the clock. */
@@ -115,8 +127,10 @@ export interface RunFacts {
 
 export interface RunReport extends RunFacts {
   readonly schemaVersion: typeof schemaVersion
-  /** How long it took, in real time. */
+  /** How long it took, in real time, the waiting for what was open included. */
   readonly took: number
+  /** How much of that was publishing, from the first event to the last answer; null on virtual time. */
+  readonly sending: number | null
   readonly verdict: "pass" | "fail"
   readonly interrupted: boolean
   readonly totals: Totals
@@ -138,8 +152,10 @@ export interface RunReport extends RunFacts {
   readonly week: ReadonlyArray<ReadonlyArray<number>>
   /** How many settled deliveries took so many requests: none, one, two; the last is «or more». */
   readonly attempts_per_delivery: ReadonlyArray<number>
+  /** How requests ended; of a service, those of the deliveries that were looked at. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly integration_lines: ReadonlyArray<IntegrationLine>
+  /** How often the run killed its engine. */
   readonly crashes: number
   readonly slos: ReadonlyArray<SloResult>
   readonly violations: ReadonlyArray<Violation>

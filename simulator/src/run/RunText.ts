@@ -4,7 +4,7 @@
 import { counted, duration, grouped, percent } from "../report/Words.ts"
 import type { Measurements } from "./Measurements.ts"
 import type { Quantiles, RunReport } from "./RunReport.ts"
-import type { RunSummary } from "./Tally.ts"
+import type { RunSummary } from "./RunSummary.ts"
 
 export { grouped } from "../report/Words.ts"
 
@@ -31,13 +31,12 @@ export interface Progress {
   readonly place: string
   readonly summary: RunSummary | null
   readonly measured: Measurements
-  readonly speed: number | null
   /** What is being done, when it is no longer sending. */
   readonly phase: string | null
 }
 
 /** How the run stands, in one line. */
-export const progressLine = ({ measured, phase, place, share, speed, summary }: Progress): string => {
+export const progressLine = ({ measured, phase, place, share, summary }: Progress): string => {
   const late = measured.lateStart
   return [
     ...(share === null ? [] : [bar(share)]),
@@ -51,7 +50,7 @@ export const progressLine = ({ measured, phase, place, share, speed, summary }: 
       ? [`none acknowledged: ${outcomesText(Object.fromEntries(measured.outcomes))}`]
       : []),
     ...(measured.ack.count > 0 ? [`ack p99 ${duration(measured.ack.quantile(0.99))}`] : []),
-    ...(summary !== null && speed !== null && late.count > 0 ? [`late p99 ${duration(late.quantile(0.99))}`] : [])
+    ...(summary !== null && late.count > 0 ? [`late p99 ${duration(late.quantile(0.99))}`] : [])
   ].join("  ")
 }
 
@@ -91,14 +90,23 @@ const rateRow = (rate: number): Row => [
   `${percent(rate)} of events began within 1 s of their time${rate < 0.95 ? ": RATE NOT REACHED" : ""}`
 ]
 
+/** What was still open is no loss: nobody waited for it any longer. */
+const openRow = ({ kind, totals }: RunReport): Row => [
+  "open",
+  `${grouped(totals.open)} when the waiting ended; ${kind === "virtual" ? "--drain" : "--grace"} says how long that is`
+]
+
+/** `, 4,250 events/s`; nothing for what took no time. */
+const rateText = (events: number, millis: number): string =>
+  millis > 0 ? `, ${grouped((events * 1_000) / millis)} events/s` : ""
+
 const plannedText = (planned: number): string =>
   planned === 0
     ? "0 events: nothing happens in this time. Give a longer --duration, a busier hour by --start, or more by --rate-scale"
     : `${grouped(planned)} ${planned === 1 ? "event" : "events"}`
 
 const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Row> => {
-  const { latency, totals, took } = report
-  const perSecond = took > 0 ? Math.round((totals.accepted * 1_000) / took) : 0
+  const { latency, sending, totals, took } = report
   const quantiles = (name: string, value: Quantiles | null): ReadonlyArray<Row> =>
     value === null ? [] : [[name, quantileText(value)]]
   const count = (name: string, value: number): ReadonlyArray<Row> => (value === 0 ? [] : [[name, grouped(value)]])
@@ -112,19 +120,23 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
     ...count("expired", totals.expired),
     ...count("cancelled", totals.cancelled),
     ...count("skipped", totals.skipped),
-    ...count("open", totals.open),
+    ...(totals.open === 0 ? [] : [openRow(report)]),
     ...count("lost", totals.lost ?? 0),
+    ...(totals.unfollowed === 0
+      ? []
+      : [row("unfollowed", `${counted(totals.unfollowed, "event")}: nobody asked what became of them`)]),
     ...(totals.duplicates === null ? [] : count("duplicates", totals.duplicates)),
-    ...(report.kind === "service" ? [] : count("backlog", totals.backlog)),
+    ...count("backlog", totals.backlog ?? 0),
     ...refusedRows(report),
     ...quantiles("ack", latency.ack),
     ...quantiles("delivery", latency.delivery),
     ...(report.kind === "virtual" ? [] : quantiles("intended", latency.intended)),
     ...(report.kind === "virtual" ? [] : quantiles("service", latency.service)),
-    ...(report.kind === "virtual" || report.speed === null ? [] : quantiles("late", latency.late_start)),
+    ...(report.kind === "virtual" ? [] : quantiles("late", latency.late_start)),
     ...(totals.rate === null || report.kind === "virtual" ? [] : [rateRow(totals.rate)]),
     ...count("crashes", report.crashes),
-    ["took", `${(took / 1_000).toFixed(1)} s, ${grouped(perSecond)} events/s`]
+    ...(sending === null ? [] : [row("sent", `in ${duration(sending)}${rateText(totals.accepted, sending)}`)]),
+    ["took", `${(took / 1_000).toFixed(1)} s${sending === null ? rateText(totals.accepted, took) : ""}`]
   ]
 }
 
@@ -140,7 +152,7 @@ export const summaryText = (report: RunReport, summary: RunSummary | null): stri
   const broken = report.violations.map(({ at, rule, what }) =>
     row("broken", `${rule}: ${what} (${new Date(at).toISOString()})`)
   )
-  const more = report.totals.broken - report.violations.length
+  const more = (report.totals.broken ?? 0) - report.violations.length
   const beyond = more > 0 ? [row("broken", `in ${counted(more, "more place")}`)] : []
   const rows = [...rowsOf(report, summary), ...slos, ...broken, ...beyond]
   return rows.map(([name, value]) => summaryLine(name, value)).join("\n")

@@ -1,5 +1,6 @@
 /**
- * What becomes of rings, against what the flows state: answered, opened, repeated, and how long it takes.
+ * What becomes of rings, against what their flows state: opened, repeated, and how long it takes. Flows
+ * that state different things in different buildings are judged one by one.
  */
 import { lognormal } from "../random/Distribution.ts"
 import { Rng, root } from "../random/Substream.ts"
@@ -10,13 +11,18 @@ import { happeningsOfDay } from "../traffic/Happenings.ts"
 import type { OutsiderFlow } from "../traffic/Outsiders.ts"
 import { second } from "../world/LocalTime.ts"
 import type { Check, Test } from "./Check.ts"
-import { daysOf, flowsTagged } from "./PlanFacts.ts"
+import type { PlacedFlow } from "./PlanFacts.ts"
+import { daysOf, flowsTagged, statedAlike } from "./PlanFacts.ts"
 import { sameDistribution, wilson } from "./Statistics.ts"
+
+/** Shares of fewer say nothing. */
+const fewest = 50
 
 interface Rings {
   calls: number
   opened: number
-  unanswered: number
+  /** Rings that can be followed by another of the same visit, and those that follow one. */
+  repeatable: number
   repeated: number
   withoutCause: number
   readonly waits: Array<number>
@@ -42,52 +48,76 @@ const shareCheck = (name: string, hits: number, tries: number, stated: number, m
   }
 }
 
-export const callFindings = (scenario: Scenario, options: PlanOptions) => {
-  const tests: Array<Test> = []
-  const checks: Array<Check> = []
-  const outsiders = flowsTagged(scenario, "Outsiders")
-  for (const name of new Set(outsiders.map(({ flow }) => flow.name))) {
-    const rings: Rings = { calls: 0, opened: 0, unanswered: 0, repeated: 0, withoutCause: 0, waits: [] }
-    const alike = outsiders.filter(({ flow }) => flow.name === name)
-    for (const { flow, place, traffic } of alike) {
-      for (const day of daysOf(traffic, options)) {
-        const times = new Map<number, number>()
-        for (const happening of happeningsOfDay(flowDay(traffic, place, flow, day, options))) {
-          if (happening._tag === "Call") {
-            rings.calls++
-            times.set(happening.id, happening.time)
-            if (happening.cause !== null) rings.repeated++
-          } else if (happening.entry_method === "app") {
-            const called = times.get(happening.cause ?? -1)
-            if (called === undefined || called >= happening.time) rings.withoutCause++
-            else rings.waits.push((happening.time - called) / second)
-            rings.opened++
-          }
+/** What became of the rings of a flow in all buildings where it states the same. */
+const ringsOf = (members: ReadonlyArray<PlacedFlow<OutsiderFlow>>, options: PlanOptions): Rings => {
+  const rings: Rings = { calls: 0, opened: 0, repeatable: 0, repeated: 0, withoutCause: 0, waits: [] }
+  for (const { flow, place, traffic } of members) {
+    for (const day of daysOf(traffic, options)) {
+      const times = new Map<number, number>()
+      const visits = new Map<number, number>()
+      for (const happening of happeningsOfDay(flowDay(traffic, place, flow, day, options))) {
+        if (happening._tag === "Call") {
+          const first = happening.cause ?? happening.id
+          const ring = (visits.get(first) ?? 0) + 1
+          visits.set(first, ring)
+          times.set(happening.id, happening.time)
+          rings.calls++
+          if (ring > 1) rings.repeated++
+          if (ring < flow.most_rings) rings.repeatable++
+        } else if (happening.entry_method === "app") {
+          const called = times.get(happening.cause ?? -1)
+          if (called === undefined || called >= happening.time) rings.withoutCause++
+          else rings.waits.push((happening.time - called) / second)
+          rings.opened++
         }
       }
     }
-    const flow = alike[0]?.flow
-    if (flow === undefined || rings.calls < 50) continue
-    const opens = flow.answered * flow.unlocked
+  }
+  return rings
+}
+
+/** What a flow states of its rings. */
+const statedOf = (flow: OutsiderFlow) => {
+  const { answer_seconds, answered, most_rings, repeated, ring_out_seconds, unlock_seconds, unlocked } = flow
+  return [answer_seconds, answered, most_rings, repeated, ring_out_seconds, unlock_seconds, unlocked]
+}
+
+export const callFindings = (scenario: Scenario, options: PlanOptions) => {
+  const tests: Array<Test> = []
+  const checks: Array<Check> = []
+  for (const { flow, members, title } of statedAlike(flowsTagged(scenario, "Outsiders"), statedOf)) {
+    const rings = ringsOf(members, options)
+    if (rings.calls < fewest) continue
     checks.push(
       {
-        name: `calls of ${name}: doors opened before their call`,
+        name: `calls of ${title}: doors opened before their call`,
         verdict: rings.withoutCause === 0 ? "PASS" : "FAIL",
         observed: `${rings.withoutCause}`,
         expected: "0",
         meaning: "What follows must come later than what it follows from."
       },
       shareCheck(
-        `calls of ${name}: end with an open door`,
+        `calls of ${title}: end with an open door`,
         rings.opened,
         rings.calls,
-        opens,
+        flow.answered * flow.unlocked,
         "More or fewer calls are answered and end with an open door than the flow states."
       )
     )
-    if (rings.waits.length >= 50) {
+    if (rings.repeatable >= fewest) {
+      checks.push(
+        shareCheck(
+          `calls of ${title}: rung again`,
+          rings.repeated,
+          rings.repeatable,
+          (1 - flow.answered) * flow.repeated,
+          "More or fewer of those who are not answered ring again than the flow states."
+        )
+      )
+    }
+    if (rings.waits.length >= fewest) {
       tests.push({
-        name: `calls of ${name}: time to the open door`,
+        name: `calls of ${title}: time to the open door`,
         p: sameDistribution(rings.waits, statedWaits(flow, 20_000)),
         meaning: "Answers and releases take longer or shorter than the flow states."
       })

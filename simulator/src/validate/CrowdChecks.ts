@@ -7,8 +7,8 @@ import type { EmployeeFlow } from "../traffic/Employees.ts"
 import { hour, minute } from "../world/LocalTime.ts"
 import type { Check } from "./Check.ts"
 import { near, skipped } from "./Check.ts"
-import type { EmployeeFacts } from "./PlanFacts.ts"
-import { employeeFacts, flowsTagged } from "./PlanFacts.ts"
+import type { AlikeFlows, EmployeeFacts } from "./PlanFacts.ts"
+import { employeeFacts, flowsTagged, statedAlike } from "./PlanFacts.ts"
 import { normalCdf } from "./Statistics.ts"
 
 const fiveMinutes = 5 * minute
@@ -62,8 +62,20 @@ export const dispersion = (
   return { ratio: statistic / Math.max(1, freedom), freedom }
 }
 
-const groupCheck = (name: string, days: ReadonlyArray<ReadonlyArray<number>>, at: number, expected: number): Check => {
-  const { freedom, ratio } = dispersion(countsOf(days, at, 24))
+/** The days of one building with many people, and how many people have a place there. */
+interface Crowd {
+  readonly days: ReadonlyArray<EmployeeFacts>
+  readonly people: number
+}
+
+/** Clock times by building and day. */
+type Times = ReadonlyArray<ReadonlyArray<ReadonlyArray<number>>>
+
+const groupCheck = (name: string, buildings: Times, at: number, expected: number): Check => {
+  // Each building has averages of its own.
+  const each = buildings.map((days) => dispersion(countsOf(days, at, 24)))
+  const freedom = each.reduce((sum, own) => sum + own.freedom, 0)
+  const ratio = each.reduce((sum, own) => sum + own.ratio * own.freedom, 0) / Math.max(1, freedom)
   if (freedom < 60) return skipped(name, "Too few working days; give a --duration of 28d or more.")
   // Heavy-tailed groups make the estimate itself uncertain: more than a chi-square would be.
   const tolerance = expected * Math.max(0.1, 4.5 * Math.sqrt(2 / freedom) * Math.sqrt(expected))
@@ -77,16 +89,16 @@ const groupCheck = (name: string, days: ReadonlyArray<ReadonlyArray<number>>, at
   )
 }
 
-const peakCheck = (flow: EmployeeFlow, facts: ReadonlyArray<EmployeeFacts>): Check => {
-  const name = "peak of employees' arrivals"
-  const arrivals = facts.flatMap((day) => day.arrivals)
+const peakCheck = (name: string, flow: EmployeeFlow, crowds: ReadonlyArray<Crowd>): Check => {
+  const arrivals = crowds.flatMap(({ days }) => days.flatMap((day) => day.arrivals))
   if (arrivals.length < 500) return skipped(name, "Fewer than 500 arrivals; give a longer --duration.")
   const centre = flow.arrives.at * hour
   const half = fiveMinutes / 2
   const inPeak = arrivals.filter((time) => Math.abs(time - centre) < half).length
   const expected = 2 * normalCdf(half / hour / flow.arrives.spread) - 1
   // Habits repeat: days do not add as much as their number says.
-  const people = Math.min(arrivals.length, Math.max(...facts.map((day) => day.expected)) * 4)
+  const fullest = crowds.reduce((sum, { days }) => sum + Math.max(...days.map((day) => day.expected)), 0)
+  const people = Math.min(arrivals.length, fullest * 4)
   const tolerance = Math.max(0.1 * expected, 4.5 * Math.sqrt((expected * 1.4) / people))
   return near(
     name,
@@ -101,16 +113,26 @@ const peakCheck = (flow: EmployeeFlow, facts: ReadonlyArray<EmployeeFacts>): Che
 const meanOf = (numbers: ReadonlyArray<number>): number =>
   numbers.reduce((sum, x) => sum + x, 0) / Math.max(1, numbers.length)
 
-const fridayCheck = (flow: EmployeeFlow, facts: ReadonlyArray<EmployeeFacts>, people: number): Check => {
-  const name = "Friday against Tuesday"
-  const [tuesdays, fridays] = [2, 5].map((weekday) => facts.filter((day) => day.weekday === weekday))
-  if (tuesdays === undefined || fridays === undefined || tuesdays.length < 3 || fridays.length < 3) {
+/** The mean number of people on a weekday, over all buildings; null where one has fewer than three of such days. */
+const presentOn = (weekday: number, crowds: ReadonlyArray<Crowd>): number | null => {
+  const each = crowds.map(({ days }) => days.filter((day) => day.weekday === weekday))
+  if (each.some(({ length }) => length < 3)) return null
+  return each.reduce((sum, days) => sum + meanOf(days.map(({ present }) => present)), 0)
+}
+
+const fridayCheck = (name: string, flow: EmployeeFlow, crowds: ReadonlyArray<Crowd>): Check => {
+  const [onTuesdays, onFridays] = [presentOn(2, crowds), presentOn(5, crowds)]
+  if (onTuesdays === null || onFridays === null)
     return skipped(name, "Fewer than three of each; give a --duration of 28d or more.")
-  }
-  const ratio = meanOf(fridays.map(({ present }) => present)) / meanOf(tuesdays.map(({ present }) => present))
+  const ratio = onFridays / onTuesdays
   const [tuesday, friday] = [flow.attendance[2], flow.attendance[5]]
-  const days = Math.min(tuesdays.length, fridays.length)
-  const error = Math.sqrt((2 * flow.day_variation ** 2 + 1 / (friday * people) + 1 / (tuesday * people)) / days)
+  const count = (days: Crowd["days"], weekday: number) => days.filter((day) => day.weekday === weekday).length
+  const days = Math.min(...crowds.map((crowd) => Math.min(count(crowd.days, 2), count(crowd.days, 5))))
+  const people = crowds.reduce((sum, crowd) => sum + crowd.people, 0)
+  // Days of different buildings vary on their own: together they vary less.
+  const together = crowds.reduce((sum, crowd) => sum + (crowd.people / people) ** 2, 0)
+  const variation = 2 * flow.day_variation ** 2 * together
+  const error = Math.sqrt((variation + 1 / (friday * people) + 1 / (tuesday * people)) / days)
   const expected = friday / tuesday
   return near(
     name,
@@ -122,45 +144,52 @@ const fridayCheck = (flow: EmployeeFlow, facts: ReadonlyArray<EmployeeFacts>, pe
   )
 }
 
-const lunchCheck = (flow: EmployeeFlow, facts: ReadonlyArray<EmployeeFacts>): ReadonlyArray<Check> => {
-  if (!flow.exits_logged) return []
-  const lunches = facts.flatMap((day) => day.lunches)
-  if (lunches.length < 500)
-    return [skipped("peak of going to lunch", "Fewer than 500 lunches; give a longer --duration.")]
+const lunchCheck = (name: string, flow: EmployeeFlow, crowds: ReadonlyArray<Crowd>): Check => {
+  const lunches = crowds.flatMap(({ days }) => days.flatMap((day) => day.lunches))
+  if (lunches.length < 500) return skipped(name, "Fewer than 500 lunches; give a longer --duration.")
   const centre = flow.lunch.at * hour
   const half = 15 * minute
   const share = lunches.filter((time) => Math.abs(time - centre) < half).length / lunches.length
   const expected = 2 * normalCdf(half / hour / flow.lunch.spread) - 1
+  return near(
+    name,
+    share,
+    expected,
+    Math.max(0.1 * expected, 4.5 * Math.sqrt((expected * 2.2) / lunches.length)),
+    "The busiest half hour of lunch has another share than its spread says."
+  )
+}
+
+/** A working day that says something. */
+const isFull = ({ expected, weekday }: EmployeeFacts): boolean => weekday >= 1 && weekday <= 5 && expected > 30
+
+/** The checks of employees who state the same, in all their buildings. */
+const crowdChecksOf = (
+  { flow, members, title }: AlikeFlows<EmployeeFlow>,
+  options: PlanOptions
+): ReadonlyArray<Check> => {
+  const named = (check: string) => `${check}${title.slice(flow.name.length)}`
+  const crowds = members.flatMap(({ place, traffic }): ReadonlyArray<Crowd> => {
+    const days = [...employeeFacts(traffic, place, flow, options)].filter(isFull)
+    const people = traffic.building.people.filter(({ unit }) => unit.use === "company").length
+    return days.length === 0 ? [] : [{ days, people }]
+  })
+  if (crowds.length === 0)
+    return [skipped(named("crowds of employees"), "No working day with more than 30 people in a building.")]
+  const arrivals = crowds.map(({ days }) => days.map((day) => day.arrivals))
+  const lunches = crowds.map(({ days }) => days.map((day) => day.lunches))
+  const inGroups = groupRatio(flow.arrival_groups, flow.tailgating)
   return [
-    near(
-      "peak of going to lunch",
-      share,
-      expected,
-      Math.max(0.1 * expected, 4.5 * Math.sqrt((expected * 2.2) / lunches.length)),
-      "The busiest half hour of lunch has another share than its spread says."
-    )
+    groupCheck(named("groups in the morning"), arrivals, flow.arrives.at, inGroups),
+    ...(flow.exits_logged
+      ? [groupCheck(named("groups at noon"), lunches, flow.lunch.at, groupRatio(flow.lunch.groups, 0))]
+      : []),
+    peakCheck(named("peak of employees' arrivals"), flow, crowds),
+    ...(flow.exits_logged ? [lunchCheck(named("peak of going to lunch"), flow, crowds)] : []),
+    fridayCheck(named("Friday against Tuesday"), flow, crowds)
   ]
 }
 
-/** The checks of the first building with employees: with several, the others are alike. */
-export const crowdChecks = (scenario: Scenario, options: PlanOptions): ReadonlyArray<Check> => {
-  const found = flowsTagged(scenario, "Employees")[0]
-  if (found === undefined) return []
-  const { flow, place, traffic } = found
-  const facts = [...employeeFacts(traffic, place, flow, options)].filter(
-    ({ expected, weekday }) => weekday >= 1 && weekday <= 5 && expected > 30
-  )
-  if (facts.length === 0) return [skipped("crowds of employees", "No working day with more than 30 people.")]
-  const arrivals = facts.map((day) => day.arrivals)
-  const lunches = facts.map((day) => day.lunches)
-  const people = traffic.building.people.filter(({ unit }) => unit.use === "company").length
-  return [
-    groupCheck("groups in the morning", arrivals, flow.arrives.at, groupRatio(flow.arrival_groups, flow.tailgating)),
-    ...(flow.exits_logged
-      ? [groupCheck("groups at noon", lunches, flow.lunch.at, groupRatio(flow.lunch.groups, 0))]
-      : []),
-    peakCheck(flow, facts),
-    ...lunchCheck(flow, facts),
-    fridayCheck(flow, facts, people)
-  ]
-}
+/** The checks of all employees: those of buildings that state the same together. */
+export const crowdChecks = (scenario: Scenario, options: PlanOptions): ReadonlyArray<Check> =>
+  statedAlike(flowsTagged(scenario, "Employees"), (flow) => flow).flatMap((alike) => crowdChecksOf(alike, options))

@@ -147,3 +147,37 @@ export const flowsTagged = <Tag extends Flow["_tag"]>(scenario: Scenario, tag: T
   scenario.buildings.flatMap((traffic, place) =>
     traffic.flows.flatMap((flow) => (hasTag(flow, tag) ? [{ traffic, place, flow }] : []))
   )
+
+/** A flow in a building. */
+export interface PlacedFlow<F> {
+  readonly traffic: BuildingTraffic
+  readonly place: number
+  readonly flow: F
+}
+
+/** Flows that state the same: they are judged together, and those that state something else are not. */
+export interface AlikeFlows<F> {
+  /** The flow's name, with the buildings where others of its name state something else. */
+  readonly title: string
+  /** What all of them state. */
+  readonly flow: F
+  readonly members: ReadonlyArray<PlacedFlow<F>>
+}
+
+/** Groups flows by their name and what they state. */
+export const statedAlike = <F extends Flow>(
+  found: ReadonlyArray<PlacedFlow<F>>,
+  stated: (flow: F) => unknown
+): ReadonlyArray<AlikeFlows<F>> => {
+  const byName = Map.groupBy(found, ({ flow }) => flow.name)
+  return [...byName].flatMap(([name, placed]) => {
+    const groups = [...Map.groupBy(placed, ({ flow }) => JSON.stringify(stated(flow))).values()]
+    return groups.flatMap((members) => {
+      const [first] = members
+      if (first === undefined) return []
+      const others = members.length > 1 ? ` and ${members.length - 1} more` : ""
+      const title = groups.length === 1 ? name : `${name} in ${first.traffic.building.name}${others}`
+      return [{ title, flow: first.flow, members }]
+    })
+  })
+}

@@ -6,7 +6,7 @@ import { child, Rng } from "../random/Substream.ts"
 import type { Substream } from "../random/Substream.ts"
 import { LocalClock } from "../receivers/LocalClock.ts"
 import { Receiver } from "../receivers/Receiver.ts"
-import { modelFor } from "../receivers/ReceiverText.ts"
+import { describedFor, modelFor } from "../receivers/ReceiverText.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import type { IntegrationTotals, Measurements } from "../run/Measurements.ts"
 import type { PlannedIntegration } from "../run/World.ts"
@@ -60,7 +60,7 @@ export class Targets {
   }
 
   totalsOf(id: IntegrationId): IntegrationTotals {
-    return this.#byId.get(id)?.totals ?? this.#measurements.integration(id, `integration ${id}`, "")
+    return this.#byId.get(id)?.totals ?? this.#measurements.integration(id, `integration ${id}`)
   }
 
   matching(event: Event): ReadonlySet<IntegrationId> {
@@ -68,7 +68,6 @@ export class Targets {
   }
 
   add({ planned, stored }: StoredIntegration): void {
-    const rules = this.#receivers.filter(({ appliesTo }) => appliesTo(planned.place)).map(({ text }) => text)
     const { url } = stored.configuration
     const target: Target = {
       planned,
@@ -78,7 +77,7 @@ export class Targets {
         new Rng(child(child(this.#seed, "receiver"), url))
       ),
       clock: this.clockOf(planned.zone),
-      totals: this.#measurements.integration(stored.id, planned.name, rules.join(" ")),
+      totals: this.#measurements.integration(stored.id, planned.name, describedFor(this.#receivers, planned.place)),
       open: 0,
       openBy: new Map()
     }

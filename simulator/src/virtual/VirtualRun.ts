@@ -36,9 +36,7 @@ export const virtualRun = Effect.fnUntraced(function* <E, R>(
     Effect.gen(function* () {
       for (const { at, event, kind } of chunk) {
         while (!world.runUntil(at)) yield* realTurn
-        if (kind === "repeated") measurements.repeated++
-        else if (kind === "reordered") measurements.reordered++
-        else if (kind === "delayed") measurements.delayed++
+        measurements.start(kind, world.time.wall - at)
         world.publish([{ at, event: newEventOf(event), zone: zoneOf(event.building_id) }])
       }
     })

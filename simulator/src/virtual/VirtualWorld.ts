@@ -30,6 +30,9 @@ import { Worker } from "./Worker.ts"
 /** How long a process is away that died. */
 const absence = 5_000
 
+/** What has moved within this time is under way: it is sent again, by another process too, within it. */
+const underWay = defaultDeliverySettings.lease + absence + 60_000
+
 /** How often old rows are cleared away. */
 const houseKeeping = 3_600_000
 
@@ -118,8 +121,7 @@ export class VirtualWorld {
   publish(publications: ReadonlyArray<Publication>): void {
     for (const { at, zone } of publications) {
       const time = at - this.#options.beginning
-      this.measurements.plan(time, at, this.#targets.clockOf(zone))
-      this.measurements.start(time, 0)
+      this.measurements.place(time, time, at, this.#targets.clockOf(zone))
     }
     this.#publications.publish(publications)
   }
@@ -149,7 +151,8 @@ export class VirtualWorld {
 
   /** Judges how it stands at the end, given what the store says. */
   finish(summary: DeliverySummary): void {
-    this.ledger.finish(this.time.wall, summary)
+    const now = this.time.wall
+    this.ledger.finish(now, summary, now - underWay)
   }
 
   /** Does something with the store, outside of all processes. */

@@ -7,13 +7,15 @@ import { CommandFailure } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
 import { Command } from "effect/cli"
 import { TestConsole } from "effect/testing"
 import { validateCommand } from "../../src/cli/ValidateCommand.ts"
 import { lineChunks } from "../../src/plan/LineChunks.ts"
 import { toIso } from "../../src/plan/IsoTime.ts"
-import { preset } from "@doorhook/simulator"
+import { preset, readScenario } from "@doorhook/simulator"
+import { callFindings } from "../../src/validate/CallChecks.ts"
+import { crowdChecks } from "../../src/validate/CrowdChecks.ts"
 import { planChecks } from "../../src/validate/PlanChecks.ts"
 import { startAt } from "../support.ts"
 
@@ -106,6 +108,34 @@ describe("simulate validate of a file", () => {
 })
 
 describe("the checks of a scenario's own traffic", () => {
+  it("judge each building by what its own flows state", () => {
+    const offices = { employees: 110 }
+    const scenario = Result.getOrThrow(
+      readScenario(
+        JSON.stringify({
+          name: "two houses",
+          buildings: [
+            { name: "A", homes: { flats: 60 }, flows: { parcels: { answered: 0.95 } } },
+            { name: "B", homes: { flats: 60 }, flows: { parcels: { answered: 0.3 } } },
+            { name: "C", offices },
+            { name: "D", offices, copies: 2, flows: { employees: { arrives: { at: "07:00" } } } }
+          ]
+        })
+      )
+    )
+    const options = { seed: 2, start: startAt("2026-03-02T00:00"), duration: 21 * day }
+    const checks = [...callFindings(scenario, options).checks, ...crowdChecks(scenario, options)]
+    assert.deepStrictEqual(
+      checks.filter(({ verdict }) => verdict === "FAIL"),
+      []
+    )
+    const passed = checks.filter(({ verdict }) => verdict === "PASS").map(({ name }) => name)
+    for (const name of ["parcels in A", "parcels in B", "visitors"])
+      assert.includeMembers(passed, [`calls of ${name}: end with an open door`, `calls of ${name}: rung again`])
+    for (const place of ["C", "D 1 and 1 more"])
+      assert.includeMembers(passed, [`peak of employees' arrivals in ${place}`, `Friday against Tuesday in ${place}`])
+  })
+
   it.each(["mixed-use", "office-1000"])("pass %s", (name) => {
     const scenario = Option.getOrThrow(preset(name))
     const options = { seed: 2, start: startAt("2026-03-02T00:00"), duration: 28 * day }

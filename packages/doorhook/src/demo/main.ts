@@ -12,7 +12,7 @@ import {
   Publisher
 } from "@doorhook/core"
 import { OperatorKey } from "@doorhook/server"
-import { demoDirectory, runDemo, showProgress, Tally } from "@doorhook/simulator"
+import { demoDirectory, Measurements, runDemo, showProgress } from "@doorhook/simulator"
 import type { Target } from "@doorhook/simulator"
 import type { DeliverySummary } from "@doorhook/core"
 import { Clock, Console, Effect, Layer, Option, Random, Redacted, Schedule } from "effect"
@@ -86,7 +86,7 @@ const thisService = (publisher: Publisher["Service"], count: (accepted: Accepted
 /** Publishes live traffic until interrupted. */
 const traffic = Effect.fnUntraced(function* (count: (accepted: Accepted) => void) {
   const seed = Math.floor(yield* Random.nextBetween(1, 1_000_000))
-  yield* runDemo({ seed, rateScale }, thisService(yield* Publisher, count), new Tally())
+  yield* runDemo({ seed, rateScale }, thisService(yield* Publisher, count), new Measurements())
 })
 
 const demo = Effect.fnUntraced(function* (stopAfter: number | null) {

@@ -6,7 +6,7 @@ import { Clock, Effect } from "effect"
 import { child, Rng, root } from "../../random/Substream.ts"
 import { LocalClock } from "../../receivers/LocalClock.ts"
 import { Receiver } from "../../receivers/Receiver.ts"
-import { modelFor } from "../../receivers/ReceiverText.ts"
+import { describedFor, modelFor } from "../../receivers/ReceiverText.ts"
 import type { Measurements } from "../../run/Measurements.ts"
 import type { OwnEngineOptions } from "../../run/OwnEngine.ts"
 import type { PlannedIntegration } from "../../run/World.ts"
@@ -51,8 +51,7 @@ export const prepareModelled = (
       measurements,
       integrations,
       urlOf: ({ place }) => `https://receiver${place}.example/hook`,
-      receiverOf: ({ place }) =>
-        settings.receivers.flatMap(({ appliesTo, text }) => (appliesTo(place) ? [text] : [])).join(" "),
+      receiverOf: ({ place }) => describedFor(settings.receivers, place),
       send: modelled(settings, integrations, course),
       secret: null,
       crypto: Crypto.layerWebCrypto

@@ -3,6 +3,7 @@
  */
 import { CommandFailure, Transport } from "@doorhook/core"
 import { Effect } from "effect"
+import { undescribed } from "../../receivers/ReceiverText.ts"
 import { Equipment } from "../../run/Equipment.ts"
 import type { Measurements } from "../../run/Measurements.ts"
 import type { PlannedIntegration } from "../../run/World.ts"
@@ -29,7 +30,7 @@ export const prepareReceiver = Effect.fnUntraced(function* (
       measurements,
       integrations,
       urlOf: ({ place }) => `${url}#${place}`,
-      receiverOf: () => "",
+      receiverOf: () => undescribed,
       send: (request) =>
         Effect.map(transport.post({ ...request, url: bare(request.url) }), (result) => ({ result, processed: null })),
       secret,

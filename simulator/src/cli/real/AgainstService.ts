@@ -21,7 +21,7 @@ export const prepareService = (
     name: `against ${service.url}`,
     integrations: 0,
     target: serviceTarget(service),
-    observer: { accepted: (_, events) => accounting.accepted(events) },
+    observer: { accepted: (events) => accounting.accepted(events) },
     accounts: {
       settle: (grace) =>
         Effect.map(accounting.settle(grace), ({ missing, why }) => {

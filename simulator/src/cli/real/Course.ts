@@ -3,7 +3,8 @@
  */
 
 export class Course {
-  began = 0
+  /** When the first event was due, by the clock; null before. */
+  began: number | null = null
   readonly beginning: number
   readonly speed: number | null
 
@@ -13,5 +14,5 @@ export class Course {
   }
 
   /** Milliseconds since the beginning, on the axis of the report. */
-  readonly timeOf = (instant: number): number => Math.max(0, (instant - this.began) * (this.speed ?? 1))
+  readonly timeOf = (instant: number): number => Math.max(0, (instant - (this.began ?? instant)) * (this.speed ?? 1))
 }

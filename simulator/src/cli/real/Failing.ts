@@ -2,10 +2,11 @@
  * Why a run in real time has failed, if it has: in one line, with its exit code.
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
+import { counted } from "../../report/Words.ts"
 import { isUnreached } from "../../run/MakeReport.ts"
 import type { RunReport } from "../../run/RunReport.ts"
 import { outcomesText } from "../../run/RunText.ts"
-import type { RunSummary } from "../../run/Tally.ts"
+import type { RunSummary } from "../../run/RunSummary.ts"
 
 export const failureOf = (report: RunReport, summary: RunSummary, silence: string | null): CommandFailure | null => {
   const { slos, totals, verdict } = report
@@ -14,14 +15,20 @@ export const failureOf = (report: RunReport, summary: RunSummary, silence: strin
       message: `The service did not take ${summary.failed} events; the last answer was: ${summary.last_failure ?? "none"}`,
       exitCode: 1
     })
-  if (totals.broken > 0 || (totals.lost ?? 0) > 0)
+  const lost = totals.lost ?? 0
+  if (lost > 0)
     return new CommandFailure({
-      message: `${totals.lost ?? totals.broken} deliveries of accepted events are not accounted for, or break a rule; the summary says which`,
+      message: `${counted(lost, "delivery", "deliveries")} of accepted events ${lost === 1 ? "is" : "are"} not accounted for`,
+      exitCode: 1
+    })
+  if ((totals.broken ?? 0) > 0)
+    return new CommandFailure({
+      message: `A rule of delivery was broken in ${counted(totals.broken ?? 0, "place")}; the summary says which`,
       exitCode: 1
     })
   if (isUnreached(report))
     return new CommandFailure({
-      message: `${report.target.replace(/^against /, "")} acknowledged none of ${totals.attempts} requests: ${outcomesText(report.outcomes)}. Expected 200 within ${DurationText.format(report.ack_timeout)}; is the receiver running, and is this its URL?`,
+      message: `${report.target.replace(/^against /, "")} acknowledged none of ${totals.attempts} requests: ${outcomesText(report.outcomes)}. Expected 200${report.ack_timeout === null ? "" : ` within ${DurationText.format(report.ack_timeout)}`}; is the receiver running, and is this its URL?`,
       exitCode: 1
     })
   if (verdict === "pass") return null

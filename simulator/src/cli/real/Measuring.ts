@@ -1,5 +1,5 @@
 /**
- * What is measured while a run goes on: each event at its place in the plan, and how late and how long.
+ * Where on the axis of the report each event is, while a run goes on.
  */
 import type { LocalClock } from "../../receivers/LocalClock.ts"
 import type { Sending } from "../../run/Disorder.ts"
@@ -11,22 +11,12 @@ export const measuring = (
   measurements: Measurements,
   course: Course,
   zoneOf: (building: number) => LocalClock
-): RunObserver => ({
+): Pick<RunObserver, "began" | "started"> => ({
   began: (now) => {
     course.began = now
   },
-  started: ({ at, event, kind }: Sending, due, now) => {
-    const intended = due === null ? course.timeOf(now) : at - course.beginning
-    measurements.plan(intended, at, zoneOf(event.building_id))
-    measurements.start(course.timeOf(now), due === null ? 0 : now - due)
-    if (kind === "repeated") measurements.repeated++
-    else if (kind === "reordered") measurements.reordered++
-    else if (kind === "delayed") measurements.delayed++
-  },
-  accepted: (batch, _, began, now) => {
-    for (const { due } of batch) measurements.accept(now - (due ?? began), now - began)
-  },
-  refused: (events) => {
-    measurements.refused += events
+  started: ({ at, event }: Sending, due, now) => {
+    const started = course.timeOf(now)
+    measurements.place(due === null ? started : at - course.beginning, started, at, zoneOf(event.building_id))
   }
 })

@@ -43,10 +43,11 @@ export const prepareOwn = Effect.fnUntraced(function* (
         isOver.pipe(
           Effect.repeat({ until: (over) => over, schedule: Schedule.spaced("20 millis") }),
           Effect.timeoutOption(grace),
-          Effect.andThen(finish)
+          // Whoever ends the waiting wants to know how it stands all the same.
+          Effect.ensuring(finish)
         ),
       judged: () => ({
-        lost: ledger.violations.filter(({ rule }) => rule === "nothing-lost").length,
+        lost: ledger.brokenIn("nothing-lost"),
         broken: ledger.broken,
         violations: ledger.violations
       }),

@@ -21,7 +21,7 @@ export const charts = (report: RunReport): Html.Html => {
   const sent = series.map((line) => line.sent)
   const p50 = series.map(({ answer_p50 }) => (answer_p50 === null ? null : Math.max(1, answer_p50)))
   const p99 = series.map(({ answer_p99 }) => (answer_p99 === null ? null : Math.max(1, answer_p99)))
-  const open = series.map((line) => line.backlog)
+  const open = series.map(({ backlog }) => backlog)
   const off = bands.length > 0 ? " The shaded times are those when a receiver is down." : ""
   return html`<div class="charts">
     ${chart({
@@ -42,20 +42,20 @@ export const charts = (report: RunReport): Html.Html => {
         ? null
         : chart({
             title: "How long requests to receivers took",
-            description: `The median and the 99th percentile of request times, on a logarithmic scale, with the limit of ${duration(ack_timeout)}. The highest 99th percentile is ${duration(highest(p99))}.${off}`,
+            description: `The median and the 99th percentile of request times, on a logarithmic scale${ack_timeout === null ? "" : `, with the limit of ${duration(ack_timeout)}`}. The highest 99th percentile is ${duration(highest(p99))}.${off}`,
             lines: [
               { name: "99 % within", color: "two", fill: false, values: p99 },
               { name: "half within", color: "one", fill: false, values: p50 }
             ],
-            scale: logarithmic(10, Math.max(ack_timeout * 1.5, highest(p99))),
+            scale: logarithmic(10, Math.max((ack_timeout ?? 0) * 1.5, highest(p99))),
             markText: duration,
-            limit: { value: ack_timeout, name: `${duration(ack_timeout)}: a retry` },
+            limit: ack_timeout === null ? null : { value: ack_timeout, name: `${duration(ack_timeout)}: a retry` },
             times,
             bands
           })
     }
     ${
-      report.kind === "service"
+      report.totals.backlog === null
         ? null
         : chart({
             title: "Deliveries waiting",

@@ -45,14 +45,14 @@ const integrationRow = (line: IntegrationLine): Html.Html => {
       <small>${words}</small>
     </td>
     <td class="number wide">${grouped(line.attempts)}</td>
-    <td class="number wide">${duration(line.ack_p99)}</td>
-    <td class="number wide">${grouped(line.most_open)}</td>
+    <td class="number wide">${line.ack_p99 === null ? "–" : duration(line.ack_p99)}</td>
+    <td class="number wide">${line.most_open === null ? "–" : grouped(line.most_open)}</td>
   </tr>`
 }
 
 export const integrations = ({ integration_lines }: RunReport): Html.Html | null => {
   const trouble = ({ deliveries, most_open, states }: IntegrationLine) =>
-    (deliveries - states.delivered) * 1_000_000 + most_open
+    (deliveries - states.delivered) * 1_000_000 + (most_open ?? 0)
   const sorted = integration_lines
     .filter(({ deliveries }) => deliveries > 0)
     .toSorted((a, b) => trouble(b) - trouble(a))

@@ -4,7 +4,7 @@
 import type { Html } from "@doorhook/core"
 import type { RunReport } from "../../run/RunReport.ts"
 import { html } from "../Markup.ts"
-import { grouped } from "../Words.ts"
+import { counted, grouped } from "../Words.ts"
 
 /** A bar for each count, the longest one as long as there is room. */
 const bars = (rows: ReadonlyArray<readonly [name: string | number, count: number]>): Html.Html => {
@@ -33,11 +33,13 @@ export const attemptBars = ({ attempts_per_delivery }: RunReport): Html.Html => 
   </section>`
 }
 
-export const outcomeBars = ({ outcomes }: RunReport): Html.Html => {
+export const outcomeBars = ({ kind, outcomes }: RunReport): Html.Html => {
   const rows = Object.entries(outcomes).toSorted(([, a], [, b]) => b - a)
+  const seen = rows.reduce((sum, [, count]) => sum + count, 0)
   return html`<section class="card" aria-labelledby="outcomes">
     <h3 id="outcomes">How requests ended</h3>
-    ${rows.length === 0 ? html`<p>Nothing was sent.</p>` : null}
+    ${rows.length === 0 ? html`<p>${kind === "service" ? "None was looked at." : "Nothing was sent."}</p>` : null}
+    ${kind === "service" && rows.length > 0 ? html`<p>Of ${counted(seen, "request")} that the service was asked about.</p>` : null}
     ${bars(rows.map(([name, count]) => [name.replaceAll("_", " "), count]))}
   </section>`
 }

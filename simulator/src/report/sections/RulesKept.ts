@@ -8,8 +8,8 @@ import { counted, grouped } from "../Words.ts"
 import { rulesOf } from "../../run/Ledger.ts"
 
 export const rulesKept = (report: RunReport): Html.Html | null => {
-  if (report.kind === "service") return null
   const { broken } = report.totals
+  if (broken === null) return null
   const crashes =
     report.crashes > 0
       ? ` The engine was killed ${report.crashes === 1 ? "once" : `${grouped(report.crashes)} times`} in the middle of something.`

@@ -20,7 +20,7 @@ export const tiles = (report: RunReport): Html.Html => {
     ${tile("Deliveries", grouped(deliveries), `${grouped(totals.attempts)} requests`)}
     ${tile("Delivered", deliveries === 0 ? "–" : percent(delivered / deliveries), totals.open > 0 ? `${grouped(totals.open)} still open` : "of all deliveries")}
     ${tile("99 % within", latency.ack === null ? "–" : duration(latency.ack.p99), latency.ack === null ? "no answers" : `answers; half ${duration(latency.ack.p50)}`)}
-    ${tile("Waiting at most", grouped(totals.backlog), "deliveries at once")}
+    ${totals.backlog === null ? tile("Waiting at most", "–", "not measured") : tile("Waiting at most", grouped(totals.backlog), "deliveries at once")}
     ${
       duplicates === null
         ? tile("Given up", grouped(totals.exhausted + totals.expired), "exhausted or expired")

@@ -2,17 +2,14 @@
  * The axis of time that all charts of a report share.
  */
 import type { RunReport } from "../../run/RunReport.ts"
+import { parseDay } from "../../world/CalendarDate.ts"
 import type { ChartOptions } from "../Chart.ts"
 import { timeMarks } from "../Scale.ts"
+import { firstDayOf, offsetOf } from "../Start.ts"
 import { duration, momentOf } from "../Words.ts"
 
-const hour = 3_600_000
-const day = 24 * hour
-
-const offsetOf = ({ start }: RunReport): number => {
-  const match = /T(\d\d):(\d\d)/.exec(start)
-  return match === null ? 0 : Number(match[1]) * hour + Number(match[2]) * 60_000
-}
+const minute = 60_000
+const day = 24 * 60 * minute
 
 const lengthOf = ({ interval, series }: RunReport): number => Math.max(1, series.length) * interval
 
@@ -34,33 +31,27 @@ export const timesOf = (report: RunReport): ChartOptions["times"] => {
   }))
 }
 
-/** When receivers were down by the clock, where all of them say the same. */
+/** When receivers were down by the clock: each window once, on each day that it is of. */
 export const bandsOf = (report: RunReport): ChartOptions["bands"] => {
   if (!hasClock(report)) return []
-  const windows = new Set(
-    report.integration_lines.flatMap(({ receiver }) =>
-      [...receiver.matchAll(/down:(\d\d):(\d\d)-(\d\d):(\d\d)(?:,on=([\d-]+))?/g)].map((match) =>
-        match.slice(1).join(" ")
-      )
+  const windows = new Map(
+    report.integration_lines.flatMap(({ down }) =>
+      down.map((window) => [`${window.from} ${window.to} ${window.on}`, window] as const)
     )
   )
   const length = lengthOf(report)
   const offset = offsetOf(report)
-  const first = Date.parse(`${report.start.slice(0, 10)}T00:00:00Z`)
-  return [...windows].flatMap((window) => {
-    const [fromHour = 0, fromMinute = 0, toHour = 0, toMinute = 0] = window.split(" ").map(Number)
-    const on = window.split(" ")[4] ?? ""
-    const days = Array.from({ length: Math.ceil((length + offset) / day) }, (_, at) => at)
-    return days
-      .filter((at) => on === "" || first + at * day === Date.parse(`${on}T00:00:00Z`))
+  const first = firstDayOf(report)
+  // From the day before on: what is down over midnight may have begun then.
+  const days = Array.from({ length: Math.ceil((length + offset) / day) + 1 }, (_, at) => at - 1)
+  return [...windows.values()].flatMap(({ from, on, to }) =>
+    days
+      .filter((at) => on === null || first + at === parseDay(on))
       .map((at) => {
-        const from = at * day + fromHour * hour + fromMinute * 60_000 - offset
-        const until = at * day + toHour * hour + toMinute * 60_000 - offset
-        return {
-          from: Math.max(0, (from / length) * 100),
-          to: Math.min(100, ((until <= from ? until + day : until) / length) * 100)
-        }
+        const begins = at * day + from * minute - offset
+        const ends = at * day + to * minute + (to <= from ? day : 0) - offset
+        return { from: Math.max(0, (begins / length) * 100), to: Math.min(100, (ends / length) * 100) }
       })
-      .filter(({ from, to }) => to > from)
-  })
+      .filter((band) => band.to > band.from)
+  )
 }

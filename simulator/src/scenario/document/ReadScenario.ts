@@ -3,10 +3,11 @@
  */
 import { schemaProblems } from "@doorhook/core"
 import { Result, Schema } from "effect"
+import { mostBuildings } from "../../plan/EventNumber.ts"
 import type { Scenario } from "../Scenario.ts"
 import { jsonPlaces, lineAndColumn, NotJson } from "./JsonPlaces.ts"
 import { placesOf, resolve } from "./Resolve.ts"
-import { mostBuildings, ScenarioDocument } from "./ScenarioDocument.ts"
+import { ScenarioDocument } from "./ScenarioDocument.ts"
 
 /** One thing that is wrong with a scenario file. */
 const ScenarioProblem = Schema.Struct({

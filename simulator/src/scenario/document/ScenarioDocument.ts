@@ -5,6 +5,7 @@
  * source in the JSON Schema that is made of this.
  */
 import { Schema } from "effect"
+import { mostBuildings } from "../../plan/EventNumber.ts"
 import { timeZone } from "../../world/zones/TimeZone.ts"
 import { Anomalies, DeviceParameters, Homes, Offices } from "./BuildingParameters.ts"
 import { employeeParameters, residentParameters } from "./MemberParameters.ts"
@@ -21,9 +22,6 @@ const TimeZoneName = Schema.String.annotate({
 }).check(
   Schema.makeFilter((name) => timeZone(name) !== null || "must be the IANA name of a time zone, like Europe/Berlin")
 )
-
-/** How many buildings a scenario can have: event ids have room for no more. */
-export const mostBuildings = 512
 
 const Flows = Schema.Struct({
   residents: Schema.optionalKey(residentParameters),

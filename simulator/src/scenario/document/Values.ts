@@ -10,6 +10,7 @@ import type { Lognormal } from "../../random/Distribution.ts"
 import type { DayShape } from "../../traffic/DayShape.ts"
 import type { ByWeekday } from "../../traffic/Flow.ts"
 import type { ClockTime } from "../../traffic/Members.ts"
+import { parseDay } from "../../world/CalendarDate.ts"
 import type { Season } from "../../world/Calendar.ts"
 import { hour, minute } from "../../world/LocalTime.ts"
 
@@ -24,12 +25,20 @@ export const Duration = Schema.String.check(
 export const Clock = Schema.String.check(
   Schema.isPattern(clockPattern, { message: "must be a clock time like 08:30 or 17:45:30" })
 )
+/** Whether there is such a day: of the year that is named, or of any. What JSON Schema has no words for. */
+const exists = Schema.makeFilter((text: string) => {
+  const isThere = parseDay(text.length === "12-25".length ? `2000-${text}` : text) !== null
+  return isThere || !datePattern.test(text) || "must be a day that the calendar has"
+})
+
 /** A day of one year, or of every year. */
 export const HolidayDate = Schema.String.check(
-  Schema.isPattern(datePattern, { message: "must be a date like 2026-12-25, or 12-25 for every year" })
+  Schema.isPattern(datePattern, { message: "must be a date like 2026-12-25, or 12-25 for every year" }),
+  exists
 )
 const MonthDay = Schema.String.check(
-  Schema.isPattern(monthDayPattern, { message: "must be a day of the year like 12-25" })
+  Schema.isPattern(monthDayPattern, { message: "must be a day of the year like 12-25" }),
+  exists
 )
 export const Share = Schema.Finite.check(
   Schema.isBetween({ minimum: 0, maximum: 1 }, { message: "must be a number from 0 to 1" })
