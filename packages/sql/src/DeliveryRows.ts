@@ -21,6 +21,11 @@ export interface StandingRow extends NewDeliveryRow {
   readonly id: DeliveryId
 }
 
+/** One that is in `queue`, and whether an ending has cancelled it already. */
+export interface QueuedRow extends StandingRow {
+  readonly ending: boolean | number
+}
+
 export interface AttemptRow extends Attempt {
   readonly delivery_id: DeliveryId
 }

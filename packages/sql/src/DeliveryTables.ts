@@ -6,6 +6,7 @@
  * one order: integrations by id, then what is active by id, then what has ended by id.
  */
 import type {
+  activeStates,
   Attempt,
   DeliveryFilter,
   DeliveryId,
@@ -29,7 +30,7 @@ import type {
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { SqlError } from "effect/sql"
-import type { AttemptRow, EndedRow, NewDeliveryRow, StandingRow } from "./DeliveryRows.ts"
+import type { AttemptRow, EndedRow, NewDeliveryRow, QueuedRow, StandingRow } from "./DeliveryRows.ts"
 import type { IntegrationRow, SubjectRow } from "./IntegrationRows.ts"
 
 export type Answer<A> = Effect.Effect<A, SqlError.SqlError>
@@ -88,6 +89,9 @@ export interface StateCount {
   readonly count: number
 }
 
+/** A state of a delivery that can be claimed or is under way. */
+export type ActiveState = (typeof activeStates)[number]
+
 /** What is counted: events, and deliveries by state. */
 export type TallyName = "events" | DeliveryState
 
@@ -126,13 +130,10 @@ export class DeliveryTables extends Context.Service<
     readonly lockIntegrations: (ids: ReadonlyArray<IntegrationId>) => Answer<void>
     /** The integrations of some deliveries. */
     readonly integrationsOf: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<IntegrationId>>
-    /** Locks some deliveries, and what is active of some integrations: for who may end all of that. */
-    readonly lockWithActive: (
-      ids: ReadonlyArray<DeliveryId>,
-      integrations: ReadonlyArray<IntegrationId>
-    ) => Answer<void>
-    /** Where some deliveries stand, until the transaction ends. The unknown ones are left out. */
-    readonly standings: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StandingRow>>
+    /** Where some deliveries stand that are in `queue`, until the transaction ends. The others are left out. */
+    readonly queuedStandings: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<QueuedRow>>
+    /** The same of those that have ended. */
+    readonly endedStandings: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StandingRow>>
     /** Active ones, that stay active. */
     readonly requeue: (rows: ReadonlyArray<StandingRow>) => Answer<void>
     /** Active ones, that have ended. */
@@ -151,15 +152,34 @@ export class DeliveryTables extends Context.Service<
     /** Rows for `NoticeRows` to read. */
     readonly notices: (filter: NoticeFilter) => Answer<ReadonlyArray<object>>
     /**
-     * Ends all active deliveries of an integration that takes no more: core's `Standing.cancelled` for each. Counts by
-     * former state. Where there are very many, their rows may follow later; no call sees a difference.
+     * Says that all that is active of an integration is cancelled (`stores/Endings`); false if nothing is, or that was
+     * said already. Whatever reads `queue` heeds it from now on: who looks for what is active moves it first, or passes it over.
      */
-    readonly cancelActive: (id: IntegrationId, reason: DeliveryReason) => Answer<ReadonlyArray<StateCount>>
-    /** Moves what follows later now, before an integration takes deliveries again. */
-    readonly finishCancelling: (id: IntegrationId) => Answer<void>
-    /** Makes due what an integration did not acknowledge since a time: `Standing.resent`. Counts by former state. */
-    readonly recover: (id: IntegrationId, since: number, now: number) => Answer<ReadonlyArray<StateCount>>
+    readonly beginEnding: (id: IntegrationId, reason: DeliveryReason) => Answer<boolean>
+    /** The integrations of which that was said. */
+    readonly endings: Answer<ReadonlyArray<IntegrationId>>
+    /** Whether this transaction may move what others would move too: one at a time, whoever is first. */
+    readonly takeTurn: Answer<boolean>
+    /** The first deliveries of an ending in a state after one, by growing id; what others keep is passed over. */
+    readonly someOfEnding: (of: {
+      readonly integration: IntegrationId
+      readonly state: ActiveState
+      readonly after: DeliveryId | 0
+      readonly limit: number
+    }) => Answer<ReadonlyArray<DeliveryId>>
+    /** All that is left of an ending, in the order that locks have. */
+    readonly restOfEnding: (id: IntegrationId) => Answer<ReadonlyArray<DeliveryId>>
+    /** Moves deliveries of endings to what has ended: `Standing.cancelled` for each. Counts by former state. */
+    readonly endThese: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StateCount>>
+    /** Forgets an ending, if nothing of it is left to be moved. */
+    readonly finishEnding: (id: IntegrationId) => Answer<void>
 
+    /** The first deliveries of an integration after one, by growing id, that ended without an acknowledgement. */
+    readonly recoverable: (of: {
+      readonly integration: IntegrationId
+      readonly after: DeliveryId | 0
+      readonly limit: number
+    }) => Answer<ReadonlyArray<{ readonly id: DeliveryId; readonly created_at: number }>>
     /**
      * The newest delivery of an integration that ended without an acknowledgement, and is not under way still. Whatever was
      * leased when the integration was changed last is over if that was no later than a time.
@@ -168,6 +188,8 @@ export class DeliveryTables extends Context.Service<
 
     /** The first events after a place, in the order of storing, kept from other purges. */
     readonly oldEvents: (after: number, limit: number) => Answer<ReadonlyArray<OldEvent>>
+    /** The deliveries of some events that are of endings, locked, but those that others keep. */
+    readonly endedOf: (events: ReadonlyArray<OldEvent>) => Answer<ReadonlyArray<DeliveryId>>
     /** Locks what has ended of some events; answers those of which something is active still. */
     readonly withActive: (events: ReadonlyArray<OldEvent>) => Answer<ReadonlyArray<EventId>>
     /** Deletes events with what is kept of their deliveries. Counts these by state. */
@@ -179,6 +201,7 @@ export class DeliveryTables extends Context.Service<
     readonly leave: (worker: string) => Answer<void>
 
     readonly addToTallies: (changes: ReadonlyMap<TallyName, number>) => Answer<void>
+    /** What is counted, with what endings have cancelled already. */
     readonly tallies: Answer<ReadonlyArray<{ readonly name: TallyName; readonly count: number }>>
 
     /** The lanes and integrations that have something due. */

@@ -1,5 +1,6 @@
 /**
- * Whatever goes wrong in a database becomes the one error of the storage ports, which names the operation.
+ * Whatever goes wrong in a database becomes the one error of the storage ports, which names the operation and says what to
+ * do.
  */
 import { KeyTaken, StoreError } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
@@ -13,13 +14,36 @@ const isLostAnswer = (error: unknown): boolean =>
   // A server that says what is wrong has changed nothing.
   !Predicate.hasProperty(error.reason.cause, "severity")
 
-const storeError = (operation: string, cause: unknown): StoreError =>
-  new StoreError({ operation, cause, ...(isLostAnswer(cause) && { outcome: "unknown" as const }) })
+/** What to do about something stored that can't be read: the database itself is well. */
+const adviceOn = (cause: unknown): string | undefined => {
+  if (Predicate.isTagged(cause, "SchemaError"))
+    return "a stored row is not as doorhook writes it. See what has changed it, and put it right or restore a backup; trying again does not help."
+  if (Predicate.isTagged(cause, "SecretUnreadable"))
+    return "start with the right encryptionKey. Where the key is right, the row is damaged: rotate that integration's secret or restore a backup; trying again does not help."
+  return undefined
+}
+
+const storeError = (operation: string, cause: unknown, isBegun = false): StoreError => {
+  const advice = adviceOn(cause)
+  const outcome = isLostAnswer(cause) ? "unknown" : isBegun ? "begun" : undefined
+  return new StoreError({
+    operation,
+    cause,
+    ...(outcome !== undefined && { outcome }),
+    ...(advice !== undefined && { advice })
+  })
+}
 
 export const failAs =
   (operation: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
     Effect.mapError(self, (cause) => storeError(operation, cause))
+
+/** The same of a call that is carried out in parts: whether one was when it failed. */
+export const failAsBegun =
+  (operation: string, isBegun: () => boolean) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
+    Effect.mapError(self, (cause) => storeError(operation, cause, isBegun()))
 
 /** The same of a call that may find its idempotency key taken, which is no failure of the database. */
 export const failAsUnlessTaken =

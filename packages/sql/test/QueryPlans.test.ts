@@ -59,24 +59,21 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   keepEndingAttempt: [Deliveries.keepEndingAttempt, "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteEnded: [Deliveries.deleteEnded, "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)"],
   targets: [Deliveries.targets, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
-  countActive: [
-    Deliveries.countActive,
-    "SEARCH queue USING COVERING INDEX queue_by_integration (integration_id=? AND state=? AND rowid>?)"
-  ],
-  beginEnding: [Deliveries.beginEnding],
+  beginEnding: [Deliveries.beginEnding, "USING COVERING INDEX queue_by_integration (integration_id=?)"],
   endings: [Deliveries.endings],
-  endSome: [Deliveries.endSome, "SEARCH queue USING COVERING INDEX queue_by_integration (integration_id=?)"],
-  deleteSome: [Deliveries.deleteSome, "SEARCH queue USING COVERING INDEX queue_by_integration (integration_id=?)"],
+  someOfEnding: [
+    Deliveries.someOfEnding,
+    "SEARCH queue USING COVERING INDEX queue_by_integration (integration_id=? AND state=? AND rowid>? AND rowid<?)"
+  ],
+  restOfEnding: [Deliveries.restOfEnding, "SEARCH queue USING COVERING INDEX queue_by_integration (integration_id=?)"],
   endThese: [Deliveries.endThese, "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteThese: [Deliveries.deleteThese, "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)"],
-  ...Object.fromEntries(
-    [
-      ["countRecoverable", Deliveries.countRecoverable],
-      ["reviveRecoverable", Deliveries.reviveRecoverable],
-      ["keepRecoverableAttempts", Deliveries.keepRecoverableAttempts],
-      ["deleteRecoverable", Deliveries.deleteRecoverable]
-    ].map(([name, text = ""]) => [name, [text, "INDEX deliveries_unacknowledged_by_integration (integration_id=?)"]])
-  ),
+  finishEnding: [Deliveries.finishEnding, "SEARCH queue USING COVERING INDEX queue_by_integration (integration_id=?)"],
+  tallies: [Deliveries.tallies, "SEARCH queue USING COVERING INDEX queue_by_integration (integration_id=?)"],
+  recoverable: [
+    Deliveries.recoverable,
+    "INDEX deliveries_unacknowledged_by_integration (integration_id=? AND state=? AND rowid>?)"
+  ],
   disableIntegration: [Integrations.disable, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
   dueHeads: [
     Claims.dueHeads,
@@ -112,6 +109,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   eventsOf: [Records.eventsOf, "SEARCH o USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=?)"],
   countOf: [Records.countOf, "USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=?)"],
   oldEvents: [Records.oldEvents, "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)"],
+  endedOf: [Records.endedOf, "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)"],
   withActive: [Records.withActive, "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteEndedOf: [Records.deleteEndedOf, "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)"],
   deleteAttempts: [Records.deleteAttempts, "SEARCH attempts USING PRIMARY KEY (delivery_id=?)"],
@@ -216,16 +214,19 @@ describe("plans of lists", () => {
     })
   ]
   for (const [name, filter, ...steps] of cases) {
+    // Of what endings have cancelled, the first of each are sorted.
+    const sorts = filter.state === "cancelled" ? 1 : 0
+    const sortsIn = (plan: ReadonlyArray<string>) => plan.filter((step) => step.includes("TEMP B-TREE")).length
     it.effect(name, () =>
       Effect.gen(function* () {
         const plan = yield* planOf(Lists.list({ ...filter, after: DeliveryId.make(1), limit: 10 }).text)
         expectNoScan(plan)
         for (const step of steps) assert.include(plan.join("\n"), step)
-        assert.notInclude(plan.join("\n"), "TEMP B-TREE")
+        assert.strictEqual(sortsIn(plan), sorts)
         const newest = { ...filter, order: "newest", after: DeliveryId.make(1), limit: 10 } as const
         const backwards = yield* planOf(Lists.list(newest).text)
         expectNoScan(backwards)
-        assert.notInclude(backwards.join("\n"), "TEMP B-TREE")
+        assert.strictEqual(sortsIn(backwards), sorts)
       }).pipe(Effect.provide(SqliteDatabase.layer({ filename: ":memory:" })))
     )
   }

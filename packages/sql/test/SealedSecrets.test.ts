@@ -74,6 +74,24 @@ describe("signing secrets in a file", () => {
       )
       assert.strictEqual(error.operation, "IntegrationStore.ofScopes")
       assert.include(String(error.cause), "encrypted under another key, or were damaged")
+      assert.include(error.message, "start with the right encryptionKey")
+      assert.notInclude(error.message, "reachable")
+    })
+  )
+
+  it.effect("and so are rows that doorhook did not write so", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const error = yield* onStore(
+        { filename },
+        Effect.gen(function* () {
+          yield* StoreFixtures.createIntegration()
+          yield* tamper(filename, "UPDATE integrations SET status = 'odd'")
+          return yield* Effect.flip(secretOf)
+        })
+      )
+      assert.match(error.message, /at \["status"\]\. Nothing was changed; a stored row is not as doorhook writes it/)
+      assert.notInclude(error.message, "reachable")
     })
   )
 })

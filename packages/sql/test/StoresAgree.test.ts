@@ -4,7 +4,9 @@
 import { MemoryStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
+import { Layer } from "effect"
 import * as fc from "fast-check"
+import { EndingBatch } from "../src/stores/Endings.ts"
 import { callSequence, carryOutOn } from "./StoreCalls.ts"
 
 describe("stores agree", () => {
@@ -19,5 +21,15 @@ describe("stores agree", () => {
       { numRuns: 200 }
     )
     // A busy machine needs many times what a free one does.
+  }, 300_000)
+
+  it("also while nothing of what an integration ended is moved but what calls need", async () => {
+    const unmoved = SqliteStore.layer({ filename: ":memory:" }).pipe(Layer.provide(Layer.succeed(EndingBatch, 0)))
+    await fc.assert(
+      fc.asyncProperty(callSequence, async (steps) => {
+        assert.deepEqual(await carryOutOn(unmoved, steps), await carryOutOn(MemoryStore.layer, steps))
+      }),
+      { numRuns: 60 }
+    )
   }, 300_000)
 })

@@ -2,7 +2,7 @@
  * Where events, deliveries and attempts are kept.
  *
  * Batch first: one call, one transaction, one sync to disk for as many rows as wait. `now` comes in as a parameter
- * wherever time matters, so that a test clock drives real databases. Every call is all or nothing.
+ * wherever time matters, so that a test clock drives real databases. Every call is all or nothing, but for `recover`.
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
@@ -228,7 +228,8 @@ export class DeliveryStore extends Context.Service<
 
     /**
      * Makes every unacknowledged, settled delivery of an integration created since a time due now; says how many. None
-     * when the integration is disabled or gone.
+     * when the integration is disabled or gone. Carried out in parts, where there are many: one that fails in the middle, or
+     * finds the integration disabled, keeps what it has done, and calling it again does the rest.
      */
     readonly recover: (integration: IntegrationId, since: number, now: number) => Effect.Effect<number, StoreError>
 

@@ -1,6 +1,6 @@
 /**
- * The one way in which storage fails: it could not be reached or refused to work. Nothing was changed, unless the
- * connection broke before the answer came.
+ * The one way in which storage fails: it could not be reached, refused to work, or holds what can't be read. Nothing was
+ * changed, unless the connection broke before the answer came, or the operation is one that is carried out in parts.
  */
 import { Formatter, Predicate, Schema } from "effect"
 
@@ -8,14 +8,24 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
   /** The store operation that failed, like `DeliveryStore.settle`. */
   operation: Schema.String,
   cause: Schema.Defect(),
-  /** Given when the answer was lost: the operation may have been carried out all the same. */
-  outcome: Schema.optionalKey(Schema.Literal("unknown"))
+  /**
+   * Given when something may have changed. `unknown`: the answer was lost, and the operation may have been carried out all
+   * the same. `begun`: a part of it was carried out, and stays.
+   */
+  outcome: Schema.optionalKey(Schema.Literals(["unknown", "begun"])),
+  /** What to do, where that is known; else it is said what mostly helps. */
+  advice: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
+    const said = rootMessage(this.cause).replace(/\.$/, "")
     if (this.outcome === "unknown") {
-      return `The database's answer to ${this.operation} was lost: ${rootMessage(this.cause)}. It may have been carried out or not; look before you try again.`
+      return `The database's answer to ${this.operation} was lost: ${said}. It may have been carried out or not; look before you try again.`
     }
-    return `The database did not carry out ${this.operation}: ${rootMessage(this.cause)}. Nothing was changed; check that it is reachable, writable and has space, then try again.`
+    const advice = this.advice ?? "check that it is reachable, writable and has space, then try again."
+    if (this.outcome === "begun") {
+      return `The database carried out a part of ${this.operation} only: ${said}. That part stays, and trying again does the rest; ${advice}`
+    }
+    return `The database did not carry out ${this.operation}: ${said}. Nothing was changed; ${advice}`
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { backlogCases } from "./deliveries/BacklogCases.ts"
 import { claimCases } from "./deliveries/ClaimCases.ts"
 import { enqueueCases } from "./deliveries/EnqueueCases.ts"
 import { failingCases } from "./deliveries/FailingCases.ts"
@@ -25,6 +26,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
   ...leaseCases,
   ...settleCases,
   ...resendCases,
+  ...backlogCases,
   ...listCases,
   ...lastAttemptCases,
   ...failingCases,

@@ -8,10 +8,14 @@ import { Cause, Effect } from "effect"
 import { HttpServerError } from "effect/http"
 
 /** What to tell whoever asked. The words of the database or the host are for the log only. */
-export const unavailableDetail = (error: StoreError | DirectoryError): string =>
-  error._tag === "StoreError" && error.outcome === "unknown"
-    ? "The answer of the storage was lost. The request may have been carried out or not: look before you try again."
-    : "The service can not reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+export const unavailableDetail = (error: StoreError | DirectoryError): string => {
+  const outcome = error._tag === "StoreError" ? error.outcome : undefined
+  if (outcome === "unknown")
+    return "The answer of the storage was lost. The request may have been carried out or not: look before you try again."
+  if (outcome === "begun")
+    return "The storage carried out a part of the request, which stays. Try again in a moment: that does the rest."
+  return "The service can not reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+}
 
 /** Logs a failure; null is a defect, which the cause describes. */
 export const logFailure = (

@@ -16,7 +16,7 @@ const lockClass = 0x646f6f72
 const keys = 2 ** 31
 
 /** The last id that was given out, 0 for none. */
-const lastId = `coalesce(pg_sequence_last_value('doorhook.delivery_ids'), 0)`
+export const lastId = `coalesce(pg_sequence_last_value('doorhook.delivery_ids'), 0)`
 
 /** Announces, in SQL. Ids may only be taken after it. */
 export const announce = `pg_advisory_xact_lock_shared(${lockClass}, (${lastId} & ${keys - 1})::integer)`

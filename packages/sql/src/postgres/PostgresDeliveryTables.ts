@@ -4,7 +4,7 @@
 import type { DeliveryId, IntegrationId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { StandingRow } from "../DeliveryRows.ts"
+import type { QueuedRow, StandingRow } from "../DeliveryRows.ts"
 import type { AtOnce, Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import * as CommonTables from "../stores/CommonTables.ts"
@@ -15,6 +15,7 @@ import { attemptColumns, endedColumns, queuedColumns, standingColumns, withId } 
 import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Claims from "./statements/ClaimStatements.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
+import * as Endings from "./statements/EndingStatements.ts"
 import * as Lists from "./statements/ListStatements.ts"
 import * as Tallies from "./statements/TallyStatements.ts"
 
@@ -101,19 +102,10 @@ const make = Effect.gen(function* () {
 
     targets: (ids) => (ids.length === 0 ? Effect.succeed([]) : sql.unsafe(Statements.targets, [int8s(ids)])),
     lockIntegrations: (ids) => lockIntegrations(sql, ids),
-    integrationsOf: Effect.fnUntraced(function* (ids) {
-      const rows = yield* sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s(ids)])
-      return rows.map(({ id }) => id)
-    }),
-    lockWithActive: (ids, integrations) => sql.unsafe(Statements.lockWithActive, [int8s(ids), int8s(integrations)]),
-    // One that moves between the two tables meanwhile is either waited for, or was revived: no lease of it is current.
-    standings: Effect.fnUntraced(function* (ids) {
-      const queued = yield* sql.unsafe<StandingRow>(Statements.queuedStandings, [int8s(ids)])
-      const found = new Set(queued.map(({ id }) => id))
-      const others = ids.filter((id) => !found.has(id))
-      if (others.length === 0) return queued
-      return [...queued, ...(yield* sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(others)]))]
-    }),
+    integrationsOf: (ids) =>
+      CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s(ids)])),
+    queuedStandings: (ids) => sql.unsafe<QueuedRow>(Statements.queuedStandings, [int8s(ids)]),
+    endedStandings: (ids) => sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)]),
 
     requeue: (rows) => sql.unsafe(Statements.requeue, [int8s(rows.map(({ id }) => id)), ...standingColumns(rows)]),
 
@@ -143,9 +135,23 @@ const make = Effect.gen(function* () {
         ...attemptColumns(rows)
       ]),
 
-    cancelActive: (integration, reason) => sql.unsafe<StateCount>(Statements.cancelActive, [integration, reason]),
-    finishCancelling: () => Effect.void,
-    recover: (integration, since, now) => sql.unsafe<StateCount>(Statements.recover, [integration, since, now]),
+    beginEnding: (id, reason) => Effect.map(sql.unsafe(Endings.beginEnding, [id, reason]), ({ length }) => length > 0),
+    endings: CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Endings.endings)),
+    takeTurn: Effect.map(sql.unsafe<{ readonly mine: boolean }>(Endings.takeTurn), ([turn]) => turn?.mine === true),
+    someOfEnding: ({ after, integration, limit, state }) =>
+      CommonTables.idsOf(
+        sql.unsafe<{ readonly id: DeliveryId }>(Endings.someOfEnding, [integration, state, after, limit])
+      ),
+    restOfEnding: (id) => CommonTables.idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Endings.restOfEnding, [id])),
+    endThese: (ids) => sql.unsafe<StateCount>(Endings.endThese, [int8s(ids)]),
+    finishEnding: (id) => Effect.asVoid(sql.unsafe(Endings.finishEnding, [id])),
+
+    recoverable: ({ after, integration, limit }) =>
+      sql.unsafe<{ readonly id: DeliveryId; readonly created_at: number }>(Statements.recoverable, [
+        integration,
+        after,
+        limit
+      ]),
 
     addToTallies: Effect.fnUntraced(function* (changes) {
       yield* sql.unsafe(Tallies.addToTallies, Tallies.countsOf(changes))

@@ -1,18 +1,18 @@
 /**
  * The tables of deliveries on SQLite. There, transactions that write take turns: nothing needs a lock of its own.
  */
+import type { DeliveryState, IntegrationId } from "@doorhook/core"
 import { DeliveryId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { StandingRow } from "../DeliveryRows.ts"
-import type { Head, StateCount, TallyName } from "../DeliveryTables.ts"
+import type { QueuedRow, StandingRow } from "../DeliveryRows.ts"
+import type { Head, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import { sqlite } from "../Dialect.ts"
 import * as CommonTables from "../stores/CommonTables.ts"
 import type { Services, Value } from "./SqliteClient.ts"
 import { SqliteRows } from "./SqliteClient.ts"
 import { attemptValues, endedValues, eventValues, noAttempt, queuedValues } from "./RowValues.ts"
-import * as Endings from "./Endings.ts"
 import * as Claims from "./statements/ClaimStatements.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 import * as Lists from "./statements/ListStatements.ts"
@@ -28,7 +28,6 @@ interface Numbers {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* SqliteRows
-  const endings = yield* Endings.make
   const ids = (values: ReadonlyArray<number>) => [JSON.stringify(values)]
 
   const common = CommonTables.make(sql, sqlite)
@@ -79,15 +78,8 @@ const make = Effect.gen(function* () {
     targets: (integrations) => sql.unsafe(Statements.targets, ids(integrations)),
     lockIntegrations: () => Effect.void,
     integrationsOf: () => Effect.succeed([]),
-    lockWithActive: () => Effect.void,
-    standings: Effect.fnUntraced(function* (deliveries) {
-      const queued = yield* sql.unsafe<StandingRow>(Statements.queuedStandings, ids(deliveries))
-      const found = new Set(queued.map(({ id }) => id))
-      const others = deliveries.filter((id) => !found.has(id))
-      if (others.length === 0) return queued
-      yield* endings.settle(others)
-      return [...queued, ...(yield* sql.unsafe<StandingRow>(Statements.endedStandings, ids(others)))]
-    }),
+    queuedStandings: (deliveries) => sql.unsafe<QueuedRow>(Statements.queuedStandings, ids(deliveries)),
+    endedStandings: (deliveries) => sql.unsafe<StandingRow>(Statements.endedStandings, ids(deliveries)),
 
     requeue: (moved) =>
       rows.run(
@@ -142,17 +134,31 @@ const make = Effect.gen(function* () {
         attempts.map((row) => [row.delivery_id, row.number, ...attemptValues(row)])
       ),
 
-    cancelActive: endings.begin,
-    finishCancelling: endings.finish,
-
-    recover: Effect.fnUntraced(function* (integration, since, now) {
-      const counts = yield* sql.unsafe<StateCount>(Statements.countRecoverable, [integration, since])
-      if (counts.length === 0) return counts
-      yield* sql.unsafe(Statements.reviveRecoverable, [now, integration, since])
-      yield* sql.unsafe(Statements.keepRecoverableAttempts, [integration, since])
-      yield* sql.unsafe(Statements.deleteRecoverable, [integration, since])
-      return counts
+    beginEnding: (id, reason) =>
+      Effect.map(sql.unsafe(Statements.beginEnding, [id, reason]), ({ length }) => length > 0),
+    endings: CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.endings)),
+    takeTurn: Effect.succeed(true),
+    someOfEnding: ({ after, integration, limit, state }) =>
+      CommonTables.idsOf(
+        sql.unsafe<{ readonly id: DeliveryId }>(Statements.someOfEnding, [integration, state, after, limit])
+      ),
+    restOfEnding: (id) => CommonTables.idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Statements.restOfEnding, [id])),
+    endThese: Effect.fnUntraced(function* (deliveries) {
+      yield* sql.unsafe(Statements.endThese, ids(deliveries))
+      const moved = yield* sql.unsafe<{ readonly state: DeliveryState }>(Statements.deleteThese, ids(deliveries))
+      return Array.from(
+        Map.groupBy(moved, ({ state }) => state),
+        ([state, { length }]) => ({ state, count: length })
+      )
     }),
+    finishEnding: (id) => Effect.asVoid(sql.unsafe(Statements.finishEnding, [id])),
+
+    recoverable: ({ after, integration, limit }) =>
+      sql.unsafe<{ readonly id: DeliveryId; readonly created_at: number }>(Statements.recoverable, [
+        integration,
+        after,
+        limit
+      ]),
 
     addToTallies: (changes) => rows.run(Statements.addToTally, changes),
     tallies: sql.unsafe<{ readonly name: TallyName; readonly count: number }>(Statements.tallies),
@@ -168,11 +174,10 @@ const make = Effect.gen(function* () {
     eventsById: (events) => sql.unsafe(Lists.eventsById, [sqlite.texts(events)]),
 
     deliveryById: (id) => sql.unsafe(Lists.deliveryById, [id, id]),
-    list: Effect.fnUntraced(function* (filter) {
-      if (filter.state !== undefined) yield* endings.finishAll
+    list: (filter) => {
       const { params, text } = Lists.list(filter)
-      return yield* sql.unsafe(text, params)
-    }),
+      return sql.unsafe(text, params)
+    },
     feed: (integration_id, after, limit) => {
       const { params, text } = Lists.list({ integration_id, limit, ...(after !== 0 && { after }) })
       return sql.unsafe(text, params)

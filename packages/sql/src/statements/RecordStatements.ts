@@ -22,6 +22,10 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, num
     /** Keeps what has ended of some events as it is: whoever revives it waits, and finds it gone. One search by id each. */
     lockEndedOf: text(`SELECT id FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       ORDER BY id ${lock}`),
+    /** What endings have cancelled of some events, but what others keep. One search by id each. */
+    endedOf: text(`SELECT id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
+        AND id <= (SELECT e.last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)
+      ORDER BY id ${lockFree}`),
     /** Those of some events of which something is active. One search by id each. */
     withActive: text(`SELECT DISTINCT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}`),
     /** Deletes what has ended of some events. One search by id each. Returns ids and states. */

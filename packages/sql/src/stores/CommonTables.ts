@@ -4,7 +4,7 @@
 import type { DeliveryId, EventId, NoticeId, Roll } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { DeliveryTables, OldEvent, StateCount, StoredLastAttempt } from "../DeliveryTables.ts"
+import type { Answer, DeliveryTables, OldEvent, StateCount, StoredLastAttempt } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationRow, SubjectRow } from "../IntegrationRows.ts"
 import { toRow } from "../NoticeRows.ts"
@@ -23,6 +23,10 @@ const deliveriesOf = (events: ReadonlyArray<OldEvent>): ReadonlyArray<number> =>
   }
   return [...ids]
 }
+
+/** The ids that a query answers. */
+export const idsOf = <Id>(rows: Answer<ReadonlyArray<{ readonly id: Id }>>): Answer<ReadonlyArray<Id>> =>
+  Effect.map(rows, (found) => found.map(({ id }) => id))
 
 export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
   const integrations = integrationStatements(dialect)
@@ -70,6 +74,13 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
     deleteNotices: (before, limit) => Effect.asVoid(sql.unsafe(records.deleteNotices, [limit, before])),
 
     oldEvents: (after, limit) => sql.unsafe<OldEvent>(records.oldEvents, [after, limit]),
+    endedOf: (events) =>
+      idsOf(
+        sql.unsafe<{ readonly id: DeliveryId }>(records.endedOf, [
+          dialect.ids(deliveriesOf(events)),
+          dialect.texts(events.map(({ id }) => id))
+        ])
+      ),
     withActive: Effect.fnUntraced(function* (events) {
       const params = [dialect.ids(deliveriesOf(events)), dialect.texts(events.map(({ id }) => id))]
       if (dialect.lock !== "") yield* sql.unsafe(records.lockEndedOf, params)

@@ -2,11 +2,11 @@
  * What the calls of the delivery store have in common: where deliveries stand, and moving them on. Everything here runs
  * inside the transaction of the call.
  */
-import type { Attempt, DeliveryId, DeliveryReason, IntegrationId, Standing } from "@doorhook/core"
+import type { Attempt, DeliveryId, IntegrationId, Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { AttemptRow, EndedRow, StandingRow } from "../DeliveryRows.ts"
 import type { DeliveryTables } from "../DeliveryTables.ts"
-import type { Tally } from "./Tally.ts"
+import { Tally } from "./Tally.ts"
 
 type Tables = DeliveryTables["Service"]
 
@@ -16,9 +16,34 @@ interface Held {
   readonly token: string
 }
 
+/** Moves deliveries that an ending has cancelled already, and counts them as what they are. */
+export const endNow = Effect.fnUntraced(function* (tables: Tables, ids: ReadonlyArray<DeliveryId>) {
+  const tally = new Tally()
+  for (const { count, state } of yield* tables.endThese(ids)) tally.move(state, "cancelled", count)
+  yield* tally.write(tables)
+})
+
+/**
+ * Where some deliveries stand, until the transaction ends. The unknown ones are left out. What is active is locked before
+ * what has ended: one that moves between the two meanwhile is either waited for, or was revived, and no lease of it is
+ * current.
+ */
+export const standingsOf = Effect.fnUntraced(function* (tables: Tables, ids: ReadonlyArray<DeliveryId>) {
+  const queued = yield* tables.queuedStandings(ids)
+  const cancelled = queued.filter(({ ending }) => Boolean(ending)).map(({ id }) => id)
+  if (cancelled.length > 0) yield* endNow(tables, cancelled)
+  const active: ReadonlyArray<StandingRow> = queued.filter(({ ending }) => !ending)
+  const found = new Set(active.map(({ id }) => id))
+  const others = ids.filter((id) => !found.has(id))
+  return others.length === 0 ? active : [...active, ...(yield* tables.endedStandings(others))]
+})
+
 /** Of what names deliveries by their tokens, that whose token is current, with where its delivery stands: one of each. */
 export const currentOf = Effect.fnUntraced(function* <A extends Held>(tables: Tables, held: ReadonlyArray<A>) {
-  const standings = yield* tables.standings(held.map(({ delivery_id }) => delivery_id))
+  const standings = yield* standingsOf(
+    tables,
+    held.map(({ delivery_id }) => delivery_id)
+  )
   const unseen = new Map(standings.map((standing) => [standing.id, standing]))
   return held.flatMap((item) => {
     const from = unseen.get(item.delivery_id)
@@ -66,14 +91,4 @@ export const move = Effect.fnUntraced(function* (tables: Tables, tally: Tally, m
   if (amended.length > 0) yield* tables.amend(amended)
   if (revived.length > 0) yield* tables.revive(revived)
   if (attempts.length > 0) yield* tables.insertAttempts(attempts)
-})
-
-/** Ends all active deliveries of an integration that takes no more. */
-export const cancelActiveOf = Effect.fnUntraced(function* (
-  tables: Tables,
-  tally: Tally,
-  integration: IntegrationId,
-  reason: DeliveryReason
-) {
-  for (const { count, state } of yield* tables.cancelActive(integration, reason)) tally.move(state, "cancelled", count)
 })

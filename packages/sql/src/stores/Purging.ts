@@ -5,6 +5,7 @@ import type { Purged, PurgeRequest } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { DeliveryTables } from "../DeliveryTables.ts"
+import { endNow } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
 export const purgeOld = Effect.fnUntraced(function* (
@@ -19,6 +20,9 @@ export const purgeOld = Effect.fnUntraced(function* (
   const looked = old.slice(0, limit)
   const next = old.length > limit ? (looked.at(-1)?.seq ?? after) : null
   if (looked.length === 0) return { events: 0, deliveries: 0, next }
+  // What an ending has cancelled is as settled as the rest.
+  const ended = yield* tables.endedOf(looked)
+  if (ended.length > 0) yield* endNow(tables, ended)
   const active = new Set(yield* tables.withActive(looked))
   const done = looked.filter(({ id }) => !active.has(id))
   if (done.length === 0) return { events: 0, deliveries: 0, next }

@@ -1,13 +1,14 @@
 /**
  * Records attempts and what follows from them, for their deliveries and for their integrations.
  */
-import type { IntegrationId, Notice, Settled, Settlement } from "@doorhook/core"
+import type { Failing, IntegrationId, Notice, Settled, Settlement } from "@doorhook/core"
 import { BuildingId, Consequences, Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
 import { failingOf, subjectFromRow } from "../IntegrationRows.ts"
-import { cancelActiveOf, currentOf, move } from "./Moving.ts"
+import type { Endings } from "./Endings.ts"
+import { currentOf, move } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
 type Tables = DeliveryTables["Service"]
@@ -37,30 +38,10 @@ const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
   failing: failingOf(row)
 })
 
-/** Whether some settlements disable an integration, if those of them that do not speak for it are not stale. */
-const mayDisable = (
-  subject: Consequences.Subject,
-  settlements: ReadonlyArray<Settlement>,
-  now: number,
-  disableAfter: number
-): boolean => {
-  const against = settlements.filter(({ attempt }) => attempt?.outcome !== "acknowledged")
-  const applied = against.map((settlement) => {
-    const from = underLease(settlement)
-    return { settlement, from, to: Standing.settled(from, settlement, now, subject.integration.status) }
-  })
-  return Consequences.consequencesOf(subject, applied, now, disableAfter).disable !== null
-}
-
-/**
- * The integrations of a batch, and which of them something may follow for: these are locked, and so are the deliveries
- * of the batch, with all others that end if one is disabled, in the order that locks have.
- */
+/** The integrations of a batch, and which of them something may follow for: these are locked, before any delivery is. */
 const lock = Effect.fnUntraced(function* (
   tables: Tables,
-  settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
-  now: number,
-  disableAfter: number
+  settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>
 ) {
   const seen = new Map((yield* tables.subjects([...settlements.keys()])).map((row) => [row.id, row]))
   const affected = [...settlements]
@@ -73,14 +54,6 @@ const lock = Effect.fnUntraced(function* (
   if (affected.length === 0) return { affected: new Map(), isEnabled }
   yield* tables.lockIntegrations(affected)
   const locked: Subjects = yield* subjectsOf(tables, affected)
-  const endangered = affected.filter((id) => {
-    const subject = locked.get(id)
-    return subject !== undefined && mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)
-  })
-  if (endangered.length > 0) {
-    const ids = [...settlements.values()].flat().map(({ delivery_id }) => delivery_id)
-    yield* tables.lockWithActive(ids, endangered)
-  }
   return {
     affected: locked,
     isEnabled: (id: IntegrationId): boolean =>
@@ -88,15 +61,20 @@ const lock = Effect.fnUntraced(function* (
   }
 })
 
+/** Whether two ways of failing are the same. */
+const isSame = (one: Failing.Failing | null, other: Failing.Failing | null): boolean =>
+  one?.since === other?.since && one?.noticed === other?.noticed
+
 /** Runs in a transaction. */
 export const settleAll = Effect.fnUntraced(function* (
   tables: Tables,
+  endings: Endings["Service"],
   settlements: ReadonlyArray<Settlement>,
   now: number,
   disableAfter: number
 ) {
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  const { affected, isEnabled } = yield* lock(tables, grouped, now, disableAfter)
+  const { affected, isEnabled } = yield* lock(tables, grouped)
   const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
   const moves = current.map(({ from, item }) => {
@@ -112,11 +90,10 @@ export const settleAll = Effect.fnUntraced(function* (
     const [subject, batch] = [affected.get(id), applied.get(id)]
     if (subject === undefined || batch === undefined) continue
     const follows = Consequences.consequencesOf(subject, batch, now, disableAfter)
-    if (follows.failing !== subject.failing) yield* tables.setFailing(id, follows.failing)
+    if (!isSame(follows.failing, subject.failing)) yield* tables.setFailing(id, follows.failing)
     if (follows.disable !== null && (yield* tables.disableIntegration(id, follows.disable, now))) {
       changed.push(id)
-      const reason = Standing.reasonOfDisabled({ disabled_reason: follows.disable })
-      yield* cancelActiveOf(tables, tally, id, reason)
+      yield* endings.begin(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))
     }
     if (follows.enable && (yield* tables.enableIntegration(id, now))) changed.push(id)
     if (follows.notices.length === 0) continue

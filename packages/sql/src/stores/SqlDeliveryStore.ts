@@ -2,7 +2,7 @@
  * Deliveries in a SQL database. A call that changes anything is one transaction of a few statements, whatever its number
  * of rows; where a delivery stands afterwards is decided by core's `rules/Standing`.
  */
-import type { DeliveryId, ProbeResult, ResendResult } from "@doorhook/core"
+import type { DeliveryId, IntegrationId, ProbeResult, ResendResult } from "@doorhook/core"
 import { DeliveryStore, Standing } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,11 +12,13 @@ import { DeliveryTables } from "../DeliveryTables.ts"
 import { fleeting } from "../Durability.ts"
 import { fromRows as noticesFromRows } from "../NoticeRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
-import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
+import { failAs, failAsBegun, failAsUnlessTaken } from "../StoreFailure.ts"
 import { claimDue } from "./Claiming.ts"
 import { enqueueAll, enqueueAtOnce } from "./Enqueueing.ts"
-import { currentOf, move, targetsOf } from "./Moving.ts"
+import { Endings } from "./Endings.ts"
+import { currentOf, move, standingsOf, targetsOf } from "./Moving.ts"
 import { purgeOld } from "./Purging.ts"
+import { recoverAll } from "./Recovering.ts"
 import { settleAll, settleAtOnce } from "./Settling.ts"
 import { readTallies, Tally } from "./Tally.ts"
 
@@ -28,6 +30,7 @@ const claimTries = 3
 const make = Effect.fnUntraced(function* (secrets: SecretBox) {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* DeliveryTables
+  const endings = yield* Endings
 
   /** Runs a call in a transaction of its own, or in the caller's. */
   const transact =
@@ -57,7 +60,7 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     now
   ): Effect.fn.Return<ResendResult, SqlError.SqlError> {
     yield* tables.lockIntegrations(yield* tables.integrationsOf([id]))
-    const [from] = yield* tables.standings([id])
+    const [from] = yield* standingsOf(tables, [id])
     if (from === undefined) return "not_found"
     const target = (yield* targetsOf(tables, [from.integration_id])).get(from.integration_id)
     if (target === undefined) return "integration_deleted"
@@ -68,33 +71,27 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     return "resent"
   }, transact("resend"))
 
-  const recover: Service["recover"] = Effect.fnUntraced(function* (integration, since, now) {
-    if ((yield* targetsOf(tables, [integration])).get(integration)?.status !== "enabled") return 0
-    const counts = yield* tables.recover(integration, since, now)
-    const tally = new Tally()
-    for (const { count, state } of counts) tally.move(state, "pending", count)
-    yield* tally.write(tables)
-    return counts.reduce((sum, { count }) => sum + count, 0)
-  }, transact("recover"))
-
-  const probe: Service["probe"] = Effect.fnUntraced(function* (
-    integration,
-    now,
-    lease
+  const probeOf = Effect.fnUntraced(function* (
+    integration: IntegrationId,
+    now: number,
+    lease: number
   ): Effect.fn.Return<ProbeResult, SqlError.SqlError> {
     yield* tables.lockIntegrations([integration])
     const [subject] = yield* tables.subjects([integration])
     if (subject === undefined) return "not_found"
     if (subject.status === "enabled" || subject.disabled_reason === "manual") return "not_disabled"
-    yield* tables.finishCancelling(integration)
+    yield* endings.finish(integration)
     const newest = yield* tables.newestUnacknowledged(integration, now - lease)
-    const [from] = newest === null ? [] : yield* tables.standings([newest])
+    const [from] = newest === null ? [] : yield* standingsOf(tables, [newest])
     if (from === undefined) return "nothing_to_send"
     const tally = new Tally()
     yield* move(tables, tally, [{ from, to: Standing.resent(from, now) }])
     yield* tally.write(tables)
     return from.id
-  }, transact("probe"))
+  }, sql.withTransaction)
+
+  const probe: Service["probe"] = (integration, now, lease) =>
+    failAs("DeliveryStore.probe")(Effect.andThen(endings.prepare(integration), probeOf(integration, now, lease)))
 
   return DeliveryStore.of({
     enqueue: Effect.fnUntraced(function* (records, keys = []) {
@@ -117,8 +114,11 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
 
     settle: Effect.fnUntraced(function* (settlements, now, disableAfter) {
       if (settlements.length === 0) return { applied: new Set<DeliveryId>(), changed: [], notices: [] }
-      const settled = yield* settleAtOnce(tables, settlements, now)
-      return settled ?? (yield* sql.withTransaction(settleAll(tables, settlements, now, disableAfter)))
+      const atOnce = yield* settleAtOnce(tables, settlements, now)
+      if (atOnce !== null) return atOnce
+      const settled = yield* sql.withTransaction(settleAll(tables, endings, settlements, now, disableAfter))
+      if (settled.changed.length > 0) yield* endings.goOn
+      return settled
     }, failAs("DeliveryStore.settle")),
 
     release,
@@ -149,7 +149,16 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     }, read("findEvent")),
 
     resend,
-    recover,
+    recover: (integration, since, now) =>
+      Effect.suspend(() => {
+        let isBegun = false
+        const noteBegun = () => {
+          isBegun = true
+        }
+        return recoverAll(sql, tables, integration, since, now, noteBegun).pipe(
+          failAsBegun("DeliveryStore.recover", () => isBegun)
+        )
+      }),
     probe,
 
     feed: Effect.fnUntraced(function* ({ after, integration_id, limit }) {
@@ -175,7 +184,8 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
 
     purge: (request) => transact("purge")(purgeOld(tables, request)),
 
-    beat: (worker, now, until) => fleeting(transact("beat")(tables.beat(worker, now, until))),
+    beat: (worker, now, until) =>
+      fleeting(transact("beat")(tables.beat(worker, now, until))).pipe(Effect.tap(endings.goOn)),
     leave: (worker) => fleeting(read("leave")(tables.leave(worker))),
 
     summary: Effect.fnUntraced(function* (now) {
@@ -186,5 +196,7 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
   })
 })
 
-export const layer = (secrets: SecretBox): Layer.Layer<DeliveryStore, never, SqlClient.SqlClient | DeliveryTables> =>
+export const layer = (
+  secrets: SecretBox
+): Layer.Layer<DeliveryStore, never, SqlClient.SqlClient | DeliveryTables | Endings> =>
   Layer.effect(DeliveryStore, make(secrets))

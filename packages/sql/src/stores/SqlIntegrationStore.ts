@@ -14,19 +14,35 @@ import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
 import { takeKeys } from "./Keys.ts"
-import { cancelActiveOf } from "./Moving.ts"
-import { Tally } from "./Tally.ts"
+import { Endings } from "./Endings.ts"
 
 const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) {
   const sql = yield* SqlClient.SqlClient
   const reads = yield* SqlReads
   const tables = yield* DeliveryTables
+  const endings = yield* Endings
   const statements = integrationStatements(dialect)
 
   const fromRows = (rows: ReadonlyArray<IntegrationRow>) => Effect.forEach(rows, (row) => fromRow(row, secrets))
 
   const surveyed = (row: IntegrationRow) =>
     Effect.map(fromRow(row, secrets), (integration) => ({ integration, failing: failingOf(row) }))
+
+  const changeTo = Effect.fnUntraced(function* (integration: Integration, expectedVersion: number) {
+    const { id, status } = integration
+    const updated = yield* sql.unsafe(statements.update, [...toValues(integration, secrets), id, expectedVersion])
+    if (updated.length === 0) return false
+    if (status === "enabled") yield* endings.finish(id)
+    else yield* endings.begin(id, Standing.reasonOfDisabled(integration))
+    return true
+  })
+
+  const removeOne = Effect.fnUntraced(function* ({ id, version }: Pick<Integration, "id" | "version">) {
+    const removed = yield* sql.unsafe(statements.remove, [id, version])
+    if (removed.length === 0) return false
+    yield* endings.begin(id, "integration_deleted")
+    return true
+  })
 
   return IntegrationStore.of({
     create: Effect.fnUntraced(
@@ -57,34 +73,19 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
       failAs("IntegrationStore.list")
     ),
 
-    update: Effect.fnUntraced(
-      function* (integration: Integration, expectedVersion) {
-        if (integration.status === "enabled") yield* tables.finishCancelling(integration.id)
-        const values = [...toValues(integration, secrets), integration.id, expectedVersion]
-        const updated = yield* sql.unsafe(statements.update, values)
-        if (updated.length > 0 && integration.status === "disabled") {
-          const tally = new Tally()
-          yield* cancelActiveOf(tables, tally, integration.id, Standing.reasonOfDisabled(integration))
-          yield* tally.write(tables)
-        }
-        return updated.length > 0
-      },
-      sql.withTransaction,
-      failAs("IntegrationStore.update")
-    ),
+    update: Effect.fnUntraced(function* (integration: Integration, expectedVersion) {
+      const { id, status } = integration
+      if (status === "enabled") yield* endings.prepare(id)
+      const updated = yield* sql.withTransaction(changeTo(integration, expectedVersion))
+      if (updated && status === "disabled") yield* endings.goOn
+      return updated
+    }, failAs("IntegrationStore.update")),
 
-    remove: Effect.fnUntraced(
-      function* ({ id, version }) {
-        const removed = yield* sql.unsafe(statements.remove, [id, version])
-        if (removed.length === 0) return false
-        const tally = new Tally()
-        yield* cancelActiveOf(tables, tally, id, "integration_deleted")
-        yield* tally.write(tables)
-        return true
-      },
-      sql.withTransaction,
-      failAs("IntegrationStore.remove")
-    ),
+    remove: Effect.fnUntraced(function* (found) {
+      const removed = yield* sql.withTransaction(removeOne(found))
+      if (removed) yield* endings.goOn
+      return removed
+    }, failAs("IntegrationStore.remove")),
 
     ofScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
       const lists = [dialect.ids(buildings), dialect.ids(tenants)]
@@ -109,5 +110,5 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 export const layer = (
   dialect: Dialect,
   secrets: SecretBox
-): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | DeliveryTables> =>
+): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | DeliveryTables | Endings> =>
   Layer.effect(IntegrationStore, make(dialect, secrets))

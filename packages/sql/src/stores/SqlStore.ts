@@ -19,6 +19,7 @@ import type { SecretBox } from "../SecretBox.ts"
 import type { SqlReads } from "../SqlReads.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import * as Endings from "./Endings.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
 import * as SqlDeliveryStore from "./SqlDeliveryStore.ts"
 import * as SqlIdempotencyStore from "./SqlIdempotencyStore.ts"
@@ -57,5 +58,5 @@ export const layer = (options: {
     SqlClientStore.layer(dialect),
     SqlSettingStore.layer(dialect),
     Layer.effectDiscard(checkSecrets(dialect, secrets, database))
-  )
+  ).pipe(Layer.provide(Endings.layer))
 }

@@ -2,13 +2,14 @@
  * Several processes over one database: each delivery is one worker's at a time, nothing is lost with a connection, no two
  * transactions wait for each other, and the counts stay right.
  */
-import type { Integration } from "@doorhook/core"
+import type { Integration, IntegrationId } from "@doorhook/core"
 import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { EndingBatch } from "../../src/stores/Endings.ts"
 import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { claim, claimRequest, createIntegration, enqueue, idsOf, records, settle, settlement, start } = StoreFixtures
@@ -97,6 +98,13 @@ await describeOnPostgres("concurrency", (server) => {
             const to = { ...found, version: version + 1, disabled_reason: null, status: "enabled" } as const
             yield* integrationStore.update(to, version)
           })
+        /** Whatever is changed meanwhile: who disables it makes it another version. */
+        const remove = Effect.fnUntraced(function* (id: IntegrationId) {
+          for (;;) {
+            const found = yield* integrationStore.find(id)
+            if (found === null || (yield* integrationStore.remove(found))) return
+          }
+        })
         const operator = Effect.forEach(Array(25).keys(), (round) =>
           Effect.gen(function* () {
             const integration = integrations[round % integrations.length] ?? first
@@ -105,7 +113,7 @@ await describeOnPostgres("concurrency", (server) => {
             for (const { id } of (yield* store.list({ integration_id: integration.id, limit: 5 })).toReversed()) {
               yield* store.resend(id, start + round)
             }
-            if (round === 20) yield* integrationStore.remove(first)
+            if (round === 20) yield* remove(first.id)
           })
         )
         yield* Effect.all([...[1, 2, 3].map(publisher), ...[1, 2, 3].map(worker), operator, operator], {
@@ -117,7 +125,8 @@ await describeOnPostgres("concurrency", (server) => {
         assert.deepEqual(states, yield* counted)
         const left = yield* store.list({ integration_id: first.id, limit: 100_000 })
         assert.isTrue(left.every(({ next_attempt_at }) => next_attempt_at === null))
-      }).pipe(Effect.provide(onStore(url)))
+        // What integrations ended is moved meanwhile, a few at a time.
+      }).pipe(Effect.provide(onStore(url).pipe(Layer.provide(Layer.succeed(EndingBatch, 3)))))
     })
   )
 

@@ -10,14 +10,22 @@ import { afterAll } from "vitest"
 
 type Stores = Layer.Success<ReturnType<typeof PostgresStore.layer>>
 
+/** How a store is other than usual. */
+interface KeptStoreOptions {
+  readonly encryptionKey?: Redacted.Redacted<string>
+  /** References that it is built with. */
+  readonly provide?: Layer.Layer<never>
+}
+
 /** To be called where tests are described. What is built anew for each test is that it is empty. */
 export const keptStore = (
   server: TestServer,
-  encryptionKey?: Redacted.Redacted<string>
+  { encryptionKey, provide = Layer.empty }: KeptStoreOptions = {}
 ): Layer.Layer<Stores, unknown> => {
   const open = Effect.gen(function* () {
     const database = yield* lentDatabase(server)
-    const services = yield* Layer.build(PostgresStore.layer({ url: Redacted.make(database.url), encryptionKey }))
+    const store = PostgresStore.layer({ url: Redacted.make(database.url), encryptionKey })
+    const services = yield* Layer.build(Layer.provide(store, provide))
     return { database, services }
   })
   const scope = Scope.makeUnsafe()

@@ -95,6 +95,7 @@ await describeOnPostgres("opening a database", (server) => {
           `SET search_path = doorhook;
           ALTER TABLE integrations DROP COLUMN previous_secrets;
           ALTER TABLE integrations ADD COLUMN previous_secret text, ADD COLUMN previous_secret_until bigint;
+          DROP TABLE endings;
           DELETE FROM migrations WHERE migration_id > 1;
           INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user,
               created_by_client, signing_secret, previous_secret, previous_secret_until, overrides, failing_noticed, version,
@@ -121,7 +122,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const { message, why } = yield* refusal(server.url(name))
       assert.strictEqual(why, "newer_version")
-      assert.match(message, /version 99, this doorhook knows 2/)
+      assert.match(message, /version 99, this doorhook knows 3/)
     })
   )
 })

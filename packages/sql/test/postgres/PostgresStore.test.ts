@@ -10,7 +10,10 @@ import { keptStore } from "./KeptStore.ts"
 await describeOnPostgres("PostgreSQL store", (server) => {
   for (const { name, run } of StoreSuite.suite("PostgreSQL", keptStore(server))) it.effect(name, () => run)
 
-  for (const { name, run } of provideEach(IntegrationStoreSuite.cases, keptStore(server, Redacted.make("a key")))) {
+  for (const { name, run } of provideEach(
+    IntegrationStoreSuite.cases,
+    keptStore(server, { encryptionKey: Redacted.make("a key") })
+  )) {
     it.effect(`PostgreSQL with sealed secrets, IntegrationStore: ${name}`, () => run)
   }
 })

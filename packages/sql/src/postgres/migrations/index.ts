@@ -4,8 +4,9 @@
 import { Migrator } from "effect/sql"
 import { initial } from "./0001_Initial.ts"
 import { previousSecrets } from "./0002_PreviousSecrets.ts"
+import { endings } from "./0003_Endings.ts"
 
-const migrations = { "1_initial": initial, "2_previous_secrets": previousSecrets }
+const migrations = { "1_initial": initial, "2_previous_secrets": previousSecrets, "3_endings": endings }
 
 export const loader = Migrator.fromRecord(migrations)
 

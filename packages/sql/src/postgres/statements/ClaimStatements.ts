@@ -6,7 +6,7 @@
  * entries of those that were chosen. So the size of a backlog never shows.
  */
 
-/** For each lane and integration that has something active: when the first of it is due. */
+/** For each lane and integration that has something active, and is not being ended: when the first of it is due. */
 const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
     SELECT l.lane, (
       SELECT d.integration_id FROM queue AS d
@@ -27,7 +27,9 @@ const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
       WHERE d.lane = g.lane AND d.integration_id = g.integration_id
       ORDER BY d.due_at LIMIT 1
     ) AS due_at
-    FROM groups AS g WHERE g.integration_id IS NOT NULL
+    FROM groups AS g
+    WHERE g.integration_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = g.integration_id)
   )`
 
 /** The lanes and integrations that have something due. Two searches in the index for each that has anything active. */
@@ -38,7 +40,8 @@ export const nextDue = `${heads} SELECT min(due_at) AS due_at FROM heads`
 
 /**
  * The first due deliveries of some integrations in a lane, up to a time, at most so many of each, locked. What another
- * transaction has locked is passed over, and never waited for. One search in the index for each integration.
+ * transaction has locked is passed over, and never waited for; so is what has been ended since the heads were found. One
+ * search in the index for each integration.
  */
 export const firstDue = `SELECT d.*
   FROM unnest($1::bigint[]) AS wanted (integration_id) CROSS JOIN LATERAL (
@@ -48,4 +51,5 @@ export const firstDue = `SELECT d.*
     WHERE due.lane = $2 AND due.integration_id = wanted.integration_id AND due.due_at <= $3
     ORDER BY due.due_at, due.id LIMIT $4
     FOR UPDATE SKIP LOCKED
-  ) AS d`
+  ) AS d
+  WHERE NOT EXISTS (SELECT 1 FROM endings AS e WHERE e.integration_id = wanted.integration_id)`

@@ -5,6 +5,7 @@
  */
 import { Standing } from "@doorhook/core"
 import { announce } from "../Horizon.ts"
+import { lastOf } from "./EndingStatements.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
 
 /**
@@ -142,18 +143,6 @@ export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY(
   FOR NO KEY UPDATE SKIP LOCKED`
 
 /**
- * Locks some active deliveries, and all of some integrations, in one go: taken one after the other, the locks would be
- * out of order.
- */
-export const lockWithActive = `SELECT id FROM queue
-  WHERE id = ANY (ARRAY(
-    SELECT unnest($1::bigint[])
-    UNION
-    SELECT active.id FROM queue AS active WHERE active.integration_id = ANY($2)
-  ))
-  ORDER BY id FOR UPDATE`
-
-/**
  * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
  * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
  */
@@ -168,8 +157,9 @@ export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recov
 /** What names a delivery and never changes. */
 const identity = "id, event_id, integration_id, created_at"
 
-/** Where some active deliveries stand, locked. */
-export const queuedStandings = `SELECT ${identity}, state, reason, attempts, lane, due_at, lease_token, resend
+/** Where some active deliveries stand, locked, and whether they are of endings. */
+export const queuedStandings = `SELECT ${identity}, state, reason, attempts, lane, due_at, lease_token, resend,
+    coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending
   FROM queue WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
 /** The same of ended ones. */
@@ -206,41 +196,26 @@ export const insertAttempts = `${toAttempts}
   SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
     $8::text[])`
 
-/** Beside an `ended` whose rows are taken from `deliveries`: the attempts that ended them are kept. */
-const keepAttempts = `${toAttempts}
+/**
+ * Takes deliveries, which are locked already, from what has ended. The attempts that ended them are kept. `insertQueued`
+ * comes after it.
+ */
+export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($1) RETURNING *)
+  ${toAttempts}
   SELECT id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail,
     attempt_excerpt
   FROM ended WHERE attempt_outcome IS NOT NULL`
-
-/** Takes deliveries, which are locked already, from what has ended. `insertQueued` comes after it. */
-export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($1) RETURNING *) ${keepAttempts}`
-
-/** Ends all active deliveries of an integration, for a reason. Those under lease keep their token. Counts them. */
-export const cancelActive = `WITH locked AS MATERIALIZED (
-    SELECT id FROM queue WHERE integration_id = $1 ORDER BY id FOR UPDATE
-  ),
-  active AS (DELETE FROM queue WHERE id = ANY (ARRAY(SELECT id FROM locked)) RETURNING *),
-  cancelled AS (
-    INSERT INTO deliveries (${identity}, state, reason, attempts, lane, lease_token)
-    SELECT ${identity}, 'cancelled', $2, attempts, lane, lease_token FROM active
-  )
-  SELECT state, count(*) AS count FROM active GROUP BY state`
 
 /** In these words, because only so is it seen that the partial indexes serve. */
 export const isUnacknowledged = `state <> 'delivered'`
 
 /**
- * Makes due at a time what an integration did not acknowledge since another. Counts it. What is found is sorted: in the
- * order of ids it would be looked for among everything that the integration ever got.
+ * The first deliveries of an integration after one that ended without an acknowledgement: the beginning of a range of an
+ * index for each state.
  */
-export const recover = `WITH locked AS MATERIALIZED (
-    SELECT id FROM deliveries
-    WHERE integration_id = $1 AND ${isUnacknowledged} AND created_at >= $2 ORDER BY id + 0 FOR UPDATE
-  ),
-  ended AS (DELETE FROM deliveries WHERE id = ANY (ARRAY(SELECT id FROM locked)) RETURNING *),
-  kept AS (${keepAttempts}),
-  revived AS (
-    INSERT INTO queue (${identity}, state, reason, attempts, lane, due_at, lease_token, resend)
-    SELECT ${identity}, 'pending', NULL, attempts, lane, $3, NULL, 1 FROM ended
+export const recoverable = `SELECT id, created_at FROM (${Standing.recoverableStates
+  .map(
+    (state) => `(SELECT id, created_at FROM deliveries
+      WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged} AND id > $2 ORDER BY id LIMIT $3)`
   )
-  SELECT state, count(*) AS count FROM ended GROUP BY state`
+  .join(" UNION ALL ")}) AS found ORDER BY id LIMIT $3`

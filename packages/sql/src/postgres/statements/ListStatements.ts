@@ -4,13 +4,19 @@
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates } from "@doorhook/core"
 import { isUnacknowledged } from "./DeliveryStatements.ts"
+import { allEndings } from "./EndingStatements.ts"
 
-const common = "id, event_id, integration_id, state, reason, attempts"
-const queued = `SELECT ${common}, due_at AS next_attempt_at, created_at FROM queue`
-const ended = `SELECT ${common}, NULL::bigint AS next_attempt_at, created_at FROM deliveries`
+const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NULL::bigint AS next_attempt_at, created_at
+  FROM deliveries AS d`
+
+/** What is active, and what an ending (`e`) has cancelled already. */
+const queued = `SELECT d.id, d.event_id, d.integration_id,
+    CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, coalesce(e.reason, d.reason) AS reason,
+    d.attempts, CASE WHEN e.reason IS NULL THEN d.due_at END AS next_attempt_at, d.created_at
+  FROM queue AS d LEFT JOIN endings AS e ON e.integration_id = d.integration_id AND d.id <= e.last_id`
 
 /** One delivery. One search by id in each table. */
-export const deliveryById = `${queued} WHERE id = $1 UNION ALL ${ended} WHERE id = $1`
+export const deliveryById = `${queued} WHERE d.id = $1 UNION ALL ${ended} WHERE d.id = $1`
 
 /** The attempts of a delivery, the first one first: one range of one table, one row of another. */
 export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, status, response_excerpt, detail
@@ -29,7 +35,8 @@ const isActive = (state: DeliveryState): boolean => activeStates.some((active) =
 
 /**
  * The deliveries that a filter selects, by growing id or by falling. States stand in the text, because only so is it seen
- * that the partial indexes serve.
+ * that the partial indexes serve. What an ending has cancelled already is with the cancelled ones: the first of each ending
+ * and state are sorted, all else is walked in its order.
  */
 export const list = (
   filter: DeliveryFilter
@@ -40,29 +47,42 @@ export const list = (
   const after = filter.after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
   const params: Array<number | string> = []
   const parameter = (value: number | string): string => `$${params.push(value)}`
-  const conditions = [`id ${newest ? "<" : ">"} ${parameter(after)}`]
+  const conditions = [`d.id ${newest ? "<" : ">"} ${parameter(after)}`]
   if (event_id !== undefined) {
     const event = parameter(event_id)
     const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ${event})`)
     // Others that were stored at the same time can lie between.
-    conditions.push(`id BETWEEN ${range.join(" AND ")}`, `event_id = ${event}`)
+    conditions.push(`d.id BETWEEN ${range.join(" AND ")}`, `d.event_id = ${event}`)
   }
-  if (integration_id !== undefined) conditions.push(`integration_id = ${parameter(integration_id)}`)
+  if (integration_id !== undefined) conditions.push(`d.integration_id = ${parameter(integration_id)}`)
   const ofIntegration = integration_id !== undefined && event_id === undefined
   const most = parameter(limit)
   // Each table on its own: together they would be asked for more than the limit.
-  const first = (from: string, where: string): string => `(${from} WHERE ${where} ORDER BY ${by} LIMIT ${most})`
-  const stateIs = (one: DeliveryState | undefined): string => (one === undefined ? "" : ` AND state = '${one}'`)
+  const first = (from: string, where: string): string => `(${from} WHERE ${where} ORDER BY d.${by} LIMIT ${most})`
+  const stateIs = (one: DeliveryState | undefined): string => (one === undefined ? "" : ` AND d.state = '${one}'`)
   // So that ids are walked in their order, and not all that an index over integrations has in this state.
-  const stateIsToo = (one: DeliveryState): string => ` AND state || '' = '${one}'`
+  const stateIsToo = (one: DeliveryState): string => ` AND d.state || '' = '${one}'`
   const condition = conditions.join(" AND ")
   const parts: Array<string> = []
   if (state === undefined || isActive(state)) {
     // The active ones of an integration are in order state by state.
     const states = state === undefined && ofIntegration ? activeStates : [state]
+    const active = state === undefined ? "" : " AND e.reason IS NULL"
     for (const one of states) {
-      parts.push(first(queued, condition + (one === undefined || ofIntegration ? stateIs(one) : stateIsToo(one))))
+      const is = one === undefined || ofIntegration ? stateIs(one) : stateIsToo(one)
+      parts.push(first(queued, condition + is + active))
     }
+  }
+  if (state === "cancelled") {
+    const ofEnding = first(
+      "SELECT * FROM queue AS d",
+      `d.integration_id = e.integration_id AND d.state = s.state AND d.id <= e.last_id AND ${condition}`
+    )
+    parts.push(`(SELECT d.id, d.event_id, d.integration_id, 'cancelled' AS state, e.reason, d.attempts,
+        NULL::bigint AS next_attempt_at, d.created_at
+      FROM (${allEndings}) AS e CROSS JOIN (VALUES ${activeStates.map((one) => `('${one}')`).join(", ")}) AS s (state)
+        CROSS JOIN LATERAL ${ofEnding} AS d
+      ORDER BY d.${by} LIMIT ${most})`)
   }
   if (state === undefined || !isActive(state)) {
     // A term that says nothing new, but without which it is not seen that the partial indexes serve.

@@ -2,8 +2,9 @@
  * Statements on tallies. A counter that every transaction updates would make them all wait for one another, for as long
  * as a caller's own transaction takes; so they append, and whoever reads adds up.
  */
-import { deliveryStates } from "@doorhook/core"
+import { activeStates, deliveryStates } from "@doorhook/core"
 import type { TallyName } from "../../DeliveryTables.ts"
+import { allEndings } from "./EndingStatements.ts"
 
 /** The columns of the table. */
 export const tallyNames: ReadonlyArray<TallyName> = ["events", ...deliveryStates]
@@ -22,8 +23,26 @@ export const addToTallies = addToTalliesIf("", 1)
 export const countsOf = (changes: ReadonlyMap<TallyName, number>): ReadonlyArray<number> =>
   tallyNames.map((name) => changes.get(name) ?? 0)
 
-/** All counts. Reads a few hundred rows for each process that writes. */
-export const tallies = `SELECT ${sums} FROM tallies`
+/** What endings have cancelled already and is not moved yet, by the state that it is still counted in. */
+export const ofEndings = `SELECT q.state, q.count
+    FROM (${allEndings}) AS e CROSS JOIN LATERAL (
+      SELECT state, count(*) AS count FROM queue WHERE integration_id = e.integration_id AND id <= e.last_id GROUP BY state
+    ) AS q`
+
+const cancelledOf = (name: TallyName): string => {
+  if (name === "cancelled") return "m.count"
+  return activeStates.some((state) => state === name) ? `CASE WHEN m.state = '${name}' THEN -m.count ELSE 0 END` : "0"
+}
+
+/**
+ * All counts. Reads a few hundred rows for each process that writes, and a range of an index for each ending: in one
+ * statement, so that nothing is counted twice, or not at all, while it is moved.
+ */
+export const tallies = `SELECT ${sums} FROM (
+    SELECT ${columns} FROM tallies
+    UNION ALL
+    SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofEndings}) AS m
+  ) AS counted`
 
 /** Makes one row of many. Passes over what another transaction is folding. */
 export const foldTallies = `WITH taken AS (

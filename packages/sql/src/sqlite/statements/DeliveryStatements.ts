@@ -2,7 +2,7 @@
  * Statements that store deliveries and move them on. Each comment says how SQLite carries the statement out, and what
  * it costs beyond the rows it touches. Those without `?` lists run once for each row.
  */
-import { activeStates, Standing } from "@doorhook/core"
+import { Standing } from "@doorhook/core"
 
 /** Appends. One search in the index over ids. */
 export const insertEvent = `INSERT INTO events
@@ -59,10 +59,10 @@ const identityIn = (table: string): string => `id, event_id, ${table}.integratio
 /** To be joined to `queue`: its `reason` is null for what is active, and not for what an ending has cancelled already. */
 export const ending = `LEFT JOIN endings AS e ON e.integration_id = queue.integration_id AND queue.id <= e.last_id`
 
-/** Where some active deliveries stand; not those of endings. One search by id each. */
+/** Where some active deliveries stand, and whether they are of endings. One search by id each. */
 export const queuedStandings = `SELECT id, event_id, queue.integration_id, created_at, state, queue.reason, attempts, lane,
-    due_at, lease_token, resend
-  FROM queue ${ending} WHERE id IN (SELECT value FROM json_each(?)) AND e.reason IS NULL`
+    due_at, lease_token, resend, e.reason IS NOT NULL AS ending
+  FROM queue ${ending} WHERE id IN (SELECT value FROM json_each(?))`
 
 /** The same of ended ones. */
 export const endedStandings = `SELECT ${identity}, state, reason, attempts, lane, NULL AS due_at, lease_token, 0 AS resend
@@ -97,58 +97,59 @@ export const deleteEnded = `DELETE FROM deliveries WHERE id = ?`
 /** One search by delivery and number each; no other index. */
 export const insertAttempt = `${toAttempts} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** How many active deliveries an integration has in each state, but for those of an ending. Ranges of one index. */
-export const countActive = `SELECT state, count(*) AS count FROM queue
-  WHERE integration_id = ?1 AND state IN (${activeStates.map((state) => `'${state}'`).join(", ")})
-    AND id > coalesce((SELECT last_id FROM endings WHERE integration_id = ?1), 0)
-  GROUP BY state`
-
-/** Begins to end all active deliveries of an integration, for a reason. */
-export const beginEnding = `INSERT INTO endings (integration_id, last_id, reason) SELECT ?, delivery, ? FROM numbers`
+/** Begins to end all active deliveries of an integration, for a reason, if there are any. Returns it if it was begun. */
+export const beginEnding = `INSERT INTO endings (integration_id, last_id, reason)
+  SELECT ?1, delivery, ?2 FROM numbers WHERE EXISTS (SELECT 1 FROM queue WHERE integration_id = ?1)
+  ON CONFLICT (integration_id) DO NOTHING RETURNING integration_id`
 
 /** Which integrations have one. */
-export const endings = `SELECT integration_id FROM endings`
+export const endings = `SELECT integration_id AS id FROM endings ORDER BY integration_id`
 
-export const finishEnding = `DELETE FROM endings WHERE integration_id = ?`
+const lastOfEnding = `(SELECT last_id FROM endings WHERE integration_id = ?1)`
 
-const endedBy = `SELECT ${identityIn("queue")}, 'cancelled', e.reason, attempts, lane, lease_token FROM queue ${ending}`
-const intoEnded = `INSERT INTO deliveries (${identity}, state, reason, attempts, lane, lease_token)`
+/** The first deliveries of an integration's ending in a state after one. A range of the index over integrations. */
+export const someOfEnding = `SELECT id FROM queue
+  WHERE integration_id = ?1 AND state = ?2 AND id > ?3 AND id <= ${lastOfEnding} ORDER BY id LIMIT ?4`
 
-/** Some deliveries of an integration's ending. A range of the index over integrations. */
-const someOfEnding = `SELECT id FROM queue
-  WHERE integration_id = ?1 AND id <= (SELECT last_id FROM endings WHERE integration_id = ?1) LIMIT ?2`
+/** All of it. As above. */
+export const restOfEnding = `SELECT id FROM queue WHERE integration_id = ?1 AND id <= ${lastOfEnding}`
 
-/** Moves some deliveries of an integration's ending to what has ended. One under lease keeps its token. */
-export const endSome = `${intoEnded} ${endedBy} WHERE id IN (${someOfEnding})`
+/** Moves certain deliveries to what has ended, if they are of endings. Those under lease keep their token. By id. */
+export const endThese = `INSERT INTO deliveries (${identity}, state, reason, attempts, lane, lease_token)
+  SELECT ${identityIn("queue")}, 'cancelled', e.reason, attempts, lane, lease_token FROM queue ${ending}
+  WHERE id IN (SELECT value FROM json_each(?)) AND e.reason IS NOT NULL`
 
-/** What comes after it, for the same. Returns them. */
-export const deleteSome = `DELETE FROM queue WHERE id IN (${someOfEnding}) RETURNING id`
-
-/** The same for certain deliveries, if they are of endings. One search by id each. */
-export const endThese = `${intoEnded} ${endedBy} WHERE id IN (SELECT value FROM json_each(?)) AND e.reason IS NOT NULL`
+/** What comes after it, for the same. Returns their former states. */
 export const deleteThese = `DELETE FROM queue WHERE id IN (SELECT value FROM json_each(?))
-  AND id <= (SELECT last_id FROM endings AS e WHERE e.integration_id = queue.integration_id)`
+  AND id <= (SELECT last_id FROM endings AS e WHERE e.integration_id = queue.integration_id) RETURNING state`
+
+/** Forgets an ending of which nothing is left. */
+export const finishEnding = `DELETE FROM endings
+  WHERE integration_id = ?1 AND NOT EXISTS (SELECT 1 FROM queue WHERE integration_id = ?1 AND id <= endings.last_id)`
 
 /** In these words, because only so does SQLite see that the partial indexes serve. */
 export const isUnacknowledged = `state <> 'delivered'`
 
-const recoverable = `integration_id = ? AND ${isUnacknowledged} AND created_at >= ?`
-
-/** How much there is to recover in each state. Only what the integration did not acknowledge is looked at. */
-export const countRecoverable = `SELECT state, count(*) AS count FROM deliveries WHERE ${recoverable} GROUP BY state`
-
-/** Makes due at a time what an integration did not acknowledge: `rules/Standing.resent`, for all of it. As above. */
-export const reviveRecoverable = `INSERT INTO queue
-    (${identity}, state, reason, attempts, lane, due_at, lease_token, resend)
-  SELECT ${identity}, 'pending', NULL, attempts, lane, ?, NULL, 1 FROM deliveries WHERE ${recoverable}`
-
-/** What comes after it: their attempts are kept, and they are no longer ended. */
-export const keepRecoverableAttempts = `${toAttempts} SELECT ${endingAttempt} FROM deliveries
-  WHERE ${recoverable} AND attempt_outcome IS NOT NULL`
-export const deleteRecoverable = `DELETE FROM deliveries WHERE ${recoverable}`
+/**
+ * The first deliveries of an integration after one that ended without an acknowledgement: the beginning of a range of an
+ * index for each state.
+ */
+export const recoverable = `${Standing.recoverableStates
+  .map(
+    (state) => `SELECT id, created_at FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
+      WHERE integration_id = ?1 AND state = '${state}' AND ${isUnacknowledged} AND id > ?2`
+  )
+  .join(" UNION ALL ")} ORDER BY id LIMIT ?3`
 
 /** Adds to a tally. One search by name; the table has a handful of rows. */
 export const addToTally = `INSERT INTO tallies (name, count) VALUES (?, ?)
   ON CONFLICT (name) DO UPDATE SET count = count + excluded.count`
 
-export const tallies = `SELECT name, count FROM tallies`
+const ofEndings = `FROM endings AS e CROSS JOIN queue ON queue.integration_id = e.integration_id AND queue.id <= e.last_id`
+
+/** All counts. What endings have cancelled is counted in a range of an index, as long as it is not moved. */
+export const tallies = `SELECT name, sum(count) AS count FROM (
+    SELECT name, count FROM tallies
+    UNION ALL SELECT state, -count(*) ${ofEndings} GROUP BY state
+    UNION ALL SELECT 'cancelled', count(*) ${ofEndings}
+  ) GROUP BY name`

@@ -47,42 +47,54 @@ const indexOfEnded = ({ event_id, integration_id, state }: DeliveryFilter): stri
   return `INDEXED BY deliveries_unacknowledged${ofIntegration ? "_by_integration" : ""}`
 }
 
-/** The deliveries that a filter selects, by growing id or by falling. With a state, only once there are no endings. */
+/**
+ * The deliveries that a filter selects, by growing id or by falling. What an ending has cancelled already is with the
+ * cancelled ones: the first of each ending and state are sorted, all else is walked in its order.
+ */
 export const list = (filter: DeliveryFilter): { readonly text: string; readonly params: ReadonlyArray<Value> } => {
   const { event_id, integration_id, limit, order, state } = filter
   const newest = order === "newest"
-  const by = newest ? "id DESC" : "id"
   const after = filter.after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
-  const conditions: Array<string> = [`id ${newest ? "<" : ">"} ?`]
-  const values: Array<Value> = [after]
+  const by = newest ? "id DESC" : "id"
+  const params: Array<Value> = []
+  const parameter = (value: Value): string => `?${params.push(value)}`
+  const most = parameter(limit)
+  const wanted = [(table: string) => `${table}.id ${newest ? "<" : ">"} ${parameter(after)}`]
   if (event_id !== undefined) {
-    const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ?)`)
-    conditions.push(`id BETWEEN ${range.join(" AND ")}`)
-    values.push(event_id, event_id)
+    const event = parameter(event_id)
+    const range = ["first_delivery", "last_delivery"].map((end) => `(SELECT ${end} FROM events WHERE id = ${event})`)
+    wanted.push((table) => `${table}.id BETWEEN ${range.join(" AND ")}`)
   }
+  if (integration_id !== undefined) wanted.push((table) => `${table}.integration_id = ${parameter(integration_id)}`)
+  const where = (table: string, ...more: ReadonlyArray<string>): string =>
+    [...wanted.map((condition) => condition(table)), ...more].join(" AND ")
   const ofIntegration = integration_id !== undefined && event_id === undefined
   const parts: Array<string> = []
-  const params: Array<Value> = []
-  const add = (from: string, integration: string, of: DeliveryState | undefined, again = ""): void => {
-    const all = [...conditions]
-    params.push(...values)
-    if (integration_id !== undefined) {
-      all.push(`${integration} = ?`)
-      params.push(integration_id)
-    }
-    if (of !== undefined) all.push(`state = '${of}'`)
-    parts.push(`${from} WHERE ${all.join(" AND ")}${again}`)
-  }
   if (state === undefined || isActive(state)) {
     const from = queued(ofIntegration ? "INDEXED BY queue_by_integration" : "NOT INDEXED")
     // The active ones of an integration are in order state by state.
     const states = state === undefined && ofIntegration ? activeStates : [state]
-    for (const each of states) add(from, "queue.integration_id", each)
+    const active = state === undefined ? [] : ["e.reason IS NULL"]
+    for (const each of states) {
+      const is = each === undefined ? [] : [`queue.state = '${each}'`]
+      parts.push(`${from} WHERE ${where("queue", ...is, ...active)}`)
+    }
+  }
+  if (state === "cancelled") {
+    const first = `SELECT q.id FROM queue AS q INDEXED BY queue_by_integration
+      WHERE q.integration_id = e.integration_id AND q.state = s.column1 AND q.id <= e.last_id AND ${where("q")}
+      ORDER BY q.${by} LIMIT ${most}`
+    parts.push(`SELECT d.id, d.event_id, d.integration_id, 'cancelled' AS state, e.reason, d.attempts,
+        NULL AS next_attempt_at, d.created_at
+      FROM endings AS e CROSS JOIN (VALUES ${activeStates.map((each) => `('${each}')`).join(", ")}) AS s
+        CROSS JOIN queue AS d
+      WHERE d.id IN (${first})`)
   }
   if (state === undefined || !isActive(state)) {
+    const is = state === undefined ? [] : [`deliveries.state = '${state}'`]
     // A term that says nothing new, but without which SQLite does not see that the partial index serves.
-    const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
-    add(`${ended} ${indexOfEnded(filter)}`, "integration_id", state, again)
+    const again = state === undefined || state === "delivered" ? [] : [isUnacknowledged]
+    parts.push(`${ended} ${indexOfEnded(filter)} WHERE ${where("deliveries", ...is, ...again)}`)
   }
-  return { text: `${parts.join(" UNION ALL ")} ORDER BY ${by} LIMIT ?`, params: [...params, limit] }
+  return { text: `${parts.join(" UNION ALL ")} ORDER BY ${by} LIMIT ${most}`, params }
 }
