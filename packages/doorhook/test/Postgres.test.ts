@@ -30,6 +30,12 @@ const openStore = (url: string) =>
 
 const flagsFor = (database: string) => ["--database", database, "--allow-target", "127.0.0.0/8"]
 
+/**
+ * For workers that deliver what a test stored itself: without a directory nobody is asked whose integrations these are, and
+ * events of 1970 are not purged as soon as they are delivered.
+ */
+const stored1970 = (database: string) => configured(database, { directory: undefined, retention: "forever" })
+
 /** Resolves once the states are so. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
   eventually(
@@ -134,8 +140,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           createIntegration({ configuration: { url: receiver.url, method: "post" } }),
           5
         ).pipe(Effect.provideContext(stored))
-        // Without a directory nobody is asked whose integrations these are.
-        const flags = yield* configured(database, { directory: undefined })
+        const flags = yield* stored1970(database)
         const killed = yield* startWorker(flags)
         const survivor = yield* startWorker(flags)
         yield* publish(1, 120)
@@ -168,15 +173,17 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           Effect.provideContext(stored)
         )
         yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-        const worker = yield* startWorker(flagsFor(database))
+        const worker = yield* startWorker(yield* stored1970(database))
         yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
         worker.child.kill("SIGTERM")
         // It gives back what it has not begun; what it has begun it waits for.
-        const open = (yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0))["delivering"]
+        yield* untilStates(stored, ({ pending }) => (pending ?? 0) > 0)
         answer()
         assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
         const { delivered, delivering, pending } = (yield* Context.get(stored, DeliveryStore).summary(0)).states
-        assert.deepEqual([delivered, delivering, pending], [open, 0, 50 - (open ?? 0)])
+        const open = receiver.received.length
+        assert.isBelow(open, 50)
+        assert.deepEqual([delivered, delivering, pending], [open, 0, 50 - open])
       })
     )
 
