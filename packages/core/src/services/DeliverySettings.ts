@@ -22,8 +22,9 @@ export interface DeliverySettingsShape {
   /** The most requests open at once to one integration. */
   readonly concurrencyPerIntegration: number
   /**
-   * The most deliveries that this process holds in memory; all others wait in the store. An eighth of it is kept for calls.
-   * Once the events of those that are held have 64 Mi characters of data, no more are taken over until some have ended.
+   * The most deliveries that this process holds in memory; all others wait in the store. An eighth of it is kept for calls,
+   * a quarter for integrations of which less is held than twice `concurrencyPerIntegration`. Once the events of those that
+   * are held have 64 Mi characters of data, no more are taken over until some have ended.
    */
   readonly buffer: number
   /** How long to wait for a wake signal before looking for due deliveries anyway. */

@@ -148,11 +148,32 @@ describe("LaneBuffer", () => {
 
   it("keeps the room for a claim under way", () => {
     const buffer = new LaneBuffer({ concurrency: 10, concurrencyPerIntegration: 10, buffer: 100 })
-    assert.strictEqual(buffer.beginClaim(80), 80)
+    assert.strictEqual(buffer.beginClaim(80), 65, "a quarter is kept for those of whom little is held")
     const taken = Array.from({ length: 50 }, (_, index) => buffer.reserve(id(index + 1), 2)).filter(Boolean).length
-    assert.strictEqual(taken, 10)
+    assert.strictEqual(taken, 25)
     buffer.endClaim()
-    assert.strictEqual(buffer.room, 80)
+    assert.strictEqual(buffer.room, 65)
+  })
+
+  it("takes over what a healthy integration needs though others, not yet known to be dead, hold all that they may", () => {
+    const buffer = new LaneBuffer({ concurrency: 512, concurrencyPerIntegration: 10, buffer: 8_192 })
+    const dead = 20
+    const reserved = (integration: number) =>
+      Array.from({ length: 1_000 }, () => buffer.reserve(id(integration), 2)).filter(Boolean).length
+    for (let integration = 1; integration <= dead; integration++) assert.isAtLeast(reserved(integration), 20)
+    // What they have in the store is claimed for as long as there is any appetite.
+    for (let limit = buffer.beginClaim(150); buffer.hasAppetite; limit = buffer.beginClaim(150)) {
+      assert.isAbove(limit, 0)
+      const { allowance, appetites } = buffer
+      for (let integration = 1; integration <= dead; integration++) {
+        const count = Math.min(limit, appetites.get(id(integration)) ?? allowance)
+        for (let n = 0; n < count; n++, limit--) buffer.acceptClaimed(makeLeased(n, { integration }))
+      }
+      buffer.endClaim()
+    }
+    assert.strictEqual(reserved(dead + 1), buffer.minimum)
+    assert.strictEqual(buffer.beginClaim(150), 150)
+    assert.strictEqual(buffer.allowance, buffer.minimum)
   })
 
   it("takes over nothing more once what is held is too large", () => {

@@ -1,9 +1,11 @@
 /**
  * How many deliveries one dispatcher holds, and of whom: never more than its buffer has room for.
  *
- * An eighth of the room is kept for what is urgent. Of one integration no more is held than an eighth of all; once half
- * of the room is used, no more than an equal share; once it was too slow, little. Slow integrations together have half of
- * the room. What finds no room waits in the store, and is claimed in its turn.
+ * An eighth of the room is kept for what is urgent, and a quarter for integrations of which less is held than their places
+ * need: so a healthy one finds room beside dead ones that are not known for it yet. The rest is common. Of one integration
+ * no more is held than an eighth of all; once half of the common room is used, no more than an equal share; once it was
+ * too slow, little. Slow integrations together have half of the room. What finds no room waits in the store, and is claimed
+ * in its turn.
  */
 import type { Lane, LeasedDelivery } from "../../domain/Delivery.ts"
 import { isUrgentLane } from "../../domain/Delivery.ts"
@@ -19,6 +21,9 @@ export interface RoomOptions {
 
 /** The most deliveries held of one integration, and the room kept for what is urgent, as a share of all. */
 const eighth = 1 / 8
+
+/** The room kept for integrations of which little is held, as a share of all. */
+const quarter = 1 / 4
 
 /** Once the held events have so many characters of data together, nothing more is taken over. */
 export const maxData = 64 * 1024 * 1024
@@ -42,6 +47,8 @@ export class Room {
   private readonly options: RoomOptions
   /** What is not urgent may use so much. */
   private readonly ordinary: number
+  /** So much of it by integrations of which more is held than their places need. */
+  private readonly common: number
   private readonly appetitesOfSlow: Appetites
   private readonly appetitesOfOthers: Appetites
   private heldTotal = 0
@@ -60,6 +67,7 @@ export class Room {
     this.options = options
     const { buffer, concurrency, concurrencyPerIntegration } = options
     this.ordinary = buffer - Math.min(concurrency, Math.floor(buffer * eighth))
+    this.common = this.ordinary - Math.floor(buffer * quarter)
     this.minimum = 2 * concurrencyPerIntegration
     this.depth = Math.max(this.minimum, Math.floor(buffer * eighth))
     this.appetitesOfSlow = new Appetites(this.depth)
@@ -109,9 +117,13 @@ export class Room {
     return this.holdings.get(id)?.slow ?? false
   }
 
-  /** Keeps room for a claim, so many deliveries at most; says for how many. `endClaim` follows. */
+  /**
+   * Keeps room for a claim, so many deliveries at most; says for how many. `endClaim` follows. With the allowance and the
+   * appetites of now, it takes no room that is kept for others: what is left of the common room comes first.
+   */
   beginClaim(most: number): number {
-    this.claiming = Math.min(this.left, most)
+    const common = this.common - this.heldTotal
+    this.claiming = Math.min(this.left, most, common > 0 ? common : most)
     return this.claiming
   }
 
@@ -207,11 +219,12 @@ export class Room {
     return Math.min(depth, slow ? this.shareOfSlow : this.shareOfOthers)
   }
 
-  /** An equal share of what slow integrations leave, once half of the room is used. */
+  /** An equal share of what slow integrations leave, once half of the common room is used; once all is, what places need. */
   private get shareOfOthers(): number {
-    if (2 * this.heldTotal < this.ordinary) return this.depth
+    if (2 * this.heldTotal < this.common) return this.depth
     const others = this.holdings.size - this.slowCount
-    return Math.max(1, Math.floor((this.ordinary - this.heldSlow) / (others + 1)))
+    const shareOf = (room: number): number => Math.max(1, Math.floor((room - this.heldSlow) / (others + 1)))
+    return this.heldTotal < this.common ? shareOf(this.common) : Math.min(this.minimum, shareOf(this.ordinary))
   }
 
   private get shareOfSlow(): number {
