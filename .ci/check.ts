@@ -24,7 +24,7 @@ const checks: ReadonlyArray<readonly [name: string, command: string, ...args: Re
   ["lint", "oxlint", "-c", ".oxlintrc.json", "--type-aware", "--deny-warnings"],
   ["format", "oxfmt", "--config", ".oxfmtrc.json", "--check", "."],
   ["imports", "node", ".ci/check-imports.ts"],
-  ["build", "tsc", "-b"],
+  ["build", "npm", "run", "--silent", "build"],
   ...published.map((place) => [`package ${place}`, "publint", "--strict", "--pack", "false", place] as const),
   ["unused", "knip", "-c", ".ci/knip.json", "--no-progress", "--no-config-hints"],
   ["docs", "node", ".ci/check-docs.ts"]

@@ -73,8 +73,11 @@ const typed: Readonly<Record<string, string>> = {
     export { deliveries, DoorhookError, layer, Publisher, sqlDirectory, wrong }`
 }
 
+const program = "node_modules/doorhook/bin/doorhook.js"
+
+/** The command serves, the console's scripts too: those are files beside what it is bundled into. */
 const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void> => {
-  const [command, ...args] = [...node, join(folder, "node_modules/doorhook/bin/doorhook.js")]
+  const [command, ...args] = [...node, join(folder, program)]
   const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"]
@@ -82,10 +85,19 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   let said = ""
   for await (const chunk of child.stdout) {
     said += String(chunk)
-    if (/listening on http/.test(said)) break
+    if (/listening on http\S+\s/.test(said)) break
   }
+  const [, origin] = /listening on (http\S+)\s/.exec(said) ?? []
+  if (origin === undefined) throw new Error(`doorhook serve said: ${said}`)
+  const { status } = await fetch(new URL("/console/main.js", origin))
   child.kill("SIGTERM")
-  if (!said.includes("listening on http")) throw new Error(`doorhook serve said: ${said}`)
+  if (status !== 200) throw new Error(`the console's script: ${status}`)
+}
+
+/** The suite finds a faulty receiver out, which is a program of its own beside the bundle. */
+const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
+  const [command, ...args] = [...node, join(folder, program)]
+  run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
 }
 
 /** As a stranger does. npm packs a folder that it is to install and not to link, by the rules of `npm pack`. */
@@ -123,7 +135,7 @@ const link = (folder: string): void => {
 const linked = process.argv.includes("--linked")
 const versions = process.argv.slice(2).filter((argument) => argument !== "--linked")
 
-run(join(root, "node_modules/.bin/tsc"), ["-b"], root)
+run("npm", ["run", "--silent", "build"], root)
 const folder = mkdtempSync(join(tmpdir(), "doorhook-packed-"))
 try {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true, type: "module" }))
@@ -140,6 +152,7 @@ try {
     const [command = "", ...args] = node
     for (const name of Object.keys(programs)) run(command, [...args, name], folder)
     await serves(node, folder)
+    findsOut(node, folder)
     say(
       `Node.js ${run(command, [...args, "--version"], folder)
         .trim()

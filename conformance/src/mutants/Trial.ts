@@ -3,6 +3,8 @@
  */
 import { Effect, FileSystem, Path, Redacted } from "effect"
 import type { PlatformError, Scope } from "effect"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 import { withControl } from "../hooks/Control.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { HookFailed, Hooks } from "../hooks/Hooks.ts"
@@ -38,8 +40,14 @@ interface Running {
   readonly hooks: Hooks
 }
 
-/** Sources run from sources, and what was built from what was built. */
-const main = new URL(import.meta.url.endsWith(".ts") ? "../receivers/main.ts" : "../receivers/main.js", import.meta.url)
+/**
+ * The program of a receiver. Sources run from sources, and what was built from what was built; by the package's name, because
+ * this module may be part of a bundle.
+ */
+const receiver = join(
+  dirname(createRequire(import.meta.url).resolve("@doorhook/conformance/package.json")),
+  import.meta.url.endsWith(".ts") ? "src/receivers/main.ts" : "dist/receivers/main.js"
+)
 
 const inThisProcess = (fault: Fault): Effect.Effect<Running, never, Scope.Scope> =>
   inProcess({ change: fault.change, deadline, secret: fault.profile === "signed" ? secret : null }).pipe(
@@ -54,7 +62,7 @@ const inItsOwn = Effect.fnUntraced(function* (name: string, signed: boolean) {
   const folder = yield* fs.makeTempDirectoryScoped()
   return yield* operate({
     command: process.execPath,
-    args: ["--no-warnings", main.pathname],
+    args: ["--no-warnings", receiver],
     env: {
       FAULT: name,
       DATABASE: path.join(folder, "receiver.db"),

@@ -22,7 +22,7 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
   setFlagsFromString(youngGeneration)
   // Beside the code that it is made from, and as well guarded; where that can't be written there is none.
   nodeModule.enableCompileCache?.(fileURLToPath(new URL("../.compile-cache", import.meta.url)))
-  await import("../dist/command/main.js")
+  await import("../dist/bundle/main.js")
 } else {
   const node = major >= 24 ? process.execPath : createRequire(import.meta.url).resolve("node/bin/node")
   const source = fileURLToPath(new URL("../src/command/main.ts", import.meta.url))

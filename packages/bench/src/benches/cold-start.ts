@@ -16,7 +16,7 @@ import { temporaryFolder } from "../harness/TemporaryFile.ts"
 const name = "cold-start"
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
-const command = join(root, "packages/doorhook/dist/command/main.js")
+const command = join(root, "packages/doorhook/dist/bundle/main.js")
 
 const isReady = /doorhook listening on/
 
@@ -55,7 +55,7 @@ const serve = Effect.fnUntraced(function* (cache: string) {
 
 const run = Effect.fnUntraced(function* (options: Options) {
   const rounds = roundsOf(options, 7)
-  spawnSync("tsc", ["-b"], { cwd: root, stdio: "inherit" })
+  spawnSync("npm", ["run", "--silent", "build"], { cwd: root, stdio: "inherit" })
   const cache = yield* temporaryFolder
   const first = yield* serve(cache)
   const ours: Array<number> = []

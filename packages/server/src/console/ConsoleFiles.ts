@@ -1,9 +1,11 @@
 /**
  * The console's scripts, as they are written: browsers run them without a build. They are part of the package's sources,
- * which lie in the same place beside `src` and `dist`.
+ * and looked for by its name: so they are found from a bundle too that leaves the package beside it.
  */
 import { Data, Effect } from "effect"
 import { readFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 
 /** Which there are. Nothing else in that folder is served. */
 export const consoleFiles = [
@@ -33,13 +35,16 @@ export class ConsoleFileMissing extends Data.TaggedError("ConsoleFileMissing")<{
   readonly cause: unknown
 }> {
   override get message(): string {
-    return `The console's ${this.file} can't be read. If the backend is bundled, leave @doorhook/server out of the bundle.`
+    return `The console's ${this.file} can't be read. If the backend is bundled, @doorhook/server must be installed beside the bundle.`
   }
 }
 
 /** The text of a script. */
 export const readConsoleFile = (file: ConsoleFile): Effect.Effect<string, ConsoleFileMissing> =>
   Effect.tryPromise({
-    try: () => readFile(new URL(`../../src/console/static/${file}`, import.meta.url), "utf8"),
+    try: () => {
+      const manifest = createRequire(import.meta.url).resolve("@doorhook/server/package.json")
+      return readFile(join(dirname(manifest), "src/console/static", file), "utf8")
+    },
     catch: (cause) => new ConsoleFileMissing({ file, cause })
   })
