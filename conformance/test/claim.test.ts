@@ -62,6 +62,8 @@ describe("a receiver that is being tested", () => {
       const script = `
         import { claim } from ${JSON.stringify(source)}
         import { Effect } from "effect"
+        // What waits in Effect keeps no process alive.
+        setInterval(() => {}, 2 ** 30)
         const held = claim([new URL(${JSON.stringify(url.href)})], 0, () => Effect.void)
         Effect.runFork(Effect.scoped(Effect.andThen(held, Effect.andThen(Effect.sync(() => console.log("held")), Effect.never))))`
       const { child, finished, printed } = yield* startNode(
@@ -72,7 +74,7 @@ describe("a receiver that is being tested", () => {
       const { message } = yield* Effect.flip(claim([url], 0, () => Effect.void))
       assert.include(message, `process ${child.pid}`)
       child.kill("SIGKILL")
-      yield* Effect.promise(() => finished)
+      assert.isNull((yield* Effect.promise(() => finished)).code, "it held on until it was killed")
       yield* claim([url], 0, () => Effect.void)
     }).pipe(Effect.scoped)
   )
