@@ -30,9 +30,9 @@ import { Receiver } from "../src/receivers/Receiver.ts"
 import { describedFor, modelFor } from "../src/receivers/ReceiverText.ts"
 import { failureOf } from "../src/cli/real/Failing.ts"
 import { bandsOf } from "../src/report/sections/TimeAxis.ts"
-import { makeReport } from "../src/run/MakeReport.ts"
+import { makeReport } from "../src/results/MakeReport.ts"
 import { manyBuildings } from "../src/run/ManyBuildings.ts"
-import { Histogram } from "../src/run/Histogram.ts"
+import { Histogram } from "../src/results/Histogram.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 const platform = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, TestConsole.layer)

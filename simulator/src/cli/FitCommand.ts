@@ -9,7 +9,7 @@ import type { ColumnName } from "../fit/Columns.ts"
 import { columnNames } from "../fit/Columns.ts"
 import type { Kind } from "../fit/Fit.ts"
 import { fit } from "../fit/Fit.ts"
-import { grouped } from "../run/RunText.ts"
+import { grouped } from "../results/RunText.ts"
 import { timeZone } from "../world/zones/TimeZone.ts"
 import { readOr, readText, wholeNumber } from "./Flags.ts"
 

@@ -4,7 +4,7 @@
  */
 import type { Redacted } from "effect"
 import { Option } from "effect"
-import type { RunKind } from "../run/RunKind.ts"
+import type { RunKind } from "../results/RunKind.ts"
 import { usualRateScale } from "./Flags.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { usual } from "./RunFlags.ts"

@@ -6,7 +6,7 @@ import type { PlatformError } from "effect"
 import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { lineChunks } from "../plan/LineChunks.ts"
-import { grouped } from "../run/RunText.ts"
+import { grouped } from "../results/RunText.ts"
 import { planFlags, readPlan } from "./Flags.ts"
 
 const standardOutput = "-"

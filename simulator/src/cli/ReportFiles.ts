@@ -5,8 +5,8 @@ import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option, Path } from "effect"
 import { csvReport } from "../report/Csv.ts"
 import { htmlReport } from "../report/Html.ts"
-import type { RunReport } from "../run/RunReport.ts"
-import { summaryLine } from "../run/RunText.ts"
+import type { RunReport } from "../results/RunReport.ts"
+import { summaryLine } from "../results/RunText.ts"
 
 const writers = {
   html: htmlReport,

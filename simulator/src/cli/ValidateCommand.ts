@@ -4,7 +4,7 @@
 import { CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { grouped } from "../run/RunText.ts"
+import { grouped } from "../results/RunText.ts"
 import type { Check } from "../validate/Check.ts"
 import { fileChecks } from "../validate/FileChecks.ts"
 import { planChecks } from "../validate/PlanChecks.ts"

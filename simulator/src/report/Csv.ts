@@ -2,7 +2,7 @@
  * The report over time as CSV (RFC 4180): a line for each interval, times in milliseconds. The columns are documented in
  * `docs/load-testing.md`; an empty field is a value that there was none of.
  */
-import type { RunReport } from "../run/RunReport.ts"
+import type { RunReport } from "../results/RunReport.ts"
 
 const columns = [
   "at",

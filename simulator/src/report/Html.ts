@@ -2,8 +2,8 @@
  * The report as one HTML file: no script, no request, nothing beside it.
  */
 import { Html } from "@doorhook/core"
-import { isUnreached } from "../run/MakeReport.ts"
-import type { RunReport } from "../run/RunReport.ts"
+import { isUnreached } from "../results/MakeReport.ts"
+import type { RunReport } from "../results/RunReport.ts"
 import { html } from "./Markup.ts"
 import { answers } from "./sections/AnswerCards.ts"
 import { charts } from "./sections/Charts.ts"
@@ -14,7 +14,7 @@ import { rulesKept } from "./sections/RulesKept.ts"
 import { tiles } from "./sections/Tiles.ts"
 import { heatMap } from "./sections/Week.ts"
 import { style } from "./Style.ts"
-import { counted, duration, grouped } from "./Words.ts"
+import { counted, duration, grouped } from "../results/Words.ts"
 
 const kinds = {
   virtual: "a run on virtual time",

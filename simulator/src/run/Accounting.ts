@@ -7,7 +7,7 @@ import { AttemptOutcome, DeliveryState as State, settledStates } from "@doorhook
 import { Clock, Effect, Schema } from "effect"
 import type { HttpClient } from "effect/http"
 import { HttpClientRequest } from "effect/http"
-import type { Measurements } from "./Measurements.ts"
+import type { Measurements } from "../results/Measurements.ts"
 import type { AcceptedEvent, Denial, Service } from "./OperatorApi.ts"
 import { ask } from "./OperatorApi.ts"
 

@@ -11,6 +11,7 @@ import type {
   TransportUnavailable
 } from "@doorhook/core"
 import {
+  AbsentDirectory,
   Acknowledgement,
   DeliverySettings,
   DeliveryStore,
@@ -31,9 +32,8 @@ import type { Redacted } from "effect"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import type { Substream } from "../random/Substream.ts"
 import type { ReceiverDescription } from "../receivers/ReceiverText.ts"
-import { everybody } from "../virtual/Worker.ts"
-import { Ledger } from "./Ledger.ts"
-import type { IntegrationTotals, Measurements } from "./Measurements.ts"
+import { Ledger } from "../results/Ledger.ts"
+import type { IntegrationTotals, Measurements } from "../results/Measurements.ts"
 import type { Answer } from "./OperatorApi.ts"
 import type { Target } from "./Target.ts"
 import { watchedStore } from "./WatchedStore.ts"
@@ -165,7 +165,8 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
           Layer.succeed(NoticeListener, () => Effect.void),
           Layer.orDie(DeliverySettings.layer(settings)),
           Wake.layerLocal,
-          everybody,
+          // Rights are the subject of other simulations.
+          AbsentDirectory.layer,
           crypto
         )
       ),

@@ -3,8 +3,8 @@
  */
 import { maxEventsPerPublish, RetryPolicy } from "@doorhook/core"
 import { Array, Clock, Effect, Random, Schema, Stream } from "effect"
-import type { Sending } from "./Disorder.ts"
-import { Measurements } from "./Measurements.ts"
+import type { Sending } from "../plan/Disorder.ts"
+import { Measurements } from "../results/Measurements.ts"
 import type { AcceptedEvent, Answer } from "./OperatorApi.ts"
 import { pace } from "./Pace.ts"
 import type { Target } from "./Target.ts"

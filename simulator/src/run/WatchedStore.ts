@@ -3,8 +3,8 @@
  */
 import type { DeliveryStore, Event, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { Effect } from "effect"
-import type { Ledger } from "./Ledger.ts"
-import type { IntegrationTotals } from "./Measurements.ts"
+import type { Ledger } from "../results/Ledger.ts"
+import type { IntegrationTotals } from "../results/Measurements.ts"
 
 /** What the ledger must know of the run's integrations. */
 export interface Recipients {

@@ -6,6 +6,9 @@ import type { Building } from "../world/Building.ts"
 import type { Calendar } from "../world/Calendar.ts"
 import type { Devices } from "../world/Devices.ts"
 
+/** The most buildings of a scenario: the numbers in events' data have nine bits for them. */
+export const mostBuildings = 0x200
+
 /** A building and what goes on in it. No two of its flows have the same name. */
 export interface BuildingTraffic {
   readonly building: Building
@@ -20,7 +23,7 @@ export interface Scenario {
   readonly name: string
   /** What it is, in one line. */
   readonly description: string
-  /** At most 512: event ids have room for no more. */
+  /** At most `mostBuildings`. */
   readonly buildings: ReadonlyArray<BuildingTraffic>
   /** Events that an average day of a usual week has; null where nobody has said. */
   readonly events_per_day?: number | null

@@ -10,8 +10,8 @@ import { placesOf } from "../engine/rules/Places.ts"
 import { signatureHeader, timestampAt } from "../engine/rules/SignatureHeader.ts"
 import type { Process } from "../engine/time/Process.ts"
 import type { VirtualTime } from "../engine/time/VirtualTime.ts"
-import type { Ledger, Tracked } from "../run/Ledger.ts"
-import type { Measurements } from "../run/Measurements.ts"
+import type { Ledger, Tracked } from "../results/Ledger.ts"
+import type { Measurements } from "../results/Measurements.ts"
 import type { Target, Targets } from "./Targets.ts"
 
 export interface NetworkOptions {

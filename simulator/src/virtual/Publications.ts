@@ -1,7 +1,7 @@
 /**
  * What a host publishes, until it is accepted: it makes a publication again that nobody answered, under the same key.
  */
-import type { Measurements } from "../run/Measurements.ts"
+import type { Measurements } from "../results/Measurements.ts"
 import type { Publication } from "./VirtualOptions.ts"
 import type { Worker } from "./Worker.ts"
 

@@ -9,7 +9,7 @@ import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { root } from "../random/Substream.ts"
 import type { EquipmentShape } from "../run/Equipment.ts"
 import { newEventOf } from "../run/OwnEngine.ts"
-import type { Storage } from "../run/RunReport.ts"
+import type { Storage } from "../results/RunReport.ts"
 import { integrationOf, Matcher } from "../run/World.ts"
 import type { PlannedIntegration } from "../run/World.ts"
 

@@ -2,7 +2,7 @@
  * Drives a virtual world through a plan, and lets others have a turn now and then.
  */
 import { Effect, Stream } from "effect"
-import type { Sending } from "../run/Disorder.ts"
+import type { Sending } from "../plan/Disorder.ts"
 import { newEventOf } from "../run/OwnEngine.ts"
 import type { Stores } from "../engine/world/WatchedStore.ts"
 import { realTurn } from "./RealWork.ts"

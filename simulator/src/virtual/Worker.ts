@@ -40,9 +40,6 @@ type Services =
   | TokenStore
   | DeliverySettings
 
-/** A host that gives every right: rights are the subject of other simulations. */
-export const everybody = AbsentDirectory.layer
-
 /** Nobody listens to notices here: the ledger sees what they tell of. */
 const servicesOver = ({ settings, stores, transport }: WorkerPorts, wake: Wake["Service"], rng: Rng) =>
   Publisher.layer.pipe(
@@ -59,7 +56,8 @@ const servicesOver = ({ settings, stores, transport }: WorkerPorts, wake: Wake["
     ),
     Layer.provide(
       Layer.mergeAll(
-        everybody,
+        // Rights are the subject of other simulations.
+        AbsentDirectory.layer,
         Layer.succeed(Transport, transport),
         Layer.succeed(Wake, wake),
         Layer.succeed(NoticeListener, () => Effect.void),

@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import { Accounting } from "../../run/Accounting.ts"
-import type { Measurements } from "../../run/Measurements.ts"
+import type { Measurements } from "../../results/Measurements.ts"
 import { serviceTarget } from "../../run/OperatorApi.ts"
 import type { Course } from "./Course.ts"
 import type { Prepared } from "./Prepared.ts"

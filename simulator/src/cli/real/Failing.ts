@@ -2,11 +2,11 @@
  * Why a run in real time has failed, if it has: in one line, with its exit code.
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
-import { counted } from "../../report/Words.ts"
-import { isUnreached } from "../../run/MakeReport.ts"
-import type { RunReport } from "../../run/RunReport.ts"
-import { outcomesText } from "../../run/RunText.ts"
-import type { RunSummary } from "../../run/RunSummary.ts"
+import { counted } from "../../results/Words.ts"
+import { isUnreached } from "../../results/MakeReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
+import { outcomesText } from "../../results/RunText.ts"
+import type { RunSummary } from "../../results/RunSummary.ts"
 
 export const failureOf = (report: RunReport, summary: RunSummary, silence: string | null): CommandFailure | null => {
   const { slos, totals, verdict } = report

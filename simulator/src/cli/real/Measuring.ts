@@ -2,8 +2,8 @@
  * Where on the axis of the report each event is, while a run goes on.
  */
 import type { LocalClock } from "../../receivers/LocalClock.ts"
-import type { Sending } from "../../run/Disorder.ts"
-import type { Measurements } from "../../run/Measurements.ts"
+import type { Sending } from "../../plan/Disorder.ts"
+import type { Measurements } from "../../results/Measurements.ts"
 import type { RunObserver } from "../../run/Run.ts"
 import type { Course } from "./Course.ts"
 

@@ -3,9 +3,9 @@
  */
 import type { Effect } from "effect"
 import type { HttpClient } from "effect/http"
-import type { Findings } from "../../run/MakeReport.ts"
+import type { Findings } from "../../results/MakeReport.ts"
 import type { RunObserver } from "../../run/Run.ts"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import type { Target } from "../../run/Target.ts"
 
 /** How a run knows what became of its events. */

@@ -2,7 +2,7 @@
  * What an operator asks, and what the run says to it.
  */
 import type { Html } from "@doorhook/core"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
 
 export const answers = (report: RunReport): Html.Html =>

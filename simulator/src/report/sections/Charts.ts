@@ -2,11 +2,11 @@
  * What happened over time.
  */
 import type { Html } from "@doorhook/core"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { chart } from "../Chart.ts"
 import { html } from "../Markup.ts"
 import { linear, logarithmic } from "../Scale.ts"
-import { duration, grouped } from "../Words.ts"
+import { duration, grouped } from "../../results/Words.ts"
 import { bandsOf, timesOf } from "./TimeAxis.ts"
 
 const highest = (values: ReadonlyArray<number | null>): number =>

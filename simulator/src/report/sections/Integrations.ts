@@ -2,9 +2,9 @@
  * What each integration got.
  */
 import type { Html } from "@doorhook/core"
-import type { IntegrationLine, RunReport } from "../../run/RunReport.ts"
+import type { IntegrationLine, RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
-import { counted, duration, grouped } from "../Words.ts"
+import { counted, duration, grouped } from "../../results/Words.ts"
 import type { Column } from "./Table.ts"
 import { table } from "./Table.ts"
 

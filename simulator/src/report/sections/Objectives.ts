@@ -2,7 +2,7 @@
  * Objectives, and whether they were met.
  */
 import type { Html } from "@doorhook/core"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
 import { table } from "./Table.ts"
 

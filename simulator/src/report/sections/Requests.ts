@@ -2,9 +2,9 @@
  * How requests ended, and how many it took.
  */
 import type { Html } from "@doorhook/core"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
-import { counted, grouped } from "../Words.ts"
+import { counted, grouped } from "../../results/Words.ts"
 
 /** A bar for each count, the longest one as long as there is room. */
 const bars = (rows: ReadonlyArray<readonly [name: string | number, count: number]>): Html.Html => {

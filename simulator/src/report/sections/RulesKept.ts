@@ -2,10 +2,10 @@
  * Whether the rules of delivery were kept.
  */
 import type { Html } from "@doorhook/core"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
-import { counted, grouped } from "../Words.ts"
-import { rulesOf } from "../../run/Ledger.ts"
+import { counted, grouped } from "../../results/Words.ts"
+import { rulesOf } from "../../results/Ledger.ts"
 
 export const rulesKept = (report: RunReport): Html.Html | null => {
   const { broken } = report.totals

@@ -2,9 +2,9 @@
  * The numbers at the head of a report.
  */
 import type { Html } from "@doorhook/core"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
-import { duration, grouped, percent } from "../Words.ts"
+import { duration, grouped, percent } from "../../results/Words.ts"
 
 const tile = (name: string, value: string, more: string): Html.Html =>
   html`<div class="tile">

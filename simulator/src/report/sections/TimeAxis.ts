@@ -1,12 +1,12 @@
 /**
  * The axis of time that all charts of a report share.
  */
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { parseDay } from "../../world/CalendarDate.ts"
 import type { ChartOptions } from "../Chart.ts"
 import { timeMarks } from "../Scale.ts"
-import { firstDayOf, offsetOf } from "../Start.ts"
-import { duration, momentOf } from "../Words.ts"
+import { firstDayOf, offsetOf } from "../../results/Start.ts"
+import { duration, momentOf } from "../../results/Words.ts"
 
 const minute = 60_000
 const day = 24 * 60 * minute

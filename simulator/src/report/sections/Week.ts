@@ -2,9 +2,9 @@
  * When people come and go: events by weekday and hour.
  */
 import type { Html } from "@doorhook/core"
-import type { RunReport } from "../../run/RunReport.ts"
+import type { RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
-import { grouped } from "../Words.ts"
+import { grouped } from "../../results/Words.ts"
 
 const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const
 /** The week as people have it here: Monday first. */

@@ -3,8 +3,8 @@
  */
 import { schemaProblems } from "@doorhook/core"
 import { Result, Schema } from "effect"
-import { mostBuildings } from "../../plan/EventNumber.ts"
 import type { Scenario } from "../Scenario.ts"
+import { mostBuildings } from "../Scenario.ts"
 import { jsonPlaces, lineAndColumn, NotJson } from "./JsonPlaces.ts"
 import { placesOf, resolve } from "./Resolve.ts"
 import { ScenarioDocument } from "./ScenarioDocument.ts"

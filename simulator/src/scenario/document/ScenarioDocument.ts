@@ -5,7 +5,7 @@
  * source in the JSON Schema that is made of this.
  */
 import { Schema } from "effect"
-import { mostBuildings } from "../../plan/EventNumber.ts"
+import { mostBuildings } from "../Scenario.ts"
 import { timeZone } from "../../world/zones/TimeZone.ts"
 import { Anomalies, DeviceParameters, Homes, Offices } from "./BuildingParameters.ts"
 import { employeeParameters, residentParameters } from "./MemberParameters.ts"

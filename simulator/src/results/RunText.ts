@@ -1,12 +1,12 @@
 /**
  * What a run tells the person at the terminal.
  */
-import { counted, duration, grouped, percent } from "../report/Words.ts"
+import { counted, duration, grouped, percent } from "./Words.ts"
 import type { Measurements } from "./Measurements.ts"
 import type { Quantiles, RunReport } from "./RunReport.ts"
 import type { RunSummary } from "./RunSummary.ts"
 
-export { grouped } from "../report/Words.ts"
+export { grouped } from "./Words.ts"
 
 /** 3723000 as `1:02:03`. */
 export const clock = (millis: number): string => {

@@ -2,7 +2,7 @@
  * What an operator asks, answered in words from what a run has measured, with the arithmetic beside it.
  */
 import { defaultDeliverySettings } from "@doorhook/core"
-import type { IntegrationLine, RunReport } from "../run/RunReport.ts"
+import type { IntegrationLine, RunReport } from "./RunReport.ts"
 import { offsetOf } from "./Start.ts"
 import { bytes, counted, duration, grouped, momentOf, percent } from "./Words.ts"
 

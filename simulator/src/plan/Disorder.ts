@@ -4,8 +4,8 @@
  * An event that is moved keeps what it says of itself (`logged_at`); only when it is sent changes.
  */
 import { Stream } from "effect"
-import { fromIso } from "../plan/IsoTime.ts"
-import type { PlannedEvent } from "../plan/PlannedEvent.ts"
+import { fromIso } from "./IsoTime.ts"
+import type { PlannedEvent } from "./PlannedEvent.ts"
 import { between, chance } from "../random/Distribution.ts"
 import { exp, ln } from "../random/Arithmetic.ts"
 import type { Rng } from "../random/Substream.ts"

@@ -2,7 +2,7 @@
  * Where the axis of time begins.
  */
 import { Option } from "effect"
-import type { RunReport } from "../run/RunReport.ts"
+import type { RunReport } from "./RunReport.ts"
 import { dayMillis, parse } from "../world/LocalTime.ts"
 
 /** Milliseconds from midnight to the beginning, by the clocks of the buildings. */

@@ -1,7 +1,7 @@
 /**
  * Puts a report together from what was measured.
  */
-import { answersOf } from "../report/Answers.ts"
+import { answersOf } from "./Answers.ts"
 import type { Violation } from "./Ledger.ts"
 import type { Measurements } from "./Measurements.ts"
 import type { RunFacts, RunReport, Storage } from "./RunReport.ts"
