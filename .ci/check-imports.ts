@@ -1,5 +1,6 @@
 /**
- * Keeps the arrows between packages: which may import which, and that core stays pure.
+ * Keeps the arrows between packages: which may import which, and that core stays pure; and between the folders of one
+ * package: none imports another that stands on it.
  *
  * A package may also import what its own package.json declares, and nothing else.
  */
@@ -62,13 +63,39 @@ const dependenciesOf = (folder: string): ReadonlySet<string> => {
 
 const problems: Array<string> = []
 
+/** An import of one folder from another of the same package. */
+interface Crossing {
+  readonly from: string
+  readonly to: string
+  readonly shown: string
+}
+
+/** The folder right below `src` that a file is in; null for those in `src` itself, which put the folders together. */
+const folderOf = (place: string): string | null => /\/src\/([^/]+)\//.exec(place)?.[1] ?? null
+
+/** Crossings whose goal leads back to where they come from. */
+const circular = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<Crossing> => {
+  const leadsTo = (from: string, goal: string, seen: Set<string>): boolean =>
+    crossings.some(
+      (crossing) =>
+        crossing.from === from &&
+        (crossing.to === goal || (!seen.has(crossing.to) && leadsTo(crossing.to, goal, seen.add(crossing.to))))
+    )
+  return crossings.filter(({ from, to }) => leadsTo(to, from, new Set([to])))
+}
+
 for (const [folder, allowed] of Object.entries(arrows)) {
   const declared = dependenciesOf(folder)
+  const crossings: Array<Crossing> = []
   for (const path of globSync(`${root}${folder}/src/**/*.ts`)) {
     const place = relative(root, path)
     for (const specifier of importsOf(readFileSync(path, "utf8"))) {
       if (specifier.startsWith(".")) {
         if (folder === "packages/core") checkLayer(place, specifier)
+        const [from, to] = [folderOf(place), folderOf(new URL(specifier, `file:///${place}`).pathname)]
+        if (from !== null && to !== null && from !== to) {
+          crossings.push({ from, to, shown: `${place} imports ${specifier}` })
+        }
         continue
       }
       const name = packageNameOf(specifier)
@@ -82,6 +109,9 @@ for (const [folder, allowed] of Object.entries(arrows)) {
       }
     }
   }
+  // The layers of core are named above: what things are and the rules about them are one.
+  if (folder === "packages/core") continue
+  for (const { from, shown, to } of circular(crossings)) problems.push(`${shown}: ${to} stands on ${from}`)
 }
 
 function checkLayer(place: string, specifier: string): void {

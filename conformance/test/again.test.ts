@@ -12,8 +12,8 @@ import type { TargetFlags } from "../src/command/RunFlags.ts"
 import { targetFlags } from "../src/command/Shared.ts"
 import { invocationOf } from "../src/report/MakeReport.ts"
 import { rerunOf } from "../src/report/Rerun.ts"
-import { factsOf } from "../src/run/Facts.ts"
-import { withDefaults } from "../src/run/SuiteOptions.ts"
+import { factsOf } from "../src/record/Facts.ts"
+import { withDefaults } from "../src/record/SuiteOptions.ts"
 
 /** The flags that `replay` reads out of a command line. */
 const parsed = (...args: ReadonlyArray<string>) =>

@@ -10,8 +10,8 @@ import { everyFirstAttemptAcknowledged } from "../src/checks/FirstAttempts.ts"
 import { everyStatusInTime } from "../src/checks/InTime.ts"
 import { read } from "../src/checks/Reading.ts"
 import type { Terms } from "../src/checks/Terms.ts"
-import type { Exchange } from "../src/executor/Exchange.ts"
-import type { Attempt, Trace } from "../src/executor/Trace.ts"
+import type { Exchange } from "../src/observed/Exchange.ts"
+import type { Attempt, Trace } from "../src/observed/Trace.ts"
 
 const terms: Terms = { deadline: 5_000, guard: 50, rule: "200", dedupKey: "both" }
 

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { conformance, idsWith } from "./support/command.ts"
 import { answer, deadPort, receiver } from "./support/receiver.ts"
 
-const main = new URL("../src/receivers/main.ts", import.meta.url).pathname
+const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), "conformance-means-"))
 
 /** How to start the bundled receiver, perhaps with a fault. */

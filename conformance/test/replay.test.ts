@@ -10,7 +10,7 @@ import type { ServerResponse } from "node:http"
 import { accessLog } from "../src/history/Events.ts"
 import type { Lane, Operation } from "../src/history/History.ts"
 import { again, cutNew, inAnswer, newEvent, retried, retry } from "../src/history/History.ts"
-import { StoredCase } from "../src/random/Stored.ts"
+import { StoredCase } from "../src/executor/Stored.ts"
 import { conformance } from "./support/command.ts"
 import { answer, receiver } from "./support/receiver.ts"
 

@@ -1,7 +1,7 @@
 /**
  * The attempts that follow a restart are acknowledged.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"

@@ -2,7 +2,7 @@
  * Every answer that begins also ends: the body is whole, as long as it says, and over within the deadline; the connection
  * is usable afterwards or closed in order.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"

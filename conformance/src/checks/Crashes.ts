@@ -1,7 +1,7 @@
 /**
  * Events around a crash.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { eachEvent } from "./EachEvent.ts"
 import type { Finding } from "./Finding.ts"
 import { both } from "./Finding.ts"

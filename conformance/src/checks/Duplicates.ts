@@ -4,7 +4,7 @@
  * What goes wrong with a duplicate in the same way as with the event's first attempt is not for being a duplicate, and
  * is left to other requirements. While an earlier attempt may still run, a refusal is allowed.
  */
-import type { Attempt, Trace } from "../executor/Trace.ts"
+import type { Attempt, Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"

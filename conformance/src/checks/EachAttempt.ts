@@ -2,7 +2,7 @@
  * Puts together what is found attempt by attempt: one that breaks the requirement breaks it for the trace, one that
  * leaves it open leaves it open, and where nothing could be judged nothing is said.
  */
-import type { Attempt, Trace } from "../executor/Trace.ts"
+import type { Attempt, Trace } from "../observed/Trace.ts"
 import type { Finding } from "./Finding.ts"
 import { nothing as empty, pass } from "./Finding.ts"
 

@@ -1,7 +1,7 @@
 /**
  * Puts together what is found event by event, from what the probe says of each.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, nothing, pass } from "./Finding.ts"
 import type { Story } from "./Story.ts"

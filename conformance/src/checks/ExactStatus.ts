@@ -2,7 +2,7 @@
  * Every answer has a status that acknowledges, and no other. A redirect is an answer like any other: it is not followed.
  */
 import { Acknowledgement } from "@doorhook/core"
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail } from "./Finding.ts"

@@ -1,7 +1,7 @@
 /**
  * Every first attempt is acknowledged. Copies sent at once are judged elsewhere: which of them comes first is open.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"

@@ -1,7 +1,7 @@
 /**
  * Every answer's status comes within the deadline. Whether its body ends in time is `CompleteAnswer`'s.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"

@@ -2,7 +2,7 @@
  * Each event has one effect at each of the receiver's URLs it came to. A probe that does not tell them apart counts all
  * of them together.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, nothing, pass } from "./Finding.ts"
 import { storiesOf } from "./Story.ts"

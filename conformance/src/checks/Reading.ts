@@ -4,7 +4,7 @@
  * Core's rule decides what acknowledges. The suite is stricter in one point: the body must end within the deadline too.
  */
 import { Acknowledgement } from "@doorhook/core"
-import type { Exchange } from "../executor/Exchange.ts"
+import type { Exchange } from "../observed/Exchange.ts"
 import type { Terms } from "./Terms.ts"
 import { certainlyInTime, patienceOf } from "./Terms.ts"
 

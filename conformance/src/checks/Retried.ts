@@ -2,7 +2,7 @@
  * The last undisturbed attempt of an event is acknowledged, whatever became of those before it. Refusals before the last
  * of a row of retries are allowed: an earlier attempt may still have been running.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"

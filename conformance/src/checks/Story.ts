@@ -1,7 +1,7 @@
 /**
  * What became of each event of a trace: whether it was acknowledged, and what that obliges the receiver to.
  */
-import type { Attempt, SentEvent, Trace } from "../executor/Trace.ts"
+import type { Attempt, SentEvent, Trace } from "../observed/Trace.ts"
 import { read } from "./Reading.ts"
 import type { Terms } from "./Terms.ts"
 

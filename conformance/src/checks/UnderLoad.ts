@@ -2,7 +2,7 @@
  * Events under load: none refused, broken off or without an answer, and 99.9 % of them in time, counted from when they
  * were due.
  */
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive, nothing, pass } from "./Finding.ts"
 import { read } from "./Reading.ts"

@@ -1,7 +1,7 @@
 /**
  * What came back, in words.
  */
-import type { Exchange } from "../executor/Exchange.ts"
+import type { Exchange } from "../observed/Exchange.ts"
 
 /** A time in whole milliseconds; short ones with a decimal. */
 export const millis = (elapsed: number): string =>

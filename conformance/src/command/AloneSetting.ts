@@ -7,7 +7,7 @@ import { execute } from "../executor/Execute.ts"
 import { makeLedger } from "../executor/Ledger.ts"
 import type { Setting } from "../executor/Setting.ts"
 import { ordinaryCases } from "../requirements/Ordinary.ts"
-import type { Settled } from "../run/SuiteOptions.ts"
+import type { Settled } from "../record/SuiteOptions.ts"
 
 export const settingOf = (options: Settled, terms: Terms, typical = 0): Setting => ({
   url: options.url,

@@ -5,7 +5,7 @@ import { Console, Effect } from "effect"
 import { opening, render } from "../report/Console.ts"
 import { makeReport } from "../report/MakeReport.ts"
 import * as Reports from "../report/Reports.ts"
-import { outcomesOf } from "../run/Record.ts"
+import { outcomesOf } from "../record/Record.ts"
 import { readTrace } from "../trace/ReadTrace.ts"
 import { failureOf } from "./RunCommand.ts"
 

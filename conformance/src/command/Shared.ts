@@ -4,7 +4,8 @@
 import { DurationText } from "@doorhook/core"
 import { Config } from "effect"
 import { Flag } from "effect/cli"
-import { defaultMaxTime, defaultSettle, secretVariable } from "../report/Rerun.ts"
+import { defaultMaxTime, defaultSettle } from "../record/SuiteOptions.ts"
+import { secretVariable } from "../report/Rerun.ts"
 
 const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.withMetavar(metavar), Flag.optional)

@@ -6,21 +6,13 @@
  * followed. An exchange that runs out of time, or is interrupted, closes its connection.
  */
 import { maxExcerptLength } from "@doorhook/core"
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
 import { Client } from "undici"
-import type { Ending, Exchange } from "./Exchange.ts"
-import type { Answer } from "./Exchange.ts"
-import { answeredOf, endingOf, failedOf, flatHeaders } from "./Exchange.ts"
-
-export const HttpRequest = Schema.Struct({
-  method: Schema.Literals(["POST", "GET", "HEAD", "OPTIONS"]),
-  headers: Schema.Record(Schema.String, Schema.String),
-  body: Schema.String,
-  /** How the body's characters become bytes: `latin1` makes one of each, for bodies that are no UTF-8. */
-  encoding: Schema.Literals(["utf8", "latin1"])
-})
-export type HttpRequest = typeof HttpRequest.Type
+import type { HttpRequest } from "../observed/HttpRequest.ts"
+import type { Ending, Exchange } from "../observed/Exchange.ts"
+import type { Answer } from "../observed/Exchange.ts"
+import { answeredOf, endingOf, failedOf, flatHeaders } from "../observed/Exchange.ts"
 
 /** An exchange, and over what kind of connection it went. */
 export interface Exchanged {

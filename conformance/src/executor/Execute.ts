@@ -15,7 +15,7 @@ import type { Setting } from "./Setting.ts"
 import { makeStage } from "./Stage.ts"
 import type { Actor, Stage } from "./Stage.ts"
 import type { TargetUnusable } from "./TargetUnusable.ts"
-import type { Trace } from "./Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { mintTwins } from "./Twinning.ts"
 import { volleys } from "./Volleys.ts"
 

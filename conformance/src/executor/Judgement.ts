@@ -13,7 +13,7 @@ import type { Need } from "../requirements/Profile.ts"
 import { howToGive } from "../requirements/Profile.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import { shortfallsOf } from "./Shortfalls.ts"
-import type { Trace } from "./Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 
 /** How often a case is repeated to confirm what may have been an accident. */
 export const maxRepeats = 2

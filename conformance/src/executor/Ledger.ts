@@ -6,7 +6,7 @@ import type { Terms } from "../checks/Terms.ts"
 import type { Case } from "../history/History.ts"
 import type { CaseRun, Plan } from "./Judgement.ts"
 import { acknowledgesAtAll, assess, concerns, keyOf, patience } from "./Judgement.ts"
-import type { Trace } from "./Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 
 export interface Ledger {
   readonly runs: () => ReadonlyArray<CaseRun>

@@ -3,8 +3,9 @@
  */
 import { Effect } from "effect"
 import { patienceOf } from "../checks/Terms.ts"
-import type { Connection, Exchanged, HttpRequest } from "./Connection.ts"
-import type { Exchange } from "./Exchange.ts"
+import type { HttpRequest } from "../observed/HttpRequest.ts"
+import type { Connection, Exchanged } from "./Connection.ts"
+import type { Exchange } from "../observed/Exchange.ts"
 import type { Setting } from "./Setting.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 

@@ -26,7 +26,7 @@ import type { Setting } from "./Setting.ts"
 import { settle } from "./Settle.ts"
 import { strangersAmong } from "./Strangers.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
-import type { Trace } from "./Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 
 export interface SessionOptions {
   readonly setting: Omit<Setting, "typical" | "allElseDone">

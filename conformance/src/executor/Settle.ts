@@ -9,7 +9,7 @@ import { storiesOf } from "../checks/Story.ts"
 import type { Story } from "../checks/Story.ts"
 import type { Terms } from "../checks/Terms.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
-import type { Effects, Trace } from "./Trace.ts"
+import type { Effects, Trace } from "../observed/Trace.ts"
 
 export interface Patience {
   /** How long effects are waited for, in milliseconds. */

@@ -1,7 +1,7 @@
 /**
  * What of the cases of a requirement was not done in full, in words: a PASS rests on less then.
  */
-import type { Shortfall, Trace } from "./Trace.ts"
+import type { Shortfall, Trace } from "../observed/Trace.ts"
 
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`
 

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import type { Redacted } from "effect"
 import type { EventTemplate, Variation } from "../history/History.ts"
 import { bodyOf, escapeAll, reencode, string } from "../history/RawJson.ts"
-import type { HttpRequest } from "./Connection.ts"
+import type { HttpRequest } from "../observed/HttpRequest.ts"
 import type { MintedEvent } from "./Minting.ts"
 
 /** What an attempt says of itself. */

@@ -9,9 +9,9 @@ import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:h
 import { request as requestTls } from "node:https"
 import type { Barrier } from "./Barrier.ts"
 import { longestHold } from "./Barrier.ts"
-import type { HttpRequest } from "./Connection.ts"
-import type { Answer, Ending, Exchange } from "./Exchange.ts"
-import { answeredOf, endingOf, failedOf, flatHeaders } from "./Exchange.ts"
+import type { HttpRequest } from "../observed/HttpRequest.ts"
+import type { Answer, Ending, Exchange } from "../observed/Exchange.ts"
+import { answeredOf, endingOf, failedOf, flatHeaders } from "../observed/Exchange.ts"
 
 /** How a request goes over the wire. */
 export interface WireForm {

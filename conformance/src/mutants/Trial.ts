@@ -46,7 +46,7 @@ interface Running {
  */
 const receiver = join(
   dirname(createRequire(import.meta.url).resolve("@doorhook/conformance/package.json")),
-  import.meta.url.endsWith(".ts") ? "src/receivers/main.ts" : "dist/receivers/main.js"
+  import.meta.url.endsWith(".ts") ? "src/mutants/main.ts" : "dist/mutants/main.js"
 )
 
 const inThisProcess = (fault: Fault): Effect.Effect<Running, never, Scope.Scope> =>

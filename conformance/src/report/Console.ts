@@ -7,7 +7,7 @@ import { countsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
 import { deadlineInWords } from "./Report.ts"
-import { shownText } from "./Shown.ts"
+import { shownText } from "../record/Shown.ts"
 
 /** A curl command longer than this is left to the JSON report. */
 const longestCurl = 1_500

@@ -2,8 +2,8 @@
  * A request as a curl command, to do by hand what the suite did.
  */
 import { Shell, Signature } from "@doorhook/core"
-import type { HttpRequest } from "../executor/Connection.ts"
-import { shownUrl } from "./Shown.ts"
+import type { HttpRequest } from "../observed/HttpRequest.ts"
+import { shownUrl } from "../record/Shown.ts"
 
 /**
  * The command; one that sends twice if what matters is the second time. A signature is left out: it is good for minutes

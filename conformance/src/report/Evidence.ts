@@ -3,11 +3,11 @@
  */
 import { Signature } from "@doorhook/core"
 import type { Evidence } from "../executor/Judgement.ts"
-import type { Attempt, Trace } from "../executor/Trace.ts"
+import type { Attempt, Trace } from "../observed/Trace.ts"
 import { exchangeInWords } from "../checks/Words.ts"
 import { inWords } from "../history/Words.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
-import { shownUrl } from "./Shown.ts"
+import { shownUrl } from "../record/Shown.ts"
 
 /** The most of an answer that is reported, in characters. */
 const longestExcerpt = 1_000

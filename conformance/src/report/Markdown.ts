@@ -5,7 +5,7 @@ import { confirmedInWords, notableEffects, tally, cautions } from "./Console.ts"
 import { groupsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
-import { shownText } from "./Shown.ts"
+import { shownText } from "../record/Shown.ts"
 
 /** A text of the receiver's, without what Markdown or HTML would take for its own. */
 const plain = (text: string): string =>

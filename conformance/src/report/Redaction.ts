@@ -1,7 +1,7 @@
 /**
  * What is taken out of every report, whichever form it has: reports are kept by builds and sent around.
  */
-import { shownUrl } from "./Shown.ts"
+import { shownUrl } from "../record/Shown.ts"
 
 const redacted = "(left out)"
 

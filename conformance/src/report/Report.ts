@@ -133,7 +133,6 @@ const Observation = Schema.Struct({
   available: Schema.Boolean,
   how: Schema.String
 })
-export type Observation = typeof Observation.Type
 
 /** How long answers took in the timing lane, where nothing else was going on. Times in milliseconds. */
 const TimingLane = Schema.Struct({

@@ -2,7 +2,8 @@
  * The command that does it again: a stored history, or all of one requirement, as it was run.
  */
 import { Acknowledgement, DurationText, Shell } from "@doorhook/core"
-import { shownUrl } from "./Shown.ts"
+import { shownUrl } from "../record/Shown.ts"
+import { defaultMaxTime, defaultSettle } from "../record/SuiteOptions.ts"
 
 /** What a run was called with, as far as it decides what is sent. */
 export interface Invocation {
@@ -24,12 +25,6 @@ export interface Invocation {
 
 /** The name of the variable that holds the secret of a receiver that checks signatures. */
 export const secretVariable = "DOORHOOK_CONFORMANCE_SECRET"
-
-/** How long effects are waited for where nothing is said, in milliseconds. */
-export const defaultSettle = 10_000
-
-/** How long a run may take where nothing is said, in milliseconds: nothing is hurried then. */
-export const defaultMaxTime = 120_000
 
 /** What to repeat: a file with a history, or the id of a requirement. */
 export const rerunOf = (invocation: Invocation, what: string): string => {

@@ -12,7 +12,7 @@ import type { Finding } from "../checks/Finding.ts"
 import { exactlyOnce, noPhantom, storedAsSent } from "../checks/EachEvent.ts"
 import { everyAttemptAcknowledged, forgeriesRefused } from "../checks/Retried.ts"
 import type { Terms } from "../checks/Terms.ts"
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 
 export const forgedCases = (...kinds: ReadonlyArray<Forgery>): ReadonlyArray<Case> =>
   kinds.flatMap((kind) => [

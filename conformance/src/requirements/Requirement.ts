@@ -6,7 +6,7 @@
  */
 import type { Finding } from "../checks/Finding.ts"
 import type { DedupKey, Terms } from "../checks/Terms.ts"
-import type { Trace } from "../executor/Trace.ts"
+import type { Trace } from "../observed/Trace.ts"
 import type { Case } from "../history/History.ts"
 import type { Samples } from "../history/Samples.ts"
 import { none } from "../history/Samples.ts"

@@ -12,7 +12,7 @@ import { hash } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { shownUrl } from "../report/Shown.ts"
+import { shownUrl } from "../record/Shown.ts"
 
 /** How often one that waits looks whether the other has ended, in milliseconds. */
 const step = 200

@@ -9,9 +9,9 @@ import { Schema } from "effect"
 import { Terms } from "../checks/Terms.ts"
 import { Confirmed, Ended } from "../executor/Judgement.ts"
 import { ProbeCalibration } from "../executor/ProbeCalibration.ts"
-import { Attempt, Effects, Intervention, SentEvent, Shortfall } from "../executor/Trace.ts"
+import { Attempt, Effects, Intervention, SentEvent, Shortfall } from "../observed/Trace.ts"
 import { History, lanes } from "../history/History.ts"
-import { Facts } from "../run/Facts.ts"
+import { Facts } from "../record/Facts.ts"
 
 const line = <const K extends string, Fields extends Schema.Struct.Fields>(kind: K, fields: Fields) =>
   Schema.Struct({ line: Schema.Literal(kind), ...fields })

@@ -5,10 +5,10 @@ import { CommandFailure } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import { open } from "node:fs/promises"
 import type { CaseRun, Refinement } from "../executor/Judgement.ts"
-import type { Attempt, Effects, Trace } from "../executor/Trace.ts"
+import type { Attempt, Effects, Trace } from "../observed/Trace.ts"
 import type { History } from "../history/History.ts"
-import type { Stored } from "../random/Stored.ts"
-import type { Record } from "../run/Record.ts"
+import type { Stored } from "../executor/Stored.ts"
+import type { Record } from "../record/Record.ts"
 import { Line } from "./Lines.ts"
 
 /** A run as it was stored. */

@@ -4,9 +4,9 @@
 import { Signature } from "@doorhook/core"
 import { Data, Effect } from "effect"
 import { writeFile } from "node:fs/promises"
-import type { Attempt, Trace } from "../executor/Trace.ts"
-import type { Stored } from "../random/Stored.ts"
-import type { Record } from "../run/Record.ts"
+import type { Attempt, Trace } from "../observed/Trace.ts"
+import type { Stored } from "../executor/Stored.ts"
+import type { Record } from "../record/Record.ts"
 import type { Line } from "./Lines.ts"
 
 /** A trace that can't be written keeps no verdict from being told. */

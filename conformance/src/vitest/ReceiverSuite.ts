@@ -16,7 +16,7 @@ import type { Report } from "../report/Report.ts"
 import { claim } from "../run/Claim.ts"
 import type { ReceiverTaken } from "../run/Claim.ts"
 import { runSuite } from "../run/RunSuite.ts"
-import type { SuiteOptions } from "../run/SuiteOptions.ts"
+import type { SuiteOptions } from "../record/SuiteOptions.ts"
 
 type Act = () => void | Promise<void>
 

@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import { makeReport } from "../../src/report/MakeReport.ts"
-import { outcomesOf } from "../../src/run/Record.ts"
+import { outcomesOf } from "../../src/record/Record.ts"
 import { readTrace } from "../../src/trace/ReadTrace.ts"
 
 /** The report that follows from a file, and from nothing else. */

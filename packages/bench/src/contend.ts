@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./harness/ContenderTask.ts"
+import type { DrainAnswer, DrainTask, SteadyAnswer, SteadyTask } from "./peers/ContenderTask.ts"
 import { cpuOfServer, cpuOfThisProcess } from "./harness/ProcessCpu.ts"
 import { profiled } from "./harness/Profile.ts"
 import { quantile } from "./harness/Statistics.ts"

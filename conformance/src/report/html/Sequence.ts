@@ -4,7 +4,7 @@
  */
 import type { Html } from "@doorhook/core"
 import type { ReportedAttempt, ReportedRequirement, Step } from "../Report.ts"
-import { shownText } from "../Shown.ts"
+import { shownText } from "../../record/Shown.ts"
 import { html, when } from "./Markup.ts"
 
 /** The longest part of a body that is shown. */

@@ -14,7 +14,7 @@ const name = "conformance"
 const limit = 60
 
 const command = new URL("../../../doorhook/src/command/main.ts", import.meta.url).pathname
-const receiver = new URL("../../../../conformance/src/receivers/main.ts", import.meta.url).pathname
+const receiver = new URL("../../../../conformance/src/mutants/main.ts", import.meta.url).pathname
 const node = `${process.execPath} --conditions=source --no-warnings`
 
 interface Run {

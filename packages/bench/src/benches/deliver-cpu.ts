@@ -3,8 +3,8 @@
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
-import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
-import type { SteadyAnswer } from "../harness/ContenderTask.ts"
+import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
+import type { SteadyAnswer } from "../peers/ContenderTask.ts"
 import { answersOf, contest, failureOf } from "../harness/Contest.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"

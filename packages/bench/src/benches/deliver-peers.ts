@@ -3,9 +3,9 @@
  */
 import { Effect } from "effect"
 import type { Benchmark, Finding } from "../harness/Benchmark.ts"
-import type { PeerName } from "../harness/ContenderRounds.ts"
-import { isDurable, peersHere, startRounds } from "../harness/ContenderRounds.ts"
-import type { DrainAnswer } from "../harness/ContenderTask.ts"
+import type { PeerName } from "../peers/ContenderRounds.ts"
+import { isDurable, peersHere, startRounds } from "../peers/ContenderRounds.ts"
+import type { DrainAnswer } from "../peers/ContenderTask.ts"
 import { answersOf, contest, failureOf } from "../harness/Contest.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"

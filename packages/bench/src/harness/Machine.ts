@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { availableParallelism, totalmem } from "node:os"
-import { redisVersion } from "../peers/bullmq/RedisServer.ts"
+import { redisVersion } from "./RedisServer.ts"
 import { administer, startPostgres } from "./PostgresServer.ts"
 
 const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(

@@ -2,7 +2,7 @@
  * The host's own database, in any of the forms in which hosts have one.
  */
 import { Predicate } from "effect"
-import { DoorhookError } from "../embed/DoorhookError.ts"
+import { DoorhookError } from "../DoorhookError.ts"
 
 /** A statement's rows. */
 type Rows = ReadonlyArray<unknown>

@@ -2,7 +2,7 @@
  * The tables of a host that keeps its users and buildings in SQL, and what each of their columns means.
  */
 import { Predicate } from "effect"
-import { DoorhookError } from "../embed/DoorhookError.ts"
+import { DoorhookError } from "../DoorhookError.ts"
 
 /** Who can log in. */
 export interface UsersTable {

@@ -8,7 +8,7 @@ import { InvalidConfig, nameOf, problemsIn, readSettings } from "../config/Readi
 import { checkConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
-import { DoorhookError } from "./DoorhookError.ts"
+import { DoorhookError } from "../DoorhookError.ts"
 import type { OnNotice } from "./HostListener.ts"
 import * as HostListener from "./HostListener.ts"
 import type { HostLogger } from "./HostLogger.ts"

@@ -3,7 +3,7 @@
  * are those of the API itself.
  */
 import { Option, Schema } from "effect"
-import { DoorhookError } from "./DoorhookError.ts"
+import { DoorhookError } from "../DoorhookError.ts"
 
 const ApiErrors = Schema.Struct({
   errors: Schema.Array(

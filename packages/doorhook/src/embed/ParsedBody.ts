@@ -7,7 +7,7 @@
  */
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"
-import { DoorhookError } from "./DoorhookError.ts"
+import { DoorhookError } from "../DoorhookError.ts"
 
 /** A body put together again, with the type that it has now. */
 export interface ParsedBody {

@@ -4,7 +4,7 @@
 import { PublishRequest } from "@doorhook/core"
 import { Result, Schema } from "effect"
 import type { PublishInput, PublishResult } from "./createDoorhook.ts"
-import { DoorhookError } from "./DoorhookError.ts"
+import { DoorhookError } from "../DoorhookError.ts"
 
 /** A client of `pg` that has begun a transaction, or what behaves like one. */
 export interface TransactionClient {

@@ -5,7 +5,7 @@ import { deliveryStates, EventId, parseDeliveryId } from "@doorhook/core"
 import type { DeliveryFilter } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { QueryParameters } from "../http/QueryParameters.ts"
-import { readAfter, readChoice, readIntegrationId, readLimit, readOrder, readParameter } from "./ListQuery.ts"
+import { readAfter, readChoice, readIntegrationId, readLimit, readOrder, readParameter } from "../http/ListQuery.ts"
 
 /** The accepted query parameters. */
 export const deliveryParameters = ["state", "integration_id", "event_id", "order", "after", "limit"] as const

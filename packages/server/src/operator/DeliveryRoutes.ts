@@ -10,7 +10,7 @@ import { failure } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { countsOf, detailOf, listedOf } from "./DeliveryDocument.ts"
 import { deliveryParameters, readFilter } from "./DeliveryQuery.ts"
-import { integrationId, pageOf } from "./ListQuery.ts"
+import { integrationId, pageOf } from "../http/ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 
 /** The largest body of a recover request, in bytes. */

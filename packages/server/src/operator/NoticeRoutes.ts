@@ -5,7 +5,7 @@ import { NoticeId, Notices, parsePositiveInt } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { resource } from "../http/Resource.ts"
-import { pageOf, readAfter, readIntegrationId, readLimit, readOrder } from "./ListQuery.ts"
+import { pageOf, readAfter, readIntegrationId, readLimit, readOrder } from "../http/ListQuery.ts"
 import { noticeDocument } from "./NoticeDocument.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
 import { resource } from "../http/Resource.ts"
-import { integrationId, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "./ListQuery.ts"
+import { integrationId, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 import { operatorIntegrationDocument } from "./OperatorIntegrationDocument.ts"
 

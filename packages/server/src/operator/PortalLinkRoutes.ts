@@ -9,7 +9,7 @@ import { unprocessable } from "../http/KnownFailures.ts"
 import { readText } from "../http/RequestBody.ts"
 import { resource } from "../http/Resource.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLinks } from "../portal/PortalLinks.ts"
-import { integrationId } from "./ListQuery.ts"
+import { integrationId } from "../http/ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 
 /** The largest body, in bytes. */

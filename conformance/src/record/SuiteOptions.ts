@@ -8,9 +8,14 @@ import type { DedupKey } from "../checks/Terms.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Probe } from "../probes/Probe.ts"
-import { defaultMaxTime, defaultSettle } from "../report/Rerun.ts"
 import type { Profile } from "../requirements/Profile.ts"
 import type { Level } from "../requirements/Requirement.ts"
+
+/** How long effects are waited for where nothing is said, in milliseconds. */
+export const defaultSettle = 10_000
+
+/** How long a run may take where nothing is said, in milliseconds: nothing is hurried then. */
+export const defaultMaxTime = 120_000
 
 /** All times in milliseconds. */
 export interface SuiteOptions {

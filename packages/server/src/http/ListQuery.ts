@@ -4,9 +4,9 @@
 import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
 import type { ListOrder } from "@doorhook/core"
 import { Effect, Option } from "effect"
-import { pathId } from "../http/PathId.ts"
-import type { QueryParameters } from "../http/QueryParameters.ts"
-import { parameterFailure } from "../http/RequestFailure.ts"
+import { pathId } from "./PathId.ts"
+import type { QueryParameters } from "./QueryParameters.ts"
+import { parameterFailure } from "./RequestFailure.ts"
 
 const defaultLimit = 100
 const maxLimit = 1_000

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { probeKinds } from "../probes/Probe.ts"
-import { shownUrl } from "../report/Shown.ts"
+import { shownUrl } from "./Shown.ts"
 import { needs, profiles } from "../requirements/Profile.ts"
 import type { Need } from "../requirements/Profile.ts"
 import type { Settled } from "./SuiteOptions.ts"

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { History } from "../history/History.ts"
-import { HttpRequest } from "./Connection.ts"
+import { HttpRequest } from "./HttpRequest.ts"
 import { Exchange } from "./Exchange.ts"
 
 /**

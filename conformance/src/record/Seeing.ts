@@ -2,7 +2,6 @@
  * What a run can see and do, by what it was given.
  */
 import type { Sight } from "../executor/Plans.ts"
-import type { Observation } from "../report/Report.ts"
 import type { Need } from "../requirements/Profile.ts"
 import { howToGive, needs } from "../requirements/Profile.ts"
 import type { Facts } from "./Facts.ts"
@@ -21,6 +20,13 @@ const seenBy: Readonly<Record<Need, string>> = {
   endpoints: "a second URL",
   secret: "signing",
   rate: "the load the receiver is made for"
+}
+
+/** Whether a run could see or do something, and by what; or what would give it that. */
+interface Observation {
+  readonly what: string
+  readonly available: boolean
+  readonly how: string
 }
 
 /** The observability matrix of a run. */

@@ -6,8 +6,8 @@ import type { Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
-import { freePort } from "../../harness/FreePort.ts"
-import { temporaryFolder } from "../../harness/TemporaryFile.ts"
+import { freePort } from "./FreePort.ts"
+import { temporaryFolder } from "./TemporaryFile.ts"
 
 export interface RedisServer {
   readonly url: string

@@ -2,9 +2,9 @@
  * A bundled receiver as a process of its own, so that it can be killed: settings in the environment, one line on standard
  * output when it listens.
  */
-import { faults } from "../mutants/index.ts"
-import { openLedger } from "./Ledger.ts"
-import { startServer } from "./Server.ts"
+import { faults } from "./index.ts"
+import { openLedger } from "../receivers/Ledger.ts"
+import { startServer } from "../receivers/Server.ts"
 
 const { DATABASE = ":memory:", DEADLINE_MS = "5000", FAULT = "", PORT = "0", SECRET = "" } = process.env
 

@@ -1,7 +1,7 @@
 /**
  * What a contender's own process is asked to do, and what it answers.
  */
-import type { ContenderName } from "../peers/Contenders.ts"
+import type { ContenderName } from "./Contenders.ts"
 
 interface Common {
   readonly contender: ContenderName

@@ -7,15 +7,15 @@
 import type { Crypto } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Terms } from "../checks/Terms.ts"
-import { execute } from "../executor/Execute.ts"
-import type { CaseRun, Confirmed, Plan, Refinement } from "../executor/Judgement.ts"
-import { assess, checked, concerns, keyOf } from "../executor/Judgement.ts"
-import type { Minting } from "../executor/Minting.ts"
-import type { Session } from "../executor/Session.ts"
-import type { Setting } from "../executor/Setting.ts"
-import type { Trace } from "../executor/Trace.ts"
+import { execute } from "./Execute.ts"
+import type { CaseRun, Confirmed, Plan, Refinement } from "./Judgement.ts"
+import { assess, checked, concerns, keyOf } from "./Judgement.ts"
+import type { Minting } from "./Minting.ts"
+import type { Session } from "./Session.ts"
+import type { Setting } from "./Setting.ts"
+import type { Trace } from "../observed/Trace.ts"
 import type { History, Lane } from "../history/History.ts"
-import { shrink } from "./Shrink.ts"
+import { shrink } from "../random/Shrink.ts"
 
 /** How often a failure is looked for again. */
 const confirmations = 5
