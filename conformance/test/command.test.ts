@@ -146,7 +146,7 @@ describe("refuses with exit code 3 and one line", () => {
     [
       "a report in no folder",
       ["--url", "http://127.0.0.1:9/", "--report", "json=/no/such/x.json"],
-      /folder does not exist/
+      /^--report json=\S+: expected a file that can be written; \S+: there is no such file or folder$/
     ],
     ["a deadline too short to time", ["--url", "http://127.0.0.1:9/", "--deadline", "10ms"], /at least 200ms/],
     ["a negative seed", ["--url", "http://127.0.0.1:9/", "--seed=-1"], /--seed must be/],
@@ -356,7 +356,7 @@ describe("run", () => {
       )
       assert.strictEqual(exitCode, 3)
       assert.strictEqual(output, "")
-      assert.include(message, "can't be written")
+      assert.include(message, "expected a file that can be written; ")
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -266,7 +266,7 @@ describe("check", () => {
       for (const file of [`${folder}/taken`, `${folder}/no/such.ndjson`]) {
         const { exitCode, message } = yield* conformance("run", "--url", "http://127.0.0.1:9/", "--trace", file)
         assert.strictEqual(exitCode, 3)
-        assert.match(message, /^--trace: .* can't be written/)
+        assert.match(message, /^--trace \S+: expected a file that can be written; /)
       }
     }).pipe(Effect.scoped)
   )

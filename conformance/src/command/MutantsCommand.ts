@@ -1,8 +1,8 @@
 /**
  * `conformance mutants`: the suite before the receivers whose faults are known.
  */
-import { columns, CommandFailure, fileTrouble } from "@doorhook/core"
-import { Console, Effect, FileSystem, Option } from "effect"
+import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
+import { Console, Effect, Option } from "effect"
 import { exitCodes } from "../report/ExitCode.ts"
 import { requirements } from "../requirements/index.ts"
 import { matches } from "../requirements/Selection.ts"
@@ -45,6 +45,7 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
     )
   }
   if (jobs < 1) return yield* CommandFailure.usage("--jobs must be at least 1")
+  if (Option.isSome(report)) yield* checkWritable(`--report ${report.value}`, report.value)
   const progress = yield* makeProgress
   const kills = yield* Effect.forEach(
     chosen,
@@ -63,13 +64,7 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
     })
   )
   if (Option.isSome(report)) {
-    const fs = yield* FileSystem.FileSystem
-    const file = report.value
-    yield* fs
-      .writeFileString(file, toMarkdown(kills, { narrow, suite }))
-      .pipe(
-        Effect.mapError((error) => CommandFailure.usage(`--report: ${file} can't be written: ${fileTrouble(error)}`))
-      )
+    yield* writeNamed("--report", report.value, toMarkdown(kills, { narrow, suite }))
   }
   const weak = weaknesses(kills, only.length === 0 ? requirements.map(({ id }) => id) : [])
   yield* Console.log(

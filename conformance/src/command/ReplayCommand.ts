@@ -157,7 +157,7 @@ export const runReplay = (flags: ReplayFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
       const requests = yield* Effect.fromResult(Reports.parse(flags.report))
-      yield* Reports.checkWritable(requests)
+      yield* Reports.check(requests)
       const known = yield* storedIn(flags.cases)
       const file = flags.what.endsWith(".json")
         ? flags.what

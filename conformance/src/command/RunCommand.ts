@@ -1,7 +1,7 @@
 /**
  * `conformance run`: from flags to verdicts, reports and an exit code.
  */
-import { CommandFailure } from "@doorhook/core"
+import { checkWritable, CommandFailure } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
@@ -178,8 +178,8 @@ export const runConformance = (flags: RunFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
       const requests = yield* Effect.fromResult(Reports.parse(flags.report))
-      yield* Reports.checkWritable(requests)
-      if (Option.isSome(flags.trace)) yield* Reports.checkFile("--trace", flags.trace.value)
+      yield* Reports.check(requests)
+      if (Option.isSome(flags.trace)) yield* checkWritable(`--trace ${flags.trace.value}`, flags.trace.value)
       const baseline = yield* readBaseline(flags.baseline)
       const options = yield* makeOptions(flags)
       const trace = Option.getOrNull(flags.trace)

@@ -1,8 +1,8 @@
 /**
  * `conformance sender`: the other side. Hosts a receiver and tells whether a sender keeps to the interface.
  */
-import { CommandFailure, Signature } from "@doorhook/core"
-import { Console, Effect, FileSystem, Option } from "effect"
+import { checkWritable, CommandFailure, Signature, writeNamed } from "@doorhook/core"
+import { Console, Effect, Option } from "effect"
 import type { Redacted } from "effect"
 import { exitCodes } from "../report/ExitCode.ts"
 import { runSender } from "../sender/RunSender.ts"
@@ -33,6 +33,7 @@ const fileOf = (report: Option.Option<string>): Effect.Effect<string | null, Com
 export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags) {
   const { deadline, host, maxTime, port, quiet } = flags
   const file = yield* fileOf(flags.report)
+  if (file !== null) yield* checkWritable(`--report json=${file}`, file)
   if (port < 0 || port > 65_535)
     return yield* CommandFailure.usage("--port must be from 0 to 65535; 0 takes a free one")
   const secret = Option.getOrNull(flags.secret)
@@ -53,10 +54,7 @@ export const runSenderCommand = Effect.fnUntraced(function* (flags: SenderFlags)
   }).pipe(Effect.mapError(({ message }) => CommandFailure.usage(`conformance sender: ${message}`)))
   yield* Console.log(SenderReport.render(report))
   if (file !== null) {
-    const fs = yield* FileSystem.FileSystem
-    yield* fs
-      .writeFileString(file, SenderReport.toJson(report))
-      .pipe(Effect.mapError(({ message }) => CommandFailure.usage(`--report: ${file} can't be written (${message})`)))
+    yield* writeNamed("--report", file, SenderReport.toJson(report))
   }
   const failed = report.requirements.filter(({ verdict }) => verdict === "FAIL").map(({ id }) => id)
   const exitCode = byVerdict[report.verdict]

@@ -1,8 +1,8 @@
 /**
  * The kinds of report that can be written to a file: one entry each.
  */
-import { CommandFailure } from "@doorhook/core"
-import { Effect, FileSystem, Path, Result } from "effect"
+import { checkWritable, CommandFailure, writeNamed } from "@doorhook/core"
+import { Effect, Result } from "effect"
 import { toBadge } from "./Badge.ts"
 import { toHar } from "./Har.ts"
 import { toHtml } from "./html/HtmlReport.ts"
@@ -49,34 +49,10 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
-const cannotWrite = (flag: string, file: string, why: string): CommandFailure =>
-  CommandFailure.usage(`${flag}: ${file} can't be written (${why})`)
-
-/** Finds out before the run whether a file that a flag names can be written after it. */
-export const checkFile = Effect.fnUntraced(function* (flag: string, file: string) {
-  const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const folder = path.dirname(path.resolve(file))
-  const isFolder = yield* fs.stat(file).pipe(
-    Effect.map(({ type }) => type === "Directory"),
-    // What does not exist yet is no folder.
-    Effect.orElseSucceed(() => false)
-  )
-  if (isFolder) return yield* cannotWrite(flag, file, "it is a folder")
-  const exists = yield* fs.exists(folder).pipe(Effect.mapError((error) => cannotWrite(flag, file, error.message)))
-  if (!exists) return yield* cannotWrite(flag, file, "its folder does not exist")
-})
-
-/** The same for all reports. */
-export const checkWritable = (requests: ReadonlyArray<Request>) =>
-  Effect.forEach(requests, ({ file }) => checkFile("--report", file), { discard: true })
+/** Finds out before the run whether all can be written after it. */
+export const check = (requests: ReadonlyArray<Request>) =>
+  Effect.forEach(requests, ({ file, kind }) => checkWritable(`--report ${kind}=${file}`, file), { discard: true })
 
 /** Writes the reports. */
-export const write = Effect.fnUntraced(function* (requests: ReadonlyArray<Request>, report: Report) {
-  const fs = yield* FileSystem.FileSystem
-  for (const { file, kind } of requests) {
-    yield* fs
-      .writeFileString(file, kinds[kind](report))
-      .pipe(Effect.mapError((error) => cannotWrite("--report", file, error.message)))
-  }
-})
+export const write = (requests: ReadonlyArray<Request>, report: Report) =>
+  Effect.forEach(requests, ({ file, kind }) => writeNamed("--report", file, kinds[kind](report)), { discard: true })

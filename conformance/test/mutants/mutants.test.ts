@@ -142,6 +142,8 @@ describe("conformance mutants", () => {
       const nobody = yield* conformance("mutants", "--only", "perfect")
       assert.strictEqual(nobody.exitCode, 3)
       assert.include(nobody.message, "no faulty receiver has such a name")
+      const nowhere = yield* conformance("mutants", "--report", "/no/such/table.md")
+      assert.match(nowhere.message, /^--report \/no\/such\/table\.md: expected a file that can be written; /)
       const jobless = yield* conformance("mutants", "--jobs", "0")
       assert.strictEqual(jobless.exitCode, 3)
     })

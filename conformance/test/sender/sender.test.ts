@@ -104,6 +104,8 @@ describe("conformance sender", () => {
       const report = yield* conformance("sender", "--report", "html=x")
       assert.strictEqual(report.exitCode, 3)
       assert.include(report.message, "json=FILE")
+      const nowhere = yield* conformance("sender", "--report", "json=/no/such/sender.json")
+      assert.match(nowhere.message, /^--report json=\S+: expected a file that can be written; /)
       const key = yield* conformance("sender", "--secret", "whsec_hush!")
       assert.strictEqual(key.exitCode, 3)
       assert.notInclude(key.message, "hush")

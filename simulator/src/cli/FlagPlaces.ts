@@ -2,6 +2,7 @@
  * Which runs each flag of `simulate run` means something to: what is refused elsewhere, and what the command line of a
  * report says, both follow from this.
  */
+import { Shell } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Option } from "effect"
 import type { RunKind } from "../results/RunKind.ts"
@@ -115,16 +116,13 @@ export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
   return wrong === undefined ? null : places[wrong].elsewhere
 }
 
-const quoted = (value: string): string =>
-  /^[\w.,:/=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
-
 /** The command line that says the same, in one line, with another seed where one is given. Keys and secrets are left out. */
 export const commandLine = (texts: RunTexts, seed = texts.seed): string => {
   const said = { ...texts, seed }
   const words = names.flatMap((name) => {
     const { again, flag } = places[name]
     if (!again) return []
-    return wordsOf(said[name], flag).flatMap((word) => [`--${flag}`, ...(word === null ? [] : [quoted(word)])])
+    return wordsOf(said[name], flag).flatMap((word) => [`--${flag}`, ...(word === null ? [] : [Shell.quote(word)])])
   })
   return ["npx doorhook simulate run", ...words].join(" ")
 }

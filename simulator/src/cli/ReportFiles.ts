@@ -1,8 +1,8 @@
 /**
  * `--report html=FILE,json=FILE,csv=FILE`.
  */
-import { CommandFailure, fileTrouble } from "@doorhook/core"
-import { Console, Effect, FileSystem, Option, Path } from "effect"
+import { checkWritable, CommandFailure, fileTrouble } from "@doorhook/core"
+import { Console, Effect, FileSystem } from "effect"
 import { csvReport } from "../report/Csv.ts"
 import { htmlReport } from "../report/Html.ts"
 import type { RunReport } from "../results/RunReport.ts"
@@ -34,22 +34,8 @@ export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<Repor
   })
 
 /** Fails when one of them could not be written: better now than after the run. Nothing is written. */
-export const checkReportFiles = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>) {
-  const system = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  for (const { file, format } of files) {
-    const expected = (why: string) =>
-      CommandFailure.usage(`--report ${format}=${file}: expected a file that can be written; ${why}`)
-    const folder = path.dirname(path.resolve(file))
-    yield* Effect.mapError(system.access(folder, { writable: true }), (error) =>
-      expected(`${folder}: ${fileTrouble(error)}`)
-    )
-    const known = yield* Effect.option(system.stat(file))
-    if (Option.isNone(known)) continue
-    if (known.value.type === "Directory") return yield* expected("it is a folder")
-    yield* Effect.mapError(system.access(file, { writable: true }), (error) => expected(fileTrouble(error)))
-  }
-})
+export const checkReportFiles = (files: ReadonlyArray<ReportFile>) =>
+  Effect.forEach(files, ({ file, format }) => checkWritable(`--report ${format}=${file}`, file), { discard: true })
 
 /** Writes all of them; the first that can't be written is a failure, after the others. */
 export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>, report: RunReport) {

@@ -3,7 +3,7 @@
  * deliveries.
  */
 import type { Event, IntegrationId, NewEventRecord } from "@doorhook/core"
-import { DeliveryStore, EventId, IntegrationStore } from "@doorhook/core"
+import { DeliveryStore, EventId, eventIdPrefix, IntegrationStore } from "@doorhook/core"
 import { Effect, FileSystem, Stream } from "effect"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { root } from "../random/Substream.ts"
@@ -17,7 +17,8 @@ import type { PlannedIntegration } from "../run/World.ts"
 const events = 4_000
 const batch = 200
 
-const eventIdOf = (number: number): EventId => EventId.make(`evt_${`${number}`.padStart(9, "0")}0123456789abcdefghjk`)
+const eventIdOf = (number: number): EventId =>
+  EventId.make(`${eventIdPrefix}${`${number}`.padStart(9, "0")}0123456789abcdefghjk`)
 
 /** Stores events with deliveries that are settled after one attempt; says how many deliveries. */
 const fill = Effect.fnUntraced(function* (

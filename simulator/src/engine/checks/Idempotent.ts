@@ -1,6 +1,7 @@
 /**
  * The same request under the same key is carried out once, and answered alike however often it comes.
  */
+import { eventIdsIn } from "@doorhook/core"
 import type { Check, Violation } from "./Check.ts"
 import type { EntryOf, Trace } from "./Trace.ts"
 import { entriesOf } from "./Trace.ts"
@@ -68,9 +69,9 @@ const published = ({ entries }: Trace): ReadonlyArray<Violation> => {
     const twice = times.some(
       ({ from, ids }, at) => !sizes.has(ids.length) || times.slice(0, at).some((other) => other.until > from)
     )
-    const idsIn = (answer: string) => answer.match(/evt_\w+/g)?.join() ?? ""
     const unknown = oks.filter(
-      ({ answer, index }) => !times.some(({ entry, ids }) => entry.index < index && ids.join() === idsIn(answer))
+      ({ answer, index }) =>
+        !times.some(({ entry, ids }) => entry.index < index && ids.join() === eventIdsIn(answer).join())
     )
     const answered = new Set(oks.map(({ answer }) => answer))
     return [

@@ -1,0 +1,41 @@
+/**
+ * Files that a flag names: why one can't be read or written, in the words of whoever named it, and whether one could be
+ * written, before the work whose outcome goes there.
+ */
+import type { PlatformError } from "effect"
+import { Effect, FileSystem, Option, Path } from "effect"
+import { CommandFailure } from "./CommandFailure.ts"
+
+const words: Readonly<Record<string, string>> = {
+  NotFound: "there is no such file or folder",
+  PermissionDenied: "this user has no right to it",
+  BadResource: "it is a folder, not a file",
+  AlreadyExists: "it exists already"
+}
+
+/** Completes «... can't be read: »; the system's own words where there are no better ones. */
+export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string => words[reason._tag] ?? message
+
+/** Fails when a file could not be written; `said` is the flag as it was given. Nothing is written. */
+export const checkWritable = Effect.fnUntraced(function* (said: string, file: string) {
+  const system = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const expected = (why: string): CommandFailure =>
+    CommandFailure.usage(`${said}: expected a file that can be written; ${why}`)
+  const folder = path.dirname(path.resolve(file))
+  yield* Effect.mapError(system.access(folder, { writable: true }), (error) =>
+    expected(`${folder}: ${fileTrouble(error)}`)
+  )
+  const known = yield* Effect.option(system.stat(file))
+  if (Option.isNone(known)) return
+  if (known.value.type === "Directory") return yield* expected("it is a folder")
+  yield* Effect.mapError(system.access(file, { writable: true }), (error) => expected(fileTrouble(error)))
+})
+
+/** Writes a file that a flag named. */
+export const writeNamed = Effect.fnUntraced(function* (said: string, file: string, text: string) {
+  const system = yield* FileSystem.FileSystem
+  yield* Effect.mapError(system.writeFileString(file, text), (error) =>
+    CommandFailure.usage(`${said}: ${file} can't be written: ${fileTrouble(error)}`)
+  )
+})
