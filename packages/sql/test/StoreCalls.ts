@@ -20,6 +20,7 @@ import {
   IntegrationId,
   IntegrationStore,
   laneOf,
+  surveyedStatuses,
   TenantId
 } from "@doorhook/core"
 import type { StoreSuite } from "@doorhook/core/testing"
@@ -307,7 +308,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   )
   const histories = yield* Effect.forEach(all, ({ id }) => store.attempts(id))
   const kept = yield* Effect.forEach(integrations, (id) => integrationStore.find(id))
-  const surveyed = yield* Effect.forEach(["enabled", "disabled", undefined] as const, (status) =>
+  const surveyed = yield* Effect.forEach([...surveyedStatuses, undefined], (status) =>
     integrationStore.survey({ ...(status && { status }), after: 0, limit: 100 })
   )
   // How many old ones a purge deletes at once is the store's own affair.

@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { IntegrationId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
-import type { SurveyedIntegration } from "../ports/IntegrationStore.ts"
+import type { SurveyedIntegration, SurveyedStatus } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { MemoryState, replaceIntegration, takenKey } from "./MemoryState.ts"
 
@@ -79,10 +79,11 @@ const make = Effect.gen(function* () {
     survey: ({ after, limit, status }) =>
       Effect.sync(() =>
         [...integrations.values()]
-          .filter((integration) => integration.id > after && (status === undefined || integration.status === status))
-          .toSorted((a, b) => a.id - b.id)
-          .slice(0, limit)
+          .filter(({ id }) => id > after)
           .map(surveyed)
+          .filter(isOf(status))
+          .toSorted((a, b) => a.integration.id - b.integration.id)
+          .slice(0, limit)
       ),
 
     surveyOne: (id) =>
@@ -95,5 +96,12 @@ const make = Effect.gen(function* () {
 
 /** Needs the state that it shares with the other memory stores. */
 export const layer: Layer.Layer<IntegrationStore, never, MemoryState> = Layer.effect(IntegrationStore, make)
+
+const isOf =
+  (status: SurveyedStatus | undefined) =>
+  ({ failing, integration }: SurveyedIntegration): boolean =>
+    status === "troubled"
+      ? failing !== null || (integration.disabled_reason ?? "manual") !== "manual"
+      : status === undefined || integration.status === status
 
 const keyOf = ({ id, type }: Scope): string => `${type}:${id}`

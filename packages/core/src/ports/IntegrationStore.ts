@@ -24,6 +24,10 @@ export interface SurveyedIntegration {
   readonly failing: Failing | null
 }
 
+/** What a survey can be narrowed to; troubled are those that fail, and those that doorhook disabled. */
+export const surveyedStatuses = ["enabled", "disabled", "troubled"] as const
+export type SurveyedStatus = (typeof surveyedStatuses)[number]
+
 export class IntegrationStore extends Context.Service<
   IntegrationStore,
   {
@@ -54,9 +58,9 @@ export class IntegrationStore extends Context.Service<
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
     }) => Effect.Effect<ReadonlyArray<Integration>, StoreError>
-    /** All integrations of a status, or of any, in the order of their ids, with how they fail. */
+    /** All integrations of a status, troubled ones, or all, in the order of their ids, with how they fail. */
     readonly survey: (filter: {
-      readonly status?: Integration["status"]
+      readonly status?: SurveyedStatus
       readonly after: IntegrationId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<SurveyedIntegration>, StoreError>

@@ -199,7 +199,7 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     })
   },
   {
-    name: "survey answers all integrations, or those of a status, page by page",
+    name: "survey answers all integrations, those of a status, or troubled ones, page by page",
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const one = yield* createIntegration()
@@ -211,6 +211,9 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("a page", yield* store.survey({ after: one.id, limit: 1 }), of(off))
       yield* expectEqual("disabled", yield* store.survey({ status: "disabled", after: 0, limit: 10 }), of(off))
       yield* expectEqual("enabled", yield* store.survey({ status: "enabled", after: one.id, limit: 10 }), of(two))
+      const byHand = yield* createIntegration({ status: "disabled", disabled_reason: "manual" })
+      yield* expectEqual("by hand", yield* store.survey({ status: "disabled", after: off.id, limit: 10 }), of(byHand))
+      yield* expectEqual("troubled", yield* store.survey({ status: "troubled", after: 0, limit: 10 }), of(off))
       yield* expectEqual("one", yield* store.surveyOne(off.id), { integration: off, failing: null })
       yield* expectEqual("unknown", yield* store.surveyOne(IntegrationId.make(99)), null)
     })

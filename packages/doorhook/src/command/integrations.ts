@@ -1,7 +1,7 @@
 /**
  * `doorhook integrations`: which there are, which fail, and settings of their own, over the operator API.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, surveyedStatuses } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
@@ -51,8 +51,10 @@ const list = Command.make(
   "list",
   {
     ...connection,
-    status: Flag.Literals("status", statuses).pipe(
-      Flag.withDescription("Only integrations of this status"),
+    status: Flag.Literals("status", surveyedStatuses).pipe(
+      Flag.withDescription(
+        "Only integrations of this status; troubled are those that fail and those that doorhook disabled"
+      ),
       Flag.optional,
       Flag.map(Option.getOrUndefined)
     ),

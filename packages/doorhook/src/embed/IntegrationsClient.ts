@@ -19,7 +19,8 @@ const Probed = Schema.Struct({ delivery_id: Schema.String })
 
 /** Which integrations to list. */
 export interface IntegrationListOptions {
-  readonly status?: "enabled" | "disabled" | undefined
+  /** Troubled are those that fail and those that doorhook disabled. */
+  readonly status?: "enabled" | "disabled" | "troubled" | undefined
   /** The `next` of an earlier answer. */
   readonly after?: string | undefined
   /** 1 to 1,000; default 100. */

@@ -1,7 +1,7 @@
 /**
  * Which integrations there are, which fail, and what the operator sets of them.
  */
-import { formatDeliveryId, OperatorIntegrations, readSwitches, TestEvents } from "@doorhook/core"
+import { formatDeliveryId, OperatorIntegrations, readSwitches, surveyedStatuses, TestEvents } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
@@ -13,8 +13,6 @@ import { operatorIntegrationDocument } from "./OperatorIntegrationDocument.ts"
 /** The largest body of a change, in bytes. */
 const maxChangeBytes = 16 * 1024
 
-const statuses = ["enabled", "disabled"] as const
-
 const makeRoutes = Effect.gen(function* () {
   const integrations = yield* OperatorIntegrations
   const tests = yield* TestEvents
@@ -22,7 +20,7 @@ const makeRoutes = Effect.gen(function* () {
 
   const list = operation(["status", "after", "limit"], (query) =>
     Effect.gen(function* () {
-      const status = yield* readChoice(query, "status", statuses)
+      const status = yield* readChoice(query, "status", surveyedStatuses)
       const after = (yield* readAfter(query, parseIntegrationId)) ?? 0
       const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
         integrations.list({ after, limit, ...(status !== null && { status }) })

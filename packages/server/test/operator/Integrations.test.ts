@@ -75,6 +75,8 @@ describe("the operator's integrations", () => {
       yield* attempt("timeout", "retrying")
       const disabled = yield* show(integration)
       assert.deepStrictEqual([disabled.at("/status"), disabled.at("/disabled_reason")], ["disabled", "failing"])
+      yield* published(0)
+      assert.deepStrictEqual(idsOf(yield* list("?status=troubled")), [integration])
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -57,6 +57,8 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
   /** Walks the table in the order of ids. */
   survey: text(`SELECT id, ${columns} FROM integrations WHERE id > ? ORDER BY id LIMIT ?`),
   surveyOfStatus: text(`SELECT id, ${columns} FROM integrations WHERE id > ? AND status = ? ORDER BY id LIMIT ?`),
+  surveyOfTroubled: text(`SELECT id, ${columns} FROM integrations
+    WHERE id > ? AND (failing_since IS NOT NULL OR disabled_reason <> 'manual') ORDER BY id LIMIT ?`),
 
   /** A sealed signing secret, if there is any. The table is small; this runs once, when the database is opened. */
   anySealedSecret: text(`SELECT signing_secret FROM integrations WHERE signing_secret LIKE ? LIMIT 1`)

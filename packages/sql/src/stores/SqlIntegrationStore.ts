@@ -94,9 +94,12 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 
     survey: Effect.fnUntraced(function* ({ after, limit, status }) {
       const rows =
-        status === undefined
-          ? sql.unsafe<IntegrationRow>(statements.survey, [after, limit])
-          : sql.unsafe<IntegrationRow>(statements.surveyOfStatus, [after, status, limit])
+        status === "enabled" || status === "disabled"
+          ? sql.unsafe<IntegrationRow>(statements.surveyOfStatus, [after, status, limit])
+          : sql.unsafe<IntegrationRow>(status === undefined ? statements.survey : statements.surveyOfTroubled, [
+              after,
+              limit
+            ])
       return yield* Effect.forEach(yield* rows, surveyed)
     }, failAs("IntegrationStore.survey")),
 

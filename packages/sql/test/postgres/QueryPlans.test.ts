@@ -73,6 +73,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   purgeKeys: [Keys.purge, "idempotency_keys_by_expiry", "idempotency_keys_pkey"],
   subjects: [Integrations.subjects, "integrations_pkey"],
   survey: [Integrations.survey, "integrations_pkey"],
+  surveyOfTroubled: [Integrations.surveyOfTroubled, "integrations_pkey"],
   revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client"],
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],

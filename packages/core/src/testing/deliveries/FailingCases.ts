@@ -42,11 +42,17 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
+      const troubled = Effect.gen(function* () {
+        const found = yield* (yield* IntegrationStore).survey({ status: "troubled", after: 0, limit: 10 })
+        return found.map(({ integration: { id } }) => id)
+      })
       yield* expectEqual("at first", yield* failingOf(integration), null)
+      yield* expectEqual("troubled at first", yield* troubled, [])
       const [one, two] = yield* claim(start)
       if (one === undefined || two === undefined) return yield* expectEqual("claimed", 0, 2)
       const first = yield* settleWithConsequences(start + 5, retryAt(one, start + 6))
       yield* expectEqual("after one failure", yield* failingOf(integration), { since: start + 5, noticed: 0 })
+      yield* expectEqual("troubled", yield* troubled, [integration.id])
       yield* expectEqual("told", first.notices, [])
       yield* settle(start + 50, retryAt(yield* claimOne(start + 50), start + 51))
       yield* expectEqual("after another", yield* failingOf(integration), { since: start + 5, noticed: 0 })

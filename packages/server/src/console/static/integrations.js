@@ -56,7 +56,8 @@ export const integrations = async ({ keep, place, query, signal }) => {
     [
       ["", "enabled and disabled"],
       ["enabled", "enabled"],
-      ["disabled", "disabled"]
+      ["disabled", "disabled"],
+      ["troubled", "failing, or disabled by doorhook"]
     ],
     given.status
   )

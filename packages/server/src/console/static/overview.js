@@ -52,50 +52,44 @@ const failures = () =>
         )
   )
 
-/** @param {import("./api.js").Integration[]} all */
-const attention = (all) => {
-  const troubled = all.filter(
-    ({ disabled_reason, failing }) => failing !== null || (disabled_reason ?? "manual") !== "manual"
-  )
-  return h(
+/** @param {{ integrations: import("./api.js").Integration[], next: string | null }} troubled */
+const attention = ({ integrations, next }) =>
+  h(
     "section",
     { class: "panel", "aria-labelledby": "attention" },
     h("h2", { id: "attention" }, "Integrations that need attention"),
-    troubled.length === 0
+    integrations.length === 0
       ? h("p", { class: "muted" }, "None: all of them acknowledge.")
       : h(
           "ul",
           { class: "plain" },
-          ...troubled
-            .slice(0, 8)
-            .map((one) =>
+          ...integrations.map((one) =>
+            h(
+              "li",
+              {},
               h(
-                "li",
-                {},
-                h(
-                  "div",
-                  { class: "row" },
-                  h("a", { href: addressOf(`integrations/${one.id}`) }, `Integration ${one.id}`),
-                  health(one),
-                  h("span", { class: "muted" }, whose(one))
-                ),
-                one.failing === null
-                  ? null
-                  : h(
-                      "p",
-                      { class: "muted" },
-                      "first failed ",
-                      ago(one.failing.since),
-                      ", and nothing was acknowledged since"
-                    )
-              )
-            ),
-          troubled.length > 8
-            ? h("li", {}, h("a", { href: "#/integrations" }, `and ${number(troubled.length - 8)} more`))
-            : null
+                "div",
+                { class: "row" },
+                h("a", { href: addressOf(`integrations/${one.id}`) }, `Integration ${one.id}`),
+                health(one),
+                h("span", { class: "muted" }, whose(one))
+              ),
+              one.failing === null
+                ? null
+                : h(
+                    "p",
+                    { class: "muted" },
+                    "first failed ",
+                    ago(one.failing.since),
+                    ", and nothing was acknowledged since"
+                  )
+            )
+          ),
+          next === null
+            ? null
+            : h("li", {}, h("a", { href: addressOf("integrations", { status: "troubled" }) }, "and more"))
         )
   )
-}
 
 /** @param {import("./api.js").Notice[]} latest */
 const lately = (latest) =>
@@ -128,18 +122,18 @@ const lately = (latest) =>
 
 /** @param {import("./main.js").View} view */
 export const overview = async ({ keep, place, signal }) => {
-  /** @type {{ integrations: import("./api.js").Integration[], notices: import("./api.js").Notice[] }} */
-  let slow = { integrations: [], notices: [] }
+  /** @type {{ troubled: Parameters<typeof attention>[0], notices: import("./api.js").Notice[] }} */
+  let slow = { troubled: { integrations: [], next: null }, notices: [] }
   let round = 0
   await keep(2_000, async () => {
     const figures = await call("GET", "figures", { signal })
     minute.add(figures)
     if (figures.database !== null && round++ % 5 === 0) {
-      const [{ integrations }, { notices }] = await Promise.all([
-        call("GET", withQuery("integrations", { limit: 1_000 }), { signal }),
+      const [troubled, { notices }] = await Promise.all([
+        call("GET", withQuery("integrations", { status: "troubled", limit: 8 }), { signal }),
         call("GET", withQuery("notices", { order: "newest", limit: 6 }), { signal })
       ])
-      slow = { integrations, notices }
+      slow = { troubled, notices }
     }
     const well = figures.status === "ready"
     show(
@@ -151,7 +145,7 @@ export const overview = async ({ keep, place, signal }) => {
       ),
       tiles(figures, minute),
       figures.database === null ? null : byState(figures.database),
-      h("div", { class: "halves" }, attention(slow.integrations), h("div", {}, failures(), lately(slow.notices)))
+      h("div", { class: "halves" }, attention(slow.troubled), h("div", {}, failures(), lately(slow.notices)))
     )
   })
 }
