@@ -80,7 +80,9 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   const [command, ...args] = [...node, join(folder, program)]
   const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
     cwd: folder,
-    stdio: ["ignore", "pipe", "inherit"]
+    stdio: ["ignore", "pipe", "inherit"],
+    // A group of its own: npx does not hand on the signal that ends it.
+    detached: true
   })
   let said = ""
   for await (const chunk of child.stdout) {
@@ -90,7 +92,7 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   const [, origin] = /listening on (http\S+)\s/.exec(said) ?? []
   if (origin === undefined) throw new Error(`doorhook serve said: ${said}`)
   const { status } = await fetch(new URL("/console/main.js", origin))
-  child.kill("SIGTERM")
+  if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM")
   if (status !== 200) throw new Error(`the console's script: ${status}`)
 }
 
