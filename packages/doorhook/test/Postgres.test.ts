@@ -34,7 +34,8 @@ const flagsFor = (database: string) => ["--database", database, "--allow-target"
  * For workers that deliver what a test stored itself: without a directory nobody is asked whose integrations these are, and
  * events of 1970 are not purged as soon as they are delivered.
  */
-const stored1970 = (database: string) => configured(database, { directory: undefined, retention: "forever" })
+const stored1970 = (database: string, settings: object = {}) =>
+  configured(database, { directory: undefined, retention: "forever", ...settings })
 
 /** Resolves once the states are so. */
 const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Record<string, number>) => boolean) =>
@@ -173,7 +174,8 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           Effect.provideContext(stored)
         )
         yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
-        const worker = yield* startWorker(yield* stored1970(database))
+        // The receiver answers when it is told to: no deadline is to come before.
+        const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
         yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
         worker.child.kill("SIGTERM")
         // It gives back what it has not begun; what it has begun it waits for.
