@@ -30,6 +30,7 @@ const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
   const operation = history.ops[attempt.op]
   const partial =
     operation?.k === "abort_storm" ||
+    operation?.k === "stalled" ||
     ((operation?.k === "cut_new" || operation?.k === "cut_again") && operation.cut.in === "body")
   return !partial
 }

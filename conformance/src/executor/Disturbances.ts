@@ -15,14 +15,23 @@ import { plainForm } from "./Wire.ts"
 /** A receiver that answers within a millisecond is left waiting for some all the same. */
 const leastWait = 2
 
-/** Sends an event and goes away. */
-export const cut = Effect.fnUntraced(function* (stage: Stage, actor: Actor, where: Cut, op: number) {
+/** Until requests that were begun have reached a receiver, in milliseconds. */
+const untilThere = 100
+
+/** Sends an event and goes away; or stops in its body and stays. */
+export const cut = Effect.fnUntraced(function* (
+  stage: Stage,
+  actor: Actor,
+  where: Cut,
+  op: number,
+  { stalls = false } = {}
+) {
   const request = yield* stage.prepare(actor, actor.sent === 0 ? [] : retry)
   const form = {
     ...plainForm,
     cut:
       where.in === "body"
-        ? { bytes: Math.floor((Buffer.byteLength(request.body) * where.percent) / 100) }
+        ? { bytes: Math.floor((Buffer.byteLength(request.body) * where.percent) / 100), stalls }
         : { after: where.share === 0 ? 0 : Math.max(leastWait, where.share * stage.setting.typical()) }
   }
   yield* stage.sendForm(actor, request, form, { op, kind: "cut" })
@@ -36,6 +45,18 @@ export const storm = Effect.fnUntraced(function* (stage: Stage, count: number, p
     yield* cut(stage, actor, { in: "body", percent }, op)
   })
   yield* Effect.forEach(Array.from({ length: count }), () => one, { concurrency: "unbounded", discard: true })
+})
+
+/** Begins many requests at once and says no more, for as long as the history goes on. */
+export const stall = Effect.fnUntraced(function* (stage: Stage, count: number, percent: number, op: number) {
+  const one = Effect.gen(function* () {
+    const actor = yield* stage.mint(accessLog, { referable: false })
+    yield* stage.beside(cut(stage, actor, { in: "body", percent }, op, { stalls: true }))
+  })
+  yield* Effect.forEach(Array.from({ length: count }), () => one, { discard: true })
+  // They are to be there first, and what follows on a connection of its own, as another sender's.
+  yield* Effect.sleep(untilThere)
+  yield* stage.renew
 })
 
 /** Sends an event under a signature that is not good. That does not count as sending it. */

@@ -8,7 +8,7 @@ import type { Crypto } from "@doorhook/core"
 import { Effect } from "effect"
 import type { History, Operation, Variation } from "../history/History.ts"
 import { fill, load, race, retryUntil } from "./Deliveries.ts"
-import { cut, forged, malformed, otherMethod, storm } from "./Disturbances.ts"
+import { cut, forged, malformed, otherMethod, stall, storm } from "./Disturbances.ts"
 import type { Minting } from "./Minting.ts"
 import { advance, killAmid, pauseDuring, restart } from "./Operating.ts"
 import type { Setting } from "./Setting.ts"
@@ -86,6 +86,8 @@ const perform = (stage: Stage, operation: Operation, op: number): Done => {
       return withActor(stage, operation.ref, (actor) => cut(stage, actor, operation.cut, op))
     case "abort_storm":
       return storm(stage, operation.count, operation.percent, op)
+    case "stalled":
+      return stall(stage, operation.count, operation.percent, op)
     case "forged":
       return Effect.flatMap(stage.mint(operation.event), (actor) => forged(stage, actor, operation.kind, op))
     case "forged_again":

@@ -12,6 +12,10 @@ import { variedBody } from "./WebhookRequest.ts"
 
 const names = Signature.headerNames
 const tenMinutes = 600_000
+/** Beyond the five minutes by what clocks may differ. */
+const soonAfterFive = 330_000
+/** HMAC fills keys up with zeros: this is the empty one, in a form that every implementation takes (RFC 2104, section 2). */
+const emptyKey = Uint8Array.of(0)
 const stranger = Redacted.make("whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgbm90IHlvdXJz")
 const random = "v1,q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
 
@@ -68,6 +72,10 @@ export const forge = Effect.fnUntraced(function* (
       return under(random)
     case "other_secret":
       return request(yield* signed({ by: stranger }))
+    case "empty_secret":
+      return under(
+        yield* Signature.signWithKey(emptyKey, { id: webhook_id, timestamp: Math.floor(signed_at / 1_000), body })
+      )
     case "truncated":
       return under(signature.slice(0, 3 + 22))
     case "lengthened":
@@ -104,6 +112,10 @@ export const forge = Effect.fnUntraced(function* (
       return request(yield* signed({ at: signed_at - tenMinutes }))
     case "future":
       return request(yield* signed({ at: signed_at + tenMinutes }))
+    case "past_soon":
+      return request(yield* signed({ at: signed_at - soonAfterFive }))
+    case "future_soon":
+      return request(yield* signed({ at: signed_at + soonAfterFive }))
     case "no_number":
       return request({ ...good, [names.timestamp]: "now" })
   }

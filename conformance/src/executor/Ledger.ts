@@ -93,6 +93,7 @@ export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => 
     replace: (place, run) => {
       runs[place] = run
       known = new Map()
+      decided.clear()
     },
     has: (one) => executed.has(keyOf(one)),
     isAskedFor: (one) =>

@@ -23,7 +23,7 @@ import { distinct } from "./Plans.ts"
 import { calibrateProbe } from "./ProbeCalibration.ts"
 import type { ProbeCalibration } from "./ProbeCalibration.ts"
 import type { Setting } from "./Setting.ts"
-import { settle } from "./Settle.ts"
+import { lacksEffects, settle } from "./Settle.ts"
 import { strangersAmong } from "./Strangers.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "../observed/Trace.ts"
@@ -138,6 +138,17 @@ export const make = (options: SessionOptions): Session => {
       ledger.replace(place, { ...run, trace: seen[index] ?? run.trace, settled: readable })
     }
     yield* lookForStrangers()
+  })
+
+  /** What had not shown in its time may have by now: late is not lost. */
+  const lookAgain = Effect.fnUntraced(function* () {
+    const lacking = ledger
+      .runs()
+      .flatMap((run, place) => (run.settled && lacksEffects(run.trace, terms) ? [{ run, place }] : []))
+    const seen = yield* observe(lacking.map(({ run }) => run.trace))
+    for (const [index, { place, run }] of lacking.entries()) {
+      ledger.replace(place, { ...run, trace: seen[index] ?? run.trace })
+    }
   })
 
   const isNeededControl = (one: Case): boolean =>
@@ -265,6 +276,7 @@ export const make = (options: SessionOptions): Session => {
     yield* Fiber.join(fiber)
     for (const [place] of ledger.runs().entries()) yield* confirm(place)
     yield* Effect.mapError(settleAll(), unusable)
+    yield* Effect.mapError(lookAgain(), unusable)
     const until = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, begun + maxTime * 0.95)
     yield* options.refine(session, usual, until)
   })

@@ -2,7 +2,7 @@
  * Waits until a receiver has done what it will do, and reads what that was.
  *
  * Events are read until every acknowledged one shows its effect and two readings in a row, some time apart, are equal; or
- * until the settling time is over.
+ * until nothing more has shown for the settling time: who works off a backlog is waited for, a few times as long at most.
  */
 import { Clock, Effect } from "effect"
 import { storiesOf } from "../checks/Story.ts"
@@ -23,6 +23,9 @@ export interface Patience {
 /** The least time between two readings that count as equal, in milliseconds. */
 const leastQuiet = 100
 const betweenReadings = 50
+
+/** The most that is waited for who goes on working, in settling times. */
+const mostWaits = 4
 
 /** One event to be read, of one trace. */
 interface Watched {
@@ -55,6 +58,12 @@ const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && h
 const isAsExpected = ({ elsewhere, reading, story }: Watched): boolean =>
   elsewhere || story.state !== "acknowledged" || !story.owed || (reading?.effects ?? 0) >= story.shared
 
+/** Whether an event of a trace was acknowledged, and no effect of it has shown. */
+export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
+  storiesOf(trace, terms).some(
+    ({ last, owed, shared, state }) => state === "acknowledged" && owed && last !== null && last < shared
+  )
+
 /** Reads the effects of the events of some traces. The same traces, with what was read. */
 export const settle = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,
@@ -64,7 +73,8 @@ export const settle = Effect.fnUntraced(function* (
   endpoints: ReadonlyArray<string>
 ): Effect.fn.Return<{ readonly traces: ReadonlyArray<Trace>; readonly complete: boolean }, ProbeUnusable> {
   const watched = watchedOf(traces, terms, patience, endpoints)
-  const until = (yield* Clock.currentTimeMillis) + patience.settle
+  const begun = yield* Clock.currentTimeMillis
+  let until = begun + patience.settle
   const readAll = (some: ReadonlyArray<Watched>) =>
     Effect.forEach(
       some,
@@ -90,7 +100,11 @@ export const settle = Effect.fnUntraced(function* (
   while (missing.length > 0 && (yield* Clock.currentTimeMillis) < until) {
     yield* Effect.sleep(betweenReadings)
     yield* readAll(missing)
+    const before = missing.length
     missing = missing.filter((one) => !isAsExpected(one))
+    if (missing.length < before) {
+      until = Math.min((yield* Clock.currentTimeMillis) + patience.settle, begun + mostWaits * patience.settle)
+    }
   }
   // A second effect may be on its way while the first is there.
   const quiet = Math.max(leastQuiet, Math.min(2 * patience.lag, patience.settle / 2))

@@ -75,6 +75,8 @@ export interface Stage {
     form: WireForm,
     about: About
   ) => Effect.Effect<Exchange, TargetUnusable>
+  /** Goes on beside the history, to its end at the latest. */
+  readonly beside: (effect: Effect.Effect<unknown, TargetUnusable, Crypto>) => Effect.Effect<void, never, Crypto>
   /** Sends once, without a second try at a receiver that is gone; null when nothing arrived. */
   readonly tryOnce: (actor: Actor, over: Connection, about: About) => Effect.Effect<Exchange | null, never, Crypto>
   /** Marks the latest attempt of an event as not the last of its row. */
@@ -138,6 +140,7 @@ export const makeStage = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const startedAt = clock.monotonicTimeNanosUnsafe()
   const now = (): number => Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1_000_000
+  const scope = yield* Effect.scope
   const connection = yield* open(setting.url)
   const attempts: Array<Attempt> = []
   const events: Array<SentEvent> = []
@@ -235,6 +238,8 @@ export const makeStage = Effect.fnUntraced(function* (
     prepare,
     send,
     sendForm,
+    // A receiver that can't be reached shows in what follows.
+    beside: (effect) => Effect.asVoid(Effect.forkIn(effect, scope)),
     tryOnce: Effect.fnUntraced(function* (actor, over, about) {
       const request = yield* prepare(actor, actor.sent === 0 ? [] : ["next_attempt", "resigned"])
       const started = now()

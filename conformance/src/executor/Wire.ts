@@ -24,8 +24,11 @@ export interface WireForm {
   readonly expect: boolean
   readonly headerCase: "lower" | "upper" | "title"
   readonly close: boolean
-  /** Given up after so many bytes of the body, or so many milliseconds after all of it; null: waits for the answer. */
-  readonly cut: { readonly bytes: number } | { readonly after: number } | null
+  /**
+   * Given up after so many bytes of the body (one that stalls says no more, and waits), or so many milliseconds after all
+   * of it; null: waits for the answer.
+   */
+  readonly cut: { readonly bytes: number; readonly stalls: boolean } | { readonly after: number } | null
   /** With its last byte held back until others are as far; null: sent as soon as it can be. */
   readonly held: { readonly barrier: Barrier; readonly place: number } | null
 }
@@ -123,8 +126,9 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
     const piece = pieces[index]
     if (piece !== undefined) {
       outgoing.write(piece, () => later(form.pause, () => write(index + 1)))
-    } else if (form.cut !== null && "bytes" in form.cut) later(10, giveUp)
-    else if (form.cut === null) outgoing.end()
+    } else if (form.cut !== null && "bytes" in form.cut) {
+      if (!form.cut.stalls) later(10, giveUp)
+    } else if (form.cut === null) outgoing.end()
     else {
       const { after } = form.cut
       outgoing.end(() => (after === 0 ? giveUp() : later(after, giveUp)))
@@ -171,6 +175,14 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
   return { outgoing, stop }
 }
 
+/** One that stalls outlasts what is sent beside it, of which as many as are waited for in vain may come after each other. */
+const stallsFor = 10
+
+const limitOf = ({ cut, held }: WireForm, limit: number): number => {
+  if (held !== null) return limit + longestHold
+  return cut !== null && "bytes" in cut && cut.stalls ? stallsFor * limit : limit
+}
+
 /** Sends a request in a form; waits for the end of the answer at most so many milliseconds. Never fails. */
 export const sendAs = Effect.fnUntraced(function* (url: URL, request: HttpRequest, form: WireForm, limit: number) {
   const clock = yield* Clock.Clock
@@ -186,7 +198,7 @@ export const sendAs = Effect.fnUntraced(function* (url: URL, request: HttpReques
       resume(Effect.succeed(exchange))
     })
     return Effect.sync(stop)
-  }).pipe(Effect.timeoutOption(form.held === null ? limit : limit + longestHold))
+  }).pipe(Effect.timeoutOption(limitOf(form, limit)))
   if (exchanged._tag === "Some") return exchanged.value
   const waited = new Error(`no end of the answer within ${Math.round(elapsed())} ms`)
   return sight.answer === null

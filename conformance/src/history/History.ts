@@ -81,6 +81,8 @@ export const Operation = Schema.Union([
   op("cut_again", { ref: Ref, cut: Cut }),
   /** Many attempts at once whose senders go away in the middle of the body. */
   op("abort_storm", { count: Count, percent: Schema.Finite }),
+  /** New events whose senders stop in the middle of the body, and keep their connections open to the end of the history. */
+  op("stalled", { count: Count, percent: Schema.Finite }),
   /** A new event under a signature that is not good. It is good when it is sent again. */
   op("forged", { event: EventTemplate, kind: Forgery }),
   /** An event sent before, again under a signature that is not good. */

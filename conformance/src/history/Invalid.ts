@@ -10,6 +10,7 @@ const forgeries = {
   empty: "with an empty signature",
   random: "with a random signature",
   other_secret: "signed with another secret",
+  empty_secret: "signed with an empty secret",
   truncated: "with half of the good signature",
   lengthened: "with the good signature and more behind it",
   first_byte: "with a signature whose first byte is wrong",
@@ -27,6 +28,8 @@ const forgeries = {
   two_wrong: "with two wrong signatures",
   past: "signed ten minutes ago",
   future: "signed ten minutes ahead",
+  past_soon: "signed five and a half minutes ago",
+  future_soon: "signed five and a half minutes ahead",
   no_number: "signed, with a timestamp that is no number"
 } as const
 

@@ -97,6 +97,8 @@ export const inWords = (operations: ReadonlyArray<Operation>): ReadonlyArray<str
         return `up to ${operation.count} other new events`
       case "abort_storm":
         return `${operation.count} new events at once, all given up after ${operation.percent} % of their bodies`
+      case "stalled":
+        return `${operation.count} new events at once, which stop after ${operation.percent} % of their bodies and stay open`
       case "elsewhere":
         return `${known(operation.ref)} to the receiver's other URL`
       case "idle":

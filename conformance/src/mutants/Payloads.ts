@@ -115,6 +115,15 @@ export const payloadFaults: ReadonlyArray<Fault> = [
     refuses(({ event }) => Number(event.data["id"]) >= 2 ** 31, plain(500, "integer out of range"))
   ),
   seen(
+    "integer-column-of-units",
+    "R-FWD-02",
+    "Has a column of 32 bits for the unit of a call.",
+    refuses(
+      ({ event }) => Number(Reflect.get(Object(event.data["unit"]), "id")) >= 2 ** 31,
+      plain(500, "integer out of range")
+    )
+  ),
+  seen(
     "empty-name",
     "R-FWD-02",
     "Takes an empty name for a missing one.",

@@ -166,6 +166,21 @@ export const signatureFaults: ReadonlyArray<Fault> = [
     checks((given) => isSigned(given) && isFresh(given, 300, Number.MAX_SAFE_INTEGER))
   ),
   signed(
+    "eight-minutes",
+    "R-SIG-09",
+    "Allows eight minutes, because clocks differ.",
+    checks((given) => isSigned(given) && isFresh(given, 480))
+  ),
+  signed(
+    "empty-old-secret",
+    "R-SIG-02",
+    "Takes an old secret too, which is not set and reads as an empty key.",
+    checks((given) => {
+      const mac = (content: string | Buffer): string => createHmac("sha256", "").update(content).digest("base64")
+      return isFresh(given) && (isSigned(given) || isSigned({ ...given, mac }))
+    })
+  ),
+  signed(
     "ten-minutes",
     "R-SIG-09",
     "Allows an hour instead of five minutes.",

@@ -8,6 +8,7 @@ import { fault, pause } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
 
 const seen = fault(1)
+const probed = fault(2)
 
 type Arrived = Parts["arrived"]
 
@@ -126,5 +127,22 @@ export const transportFaults: ReadonlyArray<Fault> = [
         return body
       }
     }
-  })
+  }),
+  seen("one-body-at-a-time", "R-HTTP-09", "Reads bodies under a lock, one after the other.", (correct) => {
+    let last: Promise<unknown> = Promise.resolve()
+    return {
+      read: (request) => {
+        const own = last.then(() => correct.read(request))
+        last = own.catch(() => undefined)
+        return own
+      }
+    }
+  }),
+  probed("decodes-pieces", "R-HTTP-02", "Makes a text of each piece of the body as it comes.", () => ({
+    read: async (request) => {
+      let body = ""
+      for await (const chunk of request) body += String(chunk)
+      return Buffer.from(body)
+    }
+  }))
 ]

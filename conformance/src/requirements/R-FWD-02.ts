@@ -9,11 +9,21 @@ import { accessLog, call, noted, withMember, withoutMember } from "../history/Ev
 import type { Case, EventTemplate } from "../history/History.ts"
 import { makeCase, minted, newEvent } from "../history/History.ts"
 import { everyPlane, maxNameLength, odd, rightToLeft } from "../history/Payloads.ts"
-import { escapedString, string } from "../history/RawJson.ts"
+import { escapedString, object, string } from "../history/RawJson.ts"
 import { single } from "../history/Samples.ts"
 import { define } from "./Requirement.ts"
 
 const sent = (event: EventTemplate, note: string) => makeCase("state", note, newEvent(noted(event, note)))
+/** A call of a unit or at a panel. */
+const callWith = (member: "unit" | "panel", id: string, labelled: "label" | "name", text: string): EventTemplate =>
+  withMember(
+    call,
+    member,
+    object([
+      ["id", id],
+      [labelled, string(text)]
+    ])
+  )
 const named = (name: string): EventTemplate => withMember(accessLog, "name", name)
 
 /** Each kind of value is a case of its own. Shared with what looks at their effects. */
@@ -39,6 +49,12 @@ export const oddCases: ReadonlyArray<Case> = [
   sent(withMember(accessLog, "access_point", "4294967301"), "an access point beyond 32 bits"),
   sent(withMember(accessLog, "access_point", "9007199254740991"), "an access point of 2^53 - 1"),
   sent(withMember(accessLog, "access_point", "0"), "an access point 0"),
+  sent(callWith("unit", "4294967301", "label", "4B"), "a unit's id beyond 32 bits"),
+  sent(callWith("panel", "4294967301", "name", "Main entrance"), "a panel's id beyond 32 bits"),
+  sent(
+    callWith("unit", "7", "label", "Gärtnerhaus, 2. Stock links, Tür 字"),
+    "a unit's label that is long and in any script"
+  ),
   sent(
     withMember(accessLog, "image_url", string(`https://images.example.com/${"s".repeat(1_900)}`)),
     "an image_url of 1,927 characters"
