@@ -16,11 +16,11 @@ import { answer, receiver } from "./support/receiver.ts"
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
-/** A stored history that failed so often in five tries. */
-const storedAs = (failed: number, violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
+/** A stored history that failed so often in five tries, or was not tried alone. */
+const storedAs = (failed: number | null, violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
   Effect.map(temporaryFolder, (folder) => {
     const file = `${folder}/${violates}.json`
-    const confirm = { tried: 5, failed }
+    const confirm = failed === null ? null : { tried: 5, failed }
     writeFileSync(file, encode({ v: 1, suite: "", seed: 1, violates, title: "", lane, ops, observed: "", confirm }))
     return file
   })
@@ -68,6 +68,23 @@ describe("a stored history", () => {
       const fixed = yield* conformance("replay", file, ...seeing(target.url))
       assert.include(fixed.output, "FIXED", fixed.message)
       assert.isFalse(existsSync(file))
+    })
+  )
+
+  it.live("that passes alone, and was never seen to fail alone, is tried among the others of its requirement", () =>
+    Effect.gen(function* () {
+      const last: Array<string> = []
+      const target = yield* probed((id, response, act) => {
+        if (!last.includes(id)) act()
+        last.unshift(id)
+        last.splice(2)
+        answer(response, 200)
+      })
+      const file = yield* storedAs(null, "R-DUP-03", "state", newEvent(accessLog), again(0, retry))
+      const { exitCode, message, output } = yield* conformance("replay", file, ...seeing(target.url), "--max-time", "15s")
+      assert.include(output, "PASSED  alone")
+      assert.strictEqual(exitCode, 1, message)
+      assert.isTrue(existsSync(file))
     })
   )
 

@@ -115,23 +115,35 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Set
 
 const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 
-const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags) {
-  const stored = yield* readCase(file)
+/** Tells a stored history and does it; the receiver is free for another run afterwards. */
+const replayAlone = Effect.fnUntraced(function* (stored: StoredCase, flags: ReplayFlags) {
   const options = withDefaults(yield* makeOptions(flags), stored.seed)
   yield* Console.log(
     [`${stored.violates}: ${stored.title}`, ...inWords(stored.ops).map((words, at) => `  ${at + 1}. ${words}`)].join(
       "\n"
     )
   )
-  const { observed, verdict } = yield* replayCase(stored, options).pipe(
+  return yield* replayCase(stored, options).pipe(
     Effect.timeoutOrElse({
       duration: options.maxTime,
       orElse: () => Effect.succeed(open("there was no time for it (--max-time)"))
     }),
     Effect.provide(services)
   )
+}, Effect.scoped)
+
+const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags) {
+  const stored = yield* readCase(file)
+  const { observed, verdict } = yield* replayAlone(stored, flags)
   switch (verdict) {
     case "PASS": {
+      // What was not repeated alone may have needed what came before it and beside it.
+      if (stored.confirm === null) {
+        yield* Console.log(`PASSED  alone; now among all histories of ${stored.violates}, as in its run`)
+        const among = { ...(yield* makeOptions(flags)), seed: stored.seed, only: [stored.violates] }
+        const failure = failureOf(yield* runAndReport(among, []))
+        if (failure !== null) return yield* failure
+      }
       if (!flags.keep) yield* forget(file)
       const kept = flags.keep ? "" : `; ${basename(file)} is deleted (--keep keeps it)`
       return yield* Console.log(`FIXED   it fails no more${kept}`)

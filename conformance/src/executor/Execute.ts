@@ -115,7 +115,7 @@ const perform = (stage: Stage, operation: Operation, op: number): Done => {
     case "restart":
       return restart(stage, op)
     case "kill_amid":
-      return killAmid(stage, operation.event, operation.workers, operation.after, op)
+      return killAmid(stage, operation, op)
     case "pause_during":
       return pauseDuring(stage, operation.event, operation.count, op)
     case "advance":

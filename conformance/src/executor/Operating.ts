@@ -2,7 +2,7 @@
  * Operations on the receiver itself: it is stopped, started, held still, moved in time.
  */
 import { Deferred, Effect } from "effect"
-import type { EventTemplate } from "../history/History.ts"
+import type { EventTemplate, Operation } from "../history/History.ts"
 import type { HookFailed } from "../hooks/Hooks.ts"
 import { open } from "./Connection.ts"
 import type { Setting } from "./Setting.ts"
@@ -35,9 +35,7 @@ const mostEvents = 64
 /** Kills the receiver while workers send new events, and starts it again. */
 export const killAmid = Effect.fnUntraced(function* (
   stage: Stage,
-  event: EventTemplate,
-  workers: number,
-  after: number,
+  { after, copies = 1, event, workers }: Extract<Operation, { readonly k: "kill_amid" }>,
   op: number
 ) {
   const { hooks, url } = stage.setting
@@ -46,13 +44,15 @@ export const killAmid = Effect.fnUntraced(function* (
   const traffic = { dead: false, made: 0 }
   const worker = Effect.scoped(
     Effect.gen(function* () {
-      const own = yield* open(url)
+      const connections = yield* Effect.forEach(Array.from({ length: copies }), () => open(url))
       while (!traffic.dead && traffic.made < mostEvents) {
         traffic.made++
         const actor = yield* stage.mint(event)
-        const attempt = stage.tryOnce(actor, own, { op, kind: "amid" })
         yield* Deferred.succeed(begun, undefined)
-        if ((yield* attempt) === null) return
+        const exchanges = yield* Effect.forEach(connections, (own) => stage.tryOnce(actor, own, { op, kind: "amid" }), {
+          concurrency: "unbounded"
+        })
+        if (exchanges.includes(null)) return
         yield* Effect.sleep(workersPause)
       }
     })

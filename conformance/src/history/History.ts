@@ -102,7 +102,13 @@ export const Operation = Schema.Union([
   /** The receiver is ended and started. */
   op("restart", {}),
   /** The receiver is killed while events come in, so many milliseconds after the first, and started. */
-  op("kill_amid", { event: EventTemplate, workers: Count, after: Schema.Finite }),
+  op("kill_amid", {
+    event: EventTemplate,
+    workers: Count,
+    after: Schema.Finite,
+    /** How many copies of each event are sent at once; one where nothing is said. */
+    copies: Schema.optionalKey(Count)
+  }),
   /** The receiver stands still from before the first attempts until after their deadline; the second come meanwhile. */
   op("pause_during", { event: EventTemplate, count: Count }),
   /** The receiver's clock is moved forward. */

@@ -27,6 +27,19 @@ export const crashFaults: ReadonlyArray<Fault> = [
       }
     }
   }),
+  crashed("copies-in-flight", "R-CRA-01", "Answers a copy while the first is not committed yet.", (correct) => {
+    const running = new Set<string>()
+    return {
+      keep: async (message) => {
+        if (running.has(message.key)) return false
+        running.add(message.key)
+        await pause(60)
+        const isNew = await correct.keep(message)
+        running.delete(message.key)
+        return isNew
+      }
+    }
+  }),
   crashed("starts-empty", "R-CRA-01", "Makes its tables anew at every start.", (_, { ledger }) => ({
     started: () => ledger.wipe()
   })),

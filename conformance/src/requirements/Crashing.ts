@@ -14,4 +14,17 @@ const crash = (after: number, workers: number, event = accessLog): Case =>
     { k: "retry_open" }
   )
 
-export const crashCases: ReadonlyArray<Case> = [crash(40, 6), crash(5, 8), crash(15, 8, call), crash(90, 4)]
+const crashWithCopies = makeCase(
+  "operated",
+  "killed 40 ms into traffic of 6 workers, each access_log twice at once",
+  { k: "kill_amid", event: accessLog, workers: 6, after: 40, copies: 2 },
+  { k: "retry_open" }
+)
+
+export const crashCases: ReadonlyArray<Case> = [
+  crash(40, 6),
+  crash(5, 8),
+  crash(15, 8, call),
+  crash(90, 4),
+  crashWithCopies
+]
