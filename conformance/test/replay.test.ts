@@ -81,7 +81,13 @@ describe("a stored history", () => {
         answer(response, 200)
       })
       const file = yield* storedAs(null, "R-DUP-03", "state", newEvent(accessLog), again(0, retry))
-      const { exitCode, message, output } = yield* conformance("replay", file, ...seeing(target.url), "--max-time", "15s")
+      const { exitCode, message, output } = yield* conformance(
+        "replay",
+        file,
+        ...seeing(target.url),
+        "--max-time",
+        "15s"
+      )
       assert.include(output, "PASSED  alone")
       assert.strictEqual(exitCode, 1, message)
       assert.isTrue(existsSync(file))

@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { kindsOf } from "./KindsOf.ts"
 
 const meanings = {
-  everything_else_equal: "equal in everything but their ids",
+  everything_else_equal: "nothing different but their ids",
   last_character: "ids that differ in the last character",
   first_character: "ids that differ in the first characters",
   middle_character: "ids that differ in the middle",

@@ -306,6 +306,19 @@ describe("doorhook serve", { concurrent: true }, () => {
     }),
     testPatience
   )
+
+  live(
+    "goes on when nobody reads what it says any more, and ends as ever",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const { child, finished, url } = yield* startService(["--database", database])
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/health/ready`))).status, 200)
+      child.kill("SIGTERM")
+      assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
+    })
+  )
 })
 
 describe("a call that can't be carried out", () => {

@@ -2,6 +2,7 @@
  * Runs a command as the whole of a process: its services, its voice, its exit code.
  */
 import "./threads.ts"
+import "./closedOutput.ts"
 import "./lifeline.ts"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Stdio } from "effect"
