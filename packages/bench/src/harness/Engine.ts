@@ -12,7 +12,7 @@ import { AbsentDirectory, DeliverySettings, Dispatcher, Notices, Publisher, Wake
 import { NodeCrypto, UndiciTransport } from "@doorhook/node"
 import { SqliteStore } from "@doorhook/sql"
 import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
-import { Layer, Redacted } from "effect"
+import { Layer, Logger, Redacted } from "effect"
 import { IpNetwork } from "effect/net"
 
 type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | Wake, E>
@@ -34,6 +34,8 @@ const engineOn = <E>(
       )
     ),
     Layer.provideMerge(NodeCrypto.layer),
+    // Standard output is for results.
+    Layer.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])),
     // Layers are shared by identity; each engine is to be its own.
     Layer.fresh
   )
