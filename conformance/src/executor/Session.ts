@@ -130,26 +130,23 @@ export const make = (options: SessionOptions): Session => {
     strangers = strangersAmong(now, yield* minting.handedOut)
   })
 
-  const settleAll = Effect.fnUntraced(function* () {
-    const open = ledger.runs().flatMap((run, place) => (run.settled ? [] : [{ run, place }]))
-    const seen = yield* observe(open.map(({ run }) => run.trace))
-    const readable = probe === null || calibration !== null
-    for (const [index, { place, run }] of open.entries()) {
-      ledger.replace(place, { ...run, trace: seen[index] ?? run.trace, settled: readable })
+  /** Reads the effects of some runs, and keeps what was read. */
+  const observeRuns = Effect.fnUntraced(function* (isMeant: (run: CaseRun) => boolean) {
+    const meant = ledger.runs().flatMap((run, place) => (isMeant(run) ? [{ run, place }] : []))
+    const seen = yield* observe(meant.map(({ run }) => run.trace))
+    const settled = probe === null || calibration !== null
+    for (const [index, { place, run }] of meant.entries()) {
+      ledger.replace(place, { ...run, trace: seen[index] ?? run.trace, settled })
     }
+  })
+
+  const settleAll = Effect.fnUntraced(function* () {
+    yield* observeRuns(({ settled }) => !settled)
     yield* lookForStrangers()
   })
 
   /** What had not shown in its time may have by now: late is not lost. */
-  const lookAgain = Effect.fnUntraced(function* () {
-    const lacking = ledger
-      .runs()
-      .flatMap((run, place) => (run.settled && lacksEffects(run.trace, terms) ? [{ run, place }] : []))
-    const seen = yield* observe(lacking.map(({ run }) => run.trace))
-    for (const [index, { place, run }] of lacking.entries()) {
-      ledger.replace(place, { ...run, trace: seen[index] ?? run.trace })
-    }
-  })
+  const lookAgain = () => observeRuns(({ settled, trace }) => settled && lacksEffects(trace, terms))
 
   const isNeededControl = (one: Case): boolean =>
     controls.includes(one) &&

@@ -55,14 +55,16 @@ const watchedOf = (traces: ReadonlyArray<Trace>, terms: Terms, { bulk }: Patienc
 /** An event for one URL alone is the control of those for two. */
 const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && history.ops[0]?.k === "new"
 
-const isAsExpected = ({ elsewhere, reading, story }: Watched): boolean =>
-  elsewhere || story.state !== "acknowledged" || !story.owed || (reading?.effects ?? 0) >= story.shared
+/** Whether an event that was acknowledged has fewer effects than it is owed. */
+const lacks = ({ owed, shared, state }: Story, effects: number): boolean =>
+  state === "acknowledged" && owed && effects < shared
 
-/** Whether an event of a trace was acknowledged, and no effect of it has shown. */
+const isAsExpected = ({ elsewhere, reading, story }: Watched): boolean =>
+  elsewhere || !lacks(story, reading?.effects ?? 0)
+
+/** Whether some event of a trace was acknowledged, and its effect had not shown when it was read. */
 export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
-  storiesOf(trace, terms).some(
-    ({ last, owed, shared, state }) => state === "acknowledged" && owed && last !== null && last < shared
-  )
+  storiesOf(trace, terms).some((story) => story.last !== null && lacks(story, story.last))
 
 /** Reads the effects of the events of some traces. The same traces, with what was read. */
 export const settle = Effect.fnUntraced(function* (

@@ -136,14 +136,8 @@ export class Measurements {
   attempt(time: number, integration: IntegrationTotals, outcome: AttemptOutcome, took: number): void {
     this.attempts++
     integration.attempts++
-    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
-    const interval = this.series.at(time)
-    interval.attempts++
-    interval.answer.add(took)
-    if (outcome !== "acknowledged") return
-    interval.acknowledged++
-    this.ack.add(took)
-    integration.ack.add(took)
+    this.ended(time, outcome, took)
+    if (outcome === "acknowledged") integration.ack.add(took)
   }
 
   /** A receiver got what it had processed before. */
@@ -160,8 +154,7 @@ export class Measurements {
     integration.open--
     if (integration.open === 0) integration.emptyAt ??= time
     this.open--
-    const place = Math.min(attempts, mostAttempts)
-    this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
+    this.countAttempts(attempts)
     if (state === "delivered") this.delivery.add(age)
     this.series.open(time, this.open)
   }
@@ -174,13 +167,17 @@ export class Measurements {
     integration.states[state]++
     this.attempts += attempts
     integration.attempts += attempts
-    if (activeStates.some((active) => active === state)) return
-    const place = Math.min(attempts, mostAttempts)
-    this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
+    if (!activeStates.some((active) => active === state)) this.countAttempts(attempts)
   }
 
   /** One of some attempts that a service was asked for; `age` is that of its event when it ended. */
   sampled(time: number, outcome: AttemptOutcome, took: number, age: number): void {
+    this.ended(time, outcome, took)
+    if (outcome === "acknowledged") this.delivery.add(age)
+  }
+
+  /** How an attempt that is known ended, and when. */
+  private ended(time: number, outcome: AttemptOutcome, took: number): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
     const interval = this.series.at(time)
     interval.attempts++
@@ -188,7 +185,12 @@ export class Measurements {
     if (outcome !== "acknowledged") return
     interval.acknowledged++
     this.ack.add(took)
-    this.delivery.add(age)
+  }
+
+  /** A delivery that is settled took so many attempts. */
+  private countAttempts(attempts: number): void {
+    const place = Math.min(attempts, mostAttempts)
+    this.attemptsPerDelivery[place] = (this.attemptsPerDelivery[place] ?? 0) + 1
   }
 
   /** The totals of an integration, made when it is first heard of. */
