@@ -1,10 +1,10 @@
 /**
  * How an integration stands in a row, in every dialect: columns for what is asked for by column, JSON text for the rest.
  */
-import type { Consequences, Failing, IntegrationId, NewIntegration, PreviousSecret, Scope } from "@doorhook/core"
+import type { Consequences, Failing, IntegrationId, NewIntegration, Scope } from "@doorhook/core"
 import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
 import { Effect, Schema } from "effect"
-import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
+import type { SecretBox } from "./SecretBox.ts"
 
 export interface IntegrationRow {
   readonly id: number
@@ -36,14 +36,14 @@ export interface SubjectRow extends Pick<
   readonly id: IntegrationId
 }
 
-const bindings = Schema.fromJsonString(Schema.Array(Binding))
+export const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
-const overrides = Schema.fromJsonString(DeliveryOverrides)
+export const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
 /** The secrets in it are sealed. */
 const previous = Schema.fromJsonString(Schema.Array(Schema.Struct({ secret: Schema.String, until: Schema.Int })))
 const encodePrevious = Schema.encodeSync(previous)
-const decodePrevious = Schema.decodeUnknownEffect(previous)
+export const decodePrevious = Schema.decodeUnknownEffect(previous)
 
 /** All columns but the id. */
 export const integrationColumns = [
@@ -93,36 +93,6 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
   }
   return integrationColumns.map((column) => row[column])
 }
-
-/** An integration with its secrets, which are opened separately. */
-const secret = Schema.Redacted(Schema.String)
-const decode = Schema.decodeUnknownEffect(
-  Schema.Struct({
-    ...Integration.fields,
-    bindings,
-    overrides,
-    signing_secret: secret,
-    previous_secrets: Schema.Array(Schema.Struct({ secret, until: Schema.Int }))
-  })
-)
-
-export const fromRow = Effect.fnUntraced(function* (
-  row: IntegrationRow,
-  secrets: SecretBox
-): Effect.fn.Return<Integration, Schema.SchemaError | SecretUnreadable> {
-  const previous_secrets: Array<PreviousSecret> = []
-  for (const { secret: sealed, until } of yield* decodePrevious(row.previous_secrets)) {
-    previous_secrets.push({ secret: yield* secrets.open(sealed), until })
-  }
-  return yield* decode({
-    ...row,
-    scope: { type: row.scope_type, id: row.scope_id },
-    configuration: { url: row.url, method: row.method },
-    created_by: { user_id: row.created_by_user, client_id: row.created_by_client },
-    signing_secret: yield* secrets.open(row.signing_secret),
-    previous_secrets
-  })
-})
 
 export const failingOf = ({
   failing_noticed,

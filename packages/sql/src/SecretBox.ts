@@ -31,14 +31,10 @@ const algorithm = "aes-256-gcm"
 const ivLength = 12
 const tagLength = 16
 
-/** How many opened secrets are remembered, so that matching and claiming need not decrypt each time. */
-const maxRemembered = 10_000
-
 /** `encryptionKey` may have any length: the key is derived from it by SHA-256. */
 export const make = (encryptionKey: Redacted.Redacted<string> | undefined): SecretBox => {
   if (encryptionKey === undefined) return plain
   const key = createHash("sha256").update(Redacted.value(encryptionKey), "utf8").digest()
-  const remembered = new Map<string, Redacted.Redacted<string>>()
 
   const decrypt = (stored: string): string => {
     const bytes = Buffer.from(stored.slice(sealedPrefix.length), "base64url")
@@ -54,21 +50,13 @@ export const make = (encryptionKey: Redacted.Redacted<string> | undefined): Secr
       const sealed = Buffer.concat([cipher.update(Redacted.value(secret), "utf8"), cipher.final()])
       return sealedPrefix + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url")
     },
-    open: (stored) => {
-      if (!stored.startsWith(sealedPrefix)) return plain.open(stored)
-      const known = remembered.get(stored)
-      if (known !== undefined) return Effect.succeed(known)
-      return Effect.try({
-        try: () => {
-          const secret = Redacted.make(decrypt(stored))
-          const [oldest] = remembered.keys()
-          if (oldest !== undefined && remembered.size === maxRemembered) remembered.delete(oldest)
-          remembered.set(stored, secret)
-          return secret
-        },
-        catch: () => new SecretUnreadable({ why: "wrong_key" })
-      })
-    }
+    open: (stored) =>
+      stored.startsWith(sealedPrefix)
+        ? Effect.try({
+            try: () => Redacted.make(decrypt(stored)),
+            catch: () => new SecretUnreadable({ why: "wrong_key" })
+          })
+        : plain.open(stored)
   }
 }
 

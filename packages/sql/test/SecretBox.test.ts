@@ -63,12 +63,4 @@ describe("SecretBox", () => {
       assert.strictEqual(Redacted.value(yield* boxOf("key").open("whsec_plain")), "whsec_plain")
     })
   )
-
-  it.effect("decrypts a secret once", () =>
-    Effect.gen(function* () {
-      const box = boxOf("key")
-      const sealed = box.seal(secret)
-      assert.strictEqual(yield* box.open(sealed), yield* box.open(sealed))
-    })
-  )
 })

@@ -8,8 +8,7 @@ import { Effect } from "effect"
 import type { StandingRow } from "../DeliveryRows.ts"
 import { decodeEvents } from "../DeliveryRows.ts"
 import type { DeliveryTables, Head } from "../DeliveryTables.ts"
-import { fromRow } from "../IntegrationRows.ts"
-import type { SecretBox } from "../SecretBox.ts"
+import type { IntegrationReader } from "../IntegrationReader.ts"
 import { move } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
@@ -19,7 +18,7 @@ type Tables = DeliveryTables["Service"]
  * Leases what is due, and answers it with everything an attempt needs; and whether something is due of which nothing could
  * be leased, because other claims look at it. To choose, these lock more than they take, and give it back when they end.
  */
-export const claimDue = Effect.fnUntraced(function* (tables: Tables, secrets: SecretBox, request: ClaimRequest) {
+export const claimDue = Effect.fnUntraced(function* (tables: Tables, reader: IntegrationReader, request: ClaimRequest) {
   const { lease } = request
   const { chosen, due } = yield* chooseDue(tables, request)
   if (chosen.length === 0) return { claimed: [], passedOver: due }
@@ -28,7 +27,7 @@ export const claimDue = Effect.fnUntraced(function* (tables: Tables, secrets: Se
   yield* move(tables, tally, moves)
   yield* tally.write(tables)
   const events = yield* eventsOf(tables, chosen)
-  const integrations = yield* integrationsOf(tables, secrets, chosen)
+  const integrations = yield* integrationsOf(tables, reader, chosen)
   const claimed = moves.flatMap(({ from, to }): ReadonlyArray<LeasedDelivery> => {
     // Both are there: an event with something active is not purged, and a deleted integration leaves nothing active.
     const event = events.get(from.event_id)
@@ -48,12 +47,11 @@ const eventsOf = Effect.fnUntraced(function* (tables: Tables, deliveries: Readon
 
 const integrationsOf = Effect.fnUntraced(function* (
   tables: Tables,
-  secrets: SecretBox,
+  reader: IntegrationReader,
   deliveries: ReadonlyArray<StandingRow>
 ) {
   const ids = new Set(deliveries.map(({ integration_id }) => integration_id))
-  const rows = yield* tables.integrationsById([...ids])
-  const integrations = yield* Effect.forEach(rows, (row) => fromRow(row, secrets))
+  const integrations = yield* reader.readAll(yield* tables.integrationsById([...ids]))
   return new Map(integrations.map((integration) => [integration.id, integration]))
 })
 

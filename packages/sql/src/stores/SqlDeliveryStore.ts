@@ -10,8 +10,8 @@ import type { SqlError } from "effect/sql"
 import { decodeAttempts, decodeLastAttempts, decodeDeliveries, decodeEvents } from "../DeliveryRows.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import { fleeting } from "../Durability.ts"
+import type { IntegrationReader } from "../IntegrationReader.ts"
 import { fromRows as noticesFromRows } from "../NoticeRows.ts"
-import type { SecretBox } from "../SecretBox.ts"
 import { failAs, failAsBegun, failAsUnlessTaken } from "../StoreFailure.ts"
 import { claimDue } from "./Claiming.ts"
 import { enqueueAll, enqueueAtOnce } from "./Enqueueing.ts"
@@ -27,7 +27,7 @@ type Service = DeliveryStore["Service"]
 /** How often a claim looks again, when all that is due is being looked at by others. */
 const claimTries = 3
 
-const make = Effect.fnUntraced(function* (secrets: SecretBox) {
+const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* DeliveryTables
   const endings = yield* Endings
@@ -103,7 +103,7 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
     claim: Effect.fnUntraced(
       function* (request) {
         for (let more = claimTries; ; more--) {
-          const { claimed, passedOver } = yield* sql.withTransaction(claimDue(tables, secrets, request))
+          const { claimed, passedOver } = yield* sql.withTransaction(claimDue(tables, reader, request))
           if (!passedOver || more === 0) return claimed
           yield* tables.pause
         }
@@ -197,6 +197,6 @@ const make = Effect.fnUntraced(function* (secrets: SecretBox) {
 })
 
 export const layer = (
-  secrets: SecretBox
+  reader: IntegrationReader
 ): Layer.Layer<DeliveryStore, never, SqlClient.SqlClient | DeliveryTables | Endings> =>
-  Layer.effect(DeliveryStore, make(secrets))
+  Layer.effect(DeliveryStore, make(reader))

@@ -7,8 +7,9 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
+import type { IntegrationReader } from "../IntegrationReader.ts"
 import type { IntegrationRow } from "../IntegrationRows.ts"
-import { failingOf, fromRow, toValues } from "../IntegrationRows.ts"
+import { failingOf, toValues } from "../IntegrationRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
@@ -16,17 +17,15 @@ import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
 import { takeKeys } from "./Keys.ts"
 import { Endings } from "./Endings.ts"
 
-const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) {
+const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, reader: IntegrationReader) {
   const sql = yield* SqlClient.SqlClient
   const reads = yield* SqlReads
   const tables = yield* DeliveryTables
   const endings = yield* Endings
   const statements = integrationStatements(dialect)
 
-  const fromRows = (rows: ReadonlyArray<IntegrationRow>) => Effect.forEach(rows, (row) => fromRow(row, secrets))
-
   const surveyed = (row: IntegrationRow) =>
-    Effect.map(fromRow(row, secrets), (integration) => ({ integration, failing: failingOf(row) }))
+    Effect.map(reader.read(row), (integration) => ({ integration, failing: failingOf(row) }))
 
   const changeTo = Effect.fnUntraced(function* (integration: Integration, expectedVersion: number) {
     const { id, status } = integration
@@ -59,7 +58,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 
     find: Effect.fnUntraced(function* (id) {
       const [row] = yield* reads.rows<IntegrationRow>(statements.byId, [id])
-      return row === undefined ? null : yield* fromRow(row, secrets)
+      return row === undefined ? null : yield* reader.read(row)
     }, failAs("IntegrationStore.find")),
 
     list: Effect.fnUntraced(
@@ -67,7 +66,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
         const place = [scope.type, scope.id]
         const rows = yield* sql.unsafe<IntegrationRow>(statements.pageOfScope, [...place, limit, offset])
         const [count] = yield* sql.unsafe<{ readonly count: number }>(statements.countOfScope, place)
-        return { items: yield* fromRows(rows), total: count?.count ?? 0 }
+        return { items: yield* reader.readAll(rows), total: count?.count ?? 0 }
       },
       sql.withTransaction,
       failAs("IntegrationStore.list")
@@ -89,7 +88,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 
     ofScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
       const lists = [dialect.ids(buildings), dialect.ids(tenants)]
-      return yield* fromRows(yield* sql.unsafe<IntegrationRow>(statements.ofScopes, lists))
+      return yield* reader.readAll(yield* sql.unsafe<IntegrationRow>(statements.ofScopes, lists))
     }, failAs("IntegrationStore.ofScopes")),
 
     survey: Effect.fnUntraced(function* ({ after, limit, status }) {
@@ -112,6 +111,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox) 
 
 export const layer = (
   dialect: Dialect,
-  secrets: SecretBox
+  secrets: SecretBox,
+  reader: IntegrationReader
 ): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | DeliveryTables | Endings> =>
-  Layer.effect(IntegrationStore, make(dialect, secrets))
+  Layer.effect(IntegrationStore, make(dialect, secrets, reader))

@@ -17,6 +17,7 @@ import type { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import type { SqlReads } from "../SqlReads.ts"
+import * as IntegrationReaders from "../IntegrationReader.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import * as Endings from "./Endings.ts"
@@ -50,9 +51,10 @@ export const layer = (options: {
 }): Layer.Layer<Stores, DatabaseUnusable, SqlClient.SqlClient | SqlReads | DeliveryTables> => {
   const { database, dialect } = options
   const secrets = SecretBoxes.make(options.encryptionKey)
+  const reader = IntegrationReaders.make(secrets)
   return Layer.mergeAll(
-    SqlDeliveryStore.layer(secrets),
-    SqlIntegrationStore.layer(dialect, secrets),
+    SqlDeliveryStore.layer(reader),
+    SqlIntegrationStore.layer(dialect, secrets, reader),
     SqlIdempotencyStore.layer(dialect),
     SqlTokenStore.layer(dialect),
     SqlClientStore.layer(dialect),

@@ -1,0 +1,84 @@
+/**
+ * Integrations out of their rows. What a row says is worked out once, and again when the row is another.
+ */
+import type { PreviousSecret } from "@doorhook/core"
+import { Integration } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import type { IntegrationRow } from "./IntegrationRows.ts"
+import { bindings, decodePrevious, integrationColumns, overrides } from "./IntegrationRows.ts"
+import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
+
+/** How many integrations are remembered. */
+const maxRemembered = 10_000
+
+type Unreadable = Schema.SchemaError | SecretUnreadable
+
+export interface IntegrationReader {
+  readonly read: (row: IntegrationRow) => Effect.Effect<Integration, Unreadable>
+  readonly readAll: (rows: ReadonlyArray<IntegrationRow>) => Effect.Effect<ReadonlyArray<Integration>, Unreadable>
+}
+
+/** An integration with its secrets, which are opened separately. */
+const secret = Schema.Redacted(Schema.String)
+const decode = Schema.decodeUnknownEffect(
+  Schema.Struct({
+    ...Integration.fields,
+    bindings,
+    overrides,
+    signing_secret: secret,
+    previous_secrets: Schema.Array(Schema.Struct({ secret, until: Schema.Int }))
+  })
+)
+
+const fromRow = Effect.fnUntraced(function* (
+  row: IntegrationRow,
+  secrets: SecretBox
+): Effect.fn.Return<Integration, Unreadable> {
+  const previous_secrets: Array<PreviousSecret> = []
+  for (const { secret: sealed, until } of yield* decodePrevious(row.previous_secrets)) {
+    previous_secrets.push({ secret: yield* secrets.open(sealed), until })
+  }
+  return yield* decode({
+    ...row,
+    scope: { type: row.scope_type, id: row.scope_id },
+    configuration: { url: row.url, method: row.method },
+    created_by: { user_id: row.created_by_user, client_id: row.created_by_client },
+    signing_secret: yield* secrets.open(row.signing_secret),
+    previous_secrets
+  })
+})
+
+const isSame = (one: IntegrationRow, other: IntegrationRow): boolean =>
+  integrationColumns.every((column) => one[column] === other[column])
+
+/** A reader that opens secrets with this box. */
+export const make = (secrets: SecretBox): IntegrationReader => {
+  const remembered = new Map<number, { readonly row: IntegrationRow; readonly integration: Integration }>()
+
+  const remember = (row: IntegrationRow, integration: Integration): void => {
+    const [oldest] = remembered.keys()
+    if (oldest !== undefined && remembered.size === maxRemembered) remembered.delete(oldest)
+    remembered.set(row.id, { row, integration })
+  }
+
+  const recall = (row: IntegrationRow): Integration | undefined => {
+    const known = remembered.get(row.id)
+    return known !== undefined && isSame(known.row, row) ? known.integration : undefined
+  }
+
+  const readNew = (row: IntegrationRow): Effect.Effect<Integration, Unreadable> =>
+    Effect.tap(fromRow(row, secrets), (integration) => Effect.sync(() => remember(row, integration)))
+
+  const read: IntegrationReader["read"] = (row) => {
+    const known = recall(row)
+    return known === undefined ? readNew(row) : Effect.succeed(known)
+  }
+
+  return {
+    read,
+    readAll: (rows) => {
+      const known = rows.flatMap((row) => recall(row) ?? [])
+      return known.length === rows.length ? Effect.succeed(known) : Effect.forEach(rows, read)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * An integration is read from its row once, and anew as soon as anything in the row has changed, whoever changed it.
+ */
+import type { Integration } from "@doorhook/core"
+import { IntegrationStore } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { onStore, tamper } from "./OpenedStore.ts"
+import { temporaryFile } from "./TemporaryFile.ts"
+
+/** For each column that an integration shows, another value, and where it shows. */
+const changes: ReadonlyArray<readonly [column: string, value: string, shown: (integration: Integration) => unknown]> = [
+  ["scope_type", "'tenant'", ({ scope }) => scope.type],
+  ["scope_id", "7", ({ scope }) => scope.id],
+  ["url", "'https://other.example/hook'", ({ configuration }) => configuration.url],
+  ["bindings", `'[{"resource_type":"call","actions":["create"]}]'`, ({ bindings }) => bindings[0]?.resource_type],
+  ["status", "'disabled'", ({ status }) => status],
+  ["disabled_reason", "'manual'", ({ disabled_reason }) => disabled_reason],
+  ["created_by_user", "'another user'", ({ created_by }) => created_by.user_id],
+  ["created_by_client", "'another client'", ({ created_by }) => created_by.client_id],
+  ["signing_secret", "'whsec_YW5vdGhlcg=='", ({ signing_secret }) => Redacted.value(signing_secret)],
+  ["previous_secrets", `'[{"secret":"whsec_b2xk","until":5}]'`, ({ previous_secrets }) => previous_secrets.length],
+  ["overrides", `'{"acknowledge":"2xx"}'`, ({ overrides }) => overrides.acknowledge],
+  ["version", "9", ({ version }) => version],
+  ["created_at", "1", ({ created_at }) => created_at],
+  ["updated_at", "2", ({ updated_at }) => updated_at]
+]
+
+describe("reading an integration again", () => {
+  it.effect("works out what its row says only once", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      yield* onStore(
+        { filename, encryptionKey: Redacted.make("the key") },
+        Effect.gen(function* () {
+          const { id } = yield* StoreFixtures.createIntegration()
+          const store = yield* IntegrationStore
+          assert.strictEqual(yield* store.find(id), yield* store.find(id))
+        })
+      )
+    })
+  )
+
+  for (const [column, value, shown] of changes) {
+    it.effect(`sees at once what another process writes into ${column}`, () =>
+      Effect.gen(function* () {
+        const filename = yield* temporaryFile
+        yield* onStore(
+          { filename },
+          Effect.gen(function* () {
+            const { id } = yield* StoreFixtures.createIntegration()
+            const store = yield* IntegrationStore
+            const find = Effect.flatMap(store.find(id), Effect.fromNullishOr)
+            const before = shown(yield* find)
+            yield* tamper(filename, `UPDATE integrations SET ${column} = ${value}`)
+            assert.notDeepEqual(shown(yield* find), before)
+          })
+        )
+      })
+    )
+  }
+})
