@@ -1,43 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { IdempotentRequest, NewEvent } from "@doorhook/core"
-import {
-  BuildingId,
-  Crypto,
-  DeliveryStore,
-  Dispatcher,
-  JsonText,
-  KeyTaken,
-  MemoryStore,
-  Publisher,
-  Wake
-} from "@doorhook/core"
-import { Effect, Layer } from "effect"
+import type { IdempotentRequest } from "@doorhook/core"
+import { DeliveryStore, KeyTaken, Publisher } from "@doorhook/core"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-
-const event = (n: number): NewEvent => ({
-  resource_type: "access_log",
-  action: "create",
-  building_id: BuildingId.make(1),
-  tenant_ids: [],
-  data: JsonText.JsonText.make(`{"id":${n}}`)
-})
+import { event, publisherOver } from "./PublisherOver.ts"
 
 const request = (key: string, fingerprint = "f"): IdempotentRequest => ({ key, fingerprint })
 
-const layerOver = (enqueue: (store: DeliveryStore["Service"]) => DeliveryStore["Service"]["enqueue"]) =>
-  Publisher.layer.pipe(
-    Layer.provideMerge(
-      Layer.effect(
-        DeliveryStore,
-        Effect.map(DeliveryStore, (store) => ({ ...store, enqueue: enqueue(store) }))
-      )
-    ),
-    Layer.provide([Dispatcher.layerNone, Wake.layerLocal, Crypto.layerWebCrypto]),
-    Layer.provide(MemoryStore.layer),
-    Layer.fresh
-  )
-
-const layer = layerOver((store) => store.enqueue)
+const layer = publisherOver((enqueue) => enqueue)
 
 const countEvents = Effect.gen(function* () {
   return (yield* (yield* DeliveryStore).summary(0)).events
@@ -99,13 +69,13 @@ describe("publishing with an idempotency key", () => {
       assert.match(mine?.id ?? "", /^evt_theirs/)
     }).pipe(
       Effect.provide(
-        layerOver((store) => {
+        publisherOver((enqueue) => {
           let first = true
           return Effect.fnUntraced(function* (records, keys = []) {
-            if (!first) return yield* store.enqueue(records, keys)
+            if (!first) return yield* enqueue(records, keys)
             first = false
             // The other process is quicker by a moment.
-            yield* store.enqueue(
+            yield* enqueue(
               records,
               keys.map((key) => ({ ...key, answer: `[{"id":"evt_theirs0000000000000000","deliveries":0}]` }))
             )

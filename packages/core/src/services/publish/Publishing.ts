@@ -1,18 +1,17 @@
 /**
  * The publisher: matches events and stores them with their deliveries.
  *
- * Calls that arrive while a transaction is under way share the next one, so that one sync to disk serves them all
- * (group commit). Calls that carry something urgent have transactions of their own, before all others. A call is answered
- * when its own events are durable.
+ * Calls share transactions, so that one sync to disk serves them all (group commit, `Intake`). A call is answered when its
+ * own events are durable.
  */
-import { Clock, Deferred, Effect, Fiber, Metric, Queue } from "effect"
-import type { Cause, Context, Scope } from "effect"
+import { Clock, Deferred, Effect, Fiber, Metric } from "effect"
+import type { Context, Scope } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import { laneOf } from "../../domain/Delivery.ts"
 import type { Event, NewEvent } from "../../domain/Event.ts"
 import { makeEventIds } from "../../domain/Ids.ts"
 import type { Integration } from "../../domain/Integration.ts"
-import { definitionOf, resourceTypeNames } from "../../domain/ResourceType.ts"
+import { resourceTypeNames } from "../../domain/ResourceType.ts"
 import { Crypto } from "../../ports/Crypto.ts"
 import type { NewDelivery, NewEventRecord } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
@@ -29,13 +28,8 @@ import type { IdempotentRequest } from "../Idempotency.ts"
 import { KeyReused } from "../Idempotency.ts"
 import type { Published, Publisher } from "../Publisher.ts"
 import { PublisherClosed } from "../Publisher.ts"
+import { makeIntake } from "./Intake.ts"
 import { answerOf, remember, sortCalls } from "./Remembering.ts"
-
-/** A transaction takes no further call once it has so many events: more would hold up the calls behind it. */
-const maxBatch = 250
-
-/** How many calls may wait for their transaction; beyond it, callers wait to be let in. */
-const maxWaiting = 4_096
 
 type Answer = Deferred.Deferred<ReadonlyArray<Published>, StoreError | KeyReused>
 
@@ -82,7 +76,7 @@ export const makePublisher: Effect.Effect<
   const wake = yield* Wake
   const keys = yield* IdempotencyStore
   const crypto = yield* Crypto
-  const calls = yield* Queue.bounded<Call, Cause.Done>(maxWaiting)
+  const intake = yield* makeIntake<Call>()
 
   const matchAll = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
     const candidates = yield* integrations.ofScopes({
@@ -190,29 +184,8 @@ export const makePublisher: Effect.Effect<
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(commit(batch), "KeyTaken", () => commitFresh(batch))
 
-  /** Calls that are in and have no transaction yet. One with something urgent waits behind no other. */
-  const urgent: Array<Call> = []
-  const ordinary: Array<Call> = []
-
-  const takeIn = (call: Call): void => {
-    const isUrgent = call.events.some((event) => definitionOf(event.resource_type).urgent)
-    ;(isUrgent ? urgent : ordinary).push(call)
-  }
-
-  /** The calls of the next transaction, one at least. */
-  const takeBatch = Effect.gen(function* () {
-    const waiting = urgent.length + ordinary.length
-    // The queue wakes us in the next turn of the event loop: calls of one turn come in together.
-    if (waiting === 0) takeIn(yield* Queue.take(calls))
-    if (waiting < maxWaiting) for (const call of yield* Queue.clear(calls)) takeIn(call)
-    const first = urgent.length > 0 ? urgent : ordinary
-    let count = 0
-    for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
-    return first.splice(0, count)
-  })
-
   const committer = Effect.forever(
-    Effect.flatMap(takeBatch, (batch) =>
+    Effect.flatMap(intake.takeBatch, (batch) =>
       Effect.uninterruptible(
         commitFresh(batch).pipe(
           Effect.catchCause((cause) =>
@@ -227,13 +200,13 @@ export const makePublisher: Effect.Effect<
 
   const committing = yield* Effect.forkScoped(committer)
   // Calls that are in when the scope closes are still carried out; then there is nothing left to take.
-  yield* Effect.addFinalizer(() => Effect.andThen(Queue.end(calls), Fiber.await(committing)))
+  yield* Effect.addFinalizer(() => Effect.andThen(intake.close, Fiber.await(committing)))
 
   return {
     publish: Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null = null) {
       if (events.length === 0) return []
       const reply = yield* makeReply
-      if (!(yield* Queue.offer(calls, { events, request, reply }))) return yield* new PublisherClosed()
+      if (!(yield* intake.offer({ events, request, reply }))) return yield* new PublisherClosed()
       return yield* Deferred.await(reply)
     })
   }
