@@ -6,8 +6,9 @@
  * ended a delivery stands in its row; the ones before it are in `attempts`.
  */
 import type { Attempt, DeliveryId, EventId, IntegrationId, Standing } from "@doorhook/core"
-import { Attempt as AttemptSchema, Delivery, Event, TenantId } from "@doorhook/core"
-import { Schema } from "effect"
+import { Attempt as AttemptSchema, Delivery, Event } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 
 /** A delivery before it has an id. */
 export interface NewDeliveryRow extends Standing.Standing {
@@ -30,14 +31,32 @@ export interface AttemptRow extends Attempt {
   readonly delivery_id: DeliveryId
 }
 
+/** An event as it is read: its tenants are a list in JSON. */
+export interface EventRow {
+  readonly tenant_ids: string
+}
+
 /** A delivery that has ended, with the attempt that ended it. Its `due_at` is null and its `resend` 0. */
 export interface EndedRow extends StandingRow {
   readonly attempt: Attempt | null
 }
 
-const EventRow = Schema.Struct({ ...Event.fields, tenant_ids: Schema.fromJsonString(Schema.Array(TenantId)) })
+const Events = Schema.Array(Event)
+// Each claimed delivery comes by here. Only a schema that transforms nothing is compiled: so the list is parsed before.
+SchemaJITCompiler.enable(Events.ast)
+const decodeParsedEvents = Schema.decodeUnknownEffect(Events)
 
-export const decodeEvents = Schema.decodeUnknownEffect(Schema.Array(EventRow))
+/** What a text says as JSON. One that is none stays as it is, and is refused for that by the schema. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export const decodeEvents = (rows: ReadonlyArray<EventRow>): Effect.Effect<ReadonlyArray<Event>, Schema.SchemaError> =>
+  Effect.suspend(() => decodeParsedEvents(rows.map((row) => ({ ...row, tenant_ids: parsed(row.tenant_ids) }))))
 export const decodeDeliveries = Schema.decodeUnknownEffect(Schema.Array(Delivery))
 const { response_excerpt: _, ...withoutExcerpt } = AttemptSchema.fields
 export const decodeLastAttempts = Schema.decodeUnknownEffect(

@@ -30,7 +30,7 @@ import type {
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { SqlError } from "effect/sql"
-import type { AttemptRow, EndedRow, NewDeliveryRow, QueuedRow, StandingRow } from "./DeliveryRows.ts"
+import type { AttemptRow, EndedRow, EventRow, NewDeliveryRow, QueuedRow, StandingRow } from "./DeliveryRows.ts"
 import type { IntegrationRow, SubjectRow } from "./IntegrationRows.ts"
 
 export type Answer<A> = Effect.Effect<A, SqlError.SqlError>
@@ -217,7 +217,7 @@ export class DeliveryTables extends Context.Service<
     readonly pause: Answer<void>
     readonly nextDue: Answer<number | null>
     /** Rows for `DeliveryRows` to decode. */
-    readonly eventsById: (ids: ReadonlyArray<EventId>) => Answer<ReadonlyArray<object>>
+    readonly eventsById: (ids: ReadonlyArray<EventId>) => Answer<ReadonlyArray<EventRow>>
     readonly integrationsById: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<IntegrationRow>>
 
     /** Rows for `DeliveryRows` to decode, as all that follow. */
@@ -225,7 +225,9 @@ export class DeliveryTables extends Context.Service<
     readonly list: (filter: DeliveryFilter) => Answer<ReadonlyArray<object>>
     /** The deliveries of an integration after one, all that can still come before the last of them included. */
     readonly feed: (integration: IntegrationId, after: DeliveryId | 0, limit: number) => Answer<ReadonlyArray<object>>
-    readonly events: (filter: EventFilter) => Answer<{ readonly items: ReadonlyArray<object>; readonly total: number }>
+    readonly events: (
+      filter: EventFilter
+    ) => Answer<{ readonly items: ReadonlyArray<EventRow>; readonly total: number }>
     readonly attemptsOf: (id: DeliveryId) => Answer<ReadonlyArray<object>>
     /** The last attempt of each of some deliveries, with its delivery's id and without what was answered. */
     readonly lastAttempts: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StoredLastAttempt>>

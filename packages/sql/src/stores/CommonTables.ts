@@ -7,6 +7,7 @@ import type { SqlClient } from "effect/sql"
 import type { Answer, DeliveryTables, OldEvent, StateCount, StoredLastAttempt } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationRow, SubjectRow } from "../IntegrationRows.ts"
+import type { EventRow } from "../DeliveryRows.ts"
 import { toRow } from "../NoticeRows.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { keyStatements } from "../statements/KeyStatements.ts"
@@ -105,7 +106,7 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
 
     events: Effect.fnUntraced(function* ({ limit, offset, resource_type, scope }) {
       const of = [scope.type, scope.id, resource_type]
-      const items = yield* sql.unsafe(records.eventsOf, [...of, limit, offset])
+      const items = yield* sql.unsafe<EventRow>(records.eventsOf, [...of, limit, offset])
       const [total] = yield* sql.unsafe<{ readonly count: number }>(records.countOf, of)
       return { items, total: total?.count ?? 0 }
     }),
