@@ -3,7 +3,7 @@
  */
 import { Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { Gathering, longest, patience, rest, sparse } from "../../src/services/publish/Gathering.ts"
@@ -168,6 +168,32 @@ describe("a publisher", () => {
       assert.strictEqual(
         sizes.reduce((sum, size) => sum + size, 0),
         100
+      )
+    })
+  })
+
+  it.effect("does not wait for more when it is closed, not even with what came in during a transaction", () => {
+    const { layer, sizes } = watched(2)
+    return Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(layer, scope)
+      const publish = (n: number) =>
+        Effect.forkDetach(Effect.provideContext(Effect.ignore(timed(n)), context), { startImmediately: true })
+      for (let n = 0; n < 100; n++) {
+        yield* publish(n)
+        yield* TestClock.adjust(2)
+      }
+      const before = sizes.length
+      while (sizes.length === before) yield* TestClock.adjust(1)
+      // A transaction is under way now.
+      yield* publish(100)
+      const began = yield* Clock.currentTimeMillis
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      while (closing.pollUnsafe() === undefined) yield* TestClock.adjust(1)
+      assert.isAtMost((yield* Clock.currentTimeMillis) - began, 2 + 2)
+      assert.strictEqual(
+        sizes.reduce((sum, size) => sum + size, 0),
+        101
       )
     })
   })

@@ -43,6 +43,7 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
   const gathering = new Gathering()
   /** Open while there is something that a transaction should not wait with. */
   const hurry = yield* Latch.make(false)
+  let isClosed = false
 
   const takeIn = (call: Call): void => {
     ;(isUrgent(call) ? urgent : ordinary).push(call)
@@ -58,7 +59,7 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
     return came > 0
   })
 
-  const mustNotWait = (): boolean => urgent.length > 0 || countEvents(ordinary) >= enough
+  const mustNotWait = (): boolean => isClosed || urgent.length > 0 || countEvents(ordinary) >= enough
 
   /** Takes in who comes within a time; says whether anybody did, null where the transaction must wait no longer. */
   const waitFor = Effect.fnUntraced(function* (time: number) {
@@ -97,9 +98,10 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
       for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
       return first.splice(0, count)
     }),
-    close: Effect.andThen(
-      Queue.end(calls),
-      Effect.sync(() => hurry.openUnsafe())
-    )
+    close: Effect.suspend(() => {
+      isClosed = true
+      hurry.openUnsafe()
+      return Effect.asVoid(Queue.end(calls))
+    })
   } satisfies Intake<Call>
 })
