@@ -3,7 +3,7 @@
  */
 import { acknowledged, plain, readWhole } from "../receivers/Parts.ts"
 import type { Message } from "../receivers/Parts.ts"
-import { checkThenAct, fault, pause } from "./Fault.ts"
+import { checkThenAct, dropsCopiesWhileRunning, fault, pause } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
 
 const crashed = fault(3)
@@ -27,19 +27,9 @@ export const crashFaults: ReadonlyArray<Fault> = [
       }
     }
   }),
-  crashed("copies-in-flight", "R-CRA-01", "Answers a copy while the first is not committed yet.", (correct) => {
-    const running = new Set<string>()
-    return {
-      keep: async (message) => {
-        if (running.has(message.key)) return false
-        running.add(message.key)
-        await pause(60)
-        const isNew = await correct.keep(message)
-        running.delete(message.key)
-        return isNew
-      }
-    }
-  }),
+  crashed("copies-in-flight", "R-CRA-01", "Answers a copy while the first is not committed yet.", (correct) =>
+    dropsCopiesWhileRunning(60, correct.keep)
+  ),
   crashed("starts-empty", "R-CRA-01", "Makes its tables anew at every start.", (_, { ledger }) => ({
     started: () => ledger.wipe()
   })),

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { setImmediate } from "node:timers/promises"
 import { acknowledged, plain } from "../receivers/Parts.ts"
 import type { Change } from "../receivers/Server.ts"
-import { checkThenAct, fault, pause } from "./Fault.ts"
+import { checkThenAct, dropsCopiesWhileRunning, fault, pause } from "./Fault.ts"
 import type { Fault } from "./Fault.ts"
 
 const seen = fault(1)
@@ -87,18 +87,12 @@ export const duplicateFaults: ReadonlyArray<Fault> = [
     let requests = 0
     return { key: ({ id }) => `${id}/${requests++ % 4}` }
   }),
-  probed("while-running", "R-DUP-02", "Drops a duplicate only while the first is worked on.", (_, { ledger }) => {
-    const running = new Set<string>()
-    return {
-      keep: async (message) => {
-        if (running.has(message.key)) return false
-        running.add(message.key)
-        await pause(5)
-        ledger.act(message)
-        return running.delete(message.key)
-      }
-    }
-  }),
+  probed("while-running", "R-DUP-02", "Drops a duplicate only while the first is worked on.", (_, { ledger }) =>
+    dropsCopiesWhileRunning(5, (message) => {
+      ledger.act(message)
+      return true
+    })
+  ),
   probed(
     "by-bytes",
     "R-DUP-03",

@@ -1,6 +1,7 @@
 /**
  * One faulty receiver: what it does wrong, and which requirement must find that out.
  */
+import type { Message, Parts } from "../receivers/Parts.ts"
 import type { Profile } from "../requirements/Profile.ts"
 import type { Change } from "../receivers/Server.ts"
 
@@ -41,6 +42,24 @@ export const checkThenAct =
       return ledger.mark(message.key, now())
     }
   })
+
+/** Drops a copy only while the first is under way, which takes so many milliseconds and then what is to be done. */
+export const dropsCopiesWhileRunning = (
+  milliseconds: number,
+  keep: (message: Message) => boolean | Promise<boolean>
+): Partial<Parts> => {
+  const running = new Set<string>()
+  return {
+    keep: async (message) => {
+      if (running.has(message.key)) return false
+      running.add(message.key)
+      await pause(milliseconds)
+      const isNew = await keep(message)
+      running.delete(message.key)
+      return isNew
+    }
+  }
+}
 
 /** Resolves after some milliseconds. */
 export const pause = (milliseconds: number): Promise<void> =>
