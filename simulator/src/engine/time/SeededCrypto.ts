@@ -9,15 +9,25 @@ import type { Rng } from "../../random/Substream.ts"
 
 const decoder = new TextDecoder("latin1")
 
-/**
- * 32 bytes that stand for a key and a text: both the hash, without a key, and the HMAC of simulations. One multiplication
- * a character (FNV-1a, 32 bits), because there are two such digests for each attempt.
- */
-export const digest = (key: Uint8Array, text: string): Uint8Array => {
+/** The text that was hashed last, and its hash: one is signed and checked several times in a row. */
+let lastText = ""
+let lastHash = 0x811c_9dc5
+
+/** One multiplication a character: FNV-1a, 32 bits. */
+const hashOf = (text: string): number => {
+  if (text === lastText) return lastHash
   let hash = 0x811c_9dc5
-  for (const byte of key) hash = Math.imul(hash ^ byte, 0x0100_0193)
-  const keyed = hash
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193)
+  lastText = text
+  lastHash = hash
+  return hash
+}
+
+/** 32 bytes that stand for a key and a text: both the hash, without a key, and the HMAC of simulations. */
+export const digest = (key: Uint8Array, text: string): Uint8Array => {
+  let keyed = 0x811c_9dc5
+  for (const byte of key) keyed = Math.imul(keyed ^ byte, 0x0100_0193)
+  let hash = hashOf(text) ^ keyed
   const words = new Uint32Array(8)
   for (let at = 0; at < words.length; at++) {
     hash = Math.imul(hash ^ (hash >>> 15) ^ keyed ^ text.length, 0x85eb_ca6b)
