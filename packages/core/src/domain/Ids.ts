@@ -84,12 +84,14 @@ export const makeEventId = (now: number): Effect.Effect<EventId, never, Crypto> 
   Crypto.use((crypto) => Effect.map(crypto.randomBytes(eventIdBytes), (random) => eventIdOf(now, random)))
 
 /** So many new event ids, for the price of one question to the generator. */
-export const makeEventIds = (now: number, count: number): Effect.Effect<ReadonlyArray<EventId>, never, Crypto> =>
-  Crypto.use((crypto) =>
-    Effect.map(crypto.randomBytes(count * eventIdBytes), (random) =>
-      Array.from({ length: count }, (_, index) =>
-        eventIdOf(now, random.subarray(index * eventIdBytes, (index + 1) * eventIdBytes))
-      )
+export const makeEventIds = (
+  crypto: Crypto["Service"],
+  now: number,
+  count: number
+): Effect.Effect<ReadonlyArray<EventId>> =>
+  Effect.map(crypto.randomBytes(count * eventIdBytes), (random) =>
+    Array.from({ length: count }, (_, index) =>
+      eventIdOf(now, random.subarray(index * eventIdBytes, (index + 1) * eventIdBytes))
     )
   )
 

@@ -6,26 +6,38 @@ import type { Context } from "effect"
 import { AttemptOutcome, settledStates } from "../domain/Delivery.ts"
 import type { Attempt } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
+import type { ResourceType } from "../domain/ResourceType.ts"
 import { resourceTypeNames } from "../domain/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
+/**
+ * Makes the counters of one name. Each set of attributes has a metric of its own: of one that they share, the series would
+ * be looked for anew whenever another is updated.
+ */
+const counters = (id: string, description: string) => (attributes: Metric.Metric.AttributeSet) =>
+  Metric.counter(id, { description, attributes, incremental: true })
+
+const byType = <A>(make: (resource_type: ResourceType) => A): ReadonlyMap<ResourceType, A> =>
+  new Map(resourceTypeNames.map((type) => [type, make(type)]))
+
+const accepted = counters("doorhook_events_accepted", "Events accepted: durable, whether or not an integration matched")
+
 /** Events accepted, by resource type. */
-export const eventsAccepted = Metric.counter("doorhook_events_accepted", {
-  description: "Events accepted: durable, whether or not an integration matched",
-  incremental: true
-})
+export const eventsAccepted = byType((resource_type) => accepted({ resource_type }))
+
+const attempts = counters("doorhook_attempts", "HTTP requests made to receivers, by outcome")
 
 /** Attempts made, by resource type and outcome. */
-export const attemptsMade = Metric.counter("doorhook_attempts", {
-  description: "HTTP requests made to receivers, by outcome",
-  incremental: true
-})
+const attemptsMade = byType(
+  (resource_type) => new Map(AttemptOutcome.literals.map((outcome) => [outcome, attempts({ resource_type, outcome })]))
+)
+
+const ended = counters("doorhook_deliveries_ended", "Deliveries that ended in this process, by the state they ended in")
 
 /** Deliveries that ended, by resource type and state: those that expired are told by no notice. */
-export const deliveriesEnded = Metric.counter("doorhook_deliveries_ended", {
-  description: "Deliveries that ended in this process, by the state they ended in",
-  incremental: true
-})
+export const deliveriesEnded = byType(
+  (resource_type) => new Map(settledStates.map((state) => [state, ended({ resource_type, state })]))
+)
 
 /** Settlements of deliveries whose lease had passed to somebody else. */
 export const staleSettlements = Metric.counter("doorhook_stale_settlements", {
@@ -48,47 +60,24 @@ export const acknowledgementLatency = Metric.histogram("doorhook_acknowledgement
   boundaries: latencyBounds
 })
 
-// Tagged once, not at each update: the hot path allocates no attributes.
-const attemptCounters = new Map(
-  resourceTypeNames.map((type) => [
-    type,
-    new Map(
-      AttemptOutcome.literals.map((outcome) => [
-        outcome,
-        Metric.withAttributes(attemptsMade, { resource_type: type, outcome })
-      ])
-    )
-  ])
-)
-
-const endedCounters = new Map(
-  resourceTypeNames.map((type) => [
-    type,
-    new Map(
-      settledStates.map((state) => [state, Metric.withAttributes(deliveriesEnded, { resource_type: type, state })])
-    )
-  ])
-)
-
 /** What an attempt was made of, and the attempt; null when none was made. */
 interface Attempted {
   readonly delivery: { readonly event: Pick<Event, "resource_type"> }
   readonly settlement: { readonly attempt: Attempt | null; readonly state: Settlement["state"] }
 }
 
-/** Counts the attempts among some outcomes, and the deliveries that they end: many at once, because each update alone would be a step of its own. */
-export const countAttempts = (outcomes: ReadonlyArray<Attempted>): Effect.Effect<void> =>
-  Effect.contextWith((context: Context.Context<never>) =>
-    Effect.sync(() => {
-      for (const { delivery, settlement } of outcomes) {
-        const { attempt, state } = settlement
-        if (state !== "retrying") endedCounters.get(delivery.event.resource_type)?.get(state)?.updateUnsafe(1, context)
-        if (attempt === null) continue
-        attemptCounters.get(delivery.event.resource_type)?.get(attempt.outcome)?.updateUnsafe(1, context)
-        if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
-      }
-    })
-  )
+/** Makes what counts the attempts among some outcomes, and the deliveries that they end: plain code, called for each batch. */
+export const makeAttemptCounter = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.succeed((outcomes: ReadonlyArray<Attempted>): void => {
+    for (const { delivery, settlement } of outcomes) {
+      const { attempt, state } = settlement
+      if (state !== "retrying") deliveriesEnded.get(delivery.event.resource_type)?.get(state)?.updateUnsafe(1, context)
+      if (attempt === null) continue
+      attemptsMade.get(delivery.event.resource_type)?.get(attempt.outcome)?.updateUnsafe(1, context)
+      if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
+    }
+  })
+)
 
 /** What this process has counted since it started. */
 export interface Counted {
@@ -102,12 +91,10 @@ export interface Counted {
 /** The counts so far, for who compares them with those of a moment ago. */
 export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
   let events_accepted = 0
-  for (const type of resourceTypeNames) {
-    events_accepted += (yield* Metric.value(Metric.withAttributes(eventsAccepted, { resource_type: type }))).count
-  }
+  for (const counter of eventsAccepted.values()) events_accepted += (yield* Metric.value(counter)).count
   const attempts: Partial<Record<AttemptOutcome, number>> = {}
-  for (const counters of attemptCounters.values()) {
-    for (const [outcome, counter] of counters) {
+  for (const byOutcome of attemptsMade.values()) {
+    for (const [outcome, counter] of byOutcome) {
       const { count } = yield* Metric.value(counter)
       if (count > 0) attempts[outcome] = (attempts[outcome] ?? 0) + count
     }

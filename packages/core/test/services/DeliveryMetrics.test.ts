@@ -2,6 +2,8 @@ import { DeliveryMetrics } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 
+const description = "Deliveries that ended in this process, by the state they ended in"
+
 const ended = (resource_type: "access_log" | "call", state: "delivered" | "expired" | "retrying") => ({
   delivery: { event: { resource_type } },
   settlement: { attempt: null, state }
@@ -9,7 +11,7 @@ const ended = (resource_type: "access_log" | "call", state: "delivered" | "expir
 
 const count = (resource_type: string, state: string) =>
   Effect.map(
-    Metric.value(Metric.withAttributes(DeliveryMetrics.deliveriesEnded, { resource_type, state })),
+    Metric.value(Metric.counter("doorhook_deliveries_ended", { description, attributes: { resource_type, state } })),
     (counter) => counter.count
   )
 
@@ -17,7 +19,8 @@ describe("deliveries that ended", () => {
   it.effect("are counted by state, those that expired unattempted too, and retries are not", () =>
     Effect.gen(function* () {
       const before = [yield* count("call", "expired"), yield* count("access_log", "delivered")]
-      yield* DeliveryMetrics.countAttempts([
+      const countAttempts = yield* DeliveryMetrics.makeAttemptCounter
+      countAttempts([
         ended("call", "expired"),
         ended("call", "expired"),
         ended("call", "retrying"),

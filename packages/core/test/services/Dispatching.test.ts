@@ -160,7 +160,7 @@ describe("publishing and dispatching", () => {
       const { publisher, world } = yield* setup()
       const data = JsonText.JsonText.make('{ "b":1.0,"a":12345678901234567890 }')
       const [published] = yield* publisher.publish([newEvent({ data })])
-      yield* pass(10)
+      yield* pass(25)
       assert.strictEqual(published?.deliveries, 1)
       assert.strictEqual(world.sent.length, 1)
       const [request] = world.sent
@@ -562,6 +562,27 @@ describe("publishing and dispatching", () => {
           claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request)),
           settle: (...settling) =>
             broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)
+        }))
+      )
+    )
+  })
+
+  it.effect("records what waits behind a batch that ended in a defect", () => {
+    const sizes: Array<number> = []
+    return Effect.gen(function* () {
+      yield* enqueueMany(400)
+      yield* pass(2_000)
+      const [broken = 0] = sizes
+      const { states } = yield* (yield* DeliveryStore).summary(yield* Clock.currentTimeMillis)
+      assert.isAbove(400, broken, "there are others")
+      assert.deepInclude(states, { delivered: 400 - broken, delivering: broken })
+      assert.strictEqual((yield* (yield* Dispatcher).status).unsettled, 0)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          settle: (...settling) =>
+            sizes.push(settling[0].length) === 1 ? Effect.die(new Error("a defect")) : store.settle(...settling)
         }))
       )
     )

@@ -1,7 +1,8 @@
 /**
  * One attempt of one delivery: may it be made, what is sent, and what follows from the answer.
  *
- * This runs once for each delivery, so it is written in few and cheap steps: callbacks in place of generators.
+ * This runs once for each delivery, so it is written in few and cheap steps: callbacks in place of generators, and what
+ * needs no waiting is done when it is asked for. So each of the effects here is to be run once, at once.
  */
 import { Clock, Effect, Fiber, Random } from "effect"
 import type { Attempt, LeasedDelivery } from "../../domain/Delivery.ts"
@@ -49,17 +50,16 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
     )
 
     /** A directory that never answers must not hold a place for ever. One that answers at once needs no timer. */
-    const mayReceive = (user: UserId, scope: Scope): Effect.Effect<boolean, DirectoryError> =>
-      Effect.suspend(() => {
-        const question = ask(mayAccess(directory, user, scope))
-        return (
-          question.pollUnsafe() ??
-          Fiber.join(question).pipe(
-            Effect.timeoutOrElse({ duration: settings.ackTimeout, orElse: () => noAnswer }),
-            Effect.ensuring(Fiber.interrupt(question))
-          )
+    const mayReceive = (user: UserId, scope: Scope): Effect.Effect<boolean, DirectoryError> => {
+      const question = ask(mayAccess(directory, user, scope))
+      return (
+        question.pollUnsafe() ??
+        Fiber.join(question).pipe(
+          Effect.timeoutOrElse({ duration: settings.ackTimeout, orElse: () => noAnswer }),
+          Effect.ensuring(Fiber.interrupt(question))
         )
-      })
+      )
+    }
 
     // Whoever asks for a resend knows the event's age.
     const isLate = ({ event, resend }: LeasedDelivery): boolean =>
@@ -70,39 +70,37 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
 
     return {
       expiry,
-      ending: (delivery) =>
-        Effect.suspend(() => {
-          const { created_by, scope } = delivery.integration
-          return Effect.map(mayReceive(created_by.user_id, scope), (may) => {
-            if (!may) return settleRightLost(delivery)
-            // The directory may have taken its time.
-            return expiry(delivery)
-          })
-        }),
+      ending: (delivery) => {
+        const { created_by, scope } = delivery.integration
+        return Effect.map(mayReceive(created_by.user_id, scope), (may) => {
+          if (!may) return settleRightLost(delivery)
+          // The directory may have taken its time.
+          return expiry(delivery)
+        })
+      },
 
-      make: (delivery) =>
-        Effect.suspend(() => {
-          const { event, integration } = delivery
-          const startedAt = clock.currentTimeMillisUnsafe()
-          const body = bodyOf(event)
-          const identity = { id: event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
-          const secrets = settings.sign ? secretsOf(integration, startedAt) : []
-          const { url } = integration.configuration
-          const { ackTimeout: deadline } = settings
-          const allow = allowOf(settings.allow, integration)
-          const answer = Effect.flatMap(headersOf(identity, secrets), (headers) =>
-            transport.post({ url, headers, body, deadline, allow })
-          )
-          return Effect.map(answer, (result) => {
-            const now = clock.currentTimeMillisUnsafe()
-            const attempt = attemptOf(delivery, startedAt, result, deadline)
-            return settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
-              now,
-              random: random.nextDoubleUnsafe(),
-              retryAfter: result._tag === "Answered" ? parseRetryAfter(result.retry_after, now) : null
-            })
+      make: (delivery) => {
+        const { event, integration } = delivery
+        const startedAt = clock.currentTimeMillisUnsafe()
+        const body = bodyOf(event)
+        const identity = { id: event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
+        const secrets = settings.sign ? secretsOf(integration, startedAt) : []
+        const { url } = integration.configuration
+        const { ackTimeout: deadline } = settings
+        const allow = allowOf(settings.allow, integration)
+        const answer = Effect.flatMap(headersOf(identity, secrets), (headers) =>
+          transport.post({ url, headers, body, deadline, allow })
+        )
+        return Effect.map(answer, (result) => {
+          const now = clock.currentTimeMillisUnsafe()
+          const attempt = attemptOf(delivery, startedAt, result, deadline)
+          return settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
+            now,
+            random: random.nextDoubleUnsafe(),
+            retryAfter: result._tag === "Answered" ? parseRetryAfter(result.retry_after, now) : null
           })
         })
+      }
     }
   }
 )

@@ -48,6 +48,8 @@ export class ClaimTiming {
   private signalled = false
   private cutShort = false
   private readonly dueTimes = new Set<number>()
+  /** The first of them. */
+  private firstDue = Number.POSITIVE_INFINITY
 
   constructor(options: ClaimTimingOptions) {
     this.options = options
@@ -60,14 +62,19 @@ export class ClaimTiming {
 
   /** A delivery will be due. */
   noteDue(at: number): void {
-    if (this.lookedAt === null || at <= this.lookedAt + horizon) this.dueTimes.add(Math.ceil(at / grain) * grain)
+    if (this.lookedAt !== null && at > this.lookedAt + horizon) return
+    const time = Math.ceil(at / grain) * grain
+    this.dueTimes.add(time)
+    this.firstDue = Math.min(this.firstDue, time)
   }
 
   /** A claim begins. What is signalled from now on asks for another. */
   begin(now: number): void {
     this.lookedAt = now
     this.signalled = false
+    if (this.firstDue > now) return
     for (const time of this.dueTimes) if (time <= now) this.dueTimes.delete(time)
+    this.firstDue = Math.min(...this.dueTimes)
   }
 
   /** A claim has ended. */
@@ -86,7 +93,6 @@ export class ClaimTiming {
     let at = poll
     if (this.cutShort || hasAppetite) at = room >= this.options.goodRoom ? this.lookedAt : soon
     else if (this.signalled) at = soon
-    for (const time of this.dueTimes) at = Math.min(at, Math.max(time, soon))
-    return Math.min(at, poll)
+    return Math.min(at, Math.max(this.firstDue, soon), poll)
   }
 }

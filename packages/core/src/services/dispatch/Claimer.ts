@@ -32,7 +32,7 @@ interface Claimer {
   /** Somebody says that there is something to claim. */
   readonly signal: Effect.Effect<void>
   /** Looks earlier than it meant to, if it should by now. */
-  readonly reconsider: Effect.Effect<void>
+  readonly reconsider: () => void
   /** A delivery will be due. */
   readonly noteDue: (at: number) => void
   /** When it looked last with success, in milliseconds since the epoch; null before the first time. */
@@ -50,6 +50,7 @@ export const makeClaimer = Effect.fnUntraced(function* ({
 }: ClaimerOptions) {
   const store = yield* DeliveryStore
   const settings = yield* DeliverySettings
+  const clock = yield* Clock.Clock
   /** Asks the claimer to look again. */
   const nudges = yield* Queue.sliding<void>(1)
   const timing = new ClaimTiming({
@@ -67,13 +68,13 @@ export const makeClaimer = Effect.fnUntraced(function* ({
     return paused === null ? timing.next(buffer) : Math.min(paused, (lookedAt ?? now) + settings.pollInterval)
   }
 
-  const reconsider = Effect.map(Clock.currentTimeMillis, (now) => {
-    if (nextTime(now) < nextLook) Queue.offerUnsafe(nudges, undefined)
-  })
+  const reconsider = (): void => {
+    if (nextTime(clock.currentTimeMillisUnsafe()) < nextLook) Queue.offerUnsafe(nudges, undefined)
+  }
 
   /** Takes what there is room for. */
   const claim = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.currentTimeMillisUnsafe()
     timing.begin(now)
     const limitPerIntegration = buffer.allowance
     const limits = buffer.appetites
@@ -104,22 +105,22 @@ export const makeClaimer = Effect.fnUntraced(function* ({
   /** Looks, and takes nothing: during an outage, so that it is known that the store could be claimed from. */
   const glance = Effect.gen(function* () {
     yield* store.nextDue
-    lookedAt = yield* Clock.currentTimeMillis
+    lookedAt = clock.currentTimeMillisUnsafe()
     refusals.clear("claim")
   }).pipe(Effect.tapError(refusals.note("claim")), untilAnswered)
 
   const look = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.currentTimeMillisUnsafe()
     nextLook = nextTime(now)
     if (nextLook > now) yield* Effect.timeoutOption(Queue.take(nudges), nextLook - now)
     else yield* outages.pausedUntil(now) === null ? claim : glance
   })
 
   return {
-    signal: Effect.andThen(
-      Effect.sync(() => timing.signal()),
-      reconsider
-    ),
+    signal: Effect.sync(() => {
+      timing.signal()
+      reconsider()
+    }),
     reconsider,
     noteDue: (at) => timing.noteDue(at),
     lookedAt: () => lookedAt,

@@ -66,6 +66,7 @@ export const makeDispatcher: Effect.Effect<
   const store = yield* DeliveryStore
   const settings = yield* DeliverySettings
   const wake = yield* Wake
+  const clock = yield* Clock.Clock
 
   const worker = yield* makeWorkerName
   const leases = new Leases(worker, settings.lease)
@@ -89,9 +90,9 @@ export const makeDispatcher: Effect.Effect<
             dueAt
           )
           .pipe(
-            Effect.tap(() => {
+            Effect.map(() => {
               claimer.noteDue(dueAt)
-              return claimer.reconsider
+              claimer.reconsider()
             }),
             // What can't be given back comes back by itself when its lease ends.
             Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message))
@@ -121,10 +122,10 @@ export const makeDispatcher: Effect.Effect<
     inTurn,
     forget,
     noteDue: claimer.noteDue,
-    goOn: Effect.suspend(() => {
+    goOn: () => {
       sender.pump()
-      return claimer.reconsider
-    })
+      claimer.reconsider()
+    }
   })
 
   const sender = yield* makeSender({
@@ -155,7 +156,7 @@ export const makeDispatcher: Effect.Effect<
     "Listening for changes",
     Effect.gen(function* () {
       const changed = yield* wake.changes
-      const now = yield* Clock.currentTimeMillis
+      const now = clock.currentTimeMillisUnsafe()
       // Not waited for: the next change must be heeded at once.
       yield* Effect.forkScoped(changed === null ? forgetAll(now) : forget(changed, now), { startImmediately: true })
       yield* claimer.signal
@@ -164,7 +165,7 @@ export const makeDispatcher: Effect.Effect<
 
   /** Says that this worker lives, and hears how many do: they share each integration's places. */
   const beat = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.currentTimeMillisUnsafe()
     buffer.share(yield* store.beat(worker, now, now + beatFor))
     refusals.clear("beat")
     sender.pump()
@@ -187,7 +188,7 @@ export const makeDispatcher: Effect.Effect<
     Effect.gen(function* () {
       stopping = true
       yield* Fiber.interrupt(claiming)
-      yield* giveBack(buffer.removeAll(), yield* Clock.currentTimeMillis)
+      yield* giveBack(buffer.removeAll(), clock.currentTimeMillisUnsafe())
       yield* sender.drain(settings.ackTimeout + settleBudget)
       yield* recorder.settledAll.pipe(Effect.timeoutOption(settleBudget))
       yield* store.leave(worker).pipe(Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message)))
@@ -196,20 +197,20 @@ export const makeDispatcher: Effect.Effect<
 
   return {
     reserve: (wanted) =>
-      Effect.map(Clock.currentTimeMillis, (now) => ({
-        lease: leases.next(now),
+      Effect.sync(() => ({
+        lease: leases.next(clock.currentTimeMillisUnsafe()),
         admitted: wanted.map(({ integration_id, lane }) => mayTakeOver() && buffer.reserve(integration_id, lane))
       })),
     accept: (deliveries) =>
       Effect.suspend(() => {
         for (const delivery of deliveries) buffer.acceptReserved(delivery)
-        if (stopping) return Effect.flatMap(Clock.currentTimeMillis, (now) => giveBack(buffer.removeAll(), now))
+        if (stopping) return giveBack(buffer.removeAll(), clock.currentTimeMillisUnsafe())
         sender.pumpUrgent()
         return Effect.void
       }),
     cancel: (admitted) => Effect.sync(() => admitted.forEach(({ integration_id }) => buffer.unreserve(integration_id))),
     forget: (integration) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => forget([integration], now)).pipe(Effect.andThen(claimer.signal)),
+      Effect.suspend(() => forget([integration], clock.currentTimeMillisUnsafe())).pipe(Effect.andThen(claimer.signal)),
     status: Effect.sync(() => ({
       delivering: buffer.open,
       buffered: buffer.queued,

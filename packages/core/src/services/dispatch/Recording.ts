@@ -1,12 +1,12 @@
 /**
  * The settler: records how attempts ended, as many in one transaction as have come in.
  */
-import { Clock, Effect, Latch, Metric, Queue } from "effect"
+import { Clock, Effect, Latch, Metric } from "effect"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { Seen } from "../../domain/Notice.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
-import { countAttempts, staleSettlements } from "../DeliveryMetrics.ts"
+import { makeAttemptCounter, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
 import { lasting } from "../Lasting.ts"
 import { Notices } from "../Notices.ts"
@@ -15,8 +15,11 @@ import type { Refusals } from "./Refusals.ts"
 import { untilAnswered } from "./Refusals.ts"
 import type { Outcome } from "./Sending.ts"
 
-/** How long outcomes wait for others to be recorded with, in milliseconds. */
-const settleDelay = 10
+/**
+ * How long outcomes wait for others to be recorded with, in milliseconds. What a process that dies has not recorded is sent
+ * again.
+ */
+const settleDelay = 25
 
 /** The most outcomes recorded in one transaction: more would hold up the calls behind it. */
 const settleBatch = 150
@@ -34,7 +37,7 @@ export interface RecordingOptions {
   /** A delivery will be due again. */
   readonly noteDue: (at: number) => void
   /** There is room for more. */
-  readonly goOn: Effect.Effect<void>
+  readonly goOn: () => void
 }
 
 interface Recorder {
@@ -70,29 +73,35 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   const store = yield* DeliveryStore
   const settings = yield* DeliverySettings
   const told = yield* Notices
-  const outcomes = yield* Queue.unbounded<Outcome>()
+  const clock = yield* Clock.Clock
+  const count = yield* makeAttemptCounter
+  const waiting: Array<Outcome> = []
+  /** Open while outcomes wait. */
+  const arrived = yield* Latch.make(false)
   const settledAll = yield* Latch.make(true)
   const failures = new FailureLog()
   let unsettled = 0
 
   const settle = Effect.fnUntraced(function* (batch: ReadonlyArray<Outcome>) {
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.currentTimeMillisUnsafe()
     const settlements = batch.map(({ settlement }) => settlement)
-    yield* countAttempts(batch)
+    count(batch)
     const { applied, changed, notices } = yield* store.settle(settlements, now, settings.disableAfter).pipe(
       inTurn,
-      Effect.tapError(refusals.note("settle")),
-      // It may have disabled integrations all the same, and the retry will find nothing left to do.
-      Effect.tapError(({ outcome }) =>
-        outcome === "unknown"
-          ? forget(new Set(settlements.map(({ integration_id }) => integration_id)), now)
-          : Effect.void
+      Effect.tapError((error) =>
+        Effect.andThen(
+          refusals.note("settle")(error),
+          // It may have disabled integrations all the same, and the retry will find nothing left to do.
+          error.outcome === "unknown"
+            ? forget(new Set(settlements.map(({ integration_id }) => integration_id)), now)
+            : Effect.void
+        )
       ),
       untilAnswered
     )
     refusals.clear("settle")
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
-    yield* forget(changed, now)
+    if (changed.length > 0) yield* forget(changed, now)
     if (notices.length > 0) yield* told.tell(notices, seenIn(batch))
     const recorded = batch.filter(({ delivery }) => applied.has(delivery.id))
     const stale = batch.length - recorded.length
@@ -109,26 +118,29 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     settle(batch).pipe(
       // What could not be recorded because of a defect is sent again when its lease ends.
       Effect.ensuring(
-        Effect.suspend(() => {
+        Effect.sync(() => {
           unsettled -= batch.length
           if (unsettled === 0) settledAll.openUnsafe()
-          return goOn
+          goOn()
         })
       )
     )
 
   const recordWaiting = Effect.gen(function* () {
-    const first = yield* Queue.take(outcomes)
+    yield* arrived.await
     yield* Effect.sleep(settleDelay)
-    const all = [first, ...(yield* Queue.clear(outcomes))]
-    for (let at = 0; at < all.length; at += settleBatch) yield* recordBatch(all.slice(at, at + settleBatch))
+    // What comes meanwhile waits for others again.
+    for (let left = waiting.length; left > 0; left -= settleBatch)
+      yield* recordBatch(waiting.splice(0, Math.min(left, settleBatch)))
+    if (waiting.length === 0) arrived.closeUnsafe()
   })
 
   return {
     record: (outcome) => {
       unsettled++
       settledAll.closeUnsafe()
-      Queue.offerUnsafe(outcomes, outcome)
+      waiting.push(outcome)
+      arrived.openUnsafe()
     },
     unsettled: () => unsettled,
     keepsUp: () => !refusals.has("settle") && unsettled < maxUnsettled * settings.concurrency,

@@ -40,6 +40,7 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
   const calls = yield* Queue.bounded<Call, Cause.Done>(maxWaiting)
   const urgent: Array<Call> = []
   const ordinary: Array<Call> = []
+  const clock = yield* Clock.Clock
   const gathering = new Gathering()
   /** Open while there is something that a transaction should not wait with. */
   const hurry = yield* Latch.make(false)
@@ -50,13 +51,16 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
   }
 
   /** Takes in all that has come; says whether there were ordinary calls. */
-  const takeWaiting = Effect.gen(function* () {
+  const takeWaiting = Effect.suspend(() => {
     hurry.closeUnsafe()
     const before = ordinary.length
-    if (before + urgent.length < maxWaiting) for (const call of yield* Queue.clear(calls)) takeIn(call)
-    const came = ordinary.length - before
-    if (came > 0) gathering.arrived(came, yield* Clock.currentTimeMillis)
-    return came > 0
+    if (before + urgent.length >= maxWaiting) return Effect.succeed(false)
+    return Effect.map(Queue.clear(calls), (waiting) => {
+      for (const call of waiting) takeIn(call)
+      const came = ordinary.length - before
+      if (came > 0) gathering.arrived(came, clock.currentTimeMillisUnsafe())
+      return came > 0
+    })
   })
 
   const mustNotWait = (): boolean => isClosed || urgent.length > 0 || countEvents(ordinary) >= enough
@@ -71,16 +75,16 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
   const gather = Effect.fnUntraced(function* (wait: number) {
     if ((yield* waitFor(wait / 2)) === null) return
     const cameLate = yield* waitFor(wait / 2)
-    if (cameLate !== null) gathering.waited(cameLate, yield* Clock.currentTimeMillis)
+    if (cameLate !== null) gathering.waited(cameLate, clock.currentTimeMillisUnsafe())
   })
 
   const begin = Effect.gen(function* () {
     // The queue wakes us in the next turn of the event loop: calls of one turn come in together.
     const first = yield* Queue.take(calls)
     takeIn(first)
-    if (!isUrgent(first)) gathering.arrived(1, yield* Clock.currentTimeMillis)
+    if (!isUrgent(first)) gathering.arrived(1, clock.currentTimeMillisUnsafe())
     yield* takeWaiting
-    const wait = gathering.wait(yield* Clock.currentTimeMillis)
+    const wait = gathering.wait(clock.currentTimeMillisUnsafe())
     if (wait > 0 && !mustNotWait()) yield* gather(wait)
   })
 

@@ -4,14 +4,13 @@
  * Calls share transactions, so that one sync to disk serves them all (group commit, `Intake`). A call is answered when its
  * own events are durable.
  */
-import { Clock, Deferred, Effect, Fiber, Metric } from "effect"
-import type { Context, Scope } from "effect"
+import { Clock, Deferred, Effect, Fiber } from "effect"
+import type { Scope } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import { laneOf } from "../../domain/Delivery.ts"
 import type { Event, NewEvent } from "../../domain/Event.ts"
 import { makeEventIds } from "../../domain/Ids.ts"
 import type { Integration } from "../../domain/Integration.ts"
-import { resourceTypeNames } from "../../domain/ResourceType.ts"
 import { Crypto } from "../../ports/Crypto.ts"
 import type { NewDelivery, NewEventRecord } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
@@ -60,10 +59,6 @@ const candidateOf = (event: Event, integration: Integration): Candidate => ({
   lane: laneOf(event.resource_type, 0)
 })
 
-const acceptedOf = new Map(
-  resourceTypeNames.map((type) => [type, Metric.withAttributes(eventsAccepted, { resource_type: type })])
-)
-
 /** Starts taking events in, for as long as the scope lives; closing it carries out the calls that are in. */
 export const makePublisher: Effect.Effect<
   Publisher["Service"],
@@ -76,6 +71,8 @@ export const makePublisher: Effect.Effect<
   const wake = yield* Wake
   const keys = yield* IdempotencyStore
   const crypto = yield* Crypto
+  const clock = yield* Clock.Clock
+  const context = yield* Effect.context<never>()
   const intake = yield* makeIntake<Call>()
 
   const matchAll = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
@@ -83,8 +80,8 @@ export const makePublisher: Effect.Effect<
       buildings: [...new Set(events.map((event) => event.building_id))],
       tenants: [...new Set(events.flatMap((event) => event.tenant_ids))]
     })
-    const now = yield* Clock.currentTimeMillis
-    const ids = yield* makeEventIds(now, events.length).pipe(Effect.provideService(Crypto, crypto))
+    const now = clock.currentTimeMillisUnsafe()
+    const ids = yield* makeEventIds(crypto, now, events.length)
     const match = makeMatcher(candidates)
     return ids.flatMap((id, index): ReadonlyArray<Matched> => {
       const event = events[index]
@@ -138,15 +135,12 @@ export const makePublisher: Effect.Effect<
     if (admitted.size < wanted.length) yield* wake.signal
   })
 
-  const countAccepted = (events: ReadonlyArray<NewEvent>): Effect.Effect<void> =>
-    Effect.contextWith((context: Context.Context<never>) =>
-      Effect.sync(() => {
-        for (const [type, counter] of acceptedOf) {
-          const count = events.filter((event) => event.resource_type === type).length
-          if (count > 0) counter.updateUnsafe(count, context)
-        }
-      })
-    )
+  const countAccepted = (events: ReadonlyArray<NewEvent>): void => {
+    for (const [type, counter] of eventsAccepted) {
+      const count = events.filter((event) => event.resource_type === type).length
+      if (count > 0) counter.updateUnsafe(count, context)
+    }
+  }
 
   /** Stores the events of calls, and answers what was published by each. */
   const carryOut = Effect.fnUntraced(function* (calls: ReadonlyArray<Call>) {
@@ -160,18 +154,18 @@ export const makePublisher: Effect.Effect<
         .slice(at, (at += call.events.length))
         .map(({ event, integrations }) => ({ id: event.id, deliveries: integrations.length }))
     }))
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.currentTimeMillisUnsafe()
     const remembered = published.flatMap(({ call, events }) =>
       call.request === null ? [] : [remember(call.request, events, now)]
     )
     yield* storeAll(matched, remembered)
-    yield* countAccepted(events)
+    countAccepted(events)
     return published
   })
 
   const commit = Effect.fnUntraced(function* (batch: ReadonlyArray<Call>) {
     const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
-    const remembered = requested.length === 0 ? [] : yield* keys.find(requested, yield* Clock.currentTimeMillis)
+    const remembered = requested.length === 0 ? [] : yield* keys.find(requested, clock.currentTimeMillisUnsafe())
     const { fresh, refused, repeated, replayed } = sortCalls(batch, remembered)
     const published = new Map((yield* carryOut(fresh)).map(({ call, events }) => [call, events]))
     for (const [call, events] of published) Deferred.doneUnsafe(call.reply, Effect.succeed(events))
