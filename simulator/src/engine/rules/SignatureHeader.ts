@@ -4,8 +4,7 @@
  */
 import type { Integration } from "@doorhook/core"
 import { Signature } from "@doorhook/core"
-import { Base64 } from "effect/encoding"
-import { digest } from "../time/SeededCrypto.ts"
+import { signatureOf } from "../time/SeededCrypto.ts"
 
 /** What was signed: the headers of the request, and its body. */
 export interface Signed {
@@ -25,7 +24,7 @@ export const signatureHeader = (
   const secrets = [signing_secret]
   for (const { secret, until } of previous_secrets) if (clock < until) secrets.push(secret)
   const content = `${webhook_id}.${timestamp}.${body}`
-  return secrets.map((secret) => `v1,${Base64.encode(digest(Signature.keyOf(secret) ?? noKey, content))}`).join(" ")
+  return secrets.map((secret) => `v1,${signatureOf(Signature.keyOf(secret) ?? noKey, content)}`).join(" ")
 }
 
 /** The timestamp of a request that is signed when the sender's clock says so much. */

@@ -4,29 +4,42 @@
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
-import { Base64, Base64Url } from "effect/encoding"
+import { Base64Url } from "effect/encoding"
 import type { Rng } from "../../random/Substream.ts"
 
 const decoder = new TextDecoder("latin1")
 
-/** The text that was hashed last, and its hash: one is signed and checked several times in a row. */
+const offsetBasis = 0x811c_9dc5
+
+/** The text that was hashed last, and its hash: a request is signed, and checked at once; and it goes to several receivers. */
 let lastText = ""
-let lastHash = 0x811c_9dc5
+let lastHash = offsetBasis
 
 /** One multiplication a character: FNV-1a, 32 bits. */
 const hashOf = (text: string): number => {
   if (text === lastText) return lastHash
-  let hash = 0x811c_9dc5
+  let hash = offsetBasis
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193)
   lastText = text
   lastHash = hash
   return hash
 }
 
+/** The hash of each key. */
+const keyHashes = new WeakMap<Uint8Array, number>()
+
+const hashOfKey = (key: Uint8Array): number => {
+  const known = keyHashes.get(key)
+  if (known !== undefined) return known
+  let hash = offsetBasis
+  for (const byte of key) hash = Math.imul(hash ^ byte, 0x0100_0193)
+  keyHashes.set(key, hash)
+  return hash
+}
+
 /** 32 bytes that stand for a key and a text: both the hash, without a key, and the HMAC of simulations. */
-export const digest = (key: Uint8Array, text: string): Uint8Array => {
-  let keyed = 0x811c_9dc5
-  for (const byte of key) keyed = Math.imul(keyed ^ byte, 0x0100_0193)
+const digest = (key: Uint8Array, text: string): Uint8Array => {
+  const keyed = hashOfKey(key)
   let hash = hashOf(text) ^ keyed
   const words = new Uint32Array(8)
   for (let at = 0; at < words.length; at++) {
@@ -36,13 +49,17 @@ export const digest = (key: Uint8Array, text: string): Uint8Array => {
   return new Uint8Array(words.buffer)
 }
 
+/** The digest in base64. By Node's encoder, which takes a third of the time of others. */
+export const signatureOf = (key: Uint8Array, text: string): string =>
+  Buffer.from(digest(key, text).buffer).toString("base64")
+
 const noKey = new Uint8Array()
 
 export const seededCrypto = (rng: Rng): Layer.Layer<Crypto> =>
   Layer.succeed(Crypto, {
     sha256: (bytes) => Effect.sync(() => digest(noKey, decoder.decode(bytes))),
     sha256Text: (text) => Effect.sync(() => Base64Url.encode(digest(noKey, text))),
-    hmacSha256: (key, text) => Effect.sync(() => Base64.encode(digest(key, text))),
+    hmacSha256: (key, text) => Effect.sync(() => signatureOf(key, text)),
     randomBytes: (length) =>
       Effect.sync(() => {
         const bytes = new Uint8Array(length)
