@@ -2,7 +2,7 @@
  * Integrations out of their rows. What a row says is worked out once, and again when the row is another.
  */
 import type { PreviousSecret } from "@doorhook/core"
-import { Integration } from "@doorhook/core"
+import { Integration, RecentMap } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { IntegrationRow } from "./IntegrationRows.ts"
 import { bindings, decodePrevious, integrationColumns, overrides } from "./IntegrationRows.ts"
@@ -53,13 +53,9 @@ const isSame = (one: IntegrationRow, other: IntegrationRow): boolean =>
 
 /** A reader that opens secrets with this box. */
 export const make = (secrets: SecretBox): IntegrationReader => {
-  const remembered = new Map<number, { readonly row: IntegrationRow; readonly integration: Integration }>()
-
-  const remember = (row: IntegrationRow, integration: Integration): void => {
-    const [oldest] = remembered.keys()
-    if (oldest !== undefined && remembered.size === maxRemembered) remembered.delete(oldest)
-    remembered.set(row.id, { row, integration })
-  }
+  const remembered = new RecentMap<number, { readonly row: IntegrationRow; readonly integration: Integration }>(
+    maxRemembered
+  )
 
   const recall = (row: IntegrationRow): Integration | undefined => {
     const known = remembered.get(row.id)
@@ -67,7 +63,7 @@ export const make = (secrets: SecretBox): IntegrationReader => {
   }
 
   const readNew = (row: IntegrationRow): Effect.Effect<Integration, Unreadable> =>
-    Effect.tap(fromRow(row, secrets), (integration) => Effect.sync(() => remember(row, integration)))
+    Effect.tap(fromRow(row, secrets), (integration) => Effect.sync(() => remembered.set(row.id, { row, integration })))
 
   const read: IntegrationReader["read"] = (row) => {
     const known = recall(row)

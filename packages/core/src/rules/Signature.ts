@@ -6,6 +6,7 @@
  */
 import { Effect, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"
+import { RecentMap } from "../domain/RecentMap.ts"
 import { constantTimeEquals, Crypto } from "../ports/Crypto.ts"
 
 /** Header names of Standard Webhooks, and ours for the attempt's number. */
@@ -35,17 +36,13 @@ const readKey = (text: string): Uint8Array | null => {
 }
 
 /** Keys that were read before. Asked for again, a key is the same object, so that `Crypto` can keep it prepared. */
-const keys = new Map<string, Uint8Array | null>()
-
-/** The most keys that are kept. */
-const maxKeys = 10_000
+const keys = new RecentMap<string, Uint8Array | null>(10_000)
 
 /** The key bytes of a secret, with or without its prefix; null when it is not base64. */
 export const keyOf = (secret: Redacted.Redacted<string>): Uint8Array | null => {
   const text = Redacted.value(secret)
   const known = keys.get(text)
   if (known !== undefined) return known
-  if (keys.size >= maxKeys) keys.clear()
   const key = readKey(text)
   keys.set(text, key)
   return key

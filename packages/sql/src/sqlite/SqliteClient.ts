@@ -3,6 +3,7 @@
  *
  * The official driver does not load with this version of Effect; it can take this file's place, but for `SqliteRows`.
  */
+import { RecentMap } from "@doorhook/core"
 import { Context, Effect, Layer, Option, Schedule, Schema, Semaphore, Stream, Tracer } from "effect"
 import type { Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -81,12 +82,10 @@ const prepareOn = (db: DatabaseSync, sql: string): Prepared => {
 }
 
 const makePrepare = (db: DatabaseSync): Prepare => {
-  const prepared = new Map<string, Prepared>()
+  const prepared = new RecentMap<string, Prepared>(maxPrepared)
   return (sql) => {
     const known = prepared.get(sql)
     if (known !== undefined) return known
-    const [oldest] = prepared.keys()
-    if (oldest !== undefined && prepared.size === maxPrepared) prepared.delete(oldest)
     const made = prepareOn(db, sql)
     prepared.set(sql, made)
     return made

@@ -8,6 +8,7 @@
  */
 import { Clock, Context, Effect, Result } from "effect"
 import { NetAddress } from "effect/net"
+import { RecentMap } from "../../domain/RecentMap.ts"
 
 /** How long a failure counts, in milliseconds. */
 const failureWindow = 15 * 60_000
@@ -46,18 +47,14 @@ const tooMany: unique symbol = Symbol("too many at once")
 
 /** Times of failures, oldest first, by what failed. */
 class FailureLog {
-  readonly #times = new Map<string, ReadonlyArray<number>>()
+  readonly #times = new RecentMap<string, ReadonlyArray<number>>(capacity)
 
   recent(key: string, now: number): ReadonlyArray<number> {
     return (this.#times.get(key) ?? []).filter((time) => time > now - failureWindow)
   }
 
   add(key: string, now: number, most: number): void {
-    const times = [...this.recent(key, now), now].slice(-most)
-    this.#times.delete(key)
-    this.#times.set(key, times)
-    const oldest = this.#times.keys().next()
-    if (this.#times.size > capacity && oldest.done !== true) this.#times.delete(oldest.value)
+    this.#times.set(key, [...this.recent(key, now), now].slice(-most))
   }
 
   forget(key: string): void {

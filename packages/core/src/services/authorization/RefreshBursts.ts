@@ -8,6 +8,7 @@
  * process: requests that other processes took do not count here.
  */
 import { Context } from "effect"
+import { RecentMap } from "../../domain/RecentMap.ts"
 
 /** So many refreshes of one token within `burstWindow` milliseconds are workers, and not a client that tries again. */
 const burstSize = 3
@@ -38,16 +39,13 @@ export class RefreshBursts extends Context.Service<
 
 /** Knows of no refreshes. */
 export const make = (): RefreshBursts["Service"] => {
-  const refreshes = new Map<string, Refreshes>()
+  const refreshes = new RecentMap<string, Refreshes>(capacity)
   return RefreshBursts.of({
     note: (token, now) => {
       const before = refreshes.get(token)
       const times = [...(before?.times ?? []).filter((time) => time > now - burstWindow), now].slice(-burstSize)
       const keptUntil = times.length === burstSize ? now + burstGrace : (before?.keptUntil ?? 0)
-      refreshes.delete(token)
       refreshes.set(token, { times, keptUntil })
-      const oldest = refreshes.keys().next()
-      if (refreshes.size > capacity && oldest.done !== true) refreshes.delete(oldest.value)
     },
     isUnderWay: (token, now) => now < (refreshes.get(token)?.keptUntil ?? 0)
   })

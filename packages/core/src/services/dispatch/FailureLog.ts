@@ -4,6 +4,7 @@
  * mends.
  */
 import { isoOf } from "../../domain/IsoTime.ts"
+import { RecentMap } from "../../domain/RecentMap.ts"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import type { Attempt } from "../../domain/Delivery.ts"
 import type { Integration } from "../../domain/Integration.ts"
@@ -56,7 +57,7 @@ const nameOf = ({ configuration, id, scope }: Recorded["integration"]): string =
   `Integration ${id} (${shownHost(configuration.url)}) of ${scope.type} ${scope.id}`
 
 export class FailureLog {
-  readonly #courses = new Map<IntegrationId, Course>()
+  readonly #courses = new RecentMap<IntegrationId, Course>(mostKnown)
   #minute = 0
   #inMinute = 0
 
@@ -115,8 +116,6 @@ export class FailureLog {
   #courseOf(id: IntegrationId): Course {
     const known = this.#courses.get(id)
     if (known !== undefined) return known
-    const [oldest] = this.#courses.keys()
-    if (oldest !== undefined && this.#courses.size >= mostKnown) this.#courses.delete(oldest)
     const course = { failures: 0, since: 0, told: false, toldAt: Number.NEGATIVE_INFINITY }
     this.#courses.set(id, course)
     return course

@@ -1,0 +1,31 @@
+/**
+ * A map for what is worth remembering and can be found out again.
+ */
+
+/** Holds so many entries at most: what was set the longest ago is forgotten first. */
+export class RecentMap<Key, Value> {
+  readonly #entries = new Map<Key, Value>()
+  readonly #capacity: number
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key)
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    if (this.#entries.size <= this.#capacity) return
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest)
+      return
+    }
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key)
+  }
+}
