@@ -91,7 +91,7 @@ describe("exchanging a code", () => {
       ).pipe(Layer.provideMerge(Layer.fresh(MemoryStore.layer)))
       yield* Effect.provide(obtainTokens, testLayer({}, recording))
       assert.lengthOf(stored, 2)
-      assert.notMatch(JSON.stringify(stored), /dh_/)
+      assert.notMatch(JSON.stringify(stored), /"dh_/)
     })
   )
 
