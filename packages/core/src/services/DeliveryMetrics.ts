@@ -66,15 +66,30 @@ interface Attempted {
   readonly settlement: { readonly attempt: Attempt | null; readonly state: Settlement["state"] }
 }
 
-/** Makes what counts the attempts among some outcomes, and the deliveries that they end: plain code, called for each batch. */
-export const makeAttemptCounter = Effect.contextWith((context: Context.Context<never>) =>
-  Effect.succeed((outcomes: ReadonlyArray<Attempted>): void => {
-    for (const { delivery, settlement } of outcomes) {
-      const { attempt, state } = settlement
-      if (state !== "retrying") deliveriesEnded.get(delivery.event.resource_type)?.get(state)?.updateUnsafe(1, context)
-      if (attempt === null) continue
-      attemptsMade.get(delivery.event.resource_type)?.get(attempt.outcome)?.updateUnsafe(1, context)
-      if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
+interface Counter {
+  /** Counts the attempts among some outcomes: they were made, whatever becomes of them. */
+  readonly attempted: (outcomes: ReadonlyArray<Attempted>) => void
+  /** Counts the deliveries that some outcomes have ended: of those that were recorded. */
+  readonly ended: (recorded: ReadonlyArray<Attempted>) => void
+}
+
+/** Makes what counts outcomes: plain code, called for each batch of them. */
+export const makeCounter = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.succeed<Counter>({
+    attempted: (outcomes) => {
+      for (const { delivery, settlement } of outcomes) {
+        const { attempt } = settlement
+        if (attempt === null) continue
+        attemptsMade.get(delivery.event.resource_type)?.get(attempt.outcome)?.updateUnsafe(1, context)
+        if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
+      }
+    },
+    ended: (recorded) => {
+      for (const { delivery, settlement } of recorded) {
+        const { state } = settlement
+        if (state !== "retrying")
+          deliveriesEnded.get(delivery.event.resource_type)?.get(state)?.updateUnsafe(1, context)
+      }
     }
   })
 )

@@ -19,8 +19,8 @@ describe("deliveries that ended", () => {
   it.effect("are counted by state, those that expired unattempted too, and retries are not", () =>
     Effect.gen(function* () {
       const before = [yield* count("call", "expired"), yield* count("access_log", "delivered")]
-      const countAttempts = yield* DeliveryMetrics.makeAttemptCounter
-      countAttempts([
+      const counter = yield* DeliveryMetrics.makeCounter
+      counter.ended([
         ended("call", "expired"),
         ended("call", "expired"),
         ended("call", "retrying"),

@@ -21,7 +21,7 @@ import {
   Wake
 } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
-import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Ref } from "effect"
+import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { makeIntegration } from "../fixtures.ts"
 
@@ -42,13 +42,16 @@ const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
   elapsed: 5_000
 })
 
+/** What the directory says of a right; `stuck`: nothing, and it can't be interrupted. */
+type Right = boolean | "unknown" | "silent" | "stuck"
+
 /** The world around the engine: what receivers answer, what the directory says, what was sent. */
 class World extends Context.Service<
   World,
   {
     readonly sent: Array<Sent>
     readonly answer: Ref.Ref<Answer>
-    readonly mayAccess: Ref.Ref<boolean | "unknown" | "silent">
+    readonly mayAccess: Ref.Ref<Right>
   }
 >()("test/World") {
   static readonly layer = Layer.effect(
@@ -57,7 +60,7 @@ class World extends Context.Service<
       return {
         sent: [],
         answer: yield* Ref.make<Answer>(() => answer(200)),
-        mayAccess: yield* Ref.make<boolean | "unknown" | "silent">(true)
+        mayAccess: yield* Ref.make<Right>(true)
       }
     })
   )
@@ -84,6 +87,7 @@ const directory = Layer.effect(
     const right = Effect.gen(function* () {
       const may = yield* Ref.get(world.mayAccess)
       if (may === "silent") return yield* Effect.never
+      if (may === "stuck") return yield* Effect.uninterruptible(Effect.never)
       if (may !== "unknown") return may
       return yield* new DirectoryError({ operation: "administers", cause: new Error("down") })
     })
@@ -287,19 +291,23 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  test(
-    "waits for a directory that never answers without giving it a place for ever",
-    Effect.gen(function* () {
-      const { publisher, world } = yield* setup()
-      yield* Ref.set(world.mayAccess, "silent")
-      yield* publisher.publish([newEvent()])
-      yield* pass(6_000)
-      assert.strictEqual((yield* (yield* Dispatcher).status).delivering, 0)
-      yield* Ref.set(world.mayAccess, true)
-      yield* pass(6_000)
-      assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
-    })
-  )
+  for (const [how, silence] of [
+    ["never answers", "silent"],
+    ["can't even be interrupted", "stuck"]
+  ] as const)
+    test(
+      `waits for a directory that ${how} without giving it a place for ever`,
+      Effect.gen(function* () {
+        const { publisher, world } = yield* setup()
+        yield* Ref.set(world.mayAccess, silence)
+        yield* publisher.publish([newEvent()])
+        yield* pass(6_000)
+        assert.strictEqual((yield* (yield* Dispatcher).status).delivering, 0)
+        yield* Ref.set(world.mayAccess, true)
+        yield* pass(6_000)
+        assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
+      })
+    )
 
   test(
     "counts no attempt while the sender's own way out is closed",
@@ -321,8 +329,11 @@ describe("publishing and dispatching", () => {
       const { publisher, world, integration } = yield* setup(() => answer(500))
       yield* publisher.publish([newEvent()])
       yield* pass(100)
+      const dispatcher = yield* Dispatcher
+      assert.strictEqual((yield* dispatcher.status).failing, 1)
       yield* (yield* IntegrationStore).remove(integration)
-      yield* (yield* Dispatcher).forget(integration.id)
+      yield* dispatcher.forget(integration.id)
+      assert.strictEqual((yield* dispatcher.status).failing, 0)
       yield* pass(60_000)
       assert.strictEqual(world.sent.length, 1)
       assert.deepInclude(yield* only, { state: "cancelled", reason: "integration_deleted" })
@@ -493,6 +504,18 @@ describe("publishing and dispatching", () => {
   )
 
   test(
+    "goes on when a host publishes an event of a type that there is not",
+    Effect.gen(function* () {
+      const { publisher } = yield* setup()
+      const odd = newEvent()
+      Reflect.set(odd, "resource_type", "doorbell")
+      const exit = yield* Effect.exit(publisher.publish([odd]))
+      assert.strictEqual(exit._tag, "Failure")
+      assert.lengthOf(yield* publisher.publish([newEvent()]), 1)
+    })
+  )
+
+  test(
     "carries out what is in when it is closed, and refuses what comes later",
     Effect.gen(function* () {
       yield* setup()
@@ -545,6 +568,7 @@ describe("publishing and dispatching", () => {
     yield* (yield* DeliveryStore).enqueue(records)
   })
   const enqueueOne = enqueueMany(1)
+  const refused = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("locked") }))
 
   it.effect("goes on after a defect in a claim, and after one in a settlement", () => {
     const broken = new Set(["claim", "settle"])
@@ -564,6 +588,41 @@ describe("publishing and dispatching", () => {
             broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)
         }))
       )
+    )
+  })
+
+  it.effect("sends on after a settlement that was refused first and then ended in a defect", () => {
+    const ends = [refused, Effect.die(new Error("a defect"))]
+    return Effect.gen(function* () {
+      yield* enqueueOne
+      yield* pass(60_000)
+      assert.strictEqual((yield* only).state, "delivered")
+      assert.strictEqual((yield* (yield* Dispatcher).status).store_failing_since, null)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({ settle: (...settling) => Effect.suspend(() => ends.shift() ?? store.settle(...settling)) }))
+      )
+    )
+  })
+
+  it.effect("counts as ended what was recorded as such, and nothing else", () => {
+    const ended = Metric.value(
+      Metric.counter("doorhook_deliveries_ended", {
+        description: "Deliveries that ended in this process, by the state they ended in",
+        attributes: { resource_type: "access_log", state: "delivered" }
+      })
+    )
+    const stale = [Effect.succeed({ applied: new Set<never>(), changed: [], notices: [] })]
+    return Effect.gen(function* () {
+      const before = (yield* ended).count
+      yield* enqueueOne
+      yield* pass(60_000)
+      assert.lengthOf((yield* World).sent, 2, "the first outcome came too late")
+      assert.strictEqual((yield* ended).count - before, 1)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(over((store) => ({ settle: (...settling) => stale.shift() ?? store.settle(...settling) })))
     )
   })
 

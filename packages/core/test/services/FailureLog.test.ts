@@ -51,6 +51,11 @@ describe("the log of failing receivers", () => {
     assert.deepStrictEqual(log.note([failed(1)], [{ kind: "disabled", ...about }], start), [])
     assert.deepStrictEqual(log.note([acknowledged(1)], [{ kind: "recovered", ...about }], start), [])
     assert.deepStrictEqual(log.note(times(9, failed(1)), [{ kind: "disabled", ...about }], start), [])
+    // One whose failures were not counted here, and of whose recovery no notice came.
+    log.note([failed(3)], [{ kind: "failing", integration_id: IntegrationId.make(3) }], start)
+    assert.deepStrictEqual(log.note([acknowledged(3)], [], start), [
+      { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }
+    ])
     const elsewhere = recorded(2, "bad_status", 302)
     const attempt =
       elsewhere.attempt === null ? null : { ...elsewhere.attempt, detail: "points to https://x.example/s3cret" }

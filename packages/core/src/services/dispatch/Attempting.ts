@@ -56,7 +56,8 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
         question.pollUnsafe() ??
         Fiber.join(question).pipe(
           Effect.timeoutOrElse({ duration: settings.ackTimeout, orElse: () => noAnswer }),
-          Effect.ensuring(Fiber.interrupt(question))
+          // Not waited for: one that can't be interrupted would hold the place as well.
+          Effect.ensuring(Effect.sync(() => question.interruptUnsafe()))
         )
       )
     }

@@ -103,6 +103,7 @@ export const makeDispatcher: Effect.Effect<
     Effect.suspend(() => {
       const held = Array.from(changed, (id) => {
         leases.forget(id, now)
+        streaks.forget(id)
         return buffer.removeOf(id)
       })
       return giveBack(held.flat(), now)
@@ -178,7 +179,7 @@ export const makeDispatcher: Effect.Effect<
   yield* Effect.forkScoped(recorder.run)
   const claiming = yield* Effect.forkScoped(
     Effect.andThen(
-      beat,
+      Effect.catchDefect(beat, (defect) => Effect.logError("Counting workers failed; it goes on", defect)),
       Effect.all([claimer.run, waking, changes, beating], { concurrency: "unbounded", discard: true })
     )
   )

@@ -109,8 +109,9 @@ export class FailureLog {
     if (now - course.toldAt < quietTime) Object.assign(course, { failures: 0, told: false })
     else this.#courses.delete(integration.id)
     if (!told) return []
-    const failed = `${failures} attempts not acknowledged since ${isoOf(since)}`
-    return [{ level: "info", text: `${nameOf(integration)} acknowledges again, after ${failed}.` }]
+    // Of one whose failures a notice told of, none may have been counted here.
+    const after = failures === 0 ? "" : `, after ${failures} attempts not acknowledged since ${isoOf(since)}`
+    return [{ level: "info", text: `${nameOf(integration)} acknowledges again${after}.` }]
   }
 
   #courseOf(id: IntegrationId): Course {

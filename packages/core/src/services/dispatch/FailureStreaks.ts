@@ -34,6 +34,11 @@ export class FailureStreaks {
     }
   }
 
+  /** Nothing is known of an integration any more: it was changed, or is gone. */
+  forget(integration: IntegrationId): void {
+    this.streaks.delete(integration)
+  }
+
   /** The longest streaks, the longest first. */
   longest(limit: number): ReadonlyArray<FailureStreak> {
     return [...this.streaks.values()].toSorted((a, b) => b.failures - a.failures || a.since - b.since).slice(0, limit)

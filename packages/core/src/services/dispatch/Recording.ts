@@ -6,7 +6,7 @@ import type { IntegrationId } from "../../domain/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { Seen } from "../../domain/Notice.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
-import { makeAttemptCounter, staleSettlements } from "../DeliveryMetrics.ts"
+import { makeCounter, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
 import { lasting } from "../Lasting.ts"
 import { Notices } from "../Notices.ts"
@@ -74,7 +74,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   const settings = yield* DeliverySettings
   const told = yield* Notices
   const clock = yield* Clock.Clock
-  const count = yield* makeAttemptCounter
+  const counter = yield* makeCounter
   const waiting: Array<Outcome> = []
   /** Open while outcomes wait. */
   const arrived = yield* Latch.make(false)
@@ -85,7 +85,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   const settle = Effect.fnUntraced(function* (batch: ReadonlyArray<Outcome>) {
     const now = clock.currentTimeMillisUnsafe()
     const settlements = batch.map(({ settlement }) => settlement)
-    count(batch)
+    counter.attempted(batch)
     const { applied, changed, notices } = yield* store.settle(settlements, now, settings.disableAfter).pipe(
       inTurn,
       Effect.tapError((error) =>
@@ -99,11 +99,11 @@ export const makeRecorder = Effect.fnUntraced(function* ({
       ),
       untilAnswered
     )
-    refusals.clear("settle")
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
     if (changed.length > 0) yield* forget(changed, now)
     if (notices.length > 0) yield* told.tell(notices, seenIn(batch))
     const recorded = batch.filter(({ delivery }) => applied.has(delivery.id))
+    counter.ended(recorded)
     const stale = batch.length - recorded.length
     if (stale > 0) yield* Metric.update(staleSettlements, stale)
     const lines = failures.note(
@@ -119,6 +119,8 @@ export const makeRecorder = Effect.fnUntraced(function* ({
       // What could not be recorded because of a defect is sent again when its lease ends.
       Effect.ensuring(
         Effect.sync(() => {
+          // After a defect too: with nothing left to record, nothing else would say that the store can be asked again.
+          refusals.clear("settle")
           unsettled -= batch.length
           if (unsettled === 0) settledAll.openUnsafe()
           goOn()

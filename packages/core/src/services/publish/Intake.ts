@@ -31,13 +31,23 @@ interface Carrying {
   readonly events: ReadonlyArray<NewEvent>
 }
 
-const isUrgent = ({ events }: Carrying): boolean => events.some((event) => definitionOf(event.resource_type).urgent)
+type Urgency = "urgent" | "ordinary"
+
+/** A call that is in. */
+interface Waiting<Call> {
+  readonly call: Call
+  readonly urgency: Urgency
+}
+
+const urgencyOf = ({ events }: Carrying): Urgency =>
+  // All are looked at, so that one of a type that there is not does not come in behind an urgent one.
+  events.map((event) => definitionOf(event.resource_type).urgent).includes(true) ? "urgent" : "ordinary"
 
 const countEvents = (calls: ReadonlyArray<Carrying>): number =>
   calls.reduce((sum, { events }) => sum + events.length, 0)
 
 export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() {
-  const calls = yield* Queue.bounded<Call, Cause.Done>(maxWaiting)
+  const calls = yield* Queue.bounded<Waiting<Call>, Cause.Done>(maxWaiting)
   const urgent: Array<Call> = []
   const ordinary: Array<Call> = []
   const clock = yield* Clock.Clock
@@ -46,8 +56,8 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
   const hurry = yield* Latch.make(false)
   let isClosed = false
 
-  const takeIn = (call: Call): void => {
-    ;(isUrgent(call) ? urgent : ordinary).push(call)
+  const takeIn = ({ call, urgency }: Waiting<Call>): void => {
+    ;(urgency === "urgent" ? urgent : ordinary).push(call)
   }
 
   /** Takes in all that has come; says whether there were ordinary calls. */
@@ -82,7 +92,7 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
     // The queue wakes us in the next turn of the event loop: calls of one turn come in together.
     const first = yield* Queue.take(calls)
     takeIn(first)
-    if (!isUrgent(first)) gathering.arrived(1, clock.currentTimeMillisUnsafe())
+    if (first.urgency === "ordinary") gathering.arrived(1, clock.currentTimeMillisUnsafe())
     yield* takeWaiting
     const wait = gathering.wait(clock.currentTimeMillisUnsafe())
     if (wait > 0 && !mustNotWait()) yield* gather(wait)
@@ -90,9 +100,13 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
 
   return {
     offer: (call) =>
-      Effect.map(Queue.offer(calls, call), (isIn) => {
-        if (isUrgent(call) || call.events.length >= enough) hurry.openUnsafe()
-        return isIn
+      Effect.suspend(() => {
+        // Found out before it is in: a type that there is not is the caller's defect, and nobody else's.
+        const urgency = urgencyOf(call)
+        return Effect.map(Queue.offer(calls, { call, urgency }), (isIn) => {
+          if (urgency === "urgent" || call.events.length >= enough) hurry.openUnsafe()
+          return isIn
+        })
       }),
     takeBatch: Effect.gen(function* () {
       if (urgent.length + ordinary.length === 0) yield* begin
