@@ -174,7 +174,7 @@ export class DeliveryTables extends Context.Service<
     /** Forgets an ending, if nothing of it is left to be moved. */
     readonly finishEnding: (id: IntegrationId) => Answer<void>
 
-    /** The first deliveries of an integration after one, by growing id, that ended without an acknowledgement. */
+    /** The first deliveries of an integration after one, by growing id, that ended without an acknowledgement or wait for a retry. */
     readonly recoverable: (of: {
       readonly integration: IntegrationId
       readonly after: DeliveryId | 0
@@ -190,7 +190,7 @@ export class DeliveryTables extends Context.Service<
     readonly oldEvents: (after: number, limit: number) => Answer<ReadonlyArray<OldEvent>>
     /** The deliveries of some events that are of endings, locked, but those that others keep. */
     readonly endedOf: (events: ReadonlyArray<OldEvent>) => Answer<ReadonlyArray<DeliveryId>>
-    /** Locks what has ended of some events; answers those of which something is active still. */
+    /** Locks what has ended of some events; answers those of which something is active still, or has ended since. */
     readonly withActive: (events: ReadonlyArray<OldEvent>) => Answer<ReadonlyArray<EventId>>
     /** Deletes events with what is kept of their deliveries. Counts these by state. */
     readonly deleteEvents: (events: ReadonlyArray<OldEvent>) => Answer<ReadonlyArray<StateCount>>

@@ -9,7 +9,7 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import { scopeSees } from "../rules/Matching.ts"
-import { begun, recoverableStates, released, resent } from "../rules/Standing.ts"
+import { begun, isRecoverable, released, resent, unacknowledgedStates } from "../rules/Standing.ts"
 import { takeDue } from "./Claiming.ts"
 import type { DeliveryTable } from "./DeliveryTable.ts"
 import { toDelivery } from "./DeliveryTable.ts"
@@ -18,7 +18,7 @@ import { MemoryState, takenKey } from "./MemoryState.ts"
 import { purgeOld } from "./Purging.ts"
 import { settleAll } from "./Settling.ts"
 
-const recoverable: ReadonlySet<DeliveryState> = new Set(recoverableStates)
+const unacknowledged: ReadonlySet<DeliveryState> = new Set(unacknowledgedStates)
 
 const make = Effect.gen(function* () {
   const state = yield* MemoryState
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
       Effect.sync(() => {
         if (integrations.get(integration)?.status !== "enabled") return 0
         const lost = (deliveries.byIntegration.get(integration) ?? []).filter(
-          ({ event, standing }) => recoverable.has(standing.state) && event.created_at >= since
+          ({ event, standing }) => isRecoverable(standing) && event.created_at >= since
         )
         for (const delivery of lost) deliveries.move(delivery, resent(delivery.standing, now))
         return lost.length
@@ -120,7 +120,7 @@ const make = Effect.gen(function* () {
         // Whoever held one and died leaves its token behind.
         const leasesAreOver = integration.updated_at + lease <= now
         const newest = (deliveries.byIntegration.get(id) ?? []).findLast(
-          ({ standing }) => (leasesAreOver || standing.lease_token === null) && recoverable.has(standing.state)
+          ({ standing }) => (leasesAreOver || standing.lease_token === null) && unacknowledged.has(standing.state)
         )
         if (newest === undefined) return "nothing_to_send"
         deliveries.move(newest, resent(newest.standing, now))

@@ -227,8 +227,8 @@ export class DeliveryStore extends Context.Service<
     readonly resend: (id: DeliveryId, now: number) => Effect.Effect<ResendResult, StoreError>
 
     /**
-     * Makes every unacknowledged, settled delivery of an integration created since a time due now; says how many. None
-     * when the integration is disabled or gone. Carried out in parts, where there are many: one that fails in the middle, or
+     * Makes every delivery of an integration created since a time due now that ended without an acknowledgement or waits for
+     * a retry, as `resend` does; says how many. None when the integration is disabled or gone. Carried out in parts, where there are many: one that fails in the middle, or
      * finds the integration disabled, keeps what it has done, and calling it again does the rest.
      */
     readonly recover: (integration: IntegrationId, since: number, now: number) => Effect.Effect<number, StoreError>

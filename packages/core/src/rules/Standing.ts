@@ -25,13 +25,18 @@ export interface Standing {
 /** Whether a delivery can be claimed. */
 export const isDue = ({ due_at }: Pick<Standing, "due_at">, now: number): boolean => due_at !== null && due_at <= now
 
-/** States from which an integration recovers its deliveries: they ended, or never began, without an acknowledgement. */
-export const recoverableStates = [
+/** States of deliveries that ended, or never began, without an acknowledgement. */
+export const unacknowledgedStates = [
   "exhausted",
   "expired",
   "cancelled",
   "skipped"
 ] as const satisfies ReadonlyArray<DeliveryState>
+
+const recoverable: ReadonlySet<DeliveryState> = new Set<DeliveryState>([...unacknowledgedStates, "retrying"])
+
+/** Whether a delivery is sent when its integration recovers what it missed: it has ended, or waits for a retry. */
+export const isRecoverable = ({ state }: Pick<Standing, "state">): boolean => recoverable.has(state)
 
 /** Why the deliveries of an integration that is disabled now end. */
 export const reasonOfDisabled = ({ disabled_reason }: Pick<Integration, "disabled_reason">): DeliveryReason =>

@@ -270,8 +270,10 @@ describe("a delivery that is cancelled", () => {
     )
   })
 
-  it("is recovered with all others that ended, or never began, without an acknowledgement", () => {
+  it("is recovered with all others that ended, or never began, without an acknowledgement, and those that wait for a retry", () => {
     const others = deliveryStates.filter((state) => !isActive(state) && state !== "delivered")
-    assert.sameMembers([...Standing.recoverableStates], others)
+    assert.sameMembers([...Standing.unacknowledgedStates], others)
+    const recovered = deliveryStates.filter((state) => Standing.isRecoverable({ state }))
+    assert.sameMembers(recovered, [...others, "retrying"])
   })
 })

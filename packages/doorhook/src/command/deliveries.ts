@@ -140,12 +140,14 @@ const recover = Command.make(
     const list = commandTo(given, "deliveries list --newest --integration", given.integration)
     yield* Console.log(
       deliveries === 0
-        ? `nothing to send: no delivery to integration ${given.integration} since ${since} ended without being acknowledged`
+        ? `nothing to send: every delivery to integration ${given.integration} since ${since} was acknowledged or is on its way`
         : `${counted(deliveries, "delivery", "deliveries")} since ${since} on the way; how they ended: ${list}`
     )
   })
 ).pipe(
-  Command.withDescription("Send all that an integration has not acknowledged since a time"),
+  Command.withDescription(
+    "Send all that an integration has not acknowledged since a time: what has ended, expired calls too, and what waits for a retry"
+  ),
   Command.withExamples([
     { command: "doorhook deliveries recover 12 --since 6h", description: "What it missed in the last six hours" }
   ])

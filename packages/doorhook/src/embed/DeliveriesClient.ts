@@ -107,7 +107,10 @@ export interface DeliveriesClient {
    * nowhere to send it.
    */
   readonly resend: (id: string) => Promise<void>
-  /** Sends all that an integration has not acknowledged since a time (a `Date`, or ISO 8601); says how many. Rejects as `resend`. */
+  /**
+   * Sends all that an integration has not acknowledged since a time (a `Date`, or ISO 8601): what has ended, and what waits for a
+   * retry. Says how many. Rejects as `resend`.
+   */
   readonly recover: (integrationId: string, since: Date | string) => Promise<{ readonly deliveries: number }>
   /** How many there are in each state. */
   readonly summary: () => Promise<DeliveryCounts>

@@ -28,6 +28,13 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, num
       ORDER BY id ${lockFree}`),
     /** Those of some events of which something is active. One search by id each. */
     withActive: text(`SELECT DISTINCT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}`),
+    /**
+     * Those of which something is active, or has ended and is not among what is kept: in one look, so that nothing is missed
+     * that moves between the two. One search by id each.
+     */
+    withUnkept: text(`SELECT event_id FROM queue WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
+      UNION SELECT event_id FROM deliveries
+      WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")} AND NOT ${isOneOfIds("id")}`),
     /** Deletes what has ended of some events. One search by id each. Returns ids and states. */
     deleteEndedOf: text(`DELETE FROM deliveries WHERE ${isOneOfIds("id")} AND ${isOneOfTexts("event_id")}
       RETURNING id, state`),

@@ -84,9 +84,13 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
       ),
     withActive: Effect.fnUntraced(function* (events) {
       const params = [dialect.ids(deliveriesOf(events)), dialect.texts(events.map(({ id }) => id))]
-      if (dialect.lock !== "") yield* sql.unsafe(records.lockEndedOf, params)
-      const rows = yield* sql.unsafe<{ readonly event_id: EventId }>(records.withActive, params)
-      return rows.map(({ event_id }) => event_id)
+      const find = (statement: string, given: ReadonlyArray<unknown>) =>
+        Effect.map(sql.unsafe<{ readonly event_id: EventId }>(statement, given), (rows) =>
+          rows.map(({ event_id }) => event_id)
+        )
+      if (dialect.lock === "") return yield* find(records.withActive, params)
+      const kept = yield* sql.unsafe<{ readonly id: DeliveryId }>(records.lockEndedOf, params)
+      return yield* find(records.withUnkept, [...params, ...params, dialect.ids(kept.map(({ id }) => id))])
     }),
     deleteEvents: Effect.fnUntraced(function* (events) {
       const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(

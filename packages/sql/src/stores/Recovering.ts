@@ -7,7 +7,7 @@ import { Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { DeliveryTables } from "../DeliveryTables.ts"
-import { move, targetsOf } from "./Moving.ts"
+import { move, standingsOf, targetsOf } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
 
 type Tables = DeliveryTables["Service"]
@@ -29,8 +29,8 @@ const recoverSome = Effect.fnUntraced(function* (
   const ids = found.filter(({ created_at }) => created_at >= since).map(({ id }) => id)
   const next = found.length === batch ? found.at(-1)?.id : undefined
   if (ids.length === 0) return { count: 0, next }
-  // Those that somebody else revived meanwhile are not among them any more.
-  const rows = yield* tables.endedStandings(ids)
+  // Those that somebody else has sent or revived meanwhile are not among them any more.
+  const rows = (yield* standingsOf(tables, ids)).filter(Standing.isRecoverable)
   const tally = new Tally()
   yield* move(
     tables,

@@ -61,6 +61,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   lockEndedOf: [Records.lockEndedOf, "deliveries_pkey"],
   endedOf: [Records.endedOf, "queue_pkey", "endings_pkey"],
   withActive: [Records.withActive, "queue_pkey"],
+  withUnkept: [Records.withUnkept, "queue_pkey", "deliveries_pkey"],
   deleteEndedOf: [Records.deleteEndedOf, "deliveries_pkey"],
   deleteAttempts: [Records.deleteAttempts, "attempts_pkey"],
   deleteOfBuildings: [Records.deleteOfBuildings, "events_pkey", "events_of_pkey"],

@@ -161,26 +161,25 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "recover makes due what an integration has not acknowledged since a time, skipped ones included",
+    name: "recover makes due what an integration has not acknowledged since a time, skipped ones and waiting retries included",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
-      const lost = yield* Effect.forEach(["exhausted", "expired", "cancelled", "skipped"] as const, (state, index) =>
-        bringInto(state, index + 1, integration)
-      )
-      const delivered = yield* bringInto("delivered", 5, integration)
-      const ofOther = yield* bringInto("exhausted", 6, other)
-      const retrying = yield* bringInto("retrying", 7, integration)
+      const states = ["exhausted", "expired", "cancelled", "skipped", "retrying"] as const
+      const lost = yield* Effect.forEach(states, (state, index) => bringInto(state, index + 1, integration))
+      const delivered = yield* bringInto("delivered", 6, integration)
+      const ofOther = yield* bringInto("exhausted", 7, other)
+      const retryingOfOther = yield* bringInto("retrying", 8, other)
       const now = start + 1_000
-      yield* expectEqual("recovered", yield* store.recover(integration.id, start, now), 4)
+      yield* expectEqual("recovered", yield* store.recover(integration.id, start, now), 5)
       const stands = Effect.fnUntraced(function* (id: DeliveryId) {
         const found = yield* findDelivery(id)
         return [found.state, found.reason, found.next_attempt_at]
       })
       for (const id of lost) yield* expectEqual("recovered", yield* stands(id), ["pending", null, now])
       yield* expectEqual("delivered", yield* stands(delivered), ["delivered", null, null])
-      yield* expectEqual("waiting for its retry", yield* stands(retrying), ["retrying", null, start + 900_000])
+      yield* expectEqual("waiting for its retry", yield* stands(retryingOfOther), ["retrying", null, start + 900_000])
       yield* expectEqual("of another integration", (yield* findDelivery(ofOther)).state, "exhausted")
       const claimed = yield* claim(now)
       yield* expectEqual("claimed", new Set(idsOf(claimed)), new Set(lost))

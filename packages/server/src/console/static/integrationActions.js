@@ -163,7 +163,7 @@ export const recovery = (id, again) => {
       const { deliveries } = await call("POST", `integrations/${id}/recover`, { body: { since: from.toISOString() } })
       again()
       return deliveries === 0
-        ? "Nothing to send: since then nothing ended without being acknowledged."
+        ? "Nothing to send: since then everything was acknowledged or is on its way."
         : `${counted(deliveries, "delivery is", "deliveries are")} on the way.`
     })
   }

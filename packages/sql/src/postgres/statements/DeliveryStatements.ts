@@ -146,7 +146,7 @@ export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY(
  * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
  * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
  */
-export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
+export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.unacknowledgedStates
   .map(
     (state) => `(SELECT id FROM deliveries WHERE integration_id = $1 AND state = '${state}' AND state <> 'delivered'
         AND (lease_token IS NULL OR (SELECT updated_at FROM integrations WHERE id = $1) <= $2::bigint)
@@ -210,12 +210,15 @@ export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($
 export const isUnacknowledged = `state <> 'delivered'`
 
 /**
- * The first deliveries of an integration after one that ended without an acknowledgement: the beginning of a range of an
- * index for each state.
+ * The first deliveries of an integration after one that ended without an acknowledgement or wait for a retry: the beginning
+ * of a range of an index for each state.
  */
-export const recoverable = `SELECT id, created_at FROM (${Standing.recoverableStates
+export const recoverable = `SELECT id, created_at FROM (${Standing.unacknowledgedStates
   .map(
     (state) => `(SELECT id, created_at FROM deliveries
       WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged} AND id > $2 ORDER BY id LIMIT $3)`
   )
-  .join(" UNION ALL ")}) AS found ORDER BY id LIMIT $3`
+  .join(" UNION ALL ")}
+    UNION ALL (SELECT id, created_at FROM queue
+      WHERE integration_id = $1 AND state = 'retrying' AND id > $2 ORDER BY id LIMIT $3)
+  ) AS found ORDER BY id LIMIT $3`

@@ -43,7 +43,7 @@ export const targets = `SELECT id, status, version FROM integrations WHERE id IN
  * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
  * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
  */
-export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.recoverableStates
+export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.unacknowledgedStates
   .map(
     (state) => `SELECT * FROM (SELECT id FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
       WHERE integration_id = ?1 AND state = '${state}' AND state <> 'delivered'
@@ -131,15 +131,18 @@ export const finishEnding = `DELETE FROM endings
 export const isUnacknowledged = `state <> 'delivered'`
 
 /**
- * The first deliveries of an integration after one that ended without an acknowledgement: the beginning of a range of an
- * index for each state.
+ * The first deliveries of an integration after one that ended without an acknowledgement or wait for a retry: the beginning
+ * of a range of an index for each state.
  */
-export const recoverable = `${Standing.recoverableStates
+export const recoverable = `${Standing.unacknowledgedStates
   .map(
     (state) => `SELECT id, created_at FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
       WHERE integration_id = ?1 AND state = '${state}' AND ${isUnacknowledged} AND id > ?2`
   )
-  .join(" UNION ALL ")} ORDER BY id LIMIT ?3`
+  .join(" UNION ALL ")}
+  UNION ALL SELECT id, created_at FROM queue INDEXED BY queue_by_integration
+    WHERE integration_id = ?1 AND state = 'retrying' AND id > ?2
+  ORDER BY id LIMIT ?3`
 
 /** Adds to a tally. One search by name; the table has a handful of rows. */
 export const addToTally = `INSERT INTO tallies (name, count) VALUES (?, ?)
