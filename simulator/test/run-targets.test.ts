@@ -21,7 +21,8 @@ const Report = Schema.fromJsonString(
     verdict: Schema.String,
     ack_timeout: Schema.NullOr(Schema.Finite),
     totals: Totals,
-    slos: Schema.Array(Schema.Struct({ met: Schema.Boolean }))
+    slos: Schema.Array(Schema.Struct({ met: Schema.Boolean })),
+    answers: Schema.Array(Schema.Struct({ question: Schema.String, answer: Schema.String }))
   })
 )
 
@@ -158,6 +159,33 @@ describe.concurrent("simulate run", () => {
       const { interrupted, totals } = yield* readReport(file)
       assert.isTrue(interrupted)
       assert.deepStrictEqual([totals["lost"], totals["broken"]], [0, 0])
+    })
+  )
+
+  live(
+    "says of deliveries that ended undelivered that they never reached their receivers, though all are accounted for",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "report.json")
+      const args = [
+        "simulate",
+        "run",
+        "--virtual",
+        "--preset",
+        "quiet",
+        "--duration",
+        "12h",
+        "--retry",
+        "access_log=5s"
+      ]
+      const { code, stderr } = yield* runDoorhook([...args, "--receiver", "down", "--report", `json=${file}`])
+      assert.strictEqual(code, 0, stderr)
+      const { answers, totals } = yield* readReport(file)
+      const [lost] = answers
+      assert.isAbove(totals["exhausted"] ?? 0, 0)
+      assert.match(
+        lost?.answer ?? "",
+        /^Nothing is missing, but [\d,]+ deliveries never reached their receivers\. All /
+      )
     })
   )
 

@@ -274,13 +274,6 @@ export class Ledger {
     this.tell("nothing-lost", now, what, Math.max(1, Math.abs(deliveries - stored) - stuck.length))
   }
 
-  /** The states of open deliveries: those that wait for a retry, and those that wait for a place. */
-  get openStates(): { readonly retrying: number; readonly pending: number } {
-    let retrying = 0
-    for (const { dueAt } of this.#byId.values()) if (dueAt !== null) retrying++
-    return { retrying, pending: this.#byId.size - retrying }
-  }
-
   /** In how many places a rule was broken, those without description too. */
   brokenIn(rule: RuleName): number {
     return this.#brokenIn.get(rule) ?? 0

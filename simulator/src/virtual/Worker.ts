@@ -1,7 +1,7 @@
 /**
  * One process that publishes and delivers: the real services of core on virtual time.
  */
-import type { DeliverySettingsShape, DispatcherStatus, NewEvent, Transport as TransportPort } from "@doorhook/core"
+import type { DeliverySettingsShape, NewEvent, Transport as TransportPort } from "@doorhook/core"
 import {
   DeliverySettings,
   DeliveryStore,
@@ -66,12 +66,6 @@ const servicesOver = ({ settings, stores, transport }: WorkerPorts, wake: Wake["
     )
   )
 
-const nothing: Pick<DispatcherStatus, "delivering" | "buffered" | "unsettled"> = {
-  delivering: 0,
-  buffered: 0,
-  unsettled: 0
-}
-
 export class Worker {
   readonly process: Process
   readonly #ports: WorkerPorts
@@ -89,11 +83,6 @@ export class Worker {
 
   get isReady(): boolean {
     return this.process.alive && this.#services !== null
-  }
-
-  /** What its dispatcher has under way. */
-  get status(): typeof nothing {
-    return this.#services === null ? nothing : Effect.runSync(Context.get(this.#services, Dispatcher).status)
   }
 
   start(whenReady: () => void): void {
