@@ -163,7 +163,7 @@ describe.concurrent("simulate run", () => {
   )
 
   live(
-    "says of deliveries that ended undelivered that they never reached their receivers, though all are accounted for",
+    "says of deliveries that ended undelivered that they were never acknowledged, though all are accounted for",
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "report.json")
       const args = [
@@ -182,10 +182,7 @@ describe.concurrent("simulate run", () => {
       const { answers, totals } = yield* readReport(file)
       const [lost] = answers
       assert.isAbove(totals["exhausted"] ?? 0, 0)
-      assert.match(
-        lost?.answer ?? "",
-        /^Nothing is missing, but [\d,]+ deliveries never reached their receivers\. All /
-      )
+      assert.match(lost?.answer ?? "", /^Nothing is missing, but [\d,]+ deliveries were never acknowledged\. All /)
     })
   )
 

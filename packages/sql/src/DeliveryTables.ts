@@ -174,7 +174,10 @@ export class DeliveryTables extends Context.Service<
     /** Forgets an ending, if nothing of it is left to be moved. */
     readonly finishEnding: (id: IntegrationId) => Answer<void>
 
-    /** The first deliveries of an integration after one, by growing id, that ended without an acknowledgement or wait for a retry. */
+    /**
+     * The first deliveries of an integration after one, by growing id, that ended without an acknowledgement or wait for a
+     * retry.
+     */
     readonly recoverable: (of: {
       readonly integration: IntegrationId
       readonly after: DeliveryId | 0

@@ -49,13 +49,17 @@ const lost = (report: Measured): Answer => {
     [open, "still open when the waiting for them ended"]
   ] as const
   const list = ends.flatMap(([count, name]) => (count > 0 ? [`${grouped(count)} ${name}`] : [])).join(", ")
-  const unreached = exhausted + expired + cancelled + skipped
+  const unacknowledged = exhausted + expired + cancelled + skipped
+  const inShort =
+    unacknowledged > 0
+      ? `Nothing is missing, but ${counted(unacknowledged, "delivery was", "deliveries were")} never acknowledged.`
+      : "No."
   const verdict =
     missing === null
       ? `Nobody can say: the service took in ${counted(accepted, "event")} and did not say what became of them.`
       : missing > 0
         ? `Yes: ${counted(missing, "delivery", "deliveries")} of what was accepted can't be accounted for.`
-        : `${unreached > 0 ? `Nothing is missing, but ${counted(unreached, "delivery", "deliveries")} never reached ${unreached === 1 ? "its receiver" : "their receivers"}.` : "No."} All ${grouped(deliveries)} deliveries of ${grouped(accepted - unfollowed)} ${unfollowed > 0 ? "followed" : "accepted"} events are accounted for: ${list || "there were none"}.`
+        : `${inShort} All ${grouped(deliveries)} deliveries of ${grouped(accepted - unfollowed)} ${unfollowed > 0 ? "followed" : "accepted"} events are accounted for: ${list || "there were none"}.`
   const notTaken =
     failed > 0
       ? ` ${counted(failed, "event")} ${failed === 1 ? "was" : "were"} never accepted, and whoever published them was told.`

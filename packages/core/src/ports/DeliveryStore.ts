@@ -228,8 +228,9 @@ export class DeliveryStore extends Context.Service<
 
     /**
      * Makes every delivery of an integration created since a time due now that ended without an acknowledgement or waits for
-     * a retry, as `resend` does; says how many. None when the integration is disabled or gone. Carried out in parts, where there are many: one that fails in the middle, or
-     * finds the integration disabled, keeps what it has done, and calling it again does the rest.
+     * a retry, as `resend` does; says how many. None when the integration is disabled or gone. Carried out in parts, where
+     * there are many: one that fails in the middle, or finds the integration disabled, keeps what it has done, and calling
+     * it again does the rest.
      */
     readonly recover: (integration: IntegrationId, since: number, now: number) => Effect.Effect<number, StoreError>
 

@@ -35,7 +35,7 @@ const attemptsMade = byType(
 const ended = counters("doorhook_deliveries_ended", "Deliveries that ended in this process, by the state they ended in")
 
 /** Deliveries that ended, by resource type and state: those that expired are told by no notice. */
-export const deliveriesEnded = byType(
+const deliveriesEnded = byType(
   (resource_type) => new Map(settledStates.map((state) => [state, ended({ resource_type, state })]))
 )
 

@@ -570,8 +570,8 @@ describe("publishing and dispatching", () => {
   const enqueueOne = enqueueMany(1)
   const refused = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("locked") }))
 
-  it.effect("goes on after a defect in a claim, and after one in a settlement", () => {
-    const broken = new Set(["claim", "settle"])
+  it.effect("goes on after a defect in its first beat, after one in a claim, and after one in a settlement", () => {
+    const broken = new Set(["beat", "claim", "settle"])
     return Effect.gen(function* () {
       yield* enqueueOne
       yield* pass(60_000)
@@ -583,6 +583,7 @@ describe("publishing and dispatching", () => {
       Effect.ensuring(Effect.forkDetach(pass(30_000))),
       Effect.provide(
         over((store) => ({
+          beat: (...beating) => (broken.delete("beat") ? Effect.die(new Error("a defect")) : store.beat(...beating)),
           claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request)),
           settle: (...settling) =>
             broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)

@@ -89,8 +89,8 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
           rows.map(({ event_id }) => event_id)
         )
       if (dialect.lock === "") return yield* find(records.withActive, params)
-      const kept = yield* sql.unsafe<{ readonly id: DeliveryId }>(records.lockEndedOf, params)
-      return yield* find(records.withUnkept, [...params, ...params, dialect.ids(kept.map(({ id }) => id))])
+      const kept = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.lockEndedOf, params))
+      return yield* find(records.withUnkept, [...params, ...params, dialect.ids(kept)])
     }),
     deleteEvents: Effect.fnUntraced(function* (events) {
       const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(

@@ -25,21 +25,10 @@ const hashOf = (text: string): number => {
   return hash
 }
 
-/** The hash of each key. */
-const keyHashes = new WeakMap<Uint8Array, number>()
-
-const hashOfKey = (key: Uint8Array): number => {
-  const known = keyHashes.get(key)
-  if (known !== undefined) return known
-  let hash = offsetBasis
-  for (const byte of key) hash = Math.imul(hash ^ byte, 0x0100_0193)
-  keyHashes.set(key, hash)
-  return hash
-}
-
 /** 32 bytes that stand for a key and a text: both the hash, without a key, and the HMAC of simulations. */
 const digest = (key: Uint8Array, text: string): Uint8Array => {
-  const keyed = hashOfKey(key)
+  let keyed = offsetBasis
+  for (const byte of key) keyed = Math.imul(keyed ^ byte, 0x0100_0193)
   let hash = hashOf(text) ^ keyed
   const words = new Uint32Array(8)
   for (let at = 0; at < words.length; at++) {
