@@ -33,6 +33,7 @@ export interface AttemptRow extends Attempt {
 
 /** An event as it is read: its tenants are a list in JSON. */
 export interface EventRow {
+  readonly id: EventId
   readonly tenant_ids: string
 }
 

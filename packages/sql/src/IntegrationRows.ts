@@ -1,13 +1,13 @@
 /**
  * How an integration stands in a row, in every dialect: columns for what is asked for by column, JSON text for the rest.
  */
-import type { Consequences, Failing, IntegrationId, NewIntegration, Scope } from "@doorhook/core"
+import type { Consequences, Failing, IntegrationId, LocatedIntegration, NewIntegration, Scope } from "@doorhook/core"
 import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { SecretBox } from "./SecretBox.ts"
 
 export interface IntegrationRow {
-  readonly id: number
+  readonly id: IntegrationId
   readonly scope_type: Scope["type"]
   readonly scope_id: number
   readonly integrator: string
@@ -35,6 +35,9 @@ export interface SubjectRow extends Pick<
 > {
   readonly id: IntegrationId
 }
+
+/** What deleting one looks at. */
+export type LocatedRow = Pick<IntegrationRow, "id" | "scope_type" | "scope_id" | "version">
 
 export const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
@@ -108,6 +111,17 @@ const decodeSubject = Schema.decodeUnknownEffect(
     disabled_reason: Integration.fields.disabled_reason
   })
 )
+
+const decodeLocated = Schema.decodeUnknownEffect(
+  Schema.Struct({
+    id: Integration.fields.id,
+    scope: Integration.fields.scope,
+    version: Integration.fields.version
+  })
+)
+
+export const locatedFromRow = (row: LocatedRow): Effect.Effect<LocatedIntegration, Schema.SchemaError> =>
+  decodeLocated({ ...row, scope: { type: row.scope_type, id: row.scope_id } })
 
 export const subjectFromRow = (row: SubjectRow): Effect.Effect<Consequences.Subject, Schema.SchemaError> =>
   Effect.map(decodeSubject({ ...row, scope: { type: row.scope_type, id: row.scope_id } }), (integration) => ({

@@ -15,11 +15,11 @@ const isLostAnswer = (error: unknown): boolean =>
   !Predicate.hasProperty(error.reason.cause, "severity")
 
 /** What to do about something stored that can't be read: the database itself is well. */
-const adviceOn = (cause: unknown): string | undefined => {
+export const adviceOn = (cause: unknown): string | undefined => {
   if (Predicate.isTagged(cause, "SchemaError"))
     return "a stored row is not as doorhook writes it. See what has changed it, and put it right or restore a backup; trying again does not help."
   if (Predicate.isTagged(cause, "SecretUnreadable"))
-    return "start with the right encryptionKey. Where the key is right, the row is damaged: rotate that integration's secret or restore a backup; trying again does not help."
+    return "start with the right encryptionKey. Where the key is right, the row is damaged: delete that integration, or restore a backup; trying again does not help."
   return undefined
 }
 

@@ -1,7 +1,7 @@
 /**
  * Integrations in memory.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Struct } from "effect"
 import { IntegrationId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
@@ -39,6 +39,12 @@ const make = Effect.gen(function* () {
       }),
 
     find: (id) => Effect.sync(() => integrations.get(id) ?? null),
+
+    locate: (id) =>
+      Effect.sync(() => {
+        const integration = integrations.get(id)
+        return integration === undefined ? null : Struct.pick(integration, ["id", "scope", "version"])
+      }),
 
     list: (scope, { limit, offset }) =>
       Effect.sync(() => {

@@ -186,7 +186,8 @@ export class DeliveryStore extends Context.Service<
 
     /**
      * Leases due deliveries: those that wait and are due, and those whose lease has run out. Within an integration the
-     * most urgent lane goes first, then the earliest due.
+     * most urgent lane goes first, then the earliest due. One that can't be read holds up nothing else: a store puts it off
+     * and says so.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<LeasedDelivery>, StoreError>
 

@@ -28,6 +28,9 @@ export interface SurveyedIntegration {
 export const surveyedStatuses = ["enabled", "disabled", "troubled"] as const
 export type SurveyedStatus = (typeof surveyedStatuses)[number]
 
+/** What is asked of an integration to delete it. It is known also of one whose secrets or bindings can't be read any more. */
+export type LocatedIntegration = Pick<Integration, "id" | "scope" | "version">
+
 export class IntegrationStore extends Context.Service<
   IntegrationStore,
   {
@@ -37,6 +40,8 @@ export class IntegrationStore extends Context.Service<
       key?: Omit<RememberedRequest, "answer">
     ) => Effect.Effect<Integration, StoreError | KeyTaken>
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
+    /** What deleting an integration asks of it: reads nothing else. */
+    readonly locate: (id: IntegrationId) => Effect.Effect<LocatedIntegration | null, StoreError>
     /** The integrations of one scope, in the order of their creation. */
     readonly list: (
       scope: Scope,

@@ -152,7 +152,10 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       const changed = { ...integration, version: integration.version + 1 }
       yield* expectEqual("another version", yield* store.remove(changed), false)
       yield* expectEqual("still there", yield* store.find(integration.id), integration)
+      const { id, scope, version } = integration
+      yield* expectEqual("located", yield* store.locate(id), { id, scope, version })
       yield* expectEqual("answer", yield* store.remove(integration), true)
+      yield* expectEqual("located no more", yield* store.locate(id), null)
       yield* expectEqual("found", yield* store.find(integration.id), null)
       const listed = yield* store.list(building(7), { offset: 0, limit: 10 })
       yield* expectEqual("listed", listed, { items: [other], total: 1 })

@@ -6,7 +6,7 @@
  * any integration may have changed.
  */
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { IntegrationId, parsePositiveInt, rootMessage, Wake } from "@doorhook/core"
+import { IntegrationId, lasting, parsePositiveInt, rootMessage, Wake } from "@doorhook/core"
 import { Effect, Layer, Option, Queue, Schedule } from "effect"
 import { channel } from "./PostgresDialect.ts"
 
@@ -45,11 +45,8 @@ const make = Effect.gen(function* () {
     })
   )
 
-  yield* listen.pipe(
-    Effect.catch((error) => Effect.andThen(deaf(error), Effect.sleep("100 millis"))),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  const untilItBreaks = Effect.catch(listen, (error) => Effect.andThen(deaf(error), Effect.sleep("100 millis")))
+  yield* Effect.forkScoped(lasting("Listening for wake signals", untilItBreaks))
 
   return Wake.of({
     // Not `sql.notify`: that takes another connection, and would be heard before the transaction commits.

@@ -15,6 +15,9 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
   /** One search by id. */
   byId: text(`SELECT id, ${columns} FROM integrations WHERE id = ?`),
 
+  /** What deleting one asks of it. As above. */
+  locate: text(`SELECT id, scope_type, scope_id, version FROM integrations WHERE id = ?`),
+
   /** Those of some ids. One search by id each. */
   byIds: text(`SELECT id, ${columns} FROM integrations WHERE ${isOneOfIds("id")}`),
 
@@ -60,6 +63,6 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
   surveyOfTroubled: text(`SELECT id, ${columns} FROM integrations
     WHERE id > ? AND (failing_since IS NOT NULL OR disabled_reason <> 'manual') ORDER BY id LIMIT ?`),
 
-  /** A sealed signing secret, if there is any. The table is small; this runs once, when the database is opened. */
-  anySealedSecret: text(`SELECT signing_secret FROM integrations WHERE signing_secret LIKE ? LIMIT 1`)
+  /** Some sealed signing secrets, if there are any. The table is small; this runs once, when the database is opened. */
+  someSealedSecrets: text(`SELECT signing_secret FROM integrations WHERE signing_secret LIKE ? LIMIT 10`)
 })

@@ -10,49 +10,46 @@ import { decodeEvents } from "../DeliveryRows.ts"
 import type { DeliveryTables, Head } from "../DeliveryTables.ts"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import { move } from "./Moving.ts"
+import type { PutOff } from "./PuttingOff.ts"
+import { readable } from "./PuttingOff.ts"
 import { Tally } from "./Tally.ts"
 
 type Tables = DeliveryTables["Service"]
+
+/** What claims work with. */
+export interface Claims {
+  readonly tables: Tables
+  readonly reader: IntegrationReader
+  readonly putOff: PutOff
+}
 
 /**
  * Leases what is due, and answers it with everything an attempt needs; and whether something is due of which nothing could
  * be leased, because other claims look at it. To choose, these lock more than they take, and give it back when they end.
  */
-export const claimDue = Effect.fnUntraced(function* (tables: Tables, reader: IntegrationReader, request: ClaimRequest) {
-  const { lease } = request
+export const claimDue = Effect.fnUntraced(function* ({ putOff, reader, tables }: Claims, request: ClaimRequest) {
+  const { lease, now } = request
   const { chosen, due } = yield* chooseDue(tables, request)
   if (chosen.length === 0) return { claimed: [], passedOver: due }
   const tally = new Tally()
   const moves = chosen.map((from) => ({ from, to: Standing.claimed(from, lease) }))
   yield* move(tables, tally, moves)
-  yield* tally.write(tables)
-  const events = yield* eventsOf(tables, chosen)
-  const integrations = yield* integrationsOf(tables, reader, chosen)
-  const claimed = moves.flatMap(({ from, to }): ReadonlyArray<LeasedDelivery> => {
-    // Both are there: an event with something active is not purged, and a deleted integration leaves nothing active.
-    const event = events.get(from.event_id)
-    const integration = integrations.get(from.integration_id)
-    if (event === undefined || integration === undefined) return []
+  const eventIds = new Set(chosen.map(({ event_id }) => event_id))
+  const events = yield* readable(yield* tables.eventsById([...eventIds]), decodeEvents)
+  const integrationIds = new Set(chosen.map(({ integration_id }) => integration_id))
+  const integrations = yield* readable(yield* tables.integrationsById([...integrationIds]), reader.readAll)
+  const claimed: Array<LeasedDelivery> = []
+  const unsendable: Array<StandingRow> = []
+  for (const { from, to } of moves) {
+    const event = events.found.get(from.event_id)
+    const integration = integrations.found.get(from.integration_id)
     const { attempts, lane, resend } = to
-    return [{ id: from.id, lease, lane, attempts, resend: resend > 0, event, integration }]
-  })
+    if (event === undefined || integration === undefined) unsendable.push({ ...from, ...to })
+    else claimed.push({ id: from.id, lease, lane, attempts, resend: resend > 0, event, integration })
+  }
+  if (unsendable.length > 0) yield* putOff(tables, tally, unsendable, { events, integrations }, now)
+  yield* tally.write(tables)
   return { claimed, passedOver: false }
-})
-
-const eventsOf = Effect.fnUntraced(function* (tables: Tables, deliveries: ReadonlyArray<StandingRow>) {
-  const ids = new Set(deliveries.map(({ event_id }) => event_id))
-  const events = yield* decodeEvents(yield* tables.eventsById([...ids]))
-  return new Map(events.map((event) => [event.id, event]))
-})
-
-const integrationsOf = Effect.fnUntraced(function* (
-  tables: Tables,
-  reader: IntegrationReader,
-  deliveries: ReadonlyArray<StandingRow>
-) {
-  const ids = new Set(deliveries.map(({ integration_id }) => integration_id))
-  const integrations = yield* reader.readAll(yield* tables.integrationsById([...ids]))
-  return new Map(integrations.map((integration) => [integration.id, integration]))
 })
 
 /** The order within a round. */

@@ -10,7 +10,7 @@
  * is finished. Who begins or finishes one keeps the integration locked, so that nothing is published to it meanwhile.
  */
 import type { DeliveryId, DeliveryReason, IntegrationId } from "@doorhook/core"
-import { activeStates } from "@doorhook/core"
+import { activeStates, lasting } from "@doorhook/core"
 import { Context, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
@@ -88,15 +88,14 @@ const make = Effect.gen(function* () {
     for (const id of yield* tables.endings) yield* goThrough(id, tables.takeTurn)
   })
 
-  yield* goThroughAll.pipe(
+  const round = goThroughAll.pipe(
     Effect.catchTag("SqlError", (error) =>
       // Nobody sees the difference, and it is tried again.
       Effect.logWarning(`Cancelled deliveries are not moved out of the queue yet: ${error.message}`)
     ),
-    Effect.andThen(Queue.take(wanted)),
-    Effect.forever,
-    Effect.forkScoped
+    Effect.andThen(Queue.take(wanted))
   )
+  yield* Effect.forkScoped(lasting("Moving cancelled deliveries out of the queue", round))
 
   return Endings.of({
     begin: Effect.fnUntraced(function* (id, reason) {

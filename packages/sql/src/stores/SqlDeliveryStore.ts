@@ -13,11 +13,13 @@ import { fleeting } from "../Durability.ts"
 import type { IntegrationReader } from "../IntegrationReader.ts"
 import { fromRows as noticesFromRows } from "../NoticeRows.ts"
 import { failAs, failAsBegun, failAsUnlessTaken } from "../StoreFailure.ts"
+import type { Claims } from "./Claiming.ts"
 import { claimDue } from "./Claiming.ts"
 import { enqueueAll, enqueueAtOnce } from "./Enqueueing.ts"
 import { Endings } from "./Endings.ts"
 import { currentOf, move, standingsOf, targetsOf } from "./Moving.ts"
 import { purgeOld } from "./Purging.ts"
+import { makePuttingOff } from "./PuttingOff.ts"
 import { recoverAll } from "./Recovering.ts"
 import { settleAll, settleAtOnce } from "./Settling.ts"
 import { readTallies, Tally } from "./Tally.ts"
@@ -31,6 +33,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* DeliveryTables
   const endings = yield* Endings
+  const claims: Claims = { tables, reader, putOff: makePuttingOff() }
 
   /** Runs a call in a transaction of its own, or in the caller's. */
   const transact =
@@ -103,7 +106,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     claim: Effect.fnUntraced(
       function* (request) {
         for (let more = claimTries; ; more--) {
-          const { claimed, passedOver } = yield* sql.withTransaction(claimDue(tables, reader, request))
+          const { claimed, passedOver } = yield* sql.withTransaction(claimDue(claims, request))
           if (!passedOver || more === 0) return claimed
           yield* tables.pause
         }

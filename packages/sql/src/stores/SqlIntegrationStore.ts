@@ -8,8 +8,8 @@ import { SqlClient } from "effect/sql"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationReader } from "../IntegrationReader.ts"
-import type { IntegrationRow } from "../IntegrationRows.ts"
-import { failingOf, toValues } from "../IntegrationRows.ts"
+import type { IntegrationRow, LocatedRow } from "../IntegrationRows.ts"
+import { failingOf, locatedFromRow, toValues } from "../IntegrationRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
@@ -60,6 +60,11 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
       const [row] = yield* reads.rows<IntegrationRow>(statements.byId, [id])
       return row === undefined ? null : yield* reader.read(row)
     }, failAs("IntegrationStore.find")),
+
+    locate: Effect.fnUntraced(function* (id) {
+      const [row] = yield* reads.rows<LocatedRow>(statements.locate, [id])
+      return row === undefined ? null : yield* locatedFromRow(row)
+    }, failAs("IntegrationStore.locate")),
 
     list: Effect.fnUntraced(
       function* (scope, { limit, offset }) {

@@ -31,16 +31,17 @@ import * as SqlTokenStore from "./SqlTokenStore.ts"
 /** All storage ports. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
 
-/** Sealed secrets need their key at once, not when the first delivery is signed. */
+/** Sealed secrets need their key at once, not when the first delivery is signed. One that it opens shows that it is right. */
 const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, database: string) {
   const sql = yield* SqlClient.SqlClient
   const failed = (cause: Error) =>
     new DatabaseUnusable({ database, why: "sealed_secrets", explanation: cause.message, cause })
-  const { anySealedSecret } = integrationStatements(dialect)
+  const { someSealedSecrets } = integrationStatements(dialect)
   const rows = yield* sql
-    .unsafe<{ readonly signing_secret: string }>(anySealedSecret, [`${SecretBoxes.sealedPrefix}%`])
+    .unsafe<{ readonly signing_secret: string }>(someSealedSecrets, [`${SecretBoxes.sealedPrefix}%`])
     .pipe(Effect.mapError(failed))
-  for (const { signing_secret } of rows) yield* Effect.mapError(secrets.open(signing_secret), failed)
+  const [first, ...others] = rows.map(({ signing_secret }) => secrets.open(signing_secret))
+  if (first !== undefined) yield* Effect.mapError(Effect.firstSuccessOf([first, ...others]), failed)
 })
 
 export const layer = (options: {

@@ -3,8 +3,9 @@
  */
 import { Effect } from "effect"
 import type { ClientId, IntegrationId, UserId } from "../../domain/Ids.ts"
-import type { Integration, Scope } from "../../domain/Integration.ts"
+import type { Scope } from "../../domain/Integration.ts"
 import { Directory, mayAccess } from "../../ports/Directory.ts"
+import type { LocatedIntegration } from "../../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import { IntegrationNotFound, ScopeNotFound, VersionConflict } from "../IntegrationErrors.ts"
 
@@ -18,10 +19,22 @@ export interface Actor {
 export type ExpectedVersions = ReadonlyArray<number> | null
 
 /** Fails unless an integration is in a version that its user has seen. */
-export const requireVersion = (integration: Integration, expected: ExpectedVersions) =>
+export const requireVersion = (integration: LocatedIntegration, expected: ExpectedVersions) =>
   expected === null || expected.includes(integration.version)
     ? Effect.void
     : new VersionConflict({ id: integration.id })
+
+const ofScope = Effect.fnUntraced(function* <A extends LocatedIntegration, E>(
+  scope: Scope,
+  id: IntegrationId,
+  find: Effect.Effect<A | null, E>
+) {
+  const found = yield* find
+  if (found === null || found.scope.type !== scope.type || found.scope.id !== scope.id) {
+    return yield* new IntegrationNotFound({ id })
+  }
+  return found
+})
 
 /** Asks for rights, and finds what they are to. */
 export const makeAccess = Effect.gen(function* () {
@@ -34,13 +47,10 @@ export const makeAccess = Effect.gen(function* () {
     }),
 
     /** An integration of a scope. */
-    find: Effect.fnUntraced(function* (scope: Scope, id: IntegrationId) {
-      const found = yield* store.find(id)
-      if (found === null || found.scope.type !== scope.type || found.scope.id !== scope.id) {
-        return yield* new IntegrationNotFound({ id })
-      }
-      return found
-    })
+    find: (scope: Scope, id: IntegrationId) => ofScope(scope, id, store.find(id)),
+
+    /** What deleting one asks of it. */
+    locate: (scope: Scope, id: IntegrationId) => ofScope(scope, id, store.locate(id))
   }
 })
 

@@ -12,17 +12,14 @@ import { requireVersion } from "./Access.ts"
 import type { Reader, Reading } from "./Reading.ts"
 import { makeStoredChange } from "./StoredChange.ts"
 
-export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Access, read: Reading) {
+export const makeChanging = Effect.fnUntraced(function* ({ authorize, find, locate }: Access, read: Reading) {
   const stored = yield* makeStoredChange
   const crypto = yield* Crypto
   const newSecret = Effect.provideService(Signature.generateSecret, Crypto, crypto)
 
   /** An integration in a version that its user has seen. */
-  const findExpected = Effect.fnUntraced(function* (scope: Scope, id: IntegrationId, expected: ExpectedVersions) {
-    const found = yield* find(scope, id)
-    yield* requireVersion(found, expected)
-    return found
-  })
+  const findExpected = (scope: Scope, id: IntegrationId, expected: ExpectedVersions) =>
+    Effect.tap(find(scope, id), (found) => requireVersion(found, expected))
 
   /** Changes an integration by a document that is right for it. */
   const changeBy = Effect.fnUntraced(function* <A>(
@@ -61,7 +58,7 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find }: Ac
     expected: ExpectedVersions
   ) {
     yield* authorize(actor, scope)
-    yield* stored.remove(findExpected(scope, id, expected))
+    yield* stored.remove(Effect.tap(locate(scope, id), (found) => requireVersion(found, expected)))
   })
 
   return { changeBy, rotateSecret, remove }

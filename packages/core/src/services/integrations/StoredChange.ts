@@ -4,6 +4,7 @@
  */
 import { Clock, Effect, Equal } from "effect"
 import type { Integration } from "../../domain/Integration.ts"
+import type { LocatedIntegration } from "../../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import { Dispatcher } from "../Dispatcher.ts"
 import { heeded } from "./Heeding.ts"
@@ -29,7 +30,7 @@ export const makeStoredChange = Effect.gen(function* () {
   })
 
   /** Deletes an integration in the version that was found. */
-  const remove = Effect.fnUntraced(function* <E>(find: Effect.Effect<Integration, E>) {
+  const remove = Effect.fnUntraced(function* <E>(find: Effect.Effect<LocatedIntegration, E>) {
     for (;;) {
       const found = yield* find
       if (yield* heeded(dispatcher, found.id, store.remove(found))) return

@@ -1,0 +1,59 @@
+/**
+ * A row in the database is damaged: what depends on it waits, everybody else goes on getting their events, and the
+ * integration whose row it is can be deleted.
+ */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
+import { listDeliveries } from "../harness/Accounting.ts"
+import { configured } from "../harness/Delivering.ts"
+import { event, live } from "../harness/Embedded.ts"
+import { eventually, testPatience } from "../harness/Eventually.ts"
+import { tokensOf } from "../harness/KnownDirectory.ts"
+import { callApi, createIntegration } from "../harness/ThirdParty.ts"
+
+describe("doorhook on a damaged row", () => {
+  live(
+    "sends to all others, and deletes the integration whose row it is",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "doors.db")
+      const service = yield* startService(yield* configured(file))
+      const { url } = service
+      let answer = 500
+      const one = yield* startReceiver(() => answer)
+      const other = yield* startReceiver(() => answer)
+      const { access_token } = yield* Effect.promise(() => tokensOf(url))
+      const damaged = yield* Effect.promise(() => createIntegration(url, access_token, one.url))
+      yield* Effect.promise(() => createIntegration(url, access_token, other.url))
+      const publish = Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", [event]))
+      assert.strictEqual((yield* publish).status, 202)
+      yield* Effect.promise(() => other.until(({ length }) => length >= 2))
+
+      const database = new DatabaseSync(file)
+      database.exec(`UPDATE integrations SET signing_secret = 'sealed:v1:AAAA' WHERE id = ${damaged.id}`)
+      database.close()
+      // Both wait for a retry, so that they are claimed together.
+      yield* Effect.promise(() =>
+        service.complained(new RegExp(`integration ${damaged.id}: .*delete that integration`))
+      )
+      answer = 200
+      yield* eventually("the other has its event", listDeliveries(url), (deliveries) =>
+        deliveries.some(({ state }) => state === "delivered")
+      )
+
+      assert.strictEqual((yield* publish).status, 503)
+      const path = `/v4/buildings/1/integrations/${damaged.id}`
+      assert.strictEqual((yield* Effect.promise(() => callApi(url, access_token, "DELETE", path))).status, 204)
+      assert.strictEqual((yield* publish).status, 202)
+      const ended = yield* eventually("all have ended", listDeliveries(url), (deliveries) =>
+        deliveries.every(({ state }) => ["delivered", "cancelled"].includes(state))
+      )
+      assert.deepEqual(ended.map(({ state }) => state).toSorted(), ["cancelled", "delivered", "delivered"])
+    }),
+    testPatience
+  )
+})

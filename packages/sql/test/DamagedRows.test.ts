@@ -1,0 +1,127 @@
+/**
+ * A row that doorhook did not write so is refused by name and place when it is looked up. When it is claimed, what can't be
+ * sent without it waits, the log says why, and everything else is sent.
+ */
+import type { LeasedDelivery } from "@doorhook/core"
+import { DeliveryStore, IntegrationStore } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Logger, Redacted } from "effect"
+import { onStore, open, tamper } from "./OpenedStore.ts"
+import { temporaryFile } from "./TemporaryFile.ts"
+
+const { building, claim, createIntegration, enqueueOne, eventId, newEvent, start } = StoreFixtures
+
+/** What stands in a column, and where the complaint says that it is. */
+const damages = [
+  ["tenant_ids", "'1, 2'", '["tenant_ids"]'],
+  ["tenant_ids", "'{}'", '["tenant_ids"]'],
+  ["tenant_ids", "'[1, 0]'", '["tenant_ids"][1]'],
+  ["resource_type", "'odd'", '["resource_type"]']
+] as const
+
+const key = Redacted.make("the key")
+const findEvent = DeliveryStore.use((store) => store.findEvent(eventId(1)))
+const idsOf = (claimed: ReadonlyArray<LeasedDelivery>) => claimed.map(({ id }) => id)
+
+/** Collects what is logged. */
+const listening = () => {
+  const lines: Array<string> = []
+  const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+  return { lines, logger }
+}
+
+describe("a damaged row", () => {
+  for (const [column, value, place] of damages) {
+    it.effect(`of an event, ${value} for ${column}, holds up nothing but what is made of it`, () =>
+      Effect.gen(function* () {
+        const filename = yield* temporaryFile
+        const { lines, logger } = listening()
+        yield* onStore(
+          { filename },
+          Effect.gen(function* () {
+            const integration = yield* createIntegration()
+            const damaged = yield* enqueueOne(newEvent(1), integration)
+            const sound = yield* enqueueOne(newEvent(2), integration)
+            yield* tamper(filename, `UPDATE events SET ${column} = ${value} WHERE id = '${eventId(1)}'`)
+            const { message } = yield* Effect.flip(findEvent)
+            assert.include(message, `at ${["[0]", place].join("")}`)
+            assert.include(message, "a stored row is not as doorhook writes it")
+
+            assert.deepEqual(idsOf(yield* claim(start)), [sound])
+            assert.lengthOf(lines, 1)
+            assert.include(lines[0], `(${damaged}). event ${eventId(1)}: `)
+            assert.include(lines[0], place)
+            const waiting = yield* DeliveryStore.use((store) => store.find(damaged))
+            assert.deepInclude(waiting, { state: "pending", attempts: 0, next_attempt_at: start + 60_000 })
+
+            assert.notInclude(idsOf(yield* claim(start + 59_999)), damaged)
+            yield* tamper(filename, "UPDATE events SET tenant_ids = '[101,102]', resource_type = 'access_log'")
+            assert.include(idsOf(yield* claim(start + 60_000)), damaged)
+          })
+        ).pipe(Effect.provide(logger))
+      })
+    )
+  }
+
+  it.effect("of an integration holds up that integration alone, is told of once a minute, and can be deleted", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { lines, logger } = listening()
+      yield* onStore(
+        { filename, encryptionKey: key },
+        Effect.gen(function* () {
+          const damaged = yield* createIntegration()
+          const sound = yield* createIntegration({ scope: building(2) })
+          for (let n = 1; n <= 8; n++) yield* enqueueOne(newEvent(n), damaged)
+          const sent = yield* enqueueOne(newEvent(9), sound)
+          yield* tamper(filename, `UPDATE integrations SET signing_secret = 'sealed:v1:AAAA' WHERE id = ${damaged.id}`)
+
+          assert.deepEqual(idsOf(yield* claim(start, { limitPerIntegration: 4 })), [sent])
+          assert.deepEqual(yield* claim(start, { limitPerIntegration: 4 }), [])
+          assert.lengthOf(lines, 1)
+          assert.include(lines[0], `integration ${damaged.id}: `)
+          assert.include(lines[0], "delete that integration")
+          assert.deepEqual(yield* claim(start + 60_000, { limits: new Map([[sound.id, 0]]) }), [])
+          assert.lengthOf(lines, 2)
+
+          const store = yield* IntegrationStore
+          const { version } = yield* Effect.fromNullishOr(yield* store.locate(damaged.id))
+          assert.isTrue(yield* store.remove({ id: damaged.id, version }))
+          const states = (yield* DeliveryStore.use((deliveries) => deliveries.summary(start))).states
+          assert.deepInclude(states, { cancelled: 8, delivering: 1, pending: 0 })
+        })
+      ).pipe(Effect.provide(logger))
+    })
+  )
+
+  it.effect("that is not there at all is told of too", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { lines, logger } = listening()
+      yield* onStore(
+        { filename },
+        Effect.gen(function* () {
+          const integration = yield* createIntegration()
+          yield* enqueueOne(newEvent(1), integration)
+          yield* tamper(filename, "DELETE FROM integrations")
+          assert.deepEqual(yield* claim(start), [])
+          assert.include(lines[0], `integration ${integration.id} is not there`)
+        })
+      ).pipe(Effect.provide(logger))
+    })
+  )
+
+  it.effect("does not keep a file from being opened whose key is right", () =>
+    Effect.gen(function* () {
+      const config = { filename: yield* temporaryFile, encryptionKey: key }
+      const first = yield* onStore(
+        config,
+        Effect.tap(createIntegration(), () => createIntegration())
+      )
+      const damage = `UPDATE integrations SET signing_secret = 'sealed:v1:AAAA' WHERE id = ${first.id}`
+      yield* tamper(config.filename, damage)
+      yield* open(config)
+    })
+  )
+})
