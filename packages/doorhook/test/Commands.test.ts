@@ -113,8 +113,14 @@ describe("the operator's commands", () => {
 
 /** What was given wrongly is told in one way, wherever it is noticed. */
 const badInput: ReadonlyArray<readonly [args: ReadonlyArray<string>, message: RegExp]> = [
-  [["deliveries", "list", "--state", "lost"], /^doorhook: --state must be pending, .*, skipped\.\n$/],
-  [["deliveries", "list", "--state", "exausted"], /^doorhook: --state must be .*; did you mean exhausted\?\n$/],
+  [
+    ["deliveries", "list", "--state", "lost"],
+    /^doorhook: --state must be pending, .*, skipped, or several of them with commas\.\n$/
+  ],
+  [
+    ["deliveries", "list", "--state", "delivered,exausted"],
+    /^doorhook: --state must be .*; did you mean exhausted\?\n$/
+  ],
   // A negative value is told of as a value, not as flags of one letter.
   [["integrations", "portal-link", "1", "--expires-in", "-1d"], /^doorhook: --expires-in must be a duration[^;]*\n$/],
   [
@@ -169,6 +175,8 @@ describe("doorhook deliveries", () => {
       assert.strictEqual(listed[6], "in all: delivered 1, cancelled 4, skipped 1")
       const newest = yield* print("deliveries", "list", "--newest", "--limit", "1", "--state", "cancelled")
       assert.match(newest, /^dlv_5 .*\nmore: --after dlv_5\nin all: cancelled 4\n$/)
+      const several = yield* print("deliveries", "list", "--state", "skipped,cancelled")
+      assert.match(several, /^dlv_2 [^]*\ndlv_6 +skipped .*\nin all: cancelled 4, skipped 1\n$/)
       const ofOne = yield* print("deliveries", "list", "--integration", "1", "--limit", "2")
       assert.match(ofOne, /\non this page: 2 such deliveries\n$/)
 

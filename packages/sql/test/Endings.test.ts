@@ -54,7 +54,7 @@ const expectAllCancelled = Effect.fnUntraced(function* (ofDead: Integration, ids
   )
   assert.isTrue(list.every(({ next_attempt_at, state }) => state === "cancelled" && next_attempt_at === null))
   const byState = yield* Effect.forEach(deliveryStates, (state) =>
-    Effect.map(store.list({ state, integration_id: ofDead.id, limit: many }), ({ length }) => [state, length])
+    Effect.map(store.list({ states: [state], integration_id: ofDead.id, limit: many }), ({ length }) => [state, length])
   )
   assert.deepEqual(
     byState.filter(([, length]) => length !== 0),

@@ -10,7 +10,7 @@ export const select = (deliveries: DeliveryTable, filter: DeliveryFilter): Reado
   const found: Array<StoredDelivery> = []
   for (const delivery of source(deliveries, filter)) {
     if (found.length === filter.limit) break
-    if (filter.state !== undefined && delivery.standing.state !== filter.state) continue
+    if (filter.states?.includes(delivery.standing.state) === false) continue
     if (filter.integration_id !== undefined && delivery.integration_id !== filter.integration_id) continue
     found.push(delivery)
   }

@@ -4,7 +4,7 @@
  * Batch first: one call, one transaction, one sync to disk for as many rows as wait. `now` comes in as a parameter
  * wherever time matters, so that a test clock drives real databases. Every call is all or nothing, but for `recover`.
  */
-import type { Effect } from "effect"
+import type { Array, Effect } from "effect"
 import { Context } from "effect"
 import type {
   Attempt,
@@ -117,7 +117,8 @@ export type ListOrder = "oldest" | "newest"
 
 /** Which deliveries to list. Absent members do not filter. */
 export interface DeliveryFilter {
-  readonly state?: DeliveryState
+  /** In one of these states, each named once. */
+  readonly states?: Array.NonEmptyReadonlyArray<DeliveryState>
   readonly integration_id?: IntegrationId
   readonly event_id?: EventId
   /** By growing ids, or by falling ones. */

@@ -352,7 +352,7 @@ describe("publishing and dispatching", () => {
       yield* publisher.publish([newEvent()])
       yield* pass(100)
       assert.strictEqual(world.sent.length, 1)
-      const [skipped] = yield* store.list({ state: "skipped", limit: 10 })
+      const [skipped] = yield* store.list({ states: ["skipped"], limit: 10 })
       if (skipped === undefined || disabled === null) return yield* Effect.die("no skipped delivery")
       const deliveries = yield* Deliveries
       assert.strictEqual((yield* Effect.flip(deliveries.resend(skipped.id)))._tag, "NotDeliverable")

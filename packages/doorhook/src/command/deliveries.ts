@@ -31,7 +31,7 @@ const countsLine = ({ deliveries }: DeliveryCounts): string =>
       .join(", ") || "none"
   }`
 
-/** What there is beyond the page: of all, of a state, or of what else was asked for. */
+/** What there is beyond the page: of all, of some states, or of what else was asked for. */
 const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: DeliveryCounts): string => {
   const { after, event_id, integration_id, state } = filter
   const shown = page.deliveries.length
@@ -39,15 +39,24 @@ const totals = (page: DeliveryPage, filter: DeliveryListOptions, summary: Delive
     const what = counted(shown, "such delivery", "such deliveries")
     return page.next === null && after === undefined ? `in all: ${what}` : `on this page: ${what}`
   }
-  const known = deliveryStates.find((each) => each === state)
-  return known === undefined ? countsLine(summary) : `in all: ${known} ${summary.deliveries[known]}`
+  if (state === undefined || state === "") return countsLine(summary)
+  const asked = String(state)
+    .split(",")
+    .map((word) => word.trim())
+  const counts = deliveryStates
+    .filter((each) => asked.includes(each))
+    .map((each) => `${each} ${summary.deliveries[each]}`)
+  return `in all: ${counts.join(", ")}`
 }
 
 const list = Command.make(
   "list",
   {
     ...connection,
-    state: optionalText("state", `Only deliveries in this state: ${deliveryStates.join(", ")}`),
+    state: optionalText(
+      "state",
+      `Only deliveries in this state, or in these with commas between them: ${deliveryStates.join(", ")}`
+    ),
     integration: optionalText("integration", "Only deliveries to this integration"),
     event: optionalText("event", "Only deliveries of this event"),
     newest,
@@ -64,7 +73,10 @@ const list = Command.make(
 ).pipe(
   Command.withDescription("List deliveries with how their last attempts ended, the oldest first"),
   Command.withExamples([
-    { command: "doorhook deliveries list --state exhausted --newest", description: "What was given up last" },
+    {
+      command: "doorhook deliveries list --state retrying,exhausted,expired --newest",
+      description: "What was not acknowledged, and why"
+    },
     {
       command: "doorhook deliveries list --integration 12",
       description: "All that one integration should have received"

@@ -85,8 +85,8 @@ const Recovered = Schema.Struct({ deliveries: Schema.Finite })
 
 /** Which deliveries to list. */
 export interface DeliveryListOptions {
-  /** `exhausted` and the others, as in a `DeliverySummary`. */
-  readonly state?: string | undefined
+  /** `exhausted` and the others, as in a `DeliverySummary`; several in a list, or with commas between them. */
+  readonly state?: string | ReadonlyArray<string> | undefined
   readonly integration_id?: string | undefined
   readonly event_id?: string | undefined
   /** Which comes first; default `oldest`. */

@@ -3,6 +3,7 @@
  */
 import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
 import type { ListOrder } from "@doorhook/core"
+import type { Array } from "effect"
 import { Effect, Option } from "effect"
 import { pathId } from "./PathId.ts"
 import type { QueryParameters } from "./QueryParameters.ts"
@@ -51,6 +52,23 @@ export const readChoice = <Name extends string, Choice extends string>(
   const meant = text === undefined ? "" : didYouMean(text, choices)
   const parse = (given: string) => Option.fromUndefinedOr(choices.find((choice) => choice === given))
   return readParameter(query, name, parse, `${choices.join(choices.length === 2 ? " or " : ", ")}${meant}`)
+}
+
+/** Reads some of a few words, with commas between them. */
+export const readChoices = <Name extends string, Choice extends string>(
+  query: QueryParameters<Name>,
+  name: Name,
+  choices: ReadonlyArray<Choice>
+) => {
+  const given = new Set((query[name] ?? "").split(",").map((word: string) => word.trim()))
+  const unknown = [...given].find((word) => !choices.some((choice) => choice === word))
+  const meant = unknown === undefined ? "" : didYouMean(unknown, choices)
+  const [first, ...others] = choices.filter((choice) => given.has(choice))
+  const chosen =
+    first === undefined || unknown !== undefined
+      ? Option.none<Array.NonEmptyReadonlyArray<Choice>>()
+      : Option.some<Array.NonEmptyReadonlyArray<Choice>>([first, ...others])
+  return readParameter(query, name, () => chosen, `${choices.join(", ")}, or several of them with commas${meant}`)
 }
 
 const orders = ["oldest", "newest"] as const satisfies ReadonlyArray<ListOrder>

@@ -107,7 +107,7 @@ const makeRoutes = Effect.gen(function* () {
           integration_id: id,
           order: "newest",
           limit,
-          ...(state !== null && { state }),
+          ...(state !== null && { states: [state] as const }),
           ...(after !== null && { after })
         })
       )

@@ -2,7 +2,7 @@
  * Every statement on a table that grows is carried out by the index it was written for, also while the table is small and
  * nothing is known about it: a plan is kept, and the table grows.
  */
-import type { DeliveryFilter } from "@doorhook/core"
+import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates, DeliveryId, deliveryStates, IntegrationId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresDatabase } from "@doorhook/sql/postgres"
@@ -88,9 +88,12 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   deleteGrants: [Tokens.deleteGrants, "grants_pkey"]
 }
 
-const isActive = (state: DeliveryFilter["state"]) => activeStates.some((active) => active === state)
+const isActive = (state: DeliveryState) => activeStates.some((active) => active === state)
 
-const indexesOf = ({ event_id, integration_id, state }: DeliveryFilter): ReadonlyArray<string> => {
+const indexesOf = (
+  { event_id, integration_id }: DeliveryFilter,
+  state: DeliveryState | undefined
+): ReadonlyArray<string> => {
   if (event_id !== undefined) return ["events_id_key", "queue_pkey", "deliveries_pkey"]
   const ofIntegration = integration_id !== undefined
   const queued = ofIntegration ? "queue_by_integration" : "queue_pkey"
@@ -105,19 +108,30 @@ const indexesOf = ({ event_id, integration_id, state }: DeliveryFilter): Readonl
 for (const state of [undefined, ...deliveryStates]) {
   for (const integration_id of [undefined, IntegrationId.make(1)]) {
     const filter = {
-      ...(state !== undefined && { state }),
+      ...(state !== undefined && { states: [state] as const }),
       ...(integration_id !== undefined && { integration_id }),
       after: DeliveryId.make(1),
       limit: 100
     }
     statements[`list of ${integration_id === undefined ? "all" : "one integration"}, ${state ?? "any state"}`] = [
       Lists.list(filter).text,
-      ...indexesOf(filter)
+      ...indexesOf(filter, state)
     ]
   }
 }
 const ofEvent = { event_id: StoreFixtures.eventId(1), limit: 10 }
-statements["list of an event"] = [Lists.list(ofEvent).text, ...indexesOf(ofEvent)]
+statements["list of an event"] = [Lists.list(ofEvent).text, ...indexesOf(ofEvent, undefined)]
+const unacknowledged = {
+  states: ["retrying", "exhausted", "cancelled"],
+  integration_id: IntegrationId.make(1),
+  limit: 10
+} as const
+statements["list of several states, cancelled"] = [
+  Lists.list(unacknowledged).text,
+  "queue_by_integration",
+  "deliveries_unacknowledged_by_integration",
+  "endings_pkey"
+]
 
 await describeOnPostgres("query plans", (server) => {
   it.live("each statement uses its index, and scans nothing", () =>

@@ -101,7 +101,7 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     integration_id: IntegrationId,
     effect: Effect.Effect<A, StoreError>
   ) {
-    const waiting = Effect.map(deliveries.list({ integration_id, state: "pending", limit: everything }), (all) =>
+    const waiting = Effect.map(deliveries.list({ integration_id, states: ["pending"], limit: everything }), (all) =>
       all.map(({ id }) => id)
     )
     const before = new Set(yield* waiting)

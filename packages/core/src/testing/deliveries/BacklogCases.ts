@@ -49,17 +49,17 @@ const expectAllCancelled = Effect.fnUntraced(function* (
   const { states } = yield* store.summary(start)
   yield* expectEqual("counted", [states.cancelled, states.pending, states.delivering], [many, 1, 0])
   for (const state of deliveryStates) {
-    const listed = yield* store.list({ integration_id: dead.id, state, limit: many + 1 })
+    const listed = yield* store.list({ integration_id: dead.id, states: [state], limit: many + 1 })
     yield* expectEqual(`listed as ${state}`, listed.length, state === "cancelled" ? many : 0)
   }
   for (const state of activeStates) {
-    const listed = idsOf(yield* store.list({ state, limit: 10 }))
+    const listed = idsOf(yield* store.list({ states: [state], limit: 10 }))
     yield* expectEqual(`of all listed as ${state}`, listed, state === "pending" ? [other] : [])
   }
-  const newest = yield* store.list({ state: "cancelled", order: "newest", limit: 4 })
+  const newest = yield* store.list({ states: ["cancelled"], order: "newest", limit: 4 })
   yield* expectEqual("the newest", idsOf(newest), ids.slice(-4).toReversed())
   const after = yield* expectPresent("a delivery", ids[9])
-  for (const filter of [{ integration_id: dead.id }, { state: "cancelled" } as const]) {
+  for (const filter of [{ integration_id: dead.id }, { states: ["cancelled"] } as const]) {
     const page = yield* store.list({ ...filter, after, limit: 10 })
     yield* expectEqual("a page", idsOf(page), ids.slice(10, 20))
     yield* expectEqual(

@@ -49,12 +49,22 @@ const everyState = Effect.gen(function* () {
   return { a, b }
 })
 
+/** Each state alone, and several: active ones, ended ones, both. */
+const stateFilters: ReadonlyArray<DeliveryFilter["states"]> = [
+  undefined,
+  ...deliveryStates.map((state) => [state] as const),
+  ["retrying", "pending"],
+  ["expired", "delivered", "exhausted"],
+  ["skipped", "cancelled", "retrying"],
+  ["delivering", "delivered", "pending", "retrying", "exhausted", "expired", "cancelled", "skipped"]
+]
+
 /** What a filter should select, the plain way. */
 const selected = (all: ReadonlyArray<Delivery>, filter: DeliveryFilter): ReadonlyArray<Delivery> =>
   all
     .filter(
       (delivery) =>
-        (filter.state === undefined || delivery.state === filter.state) &&
+        (filter.states === undefined || filter.states.includes(delivery.state)) &&
         (filter.integration_id === undefined || delivery.integration_id === filter.integration_id) &&
         (filter.event_id === undefined || delivery.event_id === filter.event_id) &&
         (filter.after === undefined ||
@@ -90,14 +100,14 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       const all = yield* store.list({ limit: 1_000 })
       yield* expectEqual("deliveries", all.length, 17)
       const after = all[4]?.id
-      for (const state of [undefined, ...deliveryStates]) {
+      for (const states of stateFilters) {
         for (const integration_id of [undefined, a.id, b.id]) {
           for (const event_id of [undefined, eventId(1), eventId(6), eventId(9), eventId(99)]) {
             for (const limit of [1, 100]) {
               for (const from of [undefined, after]) {
                 for (const order of ["oldest", "newest"] as const) {
                   const filter: DeliveryFilter = {
-                    ...(state !== undefined && { state }),
+                    ...(states !== undefined && { states }),
                     ...(integration_id !== undefined && { integration_id }),
                     ...(event_id !== undefined && { event_id }),
                     ...(from !== undefined && { after: from }),

@@ -41,7 +41,7 @@ const isActive = (state: DeliveryState): boolean => activeStates.some((active) =
 export const list = (
   filter: DeliveryFilter
 ): { readonly text: string; readonly params: ReadonlyArray<number | string> } => {
-  const { event_id, integration_id, limit, order, state } = filter
+  const { event_id, integration_id, limit, order, states = [undefined] } = filter
   const newest = order === "newest"
   const by = newest ? "id DESC" : "id"
   const after = filter.after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
@@ -63,32 +63,36 @@ export const list = (
   // So that ids are walked in their order, and not all that an index over integrations has in this state.
   const stateIsToo = (one: DeliveryState): string => ` AND d.state || '' = '${one}'`
   const condition = conditions.join(" AND ")
-  const parts: Array<string> = []
-  if (state === undefined || isActive(state)) {
+  const activeOnes = (state: DeliveryState | undefined): ReadonlyArray<string> => {
     // The active ones of an integration are in order state by state.
-    const states = state === undefined && ofIntegration ? activeStates : [state]
+    const each = state === undefined && ofIntegration ? activeStates : [state]
     const active = state === undefined ? "" : " AND e.reason IS NULL"
-    for (const one of states) {
+    return each.map((one) => {
       const is = one === undefined || ofIntegration ? stateIs(one) : stateIsToo(one)
-      parts.push(first(queued, condition + is + active))
-    }
+      return first(queued, condition + is + active)
+    })
   }
-  if (state === "cancelled") {
+  const cancelledOnes = (): string => {
     const ofEnding = first(
       "SELECT * FROM queue AS d",
       `d.integration_id = e.integration_id AND d.state = s.state AND d.id <= e.last_id AND ${condition}`
     )
-    parts.push(`(SELECT d.id, d.event_id, d.integration_id, 'cancelled' AS state, e.reason, d.attempts,
+    return `(SELECT d.id, d.event_id, d.integration_id, 'cancelled' AS state, e.reason, d.attempts,
         NULL::bigint AS next_attempt_at, d.created_at
       FROM (${allEndings}) AS e CROSS JOIN (VALUES ${activeStates.map((one) => `('${one}')`).join(", ")}) AS s (state)
         CROSS JOIN LATERAL ${ofEnding} AS d
-      ORDER BY d.${by} LIMIT ${most})`)
+      ORDER BY d.${by} LIMIT ${most})`
   }
-  if (state === undefined || !isActive(state)) {
+  const endedOnes = (state: DeliveryState | undefined): string => {
     // A term that says nothing new, but without which it is not seen that the partial indexes serve.
     const again = state === undefined || state === "delivered" ? "" : ` AND ${isUnacknowledged}`
-    parts.push(first(ended, condition + stateIs(state) + again))
+    return first(ended, condition + stateIs(state) + again)
   }
+  const parts = states.flatMap((state) => [
+    ...(state === undefined || isActive(state) ? activeOnes(state) : []),
+    ...(state === "cancelled" ? [cancelledOnes()] : []),
+    ...(state === undefined || !isActive(state) ? [endedOnes(state)] : [])
+  ])
   return {
     text: parts.length === 1 ? parts.join() : `${parts.join(" UNION ALL ")} ORDER BY ${by} LIMIT ${most}`,
     params

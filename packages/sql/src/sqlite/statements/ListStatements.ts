@@ -37,7 +37,7 @@ const isActive = (state: DeliveryState): boolean => activeStates.some((active) =
  * The narrowest index of ended deliveries for a filter. It is named in the statement, because SQLite would rather walk
  * the whole table in the order of ids than sort the few rows that an index gives.
  */
-const indexOfEnded = ({ event_id, integration_id, state }: DeliveryFilter): string => {
+const indexOfEnded = ({ event_id, integration_id }: DeliveryFilter, state: DeliveryState | undefined): string => {
   if (event_id !== undefined) return "NOT INDEXED"
   const ofIntegration = integration_id !== undefined
   // Most deliveries are delivered ones: in the order of ids they are found soon.
@@ -52,7 +52,7 @@ const indexOfEnded = ({ event_id, integration_id, state }: DeliveryFilter): stri
  * cancelled ones: the first of each ending and state are sorted, all else is walked in its order.
  */
 export const list = (filter: DeliveryFilter): { readonly text: string; readonly params: ReadonlyArray<Value> } => {
-  const { event_id, integration_id, limit, order, state } = filter
+  const { event_id, integration_id, limit, order, states = [undefined] } = filter
   const newest = order === "newest"
   const after = filter.after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
   const by = newest ? "id DESC" : "id"
@@ -69,32 +69,36 @@ export const list = (filter: DeliveryFilter): { readonly text: string; readonly 
   const where = (table: string, ...more: ReadonlyArray<string>): string =>
     [...wanted.map((condition) => condition(table)), ...more].join(" AND ")
   const ofIntegration = integration_id !== undefined && event_id === undefined
-  const parts: Array<string> = []
-  if (state === undefined || isActive(state)) {
+  const activeOnes = (state: DeliveryState | undefined): ReadonlyArray<string> => {
     const from = queued(ofIntegration ? "INDEXED BY queue_by_integration" : "NOT INDEXED")
     // The active ones of an integration are in order state by state.
-    const states = state === undefined && ofIntegration ? activeStates : [state]
+    const each = state === undefined && ofIntegration ? activeStates : [state]
     const active = state === undefined ? [] : ["e.reason IS NULL"]
-    for (const each of states) {
-      const is = each === undefined ? [] : [`queue.state = '${each}'`]
-      parts.push(`${from} WHERE ${where("queue", ...is, ...active)}`)
-    }
+    return each.map((one) => {
+      const is = one === undefined ? [] : [`queue.state = '${one}'`]
+      return `${from} WHERE ${where("queue", ...is, ...active)}`
+    })
   }
-  if (state === "cancelled") {
+  const cancelledOnes = (): string => {
     const first = `SELECT q.id FROM queue AS q INDEXED BY queue_by_integration
       WHERE q.integration_id = e.integration_id AND q.state = s.column1 AND q.id <= e.last_id AND ${where("q")}
       ORDER BY q.${by} LIMIT ${most}`
-    parts.push(`SELECT d.id, d.event_id, d.integration_id, 'cancelled' AS state, e.reason, d.attempts,
+    return `SELECT d.id, d.event_id, d.integration_id, 'cancelled' AS state, e.reason, d.attempts,
         NULL AS next_attempt_at, d.created_at
       FROM endings AS e CROSS JOIN (VALUES ${activeStates.map((each) => `('${each}')`).join(", ")}) AS s
         CROSS JOIN queue AS d
-      WHERE d.id IN (${first})`)
+      WHERE d.id IN (${first})`
   }
-  if (state === undefined || !isActive(state)) {
+  const endedOnes = (state: DeliveryState | undefined): string => {
     const is = state === undefined ? [] : [`deliveries.state = '${state}'`]
     // A term that says nothing new, but without which SQLite does not see that the partial index serves.
     const again = state === undefined || state === "delivered" ? [] : [isUnacknowledged]
-    parts.push(`${ended} ${indexOfEnded(filter)} WHERE ${where("deliveries", ...is, ...again)}`)
+    return `${ended} ${indexOfEnded(filter, state)} WHERE ${where("deliveries", ...is, ...again)}`
   }
+  const parts = states.flatMap((state) => [
+    ...(state === undefined || isActive(state) ? activeOnes(state) : []),
+    ...(state === "cancelled" ? [cancelledOnes()] : []),
+    ...(state === undefined || !isActive(state) ? [endedOnes(state)] : [])
+  ])
   return { text: `${parts.join(" UNION ALL ")} ORDER BY ${by} LIMIT ${most}`, params }
 }
