@@ -58,7 +58,7 @@ describe("to deploy", () => {
     }
     assert.include(instructions, "USER node")
     const manifest: unknown = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8"))
-    assert.property(member(manifest, "scripts"), "build")
+    assert.property(member(manifest, "scripts"), "pack")
   })
 
   live(
