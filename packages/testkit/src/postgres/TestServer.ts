@@ -6,8 +6,8 @@
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import pg from "pg"
 import { afterAll, describe, expect, it } from "vitest"
+import { administer } from "./Administer.ts"
 import type { EmbeddedServer } from "./EmbeddedServer.ts"
 import { startEmbedded } from "./EmbeddedServer.ts"
 import type { Lending, Lent } from "./Lending.ts"
@@ -31,18 +31,10 @@ export const reach = async (url: string): Promise<Omit<TestServer, "stop">> => {
     parsed.pathname = `/${database}`
     return parsed.href
   }
-  const administer: TestServer["administer"] = async (statement, database) => {
-    const client = new pg.Client({ connectionString: database === undefined ? url : urlOf(database) })
-    await client.connect()
-    try {
-      const { rows } = await client.query<Record<string, unknown>>(statement)
-      return rows
-    } finally {
-      await client.end()
-    }
-  }
-  await administer("SELECT 1")
-  return { administer, url: urlOf, ...lendingOn(administer, urlOf) }
+  const onServer: TestServer["administer"] = (statement, database) =>
+    administer(database === undefined ? url : urlOf(database), statement)
+  await onServer("SELECT 1")
+  return { administer: onServer, url: urlOf, ...lendingOn(onServer, urlOf) }
 }
 
 const start = async (): Promise<TestServer> => {

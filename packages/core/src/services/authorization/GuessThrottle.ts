@@ -46,7 +46,7 @@ export type Guarded<A> =
 const tooMany: unique symbol = Symbol("too many at once")
 
 /** Times of failures, oldest first, by what failed. */
-class FailureLog {
+class FailureTimes {
   readonly #times = new RecentMap<string, ReadonlyArray<number>>(capacity)
 
   recent(key: string, now: number): ReadonlyArray<number> {
@@ -88,8 +88,8 @@ export class GuessThrottle extends Context.Service<
 
 /** A throttle without history. */
 export const make = (): GuessThrottle["Service"] => {
-  const byName = new FailureLog()
-  const byAddress = new FailureLog()
+  const byName = new FailureTimes()
+  const byAddress = new FailureTimes()
   /** How many logins are being tried, by pair. */
   const trying = new Map<string, number>()
 

@@ -1,0 +1,16 @@
+/**
+ * One statement on a PostgreSQL server, on a connection of its own.
+ */
+import pg from "pg"
+
+/** Runs a statement on a database, and answers its rows. */
+export const administer = async (url: string, statement: string): Promise<ReadonlyArray<Record<string, unknown>>> => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(statement)
+    return rows
+  } finally {
+    await client.end()
+  }
+}
