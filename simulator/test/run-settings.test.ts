@@ -351,11 +351,66 @@ describe("a receiver that is not there", () => {
   )
 })
 
+describe("a modelled receiver that a run does not meet as a whole", () => {
+  const quiet = ["run", "--virtual", "--preset", "quiet"]
+  const morning = [...quiet, "--start", "2026-03-02T07:00", "--duration", "4h"]
+  const inProcess = ["run", "--preset", "quiet", "--duration", "1h"]
+  it.live.each([
+    { args: [...quiet, "--receiver", "2-9=flaky:0.1"], notes: ["2-9=flaky:0.1: not all of these exist; there are 3"] },
+    { args: [...quiet, "--receiver", "down:22:00-06:00,on=2026-03-02"], notes: ["met in part only"] },
+    { args: [...morning, "--receiver", "down:09:00-15:00"], notes: ["from 2026-03-02T07:00 to 2026-03-02T11:00"] },
+    { args: [...morning, "--receiver", "down:12:00-15:00"], notes: ["met by retries only"] },
+    { args: [...morning, "--receiver", "gone:after=6h"], notes: ["met by retries only"] },
+    {
+      args: [...inProcess, "--as-fast-as-possible", "--receiver", "gone:after=30m"],
+      notes: ["met only by a run that takes so long: with --as-fast-as-possible, clocks begin at 2026-03-02T00:00"]
+    },
+    // Met as a whole: nothing to say.
+    { args: [...morning, "--receiver", "down:09:00-10:00", "--receiver", "gone:after=3h"], notes: [] },
+    { args: [...morning, "--receiver", "down", "--receiver", "3=down:00:00-24:00"], notes: [] },
+    { args: [...quiet, "--receiver", "down:22:00-06:00"], notes: [] },
+    { args: [...quiet, "--buildings", "4", "--receiver", "10%=gone"], notes: [] },
+    { args: [...inProcess, "--as-fast-as-possible", "--receiver", "down:00:00-01:00"], notes: [] }
+  ])("is said before the run: $args", ({ args, notes }) =>
+    Effect.gen(function* () {
+      yield* simulate(...args)
+      const lines = (yield* TestConsole.logLines).map(String)
+      const said = lines.slice(
+        0,
+        lines.findIndex((line) => !line.startsWith("Note: "))
+      )
+      assert.strictEqual(said.length, notes.length, said.join("\n"))
+      for (const [nth, note] of notes.entries()) assert.include(said[nth], note)
+    }).pipe(Effect.provide(platform))
+  )
+})
+
 describe("wrong usage of simulate run", () => {
   const virtual = ["run", "--virtual"]
+  const quiet = [...virtual, "--preset", "quiet"]
   const toService = ["run", "--to", "http://127.0.0.1:1", "--operator-key", "k"]
   it.effect.each([
     { args: [...virtual, "--receiver", "fast"], says: "slow:p50=2s,p99=9s" },
+    {
+      args: [...quiet, "--receiver", "4=down"],
+      says: "--receiver 4=down: it is no integration's; there are 3 integrations: 1 = Mill Lane; 2 = Mill Lane, tenant"
+    },
+    { args: [...quiet, "--buildings", "20", "--receiver", "61=flaky:0.1"], says: "10 = Mill Lane 4; and 50 more" },
+    { args: [...quiet, "--receiver", "10%=down"], says: "it is no integration's" },
+    {
+      args: [...quiet, "--building-integrations", "0", "--tenant-integrations", "0", "--receiver", "down"],
+      says: "the run has no integrations"
+    },
+    {
+      args: [...quiet, "--receiver", "down:09:00-15:00,on=2026-03-01"],
+      says: "the run does not come to that time: by its clock, the plan is from 2026-03-02T00:00 to 2026-03-03T00:00"
+    },
+    { args: [...quiet, "--drain", "1h", "--receiver", "down:09:00-15:00,on=2026-03-03"], says: "may go on for 1h" },
+    { args: [...quiet, "--receiver", "gone:after=10d"], says: "does not come to that time" },
+    {
+      args: ["run", "--preset", "quiet", "--speed", "60x", "--duration", "1h", "--receiver", "down:09:00-15:00"],
+      says: "does not come to that time"
+    },
     { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
     { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
     { args: [...virtual, "--report", "json=/no/such/folder/r.json"], says: "/no/such/folder: there is no such file" },

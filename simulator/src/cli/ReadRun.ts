@@ -20,9 +20,11 @@ import { manyBuildings } from "../run/ManyBuildings.ts"
 import { readSlos } from "../results/Slo.ts"
 import { positiveNumber, readOr, readPlan, wholeNumber } from "./Flags.ts"
 import { misplaced } from "./FlagPlaces.ts"
+import { plannedIntegrations } from "../run/World.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { keyVariable } from "./RunFlags.ts"
+import { unmetReceivers } from "./UnmetReceivers.ts"
 
 const missing = (flag: string, expected: string) => CommandFailure.usage(`--${flag} is missing: give ${expected}`)
 
@@ -156,28 +158,49 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   )
   const reports = (yield* Effect.forEach(texts.report, readReportFiles)).flat()
   yield* checkReportFiles(reports)
+  const receivers = yield* readReceivers(texts.receiver)
+  const buildingIntegrations = yield* wholeWithin("building-integrations", texts.buildingIntegrations, 0, 100)
+  const tenantIntegrations = yield* wholeWithin("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
+  const drain = yield* duration("drain", texts.drain)
+  const grace = yield* duration("grace", texts.grace)
+  const allBuildings = manyBuildings(scenario, buildings)
+  const isVirtual = target.kind === "virtual"
+  const notes = yield* Effect.mapError(
+    Effect.fromResult(
+      unmetReceivers(receivers, {
+        integrations: plannedIntegrations(allBuildings, tenantIntegrations, buildingIntegrations),
+        start: options.start,
+        duration: options.duration,
+        after: isVirtual ? drain : Math.round(grace * (speed ?? 1)),
+        keepsSchedule: isVirtual || speed !== null
+      })
+    ),
+    CommandFailure.usage
+  )
   return {
     options,
-    scenario: manyBuildings(scenario, buildings),
-    speed: target.kind === "virtual" ? 1 : speed,
+    scenario: allBuildings,
+    speed: isVirtual ? 1 : speed,
     maxInFlight,
     target,
     disorder,
     slos: slos.flat(),
     reports,
-    receivers: yield* readReceivers(texts.receiver),
+    receivers,
+    /** What is worth saying before the run. */
+    notes,
     retry: yield* readRetries(texts.retry),
     ackTimeout:
       (yield* positiveDuration("ack-timeout", Option.some(texts.ackTimeout))) ?? defaultDeliverySettings.ackTimeout,
-    buildingIntegrations: yield* wholeWithin("building-integrations", texts.buildingIntegrations, 0, 100),
-    tenantIntegrations: yield* wholeWithin("tenant-integrations", texts.tenantIntegrations, 0, 1_000),
+    buildingIntegrations,
+    tenantIntegrations,
     crashEvery: yield* positiveDuration("crash-every", texts.crashEvery),
     deleteEvery: yield* positiveDuration("delete-every", texts.deleteEvery),
     workers: yield* wholeWithin("workers", texts.workers, 1, 10),
     database: texts.database,
     seeds,
-    drain: yield* duration("drain", texts.drain),
-    grace: yield* duration("grace", texts.grace),
+    drain,
+    grace,
     start: texts.start
   }
 })
