@@ -3,7 +3,8 @@
  */
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { CommandFailure, Crypto, MemoryStore, Transport } from "@doorhook/core"
+import { setImmediate } from "node:timers/promises"
+import { CommandFailure, Crypto, DeliveryStore, MemoryStore, StoreError, Transport } from "@doorhook/core"
 import {
   csvReport,
   disturbed,
@@ -348,6 +349,58 @@ describe("a receiver that is not there", () => {
       )
       assert.include((yield* TestConsole.logLines).join("\n"), "not acked   connection_refused")
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
+  )
+})
+
+type Store = DeliveryStore["Service"]
+
+/** A database that does some things in another way. */
+const changed = (change: (store: Store) => Partial<Store>) =>
+  Layer.effect(
+    DeliveryStore,
+    Effect.map(DeliveryStore, (store) => DeliveryStore.of({ ...store, ...change(store) }))
+  ).pipe(Layer.provideMerge(MemoryStore.layer))
+
+const full = (operation: string) => new StoreError({ operation, cause: new Error("disk is full") })
+
+/** It takes so many publications, waiting for a disk each time, and no more. */
+const filling = (room: number) =>
+  changed(({ enqueue }) => {
+    let left = room
+    return {
+      enqueue: (records, keys) =>
+        Effect.flatMap(Effect.promise(setImmediate), () =>
+          left-- > 0 ? enqueue(records, keys) : Effect.fail(full("DeliveryStore.enqueue"))
+        )
+    }
+  })
+
+const published = /could not publish an event 10 times in a row\. .*: disk is full\. .*a new --database\.$/
+
+describe("a database that fails on virtual time", () => {
+  // There are 51 events.
+  it.live.each([
+    { sqlite: filling(20), says: published, counts: [21, 20, 1] },
+    { sqlite: filling(50), says: published, counts: [51, 50, 1] },
+    {
+      sqlite: changed(() => ({ summary: () => Effect.fail(full("DeliveryStore.summary")) })),
+      says: /could not count the deliveries at the end\. .*summary: disk is full\./,
+      counts: [51, 51, 0]
+    }
+  ])("ends the run with what was said, what to do, and a report: $counts", ({ counts, says, sqlite }) =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "report.json")
+      const args = ["run", "--virtual", "--preset", "quiet", "--crash-every", "3h"]
+      const failure = yield* Effect.flip(
+        simulate(...args, "--database", join(folder, "full.db"), "--report", `json=${file}`)
+      )
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, 1)
+      assert.match(failure.message, says)
+      const { totals }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
+      assert.deepStrictEqual([totals.planned, totals.accepted, totals.failed], counts)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => sqlite }))
   )
 })
 
