@@ -65,19 +65,20 @@ const readUrl = (flag: string, given: string, expected: string, base: boolean) =
   return readOr(value, flag, given, expected)
 }
 
-/** The key from its flag, its file or the environment, in this order. */
+/** The key from its flag, its file or the environment, in this order, and where it was. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
-  if (Option.isSome(key)) return key.value
+  if (Option.isSome(key)) return { operatorKey: key.value, keyFrom: "--operator-key" }
   if (Option.isSome(file)) {
     const files = yield* FileSystem.FileSystem
     const read = yield* Effect.mapError(files.readFileString(file.value), (error) =>
       CommandFailure.usage(`--operator-key-file ${file.value}: expected a file that can be read; ${fileTrouble(error)}`)
     )
-    return Redacted.make(read.trim())
+    return { operatorKey: Redacted.make(read.trim()), keyFrom: `--operator-key-file ${file.value}` }
   }
-  return yield* Effect.mapError(Config.Redacted(keyVariable), () =>
+  const operatorKey = yield* Effect.mapError(Config.Redacted(keyVariable), () =>
     missing("operator-key", `it, or --operator-key-file, or set ${keyVariable}`)
   )
+  return { operatorKey, keyFrom: keyVariable }
 })
 
 /** Times faster than the plan; null for no schedule. */
@@ -116,7 +117,7 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   if (given > 1) return yield* CommandFailure.usage("--to, --to-receiver and --virtual exclude each other")
   if (Option.isSome(to)) {
     const url = yield* readUrl("to", to.value, "the base URL of a service, like http://127.0.0.1:4000", true)
-    return { kind: "service", service: { url, operatorKey: yield* readKey(texts) } } as const
+    return { kind: "service", service: { url, ...(yield* readKey(texts)) } } as const
   }
   if (Option.isSome(toReceiver)) {
     const expected = "the URL of a receiver, like http://127.0.0.1:9000/hook"

@@ -133,7 +133,9 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         interrupted,
         ...accounts.judged()
       })
-      yield* Console.log(summaryText(report, measurements.summary))
+      // Where the run was not let in, zeros would say that nothing happens in its time.
+      const isShutOut = Exit.isFailure(exit) && !interrupted && course.began === null
+      if (!isShutOut) yield* Console.log(summaryText(report, measurements.summary))
       const silence = accounts.silence()
       if (silence !== null && measurements.summary.accepted > 0)
         yield* Console.log(`not asked    what became of the events: ${silence}`)
