@@ -291,7 +291,8 @@ describe("a report of a service", () => {
       storage: null,
       took: 60_000,
       sending: 60_000,
-      interrupted: false
+      interrupted: false,
+      stopped: false
     })
 
   it("shows what nobody could see as not measured, judges it as missed, and does not count with it", () => {
@@ -398,8 +399,8 @@ describe("a database that fails on virtual time", () => {
       assert.instanceOf(failure, CommandFailure)
       assert.strictEqual(failure.exitCode, 1)
       assert.match(failure.message, says)
-      const { totals }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
-      assert.deepStrictEqual([totals.planned, totals.accepted, totals.failed], counts)
+      const { totals, verdict }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
+      assert.deepStrictEqual([verdict, totals.planned, totals.accepted, totals.failed], ["fail", ...counts])
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => sqlite }))
   )
 })

@@ -121,7 +121,9 @@ describe.concurrent("simulate run", () => {
       yield* Effect.promise(() => writeFile(file, "wrong\n"))
       const refusal = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
         Effect.gen(function* () {
-          const failure = yield* Effect.flip(simulate("run", "--to", origin, "--duration", "1h", ...args))
+          const report = ["--report", `json=${file}.json`]
+          const failure = yield* Effect.flip(simulate("run", "--to", origin, "--duration", "1h", ...args, ...report))
+          assert.strictEqual((yield* readReport(`${file}.json`)).verdict, "fail")
           // No zeros of a run that did not begin.
           assert.notInclude(yield* printed, "planned")
           return failure instanceof CommandFailure ? failure.message : ""

@@ -123,7 +123,8 @@ const runSeed = Effect.fnUntraced(function* (
     storage,
     took,
     sending: null,
-    interrupted
+    interrupted,
+    stopped: Exit.isFailure(exit) && !interrupted
   })
   return { report, exit }
 }, Effect.scoped)
