@@ -378,11 +378,30 @@ const filling = (room: number) =>
 
 const published = /could not publish an event 10 times in a row\. .*: disk is full\. .*a new --database\.$/
 
+/** It takes all publications, but not what becomes of them. */
+const forgetting = changed(() => ({ settle: () => Effect.fail(full("DeliveryStore.settle")) }))
+
+/** Each second time it does not take what becomes of them. */
+const stumbling = changed(({ settle }) => {
+  let calls = 0
+  return {
+    settle: (settlements, now, disableAfter) =>
+      Effect.suspend(() =>
+        calls++ % 2 === 0 ? Effect.fail(full("DeliveryStore.settle")) : settle(settlements, now, disableAfter)
+      )
+  }
+})
+
 describe("a database that fails on virtual time", () => {
   // There are 51 events.
   it.live.each([
     { sqlite: filling(20), says: published, counts: [21, 20, 1] },
     { sqlite: filling(50), says: published, counts: [51, 50, 1] },
+    {
+      sqlite: forgetting,
+      says: /could not go on with what is under way 10 times in a row\. .*settle: disk is full\./,
+      counts: [1, 1, 0]
+    },
     {
       sqlite: changed(() => ({ summary: () => Effect.fail(full("DeliveryStore.summary")) })),
       says: /could not count the deliveries at the end\. .*summary: disk is full\./,
@@ -402,6 +421,14 @@ describe("a database that fails on virtual time", () => {
       const { totals, verdict }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
       assert.deepStrictEqual([verdict, totals.planned, totals.accepted, totals.failed], ["fail", ...counts])
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => sqlite }))
+  )
+
+  it.live("ends no run as long as that passes", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "flaky.db")
+      yield* simulate("run", "--virtual", "--preset", "quiet", "--database", file)
+      assert.match((yield* TestConsole.logLines).join("\n"), /^delivered +56$/m)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => stumbling }))
   )
 })
 

@@ -24,7 +24,7 @@ import type { Target } from "./Targets.ts"
 import { Targets } from "./Targets.ts"
 import type { Publication, VirtualOptions } from "./VirtualOptions.ts"
 import { urlOf } from "./VirtualOptions.ts"
-import type { VirtualStopped } from "./VirtualStopped.ts"
+import { VirtualStopped } from "./VirtualStopped.ts"
 import type { WorkerPorts } from "./Worker.ts"
 import { Worker } from "./Worker.ts"
 
@@ -147,7 +147,9 @@ export class VirtualWorld {
 
   /** Why the run can't go on; null as long as it can. */
   get stopped(): VirtualStopped | null {
-    return this.#publications.stopped
+    const lasting = this.#options.realWork?.lastingFailure ?? null
+    if (lasting === null) return this.#publications.stopped
+    return new VirtualStopped({ tried: "go on with what is under way", ...lasting, at: this.time.wall })
   }
 
   /** Whether nothing is open any more. */
