@@ -19,7 +19,7 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   simulator: ["@doorhook/core"],
   conformance: ["@doorhook/core"],
   "packages/testkit": ["@doorhook/core"],
-  "packages/bench": ["@doorhook/core", "@doorhook/node", "@doorhook/sql", "@doorhook/testkit"],
+  "packages/bench": ["@doorhook/core", "@doorhook/node", "@doorhook/sql", "@doorhook/simulator", "@doorhook/testkit"],
   "packages/doorhook": [
     "@doorhook/core",
     "@doorhook/sql",

@@ -14,6 +14,8 @@ export { ScenarioDocument } from "./scenario/document/ScenarioDocument.ts"
 
 // plans
 export { maxRateScale } from "./plan/EventNumber.ts"
+export { lineChunks } from "./plan/LineChunks.ts"
+export { lineOf } from "./plan/Lines.ts"
 export * from "./plan/Plan.ts"
 export { PlannedEvent } from "./plan/PlannedEvent.ts"
 export * as LocalTime from "./world/LocalTime.ts"

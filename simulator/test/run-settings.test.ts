@@ -3,7 +3,8 @@
  */
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { CommandFailure, Crypto, MemoryStore, Transport } from "@doorhook/core"
+import { setImmediate } from "node:timers/promises"
+import { CommandFailure, Crypto, DeliveryStore, MemoryStore, StoreError, Transport } from "@doorhook/core"
 import {
   csvReport,
   disturbed,
@@ -290,7 +291,8 @@ describe("a report of a service", () => {
       storage: null,
       took: 60_000,
       sending: 60_000,
-      interrupted: false
+      interrupted: false,
+      stopped: false
     })
 
   it("shows what nobody could see as not measured, judges it as missed, and does not count with it", () => {
@@ -351,11 +353,145 @@ describe("a receiver that is not there", () => {
   )
 })
 
+type Store = DeliveryStore["Service"]
+
+/** A database that does some things in another way. */
+const changed = (change: (store: Store) => Partial<Store>) =>
+  Layer.effect(
+    DeliveryStore,
+    Effect.map(DeliveryStore, (store) => DeliveryStore.of({ ...store, ...change(store) }))
+  ).pipe(Layer.provideMerge(MemoryStore.layer))
+
+const full = (operation: string) => new StoreError({ operation, cause: new Error("disk is full") })
+
+/** It takes so many publications, waiting for a disk each time, and no more. */
+const filling = (room: number) =>
+  changed(({ enqueue }) => {
+    let left = room
+    return {
+      enqueue: (records, keys) =>
+        Effect.flatMap(Effect.promise(setImmediate), () =>
+          left-- > 0 ? enqueue(records, keys) : Effect.fail(full("DeliveryStore.enqueue"))
+        )
+    }
+  })
+
+const published = /could not publish an event 10 times in a row\. .*: disk is full\. .*a new --database\.$/
+
+/** It takes all publications, but not what becomes of them. */
+const forgetting = changed(() => ({ settle: () => Effect.fail(full("DeliveryStore.settle")) }))
+
+/** Each second time it does not take what becomes of them. */
+const stumbling = changed(({ settle }) => {
+  let calls = 0
+  return {
+    settle: (settlements, now, disableAfter) =>
+      Effect.suspend(() =>
+        calls++ % 2 === 0 ? Effect.fail(full("DeliveryStore.settle")) : settle(settlements, now, disableAfter)
+      )
+  }
+})
+
+describe("a database that fails on virtual time", () => {
+  // There are 51 events.
+  it.live.each([
+    { sqlite: filling(20), says: published, counts: [21, 20, 1] },
+    { sqlite: filling(50), says: published, counts: [51, 50, 1] },
+    {
+      sqlite: forgetting,
+      says: /could not go on with what is under way 10 times in a row\. .*settle: disk is full\./,
+      counts: [1, 1, 0]
+    },
+    {
+      sqlite: changed(() => ({ summary: () => Effect.fail(full("DeliveryStore.summary")) })),
+      says: /could not count the deliveries at the end\. .*summary: disk is full\./,
+      counts: [51, 51, 0]
+    }
+  ])("ends the run with what was said, what to do, and a report: $counts", ({ counts, says, sqlite }) =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "report.json")
+      const args = ["run", "--virtual", "--preset", "quiet", "--crash-every", "3h"]
+      const failure = yield* Effect.flip(
+        simulate(...args, "--database", join(folder, "full.db"), "--report", `json=${file}`)
+      )
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, 1)
+      assert.match(failure.message, says)
+      const { totals, verdict }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
+      assert.deepStrictEqual([verdict, totals.planned, totals.accepted, totals.failed], ["fail", ...counts])
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => sqlite }))
+  )
+
+  it.live("ends no run as long as that passes", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "flaky.db")
+      yield* simulate("run", "--virtual", "--preset", "quiet", "--database", file)
+      assert.match((yield* TestConsole.logLines).join("\n"), /^delivered +56$/m)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => stumbling }))
+  )
+})
+
+describe("a modelled receiver that a run does not meet as a whole", () => {
+  const quiet = ["run", "--virtual", "--preset", "quiet"]
+  const morning = [...quiet, "--start", "2026-03-02T07:00", "--duration", "4h"]
+  const inProcess = ["run", "--preset", "quiet", "--duration", "1h"]
+  it.live.each([
+    { args: [...quiet, "--receiver", "2-9=flaky:0.1"], notes: ["2-9=flaky:0.1: not all of these exist; there are 3"] },
+    { args: [...quiet, "--receiver", "down:22:00-06:00,on=2026-03-02"], notes: ["met in part only"] },
+    { args: [...morning, "--receiver", "down:09:00-15:00"], notes: ["from 2026-03-02T07:00 to 2026-03-02T11:00"] },
+    { args: [...morning, "--receiver", "down:12:00-15:00"], notes: ["met by retries only"] },
+    { args: [...morning, "--receiver", "gone:after=6h"], notes: ["met by retries only"] },
+    {
+      args: [...inProcess, "--as-fast-as-possible", "--receiver", "gone:after=30m"],
+      notes: ["met only by a run that takes so long: with --as-fast-as-possible, clocks begin at 2026-03-02T00:00"]
+    },
+    // Met as a whole: nothing to say.
+    { args: [...morning, "--receiver", "down:09:00-10:00", "--receiver", "gone:after=3h"], notes: [] },
+    { args: [...morning, "--receiver", "down", "--receiver", "3=down:00:00-24:00"], notes: [] },
+    { args: [...quiet, "--receiver", "down:22:00-06:00"], notes: [] },
+    { args: [...quiet, "--buildings", "4", "--receiver", "10%=gone"], notes: [] },
+    { args: [...inProcess, "--as-fast-as-possible", "--receiver", "down:00:00-01:00"], notes: [] }
+  ])("is said before the run: $args", ({ args, notes }) =>
+    Effect.gen(function* () {
+      yield* simulate(...args)
+      const lines = (yield* TestConsole.logLines).map(String)
+      const said = lines.slice(
+        0,
+        lines.findIndex((line) => !line.startsWith("Note: "))
+      )
+      assert.strictEqual(said.length, notes.length, said.join("\n"))
+      for (const [nth, note] of notes.entries()) assert.include(said[nth], note)
+    }).pipe(Effect.provide(platform))
+  )
+})
+
 describe("wrong usage of simulate run", () => {
   const virtual = ["run", "--virtual"]
+  const quiet = [...virtual, "--preset", "quiet"]
   const toService = ["run", "--to", "http://127.0.0.1:1", "--operator-key", "k"]
   it.effect.each([
     { args: [...virtual, "--receiver", "fast"], says: "slow:p50=2s,p99=9s" },
+    {
+      args: [...quiet, "--receiver", "4=down"],
+      says: "--receiver 4=down: it is no integration's; there are 3 integrations: 1 = Mill Lane; 2 = Mill Lane, tenant"
+    },
+    { args: [...quiet, "--buildings", "20", "--receiver", "61=flaky:0.1"], says: "10 = Mill Lane 4; and 50 more" },
+    { args: [...quiet, "--receiver", "10%=down"], says: "it is no integration's" },
+    {
+      args: [...quiet, "--building-integrations", "0", "--tenant-integrations", "0", "--receiver", "down"],
+      says: "the run has no integrations"
+    },
+    {
+      args: [...quiet, "--receiver", "down:09:00-15:00,on=2026-03-01"],
+      says: "the run does not come to that time: by its clock, the plan is from 2026-03-02T00:00 to 2026-03-03T00:00"
+    },
+    { args: [...quiet, "--drain", "1h", "--receiver", "down:09:00-15:00,on=2026-03-03"], says: "may go on for 1h" },
+    { args: [...quiet, "--receiver", "gone:after=10d"], says: "does not come to that time" },
+    {
+      args: ["run", "--preset", "quiet", "--speed", "60x", "--duration", "1h", "--receiver", "down:09:00-15:00"],
+      says: "does not come to that time"
+    },
     { args: [...virtual, "--slo", "ack<5s"], says: "there is no metric ack" },
     { args: [...virtual, "--report", "pdf=x"], says: "expected html=FILE, json=FILE or csv=FILE" },
     { args: [...virtual, "--report", "json=/no/such/folder/r.json"], says: "/no/such/folder: there is no such file" },

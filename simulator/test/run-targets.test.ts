@@ -3,7 +3,7 @@
  * SQLite file; and what Ctrl-C does.
  */
 import { existsSync } from "node:fs"
-import { readFile } from "node:fs/promises"
+import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { CommandFailure } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { Webhook } from "standardwebhooks"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { runDoorhook, startDoorhook } from "@doorhook/testkit/Doorhook"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { platform, simulate } from "./Simulating.ts"
+import { platform, printed, simulate } from "./Simulating.ts"
 
 const Totals = Schema.Record(Schema.String, Schema.NullOr(Schema.Finite))
 const Report = Schema.fromJsonString(
@@ -109,6 +109,31 @@ describe.concurrent("simulate run", () => {
       )
       assert.strictEqual(missed.code, 1)
       assert.match(missed.stderr, /^doorhook: Objectives missed: ack_max<1ms \(\d+ms\)\n$/)
+    })
+  )
+
+  live(
+    "says which of its keys a service refused, and what it answered",
+    Effect.gen(function* () {
+      const errors = [{ status: "401", code: "unauthorized", detail: "This is not the key." }]
+      const { origin } = yield* startReceiver(() => ({ status: 401, body: JSON.stringify({ errors }) }))
+      const file = join(yield* temporaryFolder, "key.txt")
+      yield* Effect.promise(() => writeFile(file, "wrong\n"))
+      const refusal = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
+        Effect.gen(function* () {
+          const report = ["--report", `json=${file}.json`]
+          const failure = yield* Effect.flip(simulate("run", "--to", origin, "--duration", "1h", ...args, ...report))
+          assert.strictEqual((yield* readReport(`${file}.json`)).verdict, "fail")
+          // No zeros of a run that did not begin.
+          assert.notInclude(yield* printed, "planned")
+          return failure instanceof CommandFailure ? failure.message : ""
+        }).pipe(Effect.provide(platform(environment)))
+      const variable = { DOORHOOK_OPERATOR_KEY: "wrong" }
+      const told = (where: string) =>
+        `${origin} refused the operator key of ${where}. Give the key of that service. It answered with status 401: This is not the key.`
+      assert.strictEqual(yield* refusal(variable), told("DOORHOOK_OPERATOR_KEY"))
+      assert.strictEqual(yield* refusal(variable, "--operator-key-file", file), told(`--operator-key-file ${file}`))
+      assert.strictEqual(yield* refusal(variable, "--operator-key", "wrong"), told("--operator-key"))
     })
   )
 

@@ -2,7 +2,7 @@
  * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
  */
 import type { NewEventRecord } from "@doorhook/core"
-import { BuildingId, defaultDeliverySettings } from "@doorhook/core"
+import { BuildingId, defaultDeliverySettings, StoreError } from "@doorhook/core"
 import { disturbed, orderly, plan, readReceiver } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -15,6 +15,7 @@ import { plannedIntegrations } from "../src/run/World.ts"
 import { makeIntegrations, memoryStores } from "../src/virtual/MemoryStores.ts"
 import { virtualRun } from "../src/virtual/VirtualRun.ts"
 import type { VirtualOptions } from "../src/virtual/VirtualOptions.ts"
+import { VirtualStopped } from "../src/virtual/VirtualStopped.ts"
 import { VirtualWorld } from "../src/virtual/VirtualWorld.ts"
 import type { WorkerPorts } from "../src/virtual/Worker.ts"
 import { scenarioOf, startAt } from "./support.ts"
@@ -138,6 +139,50 @@ describe("a run on virtual time", () => {
       assert.strictEqual(world.ledger.open, 0)
       assert.isAbove(world.ledger.purged, world.measurements.deliveries / 2)
       assert.isBelow(world.measurements.series.intervals.length, 200)
+    })
+  )
+})
+
+/** An engine whose store does not take the first so many publications. */
+const refusing =
+  (times: number, failure: Effect.Effect<never, StoreError>) =>
+  ({ stores, ...ports }: WorkerPorts): WorkerPorts => {
+    const { deliveries } = stores
+    let left = times
+    const enqueue: typeof deliveries.enqueue = (records, keys) =>
+      Effect.suspend(() => (left-- > 0 ? failure : deliveries.enqueue(records, keys)))
+    return { ...ports, stores: { ...stores, deliveries: { ...deliveries, enqueue } } }
+  }
+
+describe("a store that fails by itself", () => {
+  const full = new StoreError({ operation: "DeliveryStore.enqueue", cause: new Error("the disk is full") })
+
+  it.live("ends the run with its last failure and what to do, when it goes on failing", () =>
+    Effect.gen(function* () {
+      const stopped = yield* Effect.flip(runOf({ options: { breakage: refusing(Infinity, Effect.fail(full)) } }))
+      assert.instanceOf(stopped, VirtualStopped)
+      assert.strictEqual(stopped.cause, full)
+      assert.match(
+        stopped.message,
+        /^The run stopped at 2026-03-03T\d\d:.*: it could not publish an event 10 times in a row\. .*: the disk is full\. .* mend what does/
+      )
+    })
+  )
+
+  it.live("is tried again as long as that may pass", () =>
+    Effect.gen(function* () {
+      const { ledger, measurements } = yield* runOf({ options: { breakage: refusing(9, Effect.fail(full)) } })
+      assert.deepStrictEqual(ledger.violations, [])
+      assert.deepStrictEqual([measurements.accepted, measurements.refused], [measurements.planned, 0])
+    })
+  )
+
+  it.live("ends the run at once when it fails in a way that trying again does not mend", () =>
+    Effect.gen(function* () {
+      const defect = Effect.die(new TypeError("not a function"))
+      const stopped = yield* Effect.flip(runOf({ options: { breakage: refusing(1, defect) } }))
+      assert.instanceOf(stopped, VirtualStopped)
+      assert.deepStrictEqual([stopped.tries, stopped.message.includes("publish an event. not a function.")], [1, true])
     })
   )
 })

@@ -20,9 +20,11 @@ import { manyBuildings } from "../run/ManyBuildings.ts"
 import { readSlos } from "../results/Slo.ts"
 import { positiveNumber, readOr, readPlan, wholeNumber } from "./Flags.ts"
 import { misplaced } from "./FlagPlaces.ts"
+import { plannedIntegrations } from "../run/World.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { keyVariable } from "./RunFlags.ts"
+import { unmetReceivers } from "./UnmetReceivers.ts"
 
 const missing = (flag: string, expected: string) => CommandFailure.usage(`--${flag} is missing: give ${expected}`)
 
@@ -63,19 +65,20 @@ const readUrl = (flag: string, given: string, expected: string, base: boolean) =
   return readOr(value, flag, given, expected)
 }
 
-/** The key from its flag, its file or the environment, in this order. */
+/** The key from its flag, its file or the environment, in this order, and where it was. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
-  if (Option.isSome(key)) return key.value
+  if (Option.isSome(key)) return { operatorKey: key.value, keyFrom: "--operator-key" }
   if (Option.isSome(file)) {
     const files = yield* FileSystem.FileSystem
     const read = yield* Effect.mapError(files.readFileString(file.value), (error) =>
       CommandFailure.usage(`--operator-key-file ${file.value}: expected a file that can be read; ${fileTrouble(error)}`)
     )
-    return Redacted.make(read.trim())
+    return { operatorKey: Redacted.make(read.trim()), keyFrom: `--operator-key-file ${file.value}` }
   }
-  return yield* Effect.mapError(Config.Redacted(keyVariable), () =>
+  const operatorKey = yield* Effect.mapError(Config.Redacted(keyVariable), () =>
     missing("operator-key", `it, or --operator-key-file, or set ${keyVariable}`)
   )
+  return { operatorKey, keyFrom: keyVariable }
 })
 
 /** Times faster than the plan; null for no schedule. */
@@ -114,7 +117,7 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   if (given > 1) return yield* CommandFailure.usage("--to, --to-receiver and --virtual exclude each other")
   if (Option.isSome(to)) {
     const url = yield* readUrl("to", to.value, "the base URL of a service, like http://127.0.0.1:4000", true)
-    return { kind: "service", service: { url, operatorKey: yield* readKey(texts) } } as const
+    return { kind: "service", service: { url, ...(yield* readKey(texts)) } } as const
   }
   if (Option.isSome(toReceiver)) {
     const expected = "the URL of a receiver, like http://127.0.0.1:9000/hook"
@@ -156,28 +159,49 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
   )
   const reports = (yield* Effect.forEach(texts.report, readReportFiles)).flat()
   yield* checkReportFiles(reports)
+  const receivers = yield* readReceivers(texts.receiver)
+  const buildingIntegrations = yield* wholeWithin("building-integrations", texts.buildingIntegrations, 0, 100)
+  const tenantIntegrations = yield* wholeWithin("tenant-integrations", texts.tenantIntegrations, 0, 1_000)
+  const drain = yield* duration("drain", texts.drain)
+  const grace = yield* duration("grace", texts.grace)
+  const allBuildings = manyBuildings(scenario, buildings)
+  const isVirtual = target.kind === "virtual"
+  const notes = yield* Effect.mapError(
+    Effect.fromResult(
+      unmetReceivers(receivers, {
+        integrations: plannedIntegrations(allBuildings, tenantIntegrations, buildingIntegrations),
+        start: options.start,
+        duration: options.duration,
+        after: isVirtual ? drain : Math.round(grace * (speed ?? 1)),
+        keepsSchedule: isVirtual || speed !== null
+      })
+    ),
+    CommandFailure.usage
+  )
   return {
     options,
-    scenario: manyBuildings(scenario, buildings),
-    speed: target.kind === "virtual" ? 1 : speed,
+    scenario: allBuildings,
+    speed: isVirtual ? 1 : speed,
     maxInFlight,
     target,
     disorder,
     slos: slos.flat(),
     reports,
-    receivers: yield* readReceivers(texts.receiver),
+    receivers,
+    /** What is worth saying before the run. */
+    notes,
     retry: yield* readRetries(texts.retry),
     ackTimeout:
       (yield* positiveDuration("ack-timeout", Option.some(texts.ackTimeout))) ?? defaultDeliverySettings.ackTimeout,
-    buildingIntegrations: yield* wholeWithin("building-integrations", texts.buildingIntegrations, 0, 100),
-    tenantIntegrations: yield* wholeWithin("tenant-integrations", texts.tenantIntegrations, 0, 1_000),
+    buildingIntegrations,
+    tenantIntegrations,
     crashEvery: yield* positiveDuration("crash-every", texts.crashEvery),
     deleteEvery: yield* positiveDuration("delete-every", texts.deleteEvery),
     workers: yield* wholeWithin("workers", texts.workers, 1, 10),
     database: texts.database,
     seeds,
-    drain: yield* duration("drain", texts.drain),
-    grace: yield* duration("grace", texts.grace),
+    drain,
+    grace,
     start: texts.start
   }
 })

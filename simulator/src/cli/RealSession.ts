@@ -104,6 +104,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       const exit = yield* Effect.exit(restore(Effect.raceFirst(running, showProgress(line))))
       const sent = yield* Clock.currentTimeMillis
       const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+      const stopped = Exit.isFailure(exit) && !interrupted
       if (interrupted) yield* Console.log("\nstopping: what is open is waited for; Ctrl-C again ends that")
       phase = "waiting for what is open"
       yield* untilToldAgain(Effect.raceFirst(accounts.settle(grace), Effect.ignore(showProgress(line))))
@@ -131,9 +132,11 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         took,
         sending: course.began === null ? 0 : sent - course.began,
         interrupted,
+        stopped,
         ...accounts.judged()
       })
-      yield* Console.log(summaryText(report, measurements.summary))
+      // Where the run was not let in, zeros would say that nothing happens in its time.
+      if (!stopped || course.began !== null) yield* Console.log(summaryText(report, measurements.summary))
       const silence = accounts.silence()
       if (silence !== null && measurements.summary.accepted > 0)
         yield* Console.log(`not asked    what became of the events: ${silence}`)

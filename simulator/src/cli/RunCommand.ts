@@ -5,7 +5,7 @@
  * of delivery was broken; 3 when it was called wrongly; 130 after Ctrl-C. The report is written in all of these but the
  * third.
  */
-import { Effect } from "effect"
+import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import { realSession } from "./RealSession.ts"
 import { readRun } from "./ReadRun.ts"
@@ -17,6 +17,7 @@ export const runCommand = Command.make(
   runFlags,
   Effect.fnUntraced(function* (texts) {
     const settings = yield* readRun(texts)
+    for (const note of settings.notes) yield* Console.log(`Note: ${note}`)
     return yield* settings.target.kind === "virtual" ? virtualSession(settings, texts) : realSession(settings, texts)
   })
 ).pipe(

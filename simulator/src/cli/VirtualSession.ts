@@ -53,11 +53,12 @@ const runSeed = Effect.fnUntraced(function* (
   const integrations = plannedIntegrations(scenario, settings.tenantIntegrations, settings.buildingIntegrations)
   const own = { ...options, seed }
   const { realWork, stores } = yield* storageFor(settings.database)
+  const storeFailed = ({ message }: { readonly message: string }) => new CommandFailure({ message, exitCode: 1 })
   const began = yield* Clock.currentTimeMillis
   const world = new VirtualWorld({
     seed,
     beginning,
-    integrations: yield* Effect.orDie(makeIntegrations(stores, integrations, seed, beginning)),
+    integrations: yield* Effect.mapError(makeIntegrations(stores, integrations, seed, beginning), storeFailed),
     realWork,
     receivers,
     retry,
@@ -84,12 +85,16 @@ const runSeed = Effect.fnUntraced(function* (
     drain,
     stores,
     zoneOf: (building) => zones.get(building) ?? "UTC"
-  }).pipe(Effect.raceFirst(showProgress(line)), Effect.exit)
+  }).pipe(
+    Effect.raceFirst(showProgress(line)),
+    Effect.catchTag("VirtualStopped", (stopped) => Effect.fail(storeFailed(stopped))),
+    Effect.exit
+  )
   const took = (yield* Clock.currentTimeMillis) - began
   const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
   const equipment = yield* Equipment
   const storage =
-    !measureStorage || equipment === null || interrupted
+    !measureStorage || equipment === null || Exit.isFailure(exit)
       ? null
       : yield* storageOf(plan(scenario, own), integrations, equipment).pipe(Effect.orElseSucceed(() => null))
   const report = makeReport({
@@ -118,7 +123,8 @@ const runSeed = Effect.fnUntraced(function* (
     storage,
     took,
     sending: null,
-    interrupted
+    interrupted,
+    stopped: Exit.isFailure(exit) && !interrupted
   })
   return { report, exit }
 }, Effect.scoped)

@@ -32,10 +32,14 @@ export interface ReceiverRule {
   readonly text: string
   /** By the integration's place, from 1. */
   readonly appliesTo: (place: number) => boolean
+  /** The highest place that it names; null when it names none by its number. */
+  readonly lastPlace: number | null
   readonly trait: (() => Trait) | null
   readonly latency: Lognormal | null
   /** When it is down by the clock; null when it is not. */
   readonly down: DownTime | null
+  /** How long after the beginning it is gone, in milliseconds; null when it is not. */
+  readonly goneAfter: number | null
 }
 
 /** What an integration's receiver is like, for a report. */
@@ -85,11 +89,13 @@ const minuteOf = (text: string): Option.Option<number> => {
 const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text)
 
-type Kind = Pick<ReceiverRule, "trait" | "latency" | "down">
+type Kind = Pick<ReceiverRule, "trait" | "latency" | "down" | "goneAfter">
 
-const nothing: Kind = { trait: null, latency: null, down: null }
+const nothing: Kind = { trait: null, latency: null, down: null, goneAfter: null }
 
 const downFor = (time: DownTime): Kind => ({ ...nothing, trait: down(time), down: time })
+
+const goneFrom = (after: number): Kind => ({ ...nothing, trait: gone(after), goneAfter: after })
 
 const readSlow = (text: string): Option.Option<Kind> =>
   Option.flatMap(membersOf(text, ["p50", "p99"]), (members) =>
@@ -139,25 +145,31 @@ const kinds: Readonly<Record<string, (text: string | null) => Option.Option<Kind
   "duplicate-ack-lost": (text) => (text === null ? Option.none() : ofShare(acknowledgementLost)(text)),
   "rate-limited": (text) => (text === null ? Option.none() : readRate(text)),
   gone: (text) => {
-    if (text === null) return Option.some({ ...nothing, trait: gone(0) })
-    return Option.flatMap(membersOf(text, ["after"]), (members) =>
-      Option.map(durationIn(members, "after"), (after) => ({ ...nothing, trait: gone(after) }))
-    )
+    if (text === null) return Option.some(goneFrom(0))
+    return Option.flatMap(membersOf(text, ["after"]), (members) => Option.map(durationIn(members, "after"), goneFrom))
   }
 }
 
-const readWho = (text: string): Option.Option<(place: number) => boolean> => {
+type Who = Pick<ReceiverRule, "appliesTo" | "lastPlace">
+
+const everybody: Who = { appliesTo: () => true, lastPlace: null }
+
+const readWho = (text: string): Option.Option<Who> => {
   const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(text)
   if (range !== null) {
     const from = Number(range[1])
     const to = Number(range[2] ?? range[1])
-    return from >= 1 && to >= from ? Option.some((place) => place >= from && place <= to) : Option.none()
+    if (from < 1 || to < from) return Option.none()
+    return Option.some({ appliesTo: (place) => place >= from && place <= to, lastPlace: to })
   }
   const every = /^(\d{1,3})%$/.exec(text)
   const share = Number(every?.[1] ?? 0) / 100
   // Spread evenly: the place is in when the count of those before it goes up with it.
   return share > 0 && share <= 1
-    ? Option.some((place) => Math.floor(place * share) > Math.floor((place - 1) * share))
+    ? Option.some({
+        appliesTo: (place) => Math.floor(place * share) > Math.floor((place - 1) * share),
+        lastPlace: null
+      })
     : Option.none()
 }
 
@@ -169,11 +181,11 @@ export const readReceiver = (text: string): Read<ReceiverRule> => {
   const name = match?.[2] ?? ""
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
   if (match === null || kind === undefined) return wrong(`there is no receiver ${JSON.stringify(name || text)}`)
-  const appliesTo = match[1] === undefined ? Option.some(() => true) : readWho(match[1])
-  if (Option.isNone(appliesTo)) return wrong(`${match[1]} names no integrations`)
+  const who = match[1] === undefined ? Option.some(everybody) : readWho(match[1])
+  if (Option.isNone(who)) return wrong(`${match[1]} names no integrations`)
   return Option.match(kind(match[3] ?? null), {
     onNone: () => wrong(`${name} can't be ${JSON.stringify(match[3] ?? "without more")}`),
-    onSome: (read) => Result.succeed({ ...read, text, appliesTo: appliesTo.value })
+    onSome: (read) => Result.succeed({ ...read, ...who.value, text })
   })
 }
 

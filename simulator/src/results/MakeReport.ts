@@ -24,6 +24,8 @@ export interface Findings {
   /** How much of that was publishing; null on virtual time. */
   readonly sending: number | null
   readonly interrupted: boolean
+  /** It could not go on: what was not played can't have gone well. */
+  readonly stopped: boolean
 }
 
 /**
@@ -39,6 +41,7 @@ export const makeReport = (findings: Findings): RunReport => {
   const parts = measuredParts(measurements, facts.kind)
   const results = slos.map((slo) => judgeSlo({ ...parts, totals }, slo))
   const isBad =
+    findings.stopped ||
     isUnreached({ kind: facts.kind, outcomes: parts.outcomes, totals }) ||
     broken > 0 ||
     (lost ?? 0) > 0 ||

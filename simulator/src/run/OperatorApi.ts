@@ -3,7 +3,7 @@
  */
 import { RetryPolicy } from "@doorhook/core"
 import type { Redacted } from "effect"
-import { Cause, Clock, Effect, Predicate, Schema } from "effect"
+import { Cause, Clock, Effect, Option, Predicate, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
@@ -14,6 +14,8 @@ export interface Service {
   /** Its base URL, without a slash at the end. */
   readonly url: string
   readonly operatorKey: Redacted.Redacted<string>
+  /** Where the key was given, like `--operator-key`, for whoever gave a wrong one. */
+  readonly keyFrom?: string
 }
 
 /** An event as the service took it in. */
@@ -54,8 +56,21 @@ const toWire = ({ resource_type, action, building_id, tenant_ids, data }: Planne
   data
 })
 
-/** The beginning of an answer, on one line. */
-const excerptOf = (text: string): string => text.replaceAll(/\s+/g, " ").slice(0, 200)
+/** The operator API's errors; what has a `source` says little without it. */
+const ErrorAnswer = Schema.fromJsonString(
+  Schema.Struct({
+    errors: Schema.NonEmptyArray(Schema.Struct({ detail: Schema.String, source: Schema.optionalKey(Schema.Never) }))
+  })
+)
+
+/** What an answer says, or the beginning of it, on one line. */
+const excerptOf = (text: string): string => {
+  const said = Option.match(Schema.decodeOption(ErrorAnswer)(text), {
+    onNone: () => text,
+    onSome: ({ errors }) => errors.map(({ detail }) => detail).join(" ")
+  })
+  return said.replaceAll(/\s+/g, " ").slice(0, 200)
+}
 
 /** What a request is answered with, `accepted` being what the body says when it is taken. */
 const readAnswer = Effect.fnUntraced(function* <A, E>(
@@ -121,6 +136,7 @@ const greet = (service: Service) =>
 /** A running service, as a run publishes to it. */
 export const serviceTarget = (service: Service): Target<HttpClient.HttpClient> => ({
   name: service.url,
+  ...(service.keyFrom === undefined ? {} : { keyFrom: service.keyFrom }),
   greet: greet(service),
   publish: (events, key) => publish(service, events, key)
 })

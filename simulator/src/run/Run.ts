@@ -72,11 +72,14 @@ const persistently = Effect.fnUntraced(function* <R>(
   }
 })
 
-const isKeyRefused = (answer: Answer): boolean =>
-  answer._tag === "Refused" && (answer.status === 401 || answer.status === 403)
-
-const keyRefused = (name: string): RunStopped =>
-  new RunStopped({ message: `${name} refused the operator key. Give the key of that service.` })
+/** Why the run can't go on after an answer: its key was refused. Null when it was not. */
+const keyRefused = <R>({ keyFrom, name }: Target<R>, answer: Answer): RunStopped | null => {
+  if (answer._tag !== "Refused" || (answer.status !== 401 && answer.status !== 403)) return null
+  const which = keyFrom === undefined ? "the operator key" : `the operator key of ${keyFrom}`
+  return new RunStopped({
+    message: `${name} refused ${which}. Give the key of that service. It answered with ${answer.why}`
+  })
+}
 
 const notThere = (name: string): RunStopped =>
   new RunStopped({ message: `${name} has no /operator/events: is it the base URL of a doorhook service?` })
@@ -103,7 +106,8 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
   let began: number | null = null
 
   const greeting = yield* persistently(target.greet, firstContact, measurements)
-  if (isKeyRefused(greeting)) return yield* keyRefused(target.name)
+  const unwelcome = keyRefused(target, greeting)
+  if (unwelcome !== null) return yield* unwelcome
   if (greeting._tag === "Unavailable") return yield* notReached(target.name, greeting.why)
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {
@@ -123,7 +127,8 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
     }
     measurements.refused += batch.length
     measurements.lastFailure = answer.why
-    if (isKeyRefused(answer)) return yield* keyRefused(target.name)
+    const refused = keyRefused(target, answer)
+    if (refused !== null) return yield* refused
     if (answer._tag === "Refused" && answer.status === 404) return yield* notThere(target.name)
   })
 

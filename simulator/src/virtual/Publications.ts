@@ -1,14 +1,23 @@
 /**
- * What a host publishes, until it is accepted: it makes a publication again that nobody answered, under the same key.
+ * What a host publishes, until it is accepted: it makes a publication again that nobody answered, under the same key. A
+ * store that refuses one again and again stops the run.
  */
+import { StoreError } from "@doorhook/core"
+import { Cause, Exit } from "effect"
 import type { Measurements } from "../results/Measurements.ts"
 import type { Publication } from "./VirtualOptions.ts"
+import { VirtualStopped } from "./VirtualStopped.ts"
 import type { Worker } from "./Worker.ts"
+
+/** How often a store may refuse one publication: what passes by itself has passed by then. */
+const mostRefusals = 10
 
 /** What one request to publish carries. */
 interface Batch {
   readonly publications: ReadonlyArray<Publication>
   readonly key: string | null
+  /** How often a store has refused it. */
+  refusals: number
 }
 
 export interface PublicationsOptions {
@@ -29,6 +38,7 @@ export class Publications {
   readonly #unanswered = new Map<Batch, Worker>()
   /** What waits for a process that takes it. */
   #waiting: Array<Batch> = []
+  #stopped: VirtualStopped | null = null
 
   constructor(options: PublicationsOptions) {
     this.#options = options
@@ -43,8 +53,13 @@ export class Publications {
     return this.#open === 0 && this.#waiting.length === 0
   }
 
+  /** Why nothing more is published; null as long as it is. */
+  get stopped(): VirtualStopped | null {
+    return this.#stopped
+  }
+
   publish(publications: ReadonlyArray<Publication>): void {
-    this.#hand({ publications, key: this.#options.keyed ? `run-${this.#made++}` : null })
+    this.#hand({ publications, key: this.#options.keyed ? `run-${this.#made++}` : null, refusals: 0 })
   }
 
   /** There is a process again. */
@@ -61,6 +76,18 @@ export class Publications {
       this.#unanswered.delete(batch)
       return () => this.#again(batch)
     })
+  }
+
+  /** A process did not take it. Only a store that refused it may take it later. */
+  #refused(batch: Batch, failure: unknown): void {
+    const { measurements, now } = this.#options
+    batch.refusals++
+    if (failure instanceof StoreError && batch.refusals < mostRefusals) return this.#again(batch)
+    this.#open--
+    const tried = "publish an event"
+    this.#stopped ??= new VirtualStopped({ tried, tries: batch.refusals, at: now(), cause: failure })
+    measurements.refused += batch.publications.length
+    measurements.lastFailure = this.#stopped.message
   }
 
   #again(batch: Batch): void {
@@ -80,9 +107,9 @@ export class Publications {
     const began = now()
     this.#unanswered.set(batch, worker)
     const events = publications.map(({ event }) => event)
-    worker.publish(events, key, (accepted) => {
+    worker.publish(events, key, (exit) => {
       if (!this.#unanswered.delete(batch)) return
-      if (!accepted) return this.#again(batch)
+      if (Exit.isFailure(exit)) return this.#refused(batch, Cause.squash(exit.cause))
       this.#open--
       for (const { at } of publications) measurements.accept(now() - at, now() - began)
     })

@@ -2,56 +2,93 @@
  * Store calls that wait for something outside of virtual time, like a sync to disk.
  */
 import type { DeliveryStore } from "@doorhook/core"
-import { Effect } from "effect"
+import { StoreError } from "@doorhook/core"
+import { Cause, Effect, Exit } from "effect"
 import type { Stores } from "../engine/world/WatchedStore.ts"
+
+/** How often in a row a call of one kind may fail: what passes by itself has passed by then. */
+const mostFailures = 10
+
+/** Calls for publications: how often these are refused is counted where they are made. */
+const publishing = null
+
+/** A call that fails again and again. */
+export interface LastingFailure {
+  /** How often in a row. */
+  readonly tries: number
+  /** The last failure. */
+  readonly cause: StoreError
+}
 
 export class RealWork {
   #open = 0
+  #lasting: LastingFailure | null = null
+  /** How often each kind of call has failed in a row. */
+  readonly #failures = new Map<string, number>()
 
   get isOpen(): boolean {
     return this.#open > 0
   }
 
-  /** A call, counted while it is under way. */
-  readonly counted = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Effect.suspend(() => {
+  /** What fails again and again; null when nothing does. */
+  get lastingFailure(): LastingFailure | null {
+    return this.#lasting
+  }
+
+  /** A call, counted while it is under way; `kind` is what fails in a row. */
+  #counted<A, E>(kind: string | null, call: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.suspend(() => {
       this.#open++
-      return Effect.ensuring(
-        call,
+      return Effect.onExit(call, (exit) =>
         Effect.sync(() => {
           this.#open--
+          if (kind !== null) this.#ended(kind, exit)
         })
       )
     })
+  }
+
+  #ended(kind: string, exit: Exit.Exit<unknown, unknown>): void {
+    if (Exit.isSuccess(exit)) return void this.#failures.delete(kind)
+    const cause = Cause.squash(exit.cause)
+    if (!(cause instanceof StoreError)) return
+    const tries = (this.#failures.get(kind) ?? 0) + 1
+    this.#failures.set(kind, tries)
+    if (tries >= mostFailures) this.#lasting ??= { tries, cause }
+  }
 
   /** Stores whose calls are counted. */
   over({ deliveries, integrations, keys, tokens }: Stores): Stores {
-    const { counted } = this
+    const counted = <A, E>(kind: string | null, call: Effect.Effect<A, E>) => this.#counted(kind, call)
     const store: DeliveryStore["Service"] = {
       ...deliveries,
-      enqueue: (records, remembered) => counted(deliveries.enqueue(records, remembered)),
-      claim: (request) => counted(deliveries.claim(request)),
-      settle: (settlements, now, disableAfter) => counted(deliveries.settle(settlements, now, disableAfter)),
-      release: (leases, dueAt) => counted(deliveries.release(leases, dueAt)),
-      nextDue: counted(deliveries.nextDue),
-      purge: (request) => counted(deliveries.purge(request)),
-      beat: (worker, now, until) => counted(deliveries.beat(worker, now, until)),
-      leave: (worker) => counted(deliveries.leave(worker))
+      enqueue: (records, remembered) => counted(publishing, deliveries.enqueue(records, remembered)),
+      claim: (request) => counted("deliveries.claim", deliveries.claim(request)),
+      settle: (settlements, now, disableAfter) =>
+        counted("deliveries.settle", deliveries.settle(settlements, now, disableAfter)),
+      release: (leases, dueAt) => counted("deliveries.release", deliveries.release(leases, dueAt)),
+      nextDue: counted("deliveries.nextDue", deliveries.nextDue),
+      purge: (request) => counted("deliveries.purge", deliveries.purge(request)),
+      beat: (worker, now, until) => counted("deliveries.beat", deliveries.beat(worker, now, until)),
+      leave: (worker) => counted("deliveries.leave", deliveries.leave(worker))
     }
     return {
       deliveries: store,
       integrations: {
         ...integrations,
-        create: (fields, key) => counted(integrations.create(fields, key)),
-        find: (id) => counted(integrations.find(id)),
-        remove: (found) => counted(integrations.remove(found)),
-        ofScopes: (scopes) => counted(integrations.ofScopes(scopes))
+        create: (fields, key) => counted("integrations.create", integrations.create(fields, key)),
+        find: (id) => counted("integrations.find", integrations.find(id)),
+        remove: (found) => counted("integrations.remove", integrations.remove(found)),
+        ofScopes: (scopes) => counted(publishing, integrations.ofScopes(scopes))
       },
       keys: {
-        find: (wanted, now) => counted(keys.find(wanted, now)),
-        purgeExpired: (now, limit) => counted(keys.purgeExpired(now, limit))
+        find: (wanted, now) => counted(publishing, keys.find(wanted, now)),
+        purgeExpired: (now, limit) => counted("keys.purgeExpired", keys.purgeExpired(now, limit))
       },
-      tokens: { ...tokens, purgeExpired: (now, limit) => counted(tokens.purgeExpired(now, limit)) }
+      tokens: {
+        ...tokens,
+        purgeExpired: (now, limit) => counted("tokens.purgeExpired", tokens.purgeExpired(now, limit))
+      }
     }
   }
 }

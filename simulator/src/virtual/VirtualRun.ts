@@ -6,6 +6,7 @@ import type { Sending } from "../plan/Disorder.ts"
 import { newEventOf } from "../run/OwnEngine.ts"
 import type { Stores } from "../engine/world/WatchedStore.ts"
 import { realTurn } from "./RealWork.ts"
+import { VirtualStopped } from "./VirtualStopped.ts"
 import type { VirtualWorld } from "./VirtualWorld.ts"
 
 export interface VirtualRunOptions {
@@ -22,7 +23,10 @@ const hour = 3_600_000
 /** How many events are published between two turns of others. */
 const slice = 200
 
-/** Publishes each event at its time, then waits until everything has ended or for so long, and judges the end. */
+/**
+ * Publishes each event at its time, then waits until everything has ended or for so long, and judges the end. Fails when
+ * the store does.
+ */
 export const virtualRun = Effect.fnUntraced(function* <E, R>(
   sendings: Stream.Stream<Sending, E, R>,
   world: VirtualWorld,
@@ -30,12 +34,16 @@ export const virtualRun = Effect.fnUntraced(function* <E, R>(
 ) {
   const { measurements } = world
   /** Waits for real work where there is some. */
-  const runUntil = (at: number): Effect.Effect<void> =>
-    Effect.suspend(() => (world.runUntil(at) ? Effect.void : Effect.andThen(realTurn, runUntil(at))))
+  const runUntil = (at: number): Effect.Effect<void, VirtualStopped> =>
+    Effect.suspend(() => {
+      if (!world.runUntil(at)) return Effect.andThen(realTurn, runUntil(at))
+      return world.stopped === null ? Effect.void : Effect.fail(world.stopped)
+    })
   const play = (chunk: ReadonlyArray<Sending>) =>
     Effect.gen(function* () {
       for (const { at, event, kind } of chunk) {
         while (!world.runUntil(at)) yield* realTurn
+        if (world.stopped !== null) return yield* world.stopped
         measurements.start(kind, world.time.wall - at)
         world.publish([{ at, event: newEventOf(event), zone: zoneOf(event.building_id) }])
       }
@@ -50,5 +58,9 @@ export const virtualRun = Effect.fnUntraced(function* <E, R>(
     at += hour
     yield* Effect.andThen(runUntil(at), Effect.yieldNow)
   }
-  world.finish(yield* Effect.orDie(stores.deliveries.summary(world.time.wall)))
+  const summary = Effect.mapError(
+    stores.deliveries.summary(world.time.wall),
+    (cause) => new VirtualStopped({ tried: "count the deliveries at the end", tries: 1, at: world.time.wall, cause })
+  )
+  world.finish(yield* summary)
 })

@@ -24,6 +24,7 @@ import type { Target } from "./Targets.ts"
 import { Targets } from "./Targets.ts"
 import type { Publication, VirtualOptions } from "./VirtualOptions.ts"
 import { urlOf } from "./VirtualOptions.ts"
+import { VirtualStopped } from "./VirtualStopped.ts"
 import type { WorkerPorts } from "./Worker.ts"
 import { Worker } from "./Worker.ts"
 
@@ -128,12 +129,12 @@ export class VirtualWorld {
 
   /**
    * Lets everything happen up to an instant, in milliseconds since the epoch. False when real work has to be waited for
-   * first: then it is to be called again.
+   * first: then it is to be called again. Ends early when the run has stopped.
    */
   runUntil(end: number): boolean {
     const { time } = this
     time.runTasks()
-    while (time.wall < end) {
+    while (time.wall < end && this.stopped === null) {
       if (this.#options.realWork?.isOpen === true) return false
       const next = Math.min(end, this.#agenda.next)
       if (next <= time.wall) this.#agenda.doNext()
@@ -142,6 +143,13 @@ export class VirtualWorld {
       time.runTasks()
     }
     return this.#options.realWork?.isOpen !== true
+  }
+
+  /** Why the run can't go on; null as long as it can. */
+  get stopped(): VirtualStopped | null {
+    const lasting = this.#options.realWork?.lastingFailure ?? null
+    if (lasting === null) return this.#publications.stopped
+    return new VirtualStopped({ tried: "go on with what is under way", ...lasting, at: this.time.wall })
   }
 
   /** Whether nothing is open any more. */

@@ -103,15 +103,17 @@ export class Worker {
     if (this.process.alive && this.#signals.isEmpty) this.#signals.put("signal")
   }
 
-  /** Publishes, and says whether it was accepted. A process that dies says nothing. */
-  publish(events: ReadonlyArray<NewEvent>, key: string | null, whenEnded: (accepted: boolean) => void): void {
+  /** Publishes, and says how that ended. A process that dies says nothing. */
+  publish(
+    events: ReadonlyArray<NewEvent>,
+    key: string | null,
+    whenEnded: (exit: Exit.Exit<unknown, unknown>) => void
+  ): void {
     const services = this.#services
     if (services === null) return
     const publisher = Context.get(services, Publisher)
     const request = key === null ? null : { key, fingerprint: key }
-    Effect.runForkWith(this.process.context)(publisher.publish(events, request)).addObserver((exit) =>
-      whenEnded(Exit.isSuccess(exit))
-    )
+    Effect.runForkWith(this.process.context)(publisher.publish(events, request)).addObserver(whenEnded)
   }
 
   /** Gives back what is held of an integration that was deleted. */

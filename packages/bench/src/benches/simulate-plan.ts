@@ -13,9 +13,8 @@ import { temporaryFolder } from "../harness/TemporaryFile.ts"
 
 const name = "simulate-plan"
 
-const simulator = new URL("../../../../simulator/src/plan/", import.meta.url)
-const rateProgram = fileURLToPath(new URL("measureRate.ts", simulator))
-const heapProgram = fileURLToPath(new URL("measureHeap.ts", simulator))
+const rateProgram = fileURLToPath(new URL("../planRate.ts", import.meta.url))
+const heapProgram = fileURLToPath(new URL("../planHeap.ts", import.meta.url))
 
 interface Rates {
   readonly events: number

@@ -28,14 +28,17 @@ export interface OperatorAnswer {
 type Request = HttpServerRequest.HttpServerRequest
 type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R>
 
-const unauthorized = failure(
-  401,
-  {
-    code: "unauthorized",
-    title: "Unauthorized",
-    detail: "Send the operator key: `Authorization: Bearer $DOORHOOK_OPERATOR_KEY`."
-  },
-  { "www-authenticate": 'Bearer realm="doorhook operator"' }
+const unauthorized = (detail: string) =>
+  failure(
+    401,
+    { code: "unauthorized", title: "Unauthorized", detail },
+    { "www-authenticate": 'Bearer realm="doorhook operator"' }
+  )
+
+const keyMissing = unauthorized("Send the operator key: `Authorization: Bearer $DOORHOOK_OPERATOR_KEY`.")
+
+const keyWrong = unauthorized(
+  "This is not the service's operator key. Send the one that it was started with, or that it printed at its first start."
 )
 
 /**
@@ -63,7 +66,8 @@ export class OperatorEndpoint extends Context.Service<
       const authenticate = Effect.gen(function* () {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
         const presented = BearerToken.read(headers["authorization"])
-        if (presented._tag === "Absent" || !(yield* isKey(presented.token))) return yield* unauthorized
+        if (presented._tag === "Absent") return yield* keyMissing
+        if (!(yield* isKey(presented.token))) return yield* keyWrong
       })
 
       const respond = <R>(run: Effect.Effect<OperatorAnswer, KnownError, R>): Response<R> =>

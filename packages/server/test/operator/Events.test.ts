@@ -189,6 +189,8 @@ describe("the operator key", () => {
           assert.strictEqual(reply.status, 401, `${method} ${path} as ${as}`)
           assert.strictEqual(reply.headers.get("www-authenticate"), 'Bearer realm="doorhook operator"')
           assert.strictEqual(reply.at("/errors/0/code"), "unauthorized")
+          const expected = as === undefined ? "Send the operator key" : "This is not the service's operator key"
+          assert.include(reply.at("/errors/0/detail"), expected)
         }
         const wrongMethod = yield* call("PUT", path, { as: operatorKey })
         assert.strictEqual(wrongMethod.status, 405)

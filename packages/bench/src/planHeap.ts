@@ -1,13 +1,11 @@
 /**
- * A program for the benchmark and the tests: days of a hundred buildings, and how many bytes of memory are in use after
- * each five of them, collected. `measureHeap.ts DAYS` prints one line of JSON.
+ * Days of a hundred buildings, and how many bytes of memory are in use after each five of them, collected:
+ * `planHeap.ts DAYS`. Prints one line of JSON.
  */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import { lineChunks, LocalTime, readScenario } from "@doorhook/simulator"
 import { Result } from "effect"
-import { lineChunks } from "./LineChunks.ts"
-import { readScenario } from "../scenario/document/ReadScenario.ts"
-import { LocalTime, dayMillis } from "../world/LocalTime.ts"
 
 const buildings = [
   { name: "House", copies: 60, homes: { flats: 25 }, time_zone: "Europe/Berlin" },
@@ -26,9 +24,9 @@ let next = 5
 const used: Array<number> = []
 for (const chunk of lineChunks(
   scenario,
-  { seed: 1, start: LocalTime.make(start), duration: days * dayMillis },
+  { seed: 1, start: LocalTime.LocalTime.make(start), duration: days * LocalTime.dayMillis },
   ({ at }) => {
-    if (at < start + next * dayMillis) return
+    if (at < start + next * LocalTime.dayMillis) return
     next += 5
     collect()
     used.push(process.memoryUsage().heapUsed)

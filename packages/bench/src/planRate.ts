@@ -1,23 +1,24 @@
 /**
- * A program for the benchmark: how fast a plan is generated, and how fast the same bytes are written to a file from
- * lines that are ready in memory. `measureRate.ts PRESET DAYS RATE_SCALE FILE` prints one line of JSON, events a second.
+ * How fast a plan is generated, and how fast the same bytes are written to a file from lines that are ready in memory:
+ * `planRate.ts PRESET DAYS RATE_SCALE FILE`. Prints one line of JSON, events a second.
  */
 import { closeSync, openSync, writeSync } from "node:fs"
+import { lineChunks, lineOf, LocalTime, preset, records } from "@doorhook/simulator"
+import type { PlanOptions } from "@doorhook/simulator"
 import { Option } from "effect"
-import { preset } from "../scenario/Presets.ts"
-import { LocalTime, dayMillis } from "../world/LocalTime.ts"
-import { lineChunks } from "./LineChunks.ts"
-import { lineOf } from "./Lines.ts"
-import type { PlanOptions } from "./Plan.ts"
-import { records } from "./Plan.ts"
 
 const [name = "office-1000", days = "30", rateScale = "1", file = ""] = process.argv.slice(2)
 
 /** 2026-03-02, a Monday. */
-const start = LocalTime.make(1_772_409_600_000)
+const start = LocalTime.LocalTime.make(1_772_409_600_000)
 
 const scenario = Option.getOrThrow(preset(name))
-const options: PlanOptions = { seed: 1, start, duration: Number(days) * dayMillis, rateScale: Number(rateScale) }
+const options: PlanOptions = {
+  seed: 1,
+  start,
+  duration: Number(days) * LocalTime.dayMillis,
+  rateScale: Number(rateScale)
+}
 
 const secondsOf = (work: () => void): number => {
   const began = performance.now()

@@ -1,0 +1,26 @@
+/**
+ * Memory that does not grow with the length of a plan, as the benchmark measures it.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { fileURLToPath } from "node:url"
+import { runProgram } from "../src/harness/RunProgram.ts"
+
+const program = fileURLToPath(new URL("../src/planHeap.ts", import.meta.url))
+
+interface Heap {
+  readonly events: number
+  readonly used: ReadonlyArray<number>
+}
+
+describe("plans", () => {
+  it.live("of fifteen days of a hundred buildings take no more memory than of five", () =>
+    Effect.gen(function* () {
+      const { events, used } = yield* runProgram<Heap>("the long plan", program, ["15"])
+      assert.isAbove(events, 100_000)
+      assert.isAtLeast(used.length, 4)
+      const [first = 0] = used
+      for (const bytes of used) assert.isBelow(bytes, first + 4_000_000, used.join(" "))
+    })
+  )
+})
