@@ -82,7 +82,11 @@ export const deliveries = async ({ keep, place, query, signal }) => {
     "aria-describedby": "search-says"
   })
   const state = select(
-    [["", "every state"], ...states.map((name) => /** @type {[string, string]} */ ([name, name]))],
+    [
+      ["", "every state"],
+      ["retrying,exhausted,expired", "not acknowledged"],
+      ...states.map((name) => /** @type {[string, string]} */ ([name, name]))
+    ],
     given.state
   )
   const says = h("p", { class: "muted", id: "search-says", role: "status" }, "")
