@@ -85,7 +85,9 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Set
   const endpoints = options.otherUrls.length === 0 ? [] : [options.url, ...options.otherUrls].map(({ href }) => href)
   const observed = Effect.gen(function* () {
     const { broke, trace } = yield* execute(one.history, setting)
-    if (broke !== null) return yield* unusable(broke)
+    if (broke !== null && broke.stayedDown !== true) return yield* unusable(broke)
+    // What did not start again shows no effects, and that is seen already.
+    if (broke !== null) return trace
     if (probe === null || calibration === null) return trace
     const patience = { settle: options.settle, lag: calibration.lag, bulk: 300 }
     const { traces } = yield* Effect.mapError(settle([trace], probe, terms, patience, endpoints), unusable)

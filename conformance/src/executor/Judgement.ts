@@ -50,7 +50,7 @@ export interface Plan {
 
 /** Why nothing more is executed. */
 export const Ended = Schema.Struct({
-  how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable"]),
+  how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "stayed_down"]),
   /** Why the receiver is unusable, or why nothing was to be done; empty otherwise. */
   message: Schema.String
 })
@@ -167,6 +167,8 @@ const whyIncomplete = (plan: Plan, done: number, runs: ReadonlyArray<CaseRun>, t
       return `interrupted with ${soFar}`
     case "target_unusable":
       return `the receiver could not be reached any more, with ${soFar}`
+    case "stayed_down":
+      return "not tested: the receiver was killed and did not start again before all of it was done"
   }
 }
 
@@ -219,6 +221,8 @@ const obstacleIn = (assessed: ReadonlyArray<Assessed>): Assessed | undefined => 
   )
 }
 
+const isGone = ({ how }: Ended): boolean => how === "target_unusable" || how === "stayed_down"
+
 /** A connection that broke while the receiver was dying is no fault of its own. */
 const isOfDeath = ({ finding, trace }: Assessment): boolean => {
   if (finding.verdict !== "FAIL" || finding.attempt === null) return false
@@ -265,7 +269,7 @@ export const judge = (
   if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${howToGive[plan.missing]}`)
   const assessed = concerned
     .map((run) => ({ ...assess(requirement, run, terms), case: run.case, whole: isDone(run, plan) }))
-    .map((one) => (ended.how === "target_unusable" && isOfDeath(one) ? { ...one, finding: died(one.finding) } : one))
+    .map((one) => (isGone(ended) && isOfDeath(one) ? { ...one, finding: died(one.finding) } : one))
     // Of a history that was broken off, only what it proves counts.
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
   const obstacle = obstacleIn(assessed)

@@ -29,7 +29,7 @@ import { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "../observed/Trace.ts"
 
 export interface SessionOptions {
-  readonly setting: Omit<Setting, "typical" | "allElseDone">
+  readonly setting: Omit<Setting, "typical" | "allElseDone" | "startedAfter">
   readonly terms: Terms
   /** How long the run may take, in milliseconds. */
   readonly maxTime: number
@@ -93,10 +93,12 @@ export const make = (options: SessionOptions): Session => {
   let calibration: ProbeCalibration | null = null
   let settleTime = options.settle
   let late = 0
+  const startedAfter: Setting["startedAfter"] = new Set()
 
   const setting = (allElseDone: Effect.Effect<void>): Setting => ({
     ...options.setting,
     allElseDone,
+    startedAfter,
     typical: () => ledger.typical()
   })
   const usual = setting(Effect.void)
@@ -282,11 +284,12 @@ export const make = (options: SessionOptions): Session => {
 
   const session: Session = {
     run: preflight.pipe(
-      Effect.andThen(Effect.mapError(runAll, (error) => new TargetUnusable({ message: error.message }))),
+      Effect.andThen(runAll),
+      Effect.catchTag("ProbeUnusable", (error) => Effect.fail(unusable(error))),
       Effect.as(ended("complete")),
       Effect.timeoutOrElse({ duration: maxTime, orElse: () => Effect.succeed(ended("time_up")) }),
       Effect.catchTag("TargetUnusable", (error: TargetUnusable) =>
-        Effect.succeed(ended("target_unusable", error.message))
+        Effect.succeed(ended(error.stayedDown === true ? "stayed_down" : "target_unusable", error.message))
       )
     ),
     ledger: () => ledger,

@@ -116,7 +116,8 @@ const endings: Readonly<Record<Report["ended"], string>> = {
   complete: "",
   time_up: "The time was up (--max-time) before everything was done. ",
   interrupted: "Interrupted: this is what was found until then. ",
-  target_unusable: "The receiver or its probe could not be used any more: this is what was found until then. "
+  target_unusable: "The receiver or its probe could not be used any more: this is what was found until then. ",
+  stayed_down: "The receiver was killed and did not start again: this is what was found until then. "
 }
 
 /** The numbers of each verdict, like `6 PASS, 1 FAIL`. */
@@ -150,7 +151,7 @@ export const render = (report: Report): string => {
   const caution = cautions(report)
   return [
     // The reason for all that follows.
-    ...(ended === "target_unusable" ? [endedBecause, ""] : []),
+    ...(ended === "target_unusable" || ended === "stayed_down" ? [endedBecause, ""] : []),
     ...lines,
     ...unsettled.filter((one) => !alike.includes(one)).flatMap(explain),
     ...untestedLines(alike),

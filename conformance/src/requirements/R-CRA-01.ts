@@ -2,6 +2,8 @@
  * The acknowledgement of something that only memory holds.
  */
 import { acknowledgedSurvives } from "../checks/Crashes.ts"
+import { both } from "../checks/Finding.ts"
+import { startsAgain } from "../checks/StartsAgain.ts"
 import { crashCases } from "./Crashing.ts"
 import { define } from "./Requirement.ts"
 
@@ -16,5 +18,5 @@ export const requirement = define({
   needs: ["effects", "stop"],
   provenBy: ["kill"],
   directed: crashCases,
-  check: acknowledgedSurvives
+  check: (trace, terms) => both(acknowledgedSurvives(trace, terms), startsAgain(trace))
 })

@@ -2,6 +2,8 @@
  * A crash between two steps that should have been one.
  */
 import { retriedAfterCrash } from "../checks/Crashes.ts"
+import { both } from "../checks/Finding.ts"
+import { startsAgain } from "../checks/StartsAgain.ts"
 import { inWords } from "../checks/Terms.ts"
 import { crashCases } from "./Crashing.ts"
 import { define } from "./Requirement.ts"
@@ -17,5 +19,5 @@ export const requirement = define({
   needs: ["effects", "stop"],
   provenBy: ["kill"],
   directed: crashCases,
-  check: retriedAfterCrash
+  check: (trace, terms) => both(retriedAfterCrash(trace, terms), startsAgain(trace))
 })

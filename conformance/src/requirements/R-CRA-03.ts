@@ -4,6 +4,7 @@
 import { exactlyOnce } from "../checks/EachEvent.ts"
 import { both } from "../checks/Finding.ts"
 import { lastAttemptAcknowledged } from "../checks/Retried.ts"
+import { startsAgain } from "../checks/StartsAgain.ts"
 import { inWords } from "../checks/Terms.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { again, makeCase, newEvent, retry } from "../history/History.ts"
@@ -41,5 +42,5 @@ export const requirement = define({
     )
   ],
   sampled: randomRestarts,
-  check: (trace, terms) => both(lastAttemptAcknowledged(trace, terms), exactlyOnce(trace, terms))
+  check: (trace, terms) => both(lastAttemptAcknowledged(trace, terms), exactlyOnce(trace, terms), startsAgain(trace))
 })
