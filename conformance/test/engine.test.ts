@@ -195,6 +195,18 @@ describe("a probe that can't be believed makes the run unusable", () => {
   )
 })
 
+describe("a history that failed", () => {
+  it.live("is stored with whether others were executed beside it", () =>
+    Effect.gen(function* () {
+      const casesFolder = `${yield* temporaryFolder}/cases`
+      const report = yield* run({ key: ({ body }) => body }, { only: ["R-DUP-02", "R-DUP-03"], casesFolder })
+      const file = report.requirements.find(({ id }) => id === "R-DUP-03")?.stored ?? assert.fail(shown(report))
+      const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(readFileSync(file, "utf8"))
+      assert.isTrue(stored.beside)
+    })
+  )
+})
+
 describe("a random history", () => {
   it.live("that fails is confirmed, made short and stored without ids", () =>
     Effect.gen(function* () {
@@ -224,6 +236,7 @@ describe("a random history", () => {
       const text = readFileSync(`${casesFolder}/${file}`, "utf8")
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
       assert.strictEqual(stored.violates, "R-DUP-02")
+      assert.isFalse(stored.beside)
       assert.notMatch(text, /evt_[0-9a-z]/)
       assert.deepStrictEqual(report.requirements[0]?.confirmed, { tried: 5, failed: 5 })
     })
