@@ -17,6 +17,7 @@ export const requirement = define({
   expected: () => "one effect for every event that was acknowledged before the receiver was killed",
   needs: ["effects", "stop"],
   provenBy: ["kill"],
+  presupposes: ["R-DUP-02", "R-LOS-01"],
   directed: crashCases,
   check: (trace, terms) => both(acknowledgedSurvives(trace, terms), startsAgain(trace))
 })

@@ -18,6 +18,7 @@ export const requirement = define({
   expected: (terms) => `the retry after the crash is answered with ${inWords(terms)}, and there is one effect`,
   needs: ["effects", "stop"],
   provenBy: ["kill"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: crashCases,
   check: (trace, terms) => both(retriedAfterCrash(trace, terms), startsAgain(trace))
 })

@@ -20,6 +20,7 @@ export const requirement = define({
     "A memory of ids that lives in the process forgets everything at each deployment, which is when duplicates come.",
   expected: (terms) => `the duplicate after the restart is answered with ${inWords(terms)}, and there is one effect`,
   needs: ["effects", "stop"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     makeCase(
       "operated",
