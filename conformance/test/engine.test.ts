@@ -10,6 +10,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { Schema } from "effect"
 import type { Report } from "../src/report/Report.ts"
 import { StoredCase } from "../src/executor/Stored.ts"
+import { readTrace } from "../src/trace/ReadTrace.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
 import type { SuiteOptions } from "../src/run/RunSuite.ts"
 import type { Delivery, Manners } from "./support/model.ts"
@@ -191,6 +192,21 @@ describe("a probe that can't be believed makes the run unusable", () => {
       assert.strictEqual(report.ended, "target_unusable")
       assert.match(report.endedBecause, says)
       assert.deepStrictEqual(idsWith(report, "FAIL"), [])
+    })
+  )
+})
+
+describe("a history that may keep the receiver from all others", () => {
+  it.live("is executed alone: others would not reach it, and tell nothing", () =>
+    Effect.gen(function* () {
+      const { hooks, probe, url } = yield* model()
+      const trace = `${yield* temporaryFolder}/trace.ndjson`
+      const only = ["R-HTTP-09"]
+      yield* runSuite({ url, probe, hooks, only, trace, level: 2, settle: 300, maxTime: 20_000, pace: 0.05 })
+      const { record } = yield* readTrace(trace)
+      const blocking = record.runs.filter(({ case: one }) => one.history.ops.some(({ k }) => k === "stalled"))
+      assert.strictEqual(blocking.length, 2)
+      for (const { alone, case: one } of blocking) assert.isTrue(alone, one.title)
     })
   )
 })

@@ -2,8 +2,8 @@
  * A run of the suite against one receiver: which cases are executed, in which order, and when to stop.
  *
  * First the probe is calibrated. Then lane after lane is executed: what must be timed alone, what may run side by side,
- * what disturbs the receiver, what stops it; first the directed cases of every requirement, then those drawn from the
- * seed. After each lane the receiver settles, once for all events of the lane, and their effects are read. A case that
+ * what disturbs the receiver, what may block it, what stops it; first the directed cases of every requirement, then those
+ * drawn from the seed. After each lane the receiver settles, once for all events of the lane, and their effects are read. A case that
  * several requirements ask for is executed once. A requirement that is decided asks for nothing more, so that a receiver
  * that hangs costs a few deadlines and not one for each case. What may have been an accident is repeated, alone.
  */
@@ -65,6 +65,7 @@ const concurrencyOf: Readonly<Record<Lane, number>> = {
   timing: 1,
   state: 8,
   disturbed: 4,
+  blocking: 1,
   load: 1,
   operated: 1,
   aged: 8
@@ -259,7 +260,7 @@ export const make = (options: SessionOptions): Session => {
     yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
     const allElseDone = yield* Deferred.make<void>()
     const fiber = yield* beginAged(directed, allElseDone)
-    const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "load", "operated"]
+    const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "blocking", "load", "operated"]
     const others = directed.filter((one) => !controls.includes(one))
     for (const lane of lanes) {
       yield* runLane(lane, others, lastBegin)
