@@ -10,6 +10,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { Schema } from "effect"
 import type { Report } from "../src/report/Report.ts"
 import { StoredCase } from "../src/executor/Stored.ts"
+import { readTrace } from "../src/trace/ReadTrace.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
 import type { SuiteOptions } from "../src/run/RunSuite.ts"
 import type { Delivery, Manners } from "./support/model.ts"
@@ -195,6 +196,33 @@ describe("a probe that can't be believed makes the run unusable", () => {
   )
 })
 
+describe("a history that may keep the receiver from all others", () => {
+  it.live("is executed alone: others would not reach it, and tell nothing", () =>
+    Effect.gen(function* () {
+      const { hooks, probe, url } = yield* model()
+      const trace = `${yield* temporaryFolder}/trace.ndjson`
+      const only = ["R-HTTP-09"]
+      yield* runSuite({ url, probe, hooks, only, trace, level: 2, settle: 300, maxTime: 20_000, pace: 0.05 })
+      const { record } = yield* readTrace(trace)
+      const blocking = record.runs.filter(({ case: one }) => one.history.ops.some(({ k }) => k === "stalled"))
+      assert.strictEqual(blocking.length, 2)
+      for (const { alone, case: one } of blocking) assert.isTrue(alone, one.title)
+    })
+  )
+})
+
+describe("a history that failed", () => {
+  it.live("is stored with whether others were executed beside it", () =>
+    Effect.gen(function* () {
+      const casesFolder = `${yield* temporaryFolder}/cases`
+      const report = yield* run({ key: ({ body }) => body }, { only: ["R-DUP-02", "R-DUP-03"], casesFolder })
+      const file = report.requirements.find(({ id }) => id === "R-DUP-03")?.stored ?? assert.fail(shown(report))
+      const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(readFileSync(file, "utf8"))
+      assert.isTrue(stored.beside)
+    })
+  )
+})
+
 describe("a random history", () => {
   it.live("that fails is confirmed, made short and stored without ids", () =>
     Effect.gen(function* () {
@@ -224,6 +252,7 @@ describe("a random history", () => {
       const text = readFileSync(`${casesFolder}/${file}`, "utf8")
       const stored = Schema.decodeUnknownSync(Schema.fromJsonString(StoredCase))(text)
       assert.strictEqual(stored.violates, "R-DUP-02")
+      assert.isFalse(stored.beside)
       assert.notMatch(text, /evt_[0-9a-z]/)
       assert.deepStrictEqual(report.requirements[0]?.confirmed, { tried: 5, failed: 5 })
     })

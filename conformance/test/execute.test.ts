@@ -31,6 +31,8 @@ const setting: Omit<Setting, "url"> = {
   secret,
   terms: { ...defaultTerms, deadline: 2_000 },
   hooks: noHooks,
+  startedAfter: new Set(),
+  comeback: 30_000,
   typical: () => 0,
   allElseDone: Effect.void,
   pace: 1,

@@ -6,11 +6,31 @@ import { freePort } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Result } from "effect"
 import { writeFileSync } from "node:fs"
+import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
 import { sinkProbe } from "../src/probes/SinkProbe.ts"
+import { answer, receiver } from "./support/receiver.ts"
 
 const webhookId = "evt_0mgw7k2x0q8r5t3v9y1b4d6f8h0"
 const subject = { webhookId, resourceType: "access_log", dataId: "123456789", endpoint: null }
+
+describe("an address that is no probe", () => {
+  it.live("is told what it was asked, and what it should have answered", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(({ path }, response) => answer(response, path.includes("broken") ? 500 : 404))
+      const said = (path: string) =>
+        Effect.map(Effect.flip(httpProbe(new URL(path, target.url)).read(subject)), ({ message }) => message)
+      const missing = yield* said("/probe")
+      assert.include(missing, `GET ${new URL("/probe", target.url).href}?id=${webhookId} was answered with 404.`)
+      assert.include(missing, 'Expected: 200 and {"effects": n}')
+      assert.include(missing, '{"effects": 0}, not 404, for an event that it does not know')
+      const broken = yield* said("/broken?key=hush")
+      assert.include(broken, `/broken?...&id=${webhookId} was answered with 500. Expected: 200`)
+      assert.notInclude(broken, "404")
+      assert.notInclude(broken, "hush")
+    })
+  )
+})
 
 describe("a sink", () => {
   it.live("counts requests that mention an event, and outlives every other", () =>

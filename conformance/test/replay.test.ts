@@ -18,10 +18,21 @@ const encode = Schema.encodeSync(Schema.fromJsonString(StoredCase))
 
 /** A stored history that failed so often in five tries, or was not tried alone. */
 const storedAs = (failed: number | null, violates: string, lane: Lane, ...ops: ReadonlyArray<Operation>) =>
+  storedBeside(true, failed, violates, lane, ...ops)
+
+/** The same, and whether histories of other requirements were beside it. */
+const storedBeside = (
+  beside: boolean,
+  failed: number | null,
+  violates: string,
+  lane: Lane,
+  ...ops: ReadonlyArray<Operation>
+) =>
   Effect.map(temporaryFolder, (folder) => {
     const file = `${folder}/${violates}.json`
     const confirm = failed === null ? null : { tried: 5, failed }
-    writeFileSync(file, encode({ v: 1, suite: "", seed: 1, violates, title: "", lane, ops, observed: "", confirm }))
+    const told = { v: 1, suite: "", seed: 1, violates, title: "", lane, ops, observed: "", confirm, beside } as const
+    writeFileSync(file, encode(told))
     return file
   })
 
@@ -90,6 +101,52 @@ describe("a stored history", () => {
       )
       assert.include(output, "PASSED  alone")
       assert.strictEqual(exitCode, 1, message)
+      assert.isTrue(existsSync(file))
+    })
+  )
+
+  it.live("that passes alone, and failed beside those of other requirements, is mended only where a run shows it", () =>
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      const target = yield* probed((id, response, act) => {
+        if (!seen.has(id)) act()
+        seen.add(id)
+        answer(response, 200)
+      })
+      const ops = [newEvent(accessLog), again(0, retry)]
+      for (const failed of [null, 0]) {
+        const beside = yield* storedBeside(true, failed, "R-DUP-01", "state", ...ops)
+        const open = yield* conformance("replay", beside, ...seeing(target.url), "--max-time", "15s")
+        assert.strictEqual(open.exitCode, 2, open.message)
+        assert.include(open.output, "OPEN    it passes alone")
+        assert.notInclude(open.output, "FIXED")
+        assert.include(open.message, "Run the suite again to see")
+        assert.isTrue(existsSync(beside))
+      }
+      const among = yield* storedBeside(false, null, "R-DUP-01", "state", ...ops)
+      const fixed = yield* conformance("replay", among, ...seeing(target.url), "--max-time", "15s")
+      assert.include(fixed.output, "FIXED", fixed.message)
+      assert.isFalse(existsSync(among))
+    })
+  )
+
+  it.live("that failed when it was done several times at once is done so again before it counts as mended", () =>
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      let open = 0
+      // Forgets whatever comes while another is under way.
+      const target = yield* probed((id, response, act) => {
+        if (!seen.has(id)) act()
+        if (++open === 1) seen.add(id)
+        setTimeout(() => {
+          open -= 1
+          answer(response, 200)
+        }, 20)
+      })
+      const file = yield* stored("R-DUP-02", "state", newEvent(accessLog), again(0, retry))
+      const { exitCode, output } = yield* conformance("replay", file, ...seeing(target.url))
+      assert.strictEqual(exitCode, 1, output)
+      assert.match(output, /FAILED {2}effects = 2 .*; 5 of it at once/)
       assert.isTrue(existsSync(file))
     })
   )

@@ -15,6 +15,8 @@ export const settingOf = (options: Settled, terms: Terms, typical = 0): Setting 
   secret: options.secret,
   terms,
   hooks: options.hooks,
+  startedAfter: new Set(),
+  comeback: options.comeback,
   typical: () => typical,
   allElseDone: Effect.void,
   pace: 1,

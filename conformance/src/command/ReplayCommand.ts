@@ -18,8 +18,9 @@ import * as Target from "../executor/Target.ts"
 import type { Case } from "../history/History.ts"
 import { inWords } from "../history/Words.ts"
 import type { StoredCase } from "../executor/Stored.ts"
+import type { Trace } from "../observed/Trace.ts"
 import { forget, readCase, storedIn } from "../executor/Stored.ts"
-import { repeatsFor } from "../executor/Refine.ts"
+import { confirmations, repeatsFor } from "../executor/Refine.ts"
 import { exitCodes } from "../report/ExitCode.ts"
 import * as Reports from "../report/Reports.ts"
 import { howToGive } from "../requirements/Profile.ts"
@@ -47,7 +48,12 @@ interface Replayed {
   readonly observed: string
 }
 
+/** Whether its failure came again when nothing but itself was done. */
+const failsByItself = ({ confirm }: StoredCase): boolean => confirm !== null && confirm.failed > 0
+
 const open = (observed: string): Replayed => ({ verdict: "INCONCLUSIVE", observed })
+
+const broken = (observed: string): Replayed => ({ verdict: "FAIL", observed })
 
 /** The stored history as the one case of its requirement, with what is there to see it. */
 const planFor = (requirement: Requirement, one: Case, options: Settled, digest: boolean): Plan => {
@@ -83,18 +89,36 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Set
   if (requirement.presumesAcknowledgement && !acknowledges) return judged()
 
   const endpoints = options.otherUrls.length === 0 ? [] : [options.url, ...options.otherUrls].map(({ href }) => href)
-  const observed = Effect.gen(function* () {
-    const { broke, trace } = yield* execute(one.history, setting)
-    if (broke !== null) return yield* unusable(broke)
-    if (probe === null || calibration === null) return trace
+  const observedAtOnce = Effect.fnUntraced(function* (copies: number) {
+    const executed = yield* Effect.forEach(Array.from({ length: copies }), () => execute(one.history, setting), {
+      concurrency: copies
+    })
+    const traces = executed.map(({ trace }) => trace)
+    for (const { broke } of executed) {
+      // What did not start again shows no effects, and that is seen already.
+      if (broke?.stayedDown === true) return traces
+      if (broke !== null) return yield* unusable(broke)
+    }
+    if (probe === null || calibration === null) return traces
     const patience = { settle: options.settle, lag: calibration.lag, bulk: 300 }
-    const { traces } = yield* Effect.mapError(settle([trace], probe, terms, patience, endpoints), unusable)
-    return traces[0] ?? trace
+    return (yield* Effect.mapError(settle(traces, probe, terms, patience, endpoints), unusable)).traces
   })
   const settled = probe === null || calibration !== null
+  const runOf = (trace: Trace, alone: boolean): CaseRun => ({
+    case: one,
+    alone,
+    trace,
+    whole: true,
+    settled,
+    repeats: []
+  })
   const tryOnce = Effect.gen(function* () {
-    let run: CaseRun = { case: one, alone: true, trace: yield* observed, whole: true, settled, repeats: [] }
-    while (assess(requirement, run, terms).suspect) run = { ...run, repeats: [...run.repeats, yield* observed] }
+    const [first] = yield* observedAtOnce(1)
+    if (first === undefined) return judged()
+    let run = runOf(first, true)
+    while (assess(requirement, run, terms).suspect) {
+      run = { ...run, repeats: [...run.repeats, ...(yield* observedAtOnce(1))] }
+    }
     return judged(run)
   })
 
@@ -109,6 +133,20 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Set
     if (verdict !== "PASS") return { verdict, observed }
     if (cutShort.length > 0) return open(`it was cut short (--max-time): ${cutShort.join("; ")}`)
     last = { verdict, observed }
+  }
+  if (!failsByItself(stored)) return last
+  // Its failure was confirmed by several at once, and may need that.
+  for (let tries = 0; tries < times; tries += confirmations) {
+    if ((yield* Clock.currentTimeMillis) >= until) {
+      return open("it passes alone, and there was no time to do it several times at once, as in its run (--max-time)")
+    }
+    for (const trace of yield* observedAtOnce(confirmations)) {
+      const { finding, suspect } = assess(requirement, runOf(trace, false), terms)
+      // Times mean nothing here.
+      if (finding.verdict === "FAIL" && !suspect) {
+        return broken(`${finding.observed}; ${confirmations} of it at once`)
+      }
+    }
   }
   return last
 })
@@ -137,12 +175,19 @@ const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags
   const { observed, verdict } = yield* replayAlone(stored, flags)
   switch (verdict) {
     case "PASS": {
-      // What was not repeated alone may have needed what came before it and beside it.
-      if (stored.confirm === null) {
+      // What did not fail by itself may have needed what came before it and beside it.
+      if (!failsByItself(stored)) {
         yield* Console.log(`PASSED  alone; now among all histories of ${stored.violates}, as in its run`)
         const among = { ...(yield* makeOptions(flags)), seed: stored.seed, only: [stored.violates] }
         const failure = failureOf(yield* runAndReport(among, []))
         if (failure !== null) return yield* failure
+        if (stored.beside ?? true) {
+          yield* Console.log(`OPEN    it passes alone; it failed beside histories of other requirements`)
+          return yield* new CommandFailure({
+            message: `Inconclusive: ${stored.violates} passes alone. Run the suite again to see whether it does beside other requirements; ${basename(file)} is kept until you delete it.`,
+            exitCode: exitCodes.inconclusive
+          })
+        }
       }
       if (!flags.keep) yield* forget(file)
       const kept = flags.keep ? "" : `; ${basename(file)} is deleted (--keep keeps it)`

@@ -50,7 +50,7 @@ export interface Plan {
 
 /** Why nothing more is executed. */
 export const Ended = Schema.Struct({
-  how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable"]),
+  how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "stayed_down"]),
   /** Why the receiver is unusable, or why nothing was to be done; empty otherwise. */
   message: Schema.String
 })
@@ -60,6 +60,8 @@ export type Ended = typeof Ended.Type
 export interface Evidence {
   readonly case: Case
   readonly trace: Trace
+  /** Whether nothing else was going on. */
+  readonly alone: boolean
   /** The attempt's place in the trace; null when there was none to judge. */
   readonly attempt: number | null
 }
@@ -167,6 +169,8 @@ const whyIncomplete = (plan: Plan, done: number, runs: ReadonlyArray<CaseRun>, t
       return `interrupted with ${soFar}`
     case "target_unusable":
       return `the receiver could not be reached any more, with ${soFar}`
+    case "stayed_down":
+      return "not tested: the receiver was killed and did not start again before all of it was done"
   }
 }
 
@@ -196,7 +200,7 @@ const cutShortInWords = (all: ReadonlyArray<string>): ReadonlyArray<string> =>
         `CUT SHORT ${all.slice(0, mostNamed).join("; ")}${all.length > mostNamed ? ` and ${all.length - mostNamed} more` : ""}`
       ]
 
-type Assessed = Assessment & { readonly case: Case; readonly whole: boolean }
+type Assessed = Assessment & { readonly whole: boolean; readonly run: CaseRun }
 
 const isBroken = ({ finding, suspect }: Assessment): boolean => finding.verdict === "FAIL" && !suspect
 
@@ -218,6 +222,8 @@ const obstacleIn = (assessed: ReadonlyArray<Assessed>): Assessed | undefined => 
     )
   )
 }
+
+const isGone = ({ how }: Ended): boolean => how === "target_unusable" || how === "stayed_down"
 
 /** A connection that broke while the receiver was dying is no fault of its own. */
 const isOfDeath = ({ finding, trace }: Assessment): boolean => {
@@ -264,15 +270,17 @@ export const judge = (
   })
   if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${howToGive[plan.missing]}`)
   const assessed = concerned
-    .map((run) => ({ ...assess(requirement, run, terms), case: run.case, whole: isDone(run, plan) }))
-    .map((one) => (ended.how === "target_unusable" && isOfDeath(one) ? { ...one, finding: died(one.finding) } : one))
+    .map((run) => ({ ...assess(requirement, run, terms), whole: isDone(run, plan), run }))
+    .map((one) => (isGone(ended) && isOfDeath(one) ? { ...one, finding: died(one.finding) } : one))
     // Of a history that was broken off, only what it proves counts.
     .filter(({ finding, whole }) => whole || finding.verdict === "FAIL" || finding.verdict === "ERROR")
   const obstacle = obstacleIn(assessed)
   if (obstacle !== undefined && obstacle.finding.verdict !== "PASS") {
-    const { finding, suspect, trace } = obstacle
+    const { finding, run, suspect, trace } = obstacle
     const proven = finding.verdict === "FAIL" && !suspect
-    const evidence = { case: obstacle.case, trace, attempt: finding.attempt }
+    // Repeats are made alone.
+    const alone = run.alone || trace !== run.trace
+    const evidence = { case: run.case, trace, alone, attempt: finding.attempt }
     if (finding.verdict === "ERROR") return outcome("ERROR", finding.observed, evidence)
     return outcome(
       !proven ? "INCONCLUSIVE" : requirement.strength === "MUST" ? "FAIL" : "WARN",

@@ -1,11 +1,10 @@
 /**
  * Operations on the receiver itself: it is stopped, started, held still, moved in time.
  */
-import { Deferred, Effect } from "effect"
+import { Clock, Deferred, Effect } from "effect"
 import type { EventTemplate, Operation } from "../history/History.ts"
 import type { HookFailed } from "../hooks/Hooks.ts"
 import { open } from "./Connection.ts"
-import type { Setting } from "./Setting.ts"
 import type { Stage } from "./Stage.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
@@ -15,16 +14,43 @@ const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
-/** Starts the receiver, whether it runs or not, and waits for it. */
-const start = ({ hooks }: Setting): Effect.Effect<void, TargetUnusable> =>
-  act(hooks.restart).pipe(Effect.andThen(Effect.mapError(hooks.ready, unusable)))
+/** Between two tries to start a receiver, in milliseconds: from the first to the most, as a supervisor does. */
+const betweenStarts = { first: 250, most: 8_000 }
+/** A receiver that may take so long to be ready is started twice at least. */
+const leastStarts = 2
+
+/**
+ * Starts the receiver, whether it runs or not, and waits for it. That it does not start again is its own fault only where
+ * the same has started it before; else the hook may not do what it is for.
+ */
+const start = Effect.fnUntraced(function* (stage: Stage, op: number, after: "killed" | "running", once = false) {
+  const { comeback, hooks, startedAfter } = stage.setting
+  const begun = yield* Clock.currentTimeMillis
+  const again = Effect.andThen(hooks.restart ?? Effect.void, hooks.ready)
+  let failed = yield* Effect.flip(once ? hooks.ready : again).pipe(Effect.orElseSucceed(() => null))
+  let pause = betweenStarts.first
+  for (let starts = 1; failed !== null; starts++) {
+    if (failed.down === undefined || !(hooks.startsIt || startedAfter.has(after))) return yield* unusable(failed)
+    const spent = (yield* Clock.currentTimeMillis) - begun
+    if (starts >= leastStarts && spent >= comeback) {
+      const down = `started ${starts} times in ${Math.round(spent / 1_000)} s, ${failed.down}`
+      stage.intervene(op, "stayed down", down)
+      const message = `The receiver was killed and did not start again (${down}). Start it by hand on what it left behind to see why.`
+      return yield* new TargetUnusable({ message, stayedDown: true })
+    }
+    yield* Effect.sleep(pause)
+    pause = Math.min(2 * pause, betweenStarts.most)
+    failed = yield* Effect.flip(again).pipe(Effect.orElseSucceed(() => null))
+  }
+  startedAfter.add(after)
+})
 
 /** Ends and starts the receiver. */
 export const restart = Effect.fnUntraced(function* (stage: Stage, op: number) {
   const { hooks } = stage.setting
   yield* stage.renew
   if (hooks.restart === null) yield* act(hooks.kill)
-  yield* start(stage.setting)
+  yield* start(stage, op, hooks.restart === null ? "killed" : "running")
   stage.intervene(op, "restarted")
 })
 
@@ -68,7 +94,8 @@ export const killAmid = Effect.fnUntraced(function* (
     concurrency: "unbounded",
     discard: true
   })
-  yield* hooks.kill === null ? Effect.mapError(hooks.ready, unusable) : start(stage.setting)
+  // What restarts it has started it already.
+  yield* start(stage, op, hooks.kill === null ? "running" : "killed", hooks.kill === null)
   stage.intervene(op, "ready")
 })
 

@@ -17,8 +17,8 @@ import type { Trace } from "../observed/Trace.ts"
 import type { History, Lane } from "../history/History.ts"
 import { shrink } from "../random/Shrink.ts"
 
-/** How often a failure is looked for again. */
-const confirmations = 5
+/** How often a failure is looked for again, all at once. */
+export const confirmations = 5
 /** From this share on, once is enough. */
 const steady = 0.9
 /** The most tries of one history. */

@@ -2,8 +2,8 @@
  * A run of the suite against one receiver: which cases are executed, in which order, and when to stop.
  *
  * First the probe is calibrated. Then lane after lane is executed: what must be timed alone, what may run side by side,
- * what disturbs the receiver, what stops it; first the directed cases of every requirement, then those drawn from the
- * seed. After each lane the receiver settles, once for all events of the lane, and their effects are read. A case that
+ * what disturbs the receiver, what may block it, what stops it; first the directed cases of every requirement, then those
+ * drawn from the seed. After each lane the receiver settles, once for all events of the lane, and their effects are read. A case that
  * several requirements ask for is executed once. A requirement that is decided asks for nothing more, so that a receiver
  * that hangs costs a few deadlines and not one for each case. What may have been an accident is repeated, alone.
  */
@@ -29,7 +29,7 @@ import { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "../observed/Trace.ts"
 
 export interface SessionOptions {
-  readonly setting: Omit<Setting, "typical" | "allElseDone">
+  readonly setting: Omit<Setting, "typical" | "allElseDone" | "startedAfter">
   readonly terms: Terms
   /** How long the run may take, in milliseconds. */
   readonly maxTime: number
@@ -65,6 +65,7 @@ const concurrencyOf: Readonly<Record<Lane, number>> = {
   timing: 1,
   state: 8,
   disturbed: 4,
+  blocking: 1,
   load: 1,
   operated: 1,
   aged: 8
@@ -93,10 +94,12 @@ export const make = (options: SessionOptions): Session => {
   let calibration: ProbeCalibration | null = null
   let settleTime = options.settle
   let late = 0
+  const startedAfter: Setting["startedAfter"] = new Set()
 
   const setting = (allElseDone: Effect.Effect<void>): Setting => ({
     ...options.setting,
     allElseDone,
+    startedAfter,
     typical: () => ledger.typical()
   })
   const usual = setting(Effect.void)
@@ -257,7 +260,7 @@ export const make = (options: SessionOptions): Session => {
     yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
     const allElseDone = yield* Deferred.make<void>()
     const fiber = yield* beginAged(directed, allElseDone)
-    const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "load", "operated"]
+    const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "blocking", "load", "operated"]
     const others = directed.filter((one) => !controls.includes(one))
     for (const lane of lanes) {
       yield* runLane(lane, others, lastBegin)
@@ -282,11 +285,12 @@ export const make = (options: SessionOptions): Session => {
 
   const session: Session = {
     run: preflight.pipe(
-      Effect.andThen(Effect.mapError(runAll, (error) => new TargetUnusable({ message: error.message }))),
+      Effect.andThen(runAll),
+      Effect.catchTag("ProbeUnusable", (error) => Effect.fail(unusable(error))),
       Effect.as(ended("complete")),
       Effect.timeoutOrElse({ duration: maxTime, orElse: () => Effect.succeed(ended("time_up")) }),
       Effect.catchTag("TargetUnusable", (error: TargetUnusable) =>
-        Effect.succeed(ended("target_unusable", error.message))
+        Effect.succeed(ended(error.stayedDown === true ? "stayed_down" : "target_unusable", error.message))
       )
     ),
     ledger: () => ledger,

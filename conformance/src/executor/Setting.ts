@@ -12,6 +12,10 @@ export interface Setting {
   readonly secret: Redacted.Redacted<string> | null
   readonly terms: Terms
   readonly hooks: Hooks
+  /** What the receiver has been started after in this run, by the hooks: they can do that. */
+  readonly startedAfter: Set<"killed" | "running">
+  /** How long a receiver that does not start again is tried to be started, in milliseconds. */
+  readonly comeback: number
   /** How long an acknowledgement usually takes, in milliseconds, as far as is known. */
   readonly typical: () => number
   /** Waits until nothing else of the run is going on. */

@@ -22,7 +22,9 @@ export const StoredCase = Schema.Struct({
   lane: Schema.Literals(lanes),
   ops: Schema.Array(Operation),
   observed: Schema.String,
-  confirm: Schema.NullOr(Schema.Struct({ tried: Schema.Int, failed: Schema.Int }))
+  confirm: Schema.NullOr(Schema.Struct({ tried: Schema.Int, failed: Schema.Int })),
+  /** Whether histories of other requirements were executed when it failed; missing where that is not known. */
+  beside: Schema.optionalKey(Schema.Boolean)
 })
 export type StoredCase = typeof StoredCase.Type
 
@@ -64,7 +66,8 @@ export const storeCases = Effect.fnUntraced(function* (
       ops: history.ops,
       // Ids are minted when a history is executed; those of then mean nothing later.
       observed: observed.replaceAll(mentioned, `${eventIdPrefix}...`),
-      confirm: confirmed
+      confirm: confirmed,
+      beside: !evidence.alone && outcomes.length > 1
     }
     const failed = yield* Effect.tryPromise({
       try: async () => {

@@ -7,7 +7,9 @@ import { Effect, Schema } from "effect"
 /** A hook did not do what it was asked for, or the receiver did not come back. */
 export class HookFailed extends Schema.TaggedError<HookFailed>()("HookFailed", {
   /** Which hook, what came of it, what to do. */
-  message: Schema.String
+  message: Schema.String,
+  /** Why the receiver is not there although the hook did its part; missing where the hook may be at fault. */
+  down: Schema.optionalKey(Schema.String)
 }) {}
 
 type Act = Effect.Effect<void, HookFailed>
@@ -26,6 +28,8 @@ export interface Hooks {
   readonly double: ((webhookId: string) => Act) | null
   /** Waits until the receiver is ready again after a restart. */
   readonly ready: Act
+  /** Whether what starts the receiver has started it before: one that does not start then does so by its own fault. */
+  readonly startsIt: boolean
   /** How each hook is called, for reports: by its name. */
   readonly names: Readonly<Record<string, string>>
 }
@@ -39,5 +43,6 @@ export const noHooks: Hooks = {
   advance: null,
   double: null,
   ready: Effect.void,
+  startsIt: false,
   names: {}
 }

@@ -8,7 +8,7 @@ import { request } from "undici"
 import { HookFailed } from "./Hooks.ts"
 
 /** How long a receiver may take to start, in milliseconds. */
-const patience = 30_000
+export const startPatience = 30_000
 const between = 20
 const oneTry = 2_000
 
@@ -40,14 +40,15 @@ const answers = (url: URL): Effect.Effect<void, HookFailed> =>
 const longestEnd = 5_000
 
 /**
- * Waits until nothing accepts connections at `url` any more. Where something still does after a while, it is another's,
- * and waiting longer is of no use.
+ * Waits until nothing accepts connections at `url` any more; whether that is so. Where something still does after a
+ * while, it is another's, and waiting longer is of no use.
  */
-export const awaitGone = (url: URL): Effect.Effect<void> =>
+export const awaitGone = (url: URL): Effect.Effect<boolean> =>
   Effect.flip(accepts(url)).pipe(
     Effect.retry(Schedule.spaced(between)),
-    Effect.timeoutOption(longestEnd),
-    Effect.ignore
+    Effect.as(true),
+    Effect.timeout(longestEnd),
+    Effect.orElseSucceed(() => false)
   )
 
 /** Waits for the receiver at `url`, or for its ready URL where there is one. */
@@ -55,11 +56,12 @@ export const awaitReady = (url: URL, readyUrl: URL | null): Effect.Effect<void, 
   (readyUrl === null ? accepts(url) : answers(readyUrl)).pipe(
     Effect.timeout(oneTry),
     Effect.retry(Schedule.spaced(between)),
-    Effect.timeout(patience),
+    Effect.timeout(startPatience),
     Effect.mapError(
       () =>
         new HookFailed({
-          message: `The receiver was not ready again within ${patience / 1_000} s at ${(readyUrl ?? url).origin}. Does the hook start it, in the background? --restart-cmd must end and start it; --ready-url says when it is ready.`
+          down: `it was not ready within ${startPatience / 1_000} s`,
+          message: `The receiver was not ready again within ${startPatience / 1_000} s at ${(readyUrl ?? url).origin}. Does the hook start it, in the background? --restart-cmd must end and start it; --ready-url says when it is ready.`
         })
     )
   )

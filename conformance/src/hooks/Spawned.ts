@@ -12,6 +12,9 @@ import { awaitGone, awaitReady } from "./Ready.ts"
 
 const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
 
+/** What a receiver says whose port another has: a process that outlived its killed parent, or the system for a minute. */
+const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
+
 /** The most of what it complains about that is kept, in characters. */
 const mostComplaint = 2_000
 
@@ -34,6 +37,7 @@ export const spawned = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
   let child: ChildProcess | null = null
   let complaint = ""
+  let outlived = false
 
   const start = Effect.sync(() => {
     const started = spawn(command, {
@@ -53,7 +57,10 @@ export const spawned = Effect.fnUntraced(function* (
     const ended = once(child, "exit")
     signalGroup(child, "SIGKILL")
     await ended
-  }).pipe(Effect.andThen(awaitGone(url)))
+  }).pipe(
+    Effect.andThen(awaitGone(url)),
+    Effect.map((gone) => void (outlived = !gone))
+  )
 
   const diedEarly = Effect.callback<never, HookFailed>((resume) => {
     const watched = child
@@ -63,7 +70,12 @@ export const spawned = Effect.fnUntraced(function* (
       const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
       resume(
         Effect.fail(
-          new HookFailed({ message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}` })
+          new HookFailed({
+            message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}`,
+            ...(outlived || portTaken.test(complaint)
+              ? {}
+              : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
+          })
         )
       )
     }
@@ -88,6 +100,7 @@ export const spawned = Effect.fnUntraced(function* (
     advance: null,
     double: null,
     ready,
+    startsIt: true,
     names: { restart: "--spawn", kill: "--spawn (SIGKILL)", pause: "--spawn (SIGSTOP)", resume: "--spawn (SIGCONT)" }
   }
 })

@@ -76,6 +76,16 @@ export const crashFaults: ReadonlyArray<Fault> = [
       }
     })
   ),
+  crashed(
+    "stale-lock",
+    "R-CRA-02",
+    "Leaves a lock behind when it dies, and never starts again.",
+    (_, { ledger, now }) => ({
+      started: () => {
+        if (!ledger.mark("lock", now())) throw new Error("the lock is held: does another receiver run?")
+      }
+    })
+  ),
   crashed("seen-in-memory", "R-CRA-03", "Keeps the ids it has seen in a Set.", (_, { ledger }) => {
     const seen = new Set<string>()
     return {

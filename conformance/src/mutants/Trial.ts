@@ -21,6 +21,9 @@ const deadline = 1_000
 /** How long after an answer effects are waited for, in milliseconds. */
 const settle = 1_000
 
+/** How long one that does not start again is tried to be started, in milliseconds: they start in less than a second. */
+const comeback = 4_000
+
 /** The secret of the bundled receivers; it guards nothing. */
 const secret = "whsec_ZG9vcmhvb2stYnVuZGxlZC1yZWNlaXZlcg=="
 
@@ -91,6 +94,7 @@ export const tryFault = (
       secret: signed ? Redacted.make(secret) : null,
       deadline,
       settle,
+      comeback,
       seed,
       maxTime,
       peakRate: fault.profile === "load" ? peakRate : null,

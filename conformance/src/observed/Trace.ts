@@ -70,7 +70,9 @@ export const Intervention = Schema.Struct({
   op: Schema.Int,
   what: Schema.String,
   /** When it was over and the receiver ready, in milliseconds since the history began. */
-  over: Schema.Finite
+  over: Schema.Finite,
+  /** Where it did not start again: how often that was tried, for how long, and what it said. */
+  down: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type
 

@@ -32,6 +32,18 @@ const unusable = (base: URL, what: string): ProbeUnusable =>
     message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
   })
 
+/** What was asked and answered. Values of the probe's own query may be secrets. */
+const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): ProbeUnusable => {
+  const asked = `${base.origin}${base.pathname}?${base.search === "" ? "" : "...&"}id=${webhookId}${endpoint === null ? "" : "&endpoint=..."}`
+  return new ProbeUnusable({
+    message: `GET ${asked} was answered with ${status}. Expected: 200 and {"effects": n}, how often this event took effect${
+      status === 404
+        ? `; {"effects": 0}, not 404, for an event that it does not know. Correct --probe if nothing is served at ${base.pathname}, or the probe if it answers 404 for unknown events.`
+        : `, with 0 for an unknown one. Ask it by hand to see why.`
+    }`
+  })
+}
+
 export const httpProbe = (base: URL): Probe => {
   const dispatcher = new Agent({ connections: 8, pipelining: 1 })
   const ask = (subject: Subject) =>
@@ -50,7 +62,7 @@ export const httpProbe = (base: URL): Probe => {
 
   const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
     const { status, text } = yield* ask(subject).pipe(Effect.retry(whileStarting))
-    if (status !== 200) return yield* unusable(base, `answered ${status} for ${subject.webhookId}`)
+    if (status !== 200) return yield* refused(base, subject, status)
     const { digest = null, effects } = yield* decode(text).pipe(
       Effect.mapError(() => unusable(base, `answered ${JSON.stringify(text.slice(0, 100))}`))
     )

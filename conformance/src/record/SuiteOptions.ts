@@ -7,6 +7,7 @@ import type { Redacted } from "effect"
 import type { DedupKey } from "../checks/Terms.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { noHooks } from "../hooks/Hooks.ts"
+import { startPatience } from "../hooks/Ready.ts"
 import type { Probe } from "../probes/Probe.ts"
 import type { Profile } from "../requirements/Profile.ts"
 import type { Level } from "../requirements/Requirement.ts"
@@ -39,6 +40,8 @@ export interface SuiteOptions {
    * for receivers that are known to be quick: the run ends sooner and does not hurry its end.
    */
   readonly pace?: number
+  /** How long a receiver that was killed and does not start again is tried to be started; half a minute by default. */
+  readonly comeback?: number
   /** Ids or patterns like `R-DUP-*`. */
   readonly only?: ReadonlyArray<string>
   readonly skip?: ReadonlyArray<string>
@@ -77,6 +80,7 @@ export const withDefaults = (options: SuiteOptions, seed: number): Settled => ({
   seed,
   maxTime: defaultMaxTime,
   pace: paceOf(options.maxTime ?? defaultMaxTime),
+  comeback: startPatience,
   only: [],
   skip: [],
   dedupKey: "both",

@@ -3,6 +3,7 @@
  * came back, why it matters, and how to see it again.
  */
 import { columns } from "@doorhook/core"
+import { followingInWords } from "./Following.ts"
 import { countsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
@@ -68,8 +69,12 @@ const frame = (requirement: ReportedRequirement, lines: ReadonlyArray<string>): 
   `  Again      ${requirement.replay}`
 ]
 
-/** All there is to say of a requirement that did not pass. */
-export const explain = (requirement: ReportedRequirement): ReadonlyArray<string> => {
+/** All there is to say of a requirement that did not pass, among all of its report. */
+export const explain = (
+  requirement: ReportedRequirement,
+  all: ReadonlyArray<ReportedRequirement>
+): ReadonlyArray<string> => {
+  const follows = followingInWords(requirement, all)
   const { because, confirmed, curl, effects, expected, history, observed, source, statement, verdict } = requirement
   const broken = verdict === "FAIL" || verdict === "WARN"
   const seen = `  Observed   ${shownText(safeText(observed), 400)}`
@@ -79,6 +84,7 @@ export const explain = (requirement: ReportedRequirement): ReadonlyArray<string>
     `             (${source})`,
     `  Expected   ${expected}`,
     seen,
+    ...(follows === null ? [] : [`  Follows    ${follows}`]),
     ...(history.length === 0 ? [] : ["  History", ...stepLines(requirement)]),
     ...(effects.length === 0
       ? []
@@ -116,7 +122,8 @@ const endings: Readonly<Record<Report["ended"], string>> = {
   complete: "",
   time_up: "The time was up (--max-time) before everything was done. ",
   interrupted: "Interrupted: this is what was found until then. ",
-  target_unusable: "The receiver or its probe could not be used any more: this is what was found until then. "
+  target_unusable: "The receiver or its probe could not be used any more: this is what was found until then. ",
+  stayed_down: "The receiver was killed and did not start again: this is what was found until then. "
 }
 
 /** The numbers of each verdict, like `6 PASS, 1 FAIL`. */
@@ -150,9 +157,9 @@ export const render = (report: Report): string => {
   const caution = cautions(report)
   return [
     // The reason for all that follows.
-    ...(ended === "target_unusable" ? [endedBecause, ""] : []),
+    ...(ended === "target_unusable" || ended === "stayed_down" ? [endedBecause, ""] : []),
     ...lines,
-    ...unsettled.filter((one) => !alike.includes(one)).flatMap(explain),
+    ...unsettled.filter((one) => !alike.includes(one)).flatMap((one) => explain(one, requirements)),
     ...untestedLines(alike),
     "",
     ...(caution.length === 0 ? [] : [...caution.map((one) => `Note: ${shownText(one, 400)}`), ""]),

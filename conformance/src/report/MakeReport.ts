@@ -84,7 +84,7 @@ const verdictOf = (
   stale: ReadonlyArray<string>
 ): Report["verdict"] => {
   if (stale.length > 0 || requirements.some(({ known, verdict }) => verdict === "FAIL" && !known)) return "fail"
-  if (how === "interrupted" || how === "target_unusable") return "inconclusive"
+  if (how === "interrupted" || how === "target_unusable" || how === "stayed_down") return "inconclusive"
   const open = requirements.some(
     ({ strength, verdict }) => strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
   )

@@ -2,6 +2,7 @@
  * The report for a comment on a pull request: the verdict first, what is wrong with it, the rest folded away.
  */
 import { confirmedInWords, notableEffects, tally, cautions } from "./Console.ts"
+import { followingInWords } from "./Following.ts"
 import { groupsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
@@ -31,7 +32,8 @@ const headlines: Readonly<Record<Report["verdict"], string>> = {
   inconclusive: "⚠️ Inconclusive"
 }
 
-const explain = (requirement: ReportedRequirement): string => {
+const explain = (requirement: ReportedRequirement, all: ReadonlyArray<ReportedRequirement>): string => {
+  const follows = followingInWords(requirement, all)
   const {
     because,
     confirmed,
@@ -49,7 +51,7 @@ const explain = (requirement: ReportedRequirement): string => {
   } = requirement
   return [
     `#### ${verdict} ${id}${known ? " (known)" : ""}: ${plain(statement)}`,
-    `**Expected** ${plain(expected)}  \n**Observed** ${plain(observed)}`,
+    `**Expected** ${plain(expected)}  \n**Observed** ${plain(observed)}${follows === null ? "" : `  \n**Follows** ${follows}`}`,
     ...(history.length === 0
       ? []
       : [
@@ -88,10 +90,14 @@ export const toMarkdown = (report: Report): string => {
     `### ${headlines[report.verdict]}`,
     `Level ${report.level}${report.profiles.length === 0 ? "" : ` with ${report.profiles.join(", ")}`}: ${tally(report)}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
     ...cautions(report).map((caution) => `> ${plain(caution)}`),
-    ...broken.map(explain),
+    ...broken.map((one) => explain(one, report.requirements)),
     ...(other.length === 0
       ? []
-      : [`<details><summary>Not decided: ${other.length}</summary>`, ...other.map(explain), "</details>"]),
+      : [
+          `<details><summary>Not decided: ${other.length}</summary>`,
+          ...other.map((one) => explain(one, report.requirements)),
+          "</details>"
+        ]),
     `<details><summary>All ${report.requirements.length} requirements</summary>`,
     [
       "| verdict | requirement | level | | |",

@@ -15,6 +15,7 @@ export const requirement = define({
     "An attempt that is not acknowledged is made again: for about three days for an access log, for 45 seconds for a call. Then the event is given up.",
   expected: (terms) => `the first attempt of every ordinary event is answered with ${inWords(terms)}`,
   presumesAcknowledgement: false,
+  presupposes: ["R-ACK-02", "R-ACK-03"],
   directed: [...ordinaryCases, ...slowerCases, ...timeCases, manyEvents],
   sampled: ordinarySamples,
   check: everyFirstAttemptAcknowledged

@@ -2,6 +2,8 @@
  * The acknowledgement of something that only memory holds.
  */
 import { acknowledgedSurvives } from "../checks/Crashes.ts"
+import { both } from "../checks/Finding.ts"
+import { startsAgain } from "../checks/StartsAgain.ts"
 import { crashCases } from "./Crashing.ts"
 import { define } from "./Requirement.ts"
 
@@ -15,6 +17,7 @@ export const requirement = define({
   expected: () => "one effect for every event that was acknowledged before the receiver was killed",
   needs: ["effects", "stop"],
   provenBy: ["kill"],
+  presupposes: ["R-DUP-02", "R-LOS-01"],
   directed: crashCases,
-  check: acknowledgedSurvives
+  check: (trace, terms) => both(acknowledgedSurvives(trace, terms), startsAgain(trace))
 })

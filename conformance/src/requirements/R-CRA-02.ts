@@ -2,6 +2,8 @@
  * A crash between two steps that should have been one.
  */
 import { retriedAfterCrash } from "../checks/Crashes.ts"
+import { both } from "../checks/Finding.ts"
+import { startsAgain } from "../checks/StartsAgain.ts"
 import { inWords } from "../checks/Terms.ts"
 import { crashCases } from "./Crashing.ts"
 import { define } from "./Requirement.ts"
@@ -16,6 +18,7 @@ export const requirement = define({
   expected: (terms) => `the retry after the crash is answered with ${inWords(terms)}, and there is one effect`,
   needs: ["effects", "stop"],
   provenBy: ["kill"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: crashCases,
-  check: retriedAfterCrash
+  check: (trace, terms) => both(retriedAfterCrash(trace, terms), startsAgain(trace))
 })

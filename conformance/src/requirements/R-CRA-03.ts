@@ -4,6 +4,7 @@
 import { exactlyOnce } from "../checks/EachEvent.ts"
 import { both } from "../checks/Finding.ts"
 import { lastAttemptAcknowledged } from "../checks/Retried.ts"
+import { startsAgain } from "../checks/StartsAgain.ts"
 import { inWords } from "../checks/Terms.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { again, makeCase, newEvent, retry } from "../history/History.ts"
@@ -19,6 +20,7 @@ export const requirement = define({
     "A memory of ids that lives in the process forgets everything at each deployment, which is when duplicates come.",
   expected: (terms) => `the duplicate after the restart is answered with ${inWords(terms)}, and there is one effect`,
   needs: ["effects", "stop"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     makeCase(
       "operated",
@@ -41,5 +43,5 @@ export const requirement = define({
     )
   ],
   sampled: randomRestarts,
-  check: (trace, terms) => both(lastAttemptAcknowledged(trace, terms), exactlyOnce(trace, terms))
+  check: (trace, terms) => both(lastAttemptAcknowledged(trace, terms), exactlyOnce(trace, terms), startsAgain(trace))
 })

@@ -5,6 +5,7 @@ import { everyAnswerComplete } from "../checks/CompleteAnswer.ts"
 import { both } from "../checks/Finding.ts"
 import { afterRestart } from "../checks/AfterRestart.ts"
 import { everyStatusInTime } from "../checks/InTime.ts"
+import { startsAgain } from "../checks/StartsAgain.ts"
 import { inWords } from "../checks/Terms.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { makeCase, newEvent } from "../history/History.ts"
@@ -24,5 +25,10 @@ export const requirement = define({
     makeCase("operated", "a call right after a start", { k: "restart" }, newEvent(call), newEvent(accessLog))
   ],
   check: (trace, terms) =>
-    both(afterRestart(trace, terms), everyStatusInTime(trace, terms), everyAnswerComplete(trace, terms))
+    both(
+      afterRestart(trace, terms),
+      everyStatusInTime(trace, terms),
+      everyAnswerComplete(trace, terms),
+      startsAgain(trace)
+    )
 })

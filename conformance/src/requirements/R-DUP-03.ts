@@ -34,6 +34,7 @@ export const requirement = define({
     "A retry carries another attempt number, timestamp and signature, and comes over another connection; a proxy may change the rest.",
   expected: () => "one effect, whatever differs between the attempts of an event but its ids",
   needs: ["effects"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     ...ways.flatMap(([title, how]) => [
       makeCase("state", `an access log again ${title}`, newEvent(accessLog), again(0, how)),

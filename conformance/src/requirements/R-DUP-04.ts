@@ -20,6 +20,7 @@ export const requirement = define({
   expected: (terms) =>
     `every copy is answered in time, the retry after them with ${inWords(terms)}, and the probe counts one effect`,
   provenBy: ["effects"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     ...[2, 3, 4, 8, 12, 16].flatMap((copies) => [
       makeCase("state", `${copies} copies of a new access log at once`, raceNew(accessLog, copies), retried(0)),

@@ -19,6 +19,7 @@ export const requirement = define({
   expected: (terms) => `${inWords(terms)}, one effect, and the data of the first attempt`,
   needs: ["effects"],
   provenBy: ["digest"],
+  presupposes: ["R-DUP-01", "R-DUP-02"],
   directed: [
     makeCase("state", "an access log again with another name", newEvent(accessLog), again(0, [...retry, "changed"])),
     makeCase("state", "a call again with another status", newEvent(call), again(0, [...retry, "changed"])),

@@ -23,6 +23,7 @@ export const requirement = define({
   source: "RFC 9110, section 5.1",
   because: "Header names have no case. A proxy may change it; a receiver that looks for one spelling then finds no id.",
   expected: (terms) => `an event with header names in upper or title case is answered with ${inWords(terms)}`,
+  presupposes: ["R-DUP-01"],
   directed: [accessLog, call].flatMap((event) => [
     sent("upper_headers", "in upper case", event),
     sent("title_headers", "in title case", event)

@@ -22,6 +22,7 @@ export const requirement = define({
   source: "RFC 9112, section 9.3",
   because: "The sender keeps connections. Bytes left over from one request or answer spoil the next on it.",
   expected: (terms) => `every one of 40 requests over a connection is answered with ${inWords(terms)}`,
+  presupposes: ["R-DUP-01"],
   directed: [
     makeCase("state", "40 requests over one connection", ...Array.from({ length: 40 }, one)),
     makeCase("state", "12 requests over one connection, a moment apart", ...Array.from({ length: 12 }, kept)),

@@ -19,6 +19,7 @@ export const requirement = define({
   source: "RFC 9112, section 9.6",
   because: "Not every sender or proxy keeps connections.",
   expected: (terms) => `each of several requests with connection: close is answered with ${inWords(terms)}`,
+  presupposes: ["R-DUP-01"],
   directed: [
     makeCase("state", "eight requests, each over its own connection", ...Array.from({ length: 8 }, one)),
     makeCase(

@@ -55,6 +55,7 @@ export const requirement = define({
   because:
     "Hosts put into data what they like, up to 256 KiB, and the body is a little longer than its data. Many frameworks refuse bodies (413) beyond a limit of their own, such as 64 KiB or 100 kB, until they are told otherwise: a large event is refused at every retry, and lost.",
   expected: (terms) => `events with data of ${sizes.join(", ")} KiB are answered with ${inWords(terms)}`,
+  presupposes: ["R-DUP-01"],
   directed: [
     ...sizes.map((kib) => makeCase("state", `${kib} KiB`, newEvent(longText(kib, accessLog)))),
     makeCase("state", "100 KiB in a list", newEvent(longList(100, call))),

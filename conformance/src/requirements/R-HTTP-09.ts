@@ -32,13 +32,13 @@ export const requirement = define({
     makeCase("disturbed", "events after eight broken requests", storm(8, 50), newEvent(accessLog), newEvent(call)),
     makeCase("disturbed", "events after 30 broken requests", storm(30, 90), newEvent(accessLog), newEvent(call)),
     makeCase(
-      "disturbed",
+      "blocking",
       "events beside a request that has stopped",
       stalled(1, 50),
       newEvent(accessLog),
       newEvent(call)
     ),
-    makeCase("disturbed", "events beside four that have stopped", stalled(4, 0), newEvent(call), newEvent(accessLog)),
+    makeCase("blocking", "events beside four that have stopped", stalled(4, 0), newEvent(call), newEvent(accessLog)),
     makeCase("disturbed", "events after requests without a body", storm(16, 0), newEvent(accessLog), newEvent(call)),
     makeCase(
       "disturbed",

@@ -20,6 +20,7 @@ export const requirement = define({
     "Networks fail after the work and before the answer. Work that is rolled back because the client went away, while the id stays noted, is lost; work that is not noted is done twice.",
   expected: (terms) => `the retry is answered with ${inWords(terms)}, and there is one effect`,
   needs: ["effects"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     ...shares.flatMap((share) => [
       makeCase(

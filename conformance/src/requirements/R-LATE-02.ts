@@ -18,6 +18,7 @@ export const requirement = define({
     "A pause of some seconds (a full disk, a long collection, a migration) makes every event of that time come twice.",
   expected: (terms) => `one effect, and a later retry is answered with ${inWords(terms)}`,
   needs: ["effects", "pause"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     makeCase(
       "operated",

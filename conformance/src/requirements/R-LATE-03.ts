@@ -14,6 +14,7 @@ export const requirement = define({
   source: "interface document, section 6, rule 3",
   because: "Refused, the event is retried for days and then reported as lost, although it was handled.",
   expected: (terms) => `each attempt after one that the sender gave up on is answered with ${inWords(terms)}`,
+  presupposes: ["R-DUP-01"],
   directed: [
     makeCase(
       "disturbed",

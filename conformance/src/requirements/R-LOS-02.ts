@@ -18,6 +18,7 @@ export const requirement = define({
     "A receiver that notes an id before it has handled the event takes the retry of a broken attempt for a duplicate, acknowledges it and drops it.",
   expected: (terms) => `the retry after broken attempts is answered with ${inWords(terms)}, and there is one effect`,
   needs: ["effects"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     ...[0, 25, 50, 75, 99].flatMap((percent) => [
       makeCase(

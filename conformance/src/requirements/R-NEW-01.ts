@@ -37,6 +37,7 @@ export const requirement = define({
     "Ids that are shortened, folded, rounded or hashed on their way into the memory of duplicates make new events look like old ones. They vanish, and nobody is told.",
   expected: () => "one effect for each of the events",
   needs: ["effects"],
+  presupposes: ["R-LOS-01"],
   directed: [
     ...kinds.flatMap((kind) => [twins(kind), twins(kind, call)]),
     twins("other_type"),

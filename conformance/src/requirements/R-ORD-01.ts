@@ -36,6 +36,7 @@ export const requirement = define({
     "Order is not promised: a retry comes after newer events, a controller that was offline sends what it kept, a clock may be ahead. A receiver that takes only what is newer than the last it saw refuses or drops the others, and what it did comes to depend on the network.",
   expected: (terms) => `${inWords(terms)} and one effect for each event, in every order`,
   needs: ["effects"],
+  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: [
     shuffled("made in one order, sent in the opposite", alike, [5, 4, 3, 2, 1, 0]),
     shuffled("made in one order, sent in another", alike, [3, 0, 5, 1, 4, 2]),

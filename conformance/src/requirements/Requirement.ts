@@ -33,6 +33,8 @@ export interface Requirement {
   readonly expected: (terms: Terms) => string
   /** It can't be judged of a receiver that acknowledges nothing at all. */
   readonly presumesAcknowledgement: boolean
+  /** The ids of those that its cases take for granted: where one of them is broken, it probably breaks too. */
+  readonly presupposes: ReadonlyArray<string>
   /** Without these it can't be tested. */
   readonly needs: ReadonlyArray<Need>
   /** Without these it can fail from level 2 on, but not pass: the half that they show was not seen. */
@@ -54,6 +56,7 @@ type Defaults =
   | "profile"
   | "strength"
   | "presumesAcknowledgement"
+  | "presupposes"
   | "needs"
   | "provenBy"
   | "examines"
@@ -68,6 +71,7 @@ export const define = (
   profile: null,
   strength: "MUST",
   presumesAcknowledgement: true,
+  presupposes: [],
   needs: [],
   provenBy: [],
   examines: "own",

@@ -58,6 +58,7 @@ export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
       secret: options.secret,
       terms,
       hooks: options.hooks,
+      comeback: options.comeback,
       pace: options.pace,
       peakRate: options.peakRate ?? 0,
       fillerTime: (maxTime * fillerShare * options.pace) / paceOf(maxTime)

@@ -170,7 +170,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         // A SHOULD fails nobody's build; it is seen with `onReport`.
         if (found.verdict === "WARN") skip(`WARN: ${found.observed}`)
         // All there is to say of it is what the test shows.
-        const story = found.verdict === "PASS" ? "" : explain(found).join("\n").trim()
+        const story = found.verdict === "PASS" ? "" : explain(found, report.requirements).join("\n").trim()
         expect(story).toBe("")
       })
     }

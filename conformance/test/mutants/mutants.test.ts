@@ -43,6 +43,7 @@ const quick = [
   "known-before-checked",
   "seen-before-checked",
   "stores-before-checked",
+  "stale-lock",
   "seen-in-memory"
 ]
 

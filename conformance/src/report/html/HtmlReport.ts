@@ -5,6 +5,7 @@ import { Html } from "@doorhook/core"
 import type { Verdict } from "../../checks/Finding.ts"
 import { claimOf } from "../Badge.ts"
 import { cautions, confirmedInWords, notableEffects, tally } from "../Console.ts"
+import { followingInWords } from "../Following.ts"
 import { isOpen } from "../Grouping.ts"
 import { deadlineInWords } from "../Report.ts"
 import type { Report, ReportedRequirement } from "../Report.ts"
@@ -59,7 +60,8 @@ const toldOf = (name: string, value: Html.Html): Html.Html =>
   html`<dt>${name}</dt>
     <dd>${value}</dd>`
 
-const explain = (requirement: ReportedRequirement): Html.Html => {
+const explain = (requirement: ReportedRequirement, all: ReadonlyArray<ReportedRequirement>): Html.Html => {
+  const follows = followingInWords(requirement, all)
   const {
     because,
     confirmed,
@@ -84,7 +86,7 @@ const explain = (requirement: ReportedRequirement): Html.Html => {
   >
     <summary><span class="v">${named(verdict)}</span> <span class="id">${id}</span> ${statement}</summary>
     <dl class="told">
-      ${toldOf("the rule", html`${statement} <span class="soft">(${source})</span>`)}${toldOf("expected", html`${expected}`)}${toldOf("observed", html`<b>${observed}</b>`)}${when(confirmed !== null, () => (confirmed === null ? html`` : toldOf("repeated", html`${confirmedInWords(confirmed)}`)))}${toldOf("because", html`${because}`)}${when(known, () => toldOf("known", html`the baseline lists it`))}
+      ${toldOf("the rule", html`${statement} <span class="soft">(${source})</span>`)}${toldOf("expected", html`${expected}`)}${toldOf("observed", html`<b>${observed}</b>`)}${when(follows !== null, () => toldOf("follows", html`${follows ?? ""}`))}${when(confirmed !== null, () => (confirmed === null ? html`` : toldOf("repeated", html`${confirmedInWords(confirmed)}`)))}${toldOf("because", html`${because}`)}${when(known, () => toldOf("known", html`the baseline lists it`))}
     </dl>
     ${when(
       history.length > 0,
@@ -151,7 +153,7 @@ export const toHtml = (report: Report): string => {
         open.length > 0,
         () =>
           html`<h2 id="open">What did not pass</h2>
-            ${open.map(explain)}`
+            ${open.map((one) => explain(one, report.requirements))}`
       )}
       ${matrixOf(report)} ${histogramOf(report)} ${visibilityOf(report)}
       <p class="soft">

@@ -1,0 +1,178 @@
+/**
+ * Receivers that do not start again after the suite has ended them: their own fault where what starts them has started
+ * them before, and nobody's where that is not known.
+ */
+import { Crypto } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { freePort } from "@doorhook/testkit/Listening"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { Effect, Fiber, Layer } from "effect"
+import { existsSync, readFileSync } from "node:fs"
+import { TestClock } from "effect/testing"
+import { defaultTerms } from "../src/checks/Terms.ts"
+import { startsAgain } from "../src/checks/StartsAgain.ts"
+import { execute } from "../src/executor/Execute.ts"
+import { Minting } from "../src/executor/Minting.ts"
+import type { Setting } from "../src/executor/Setting.ts"
+import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
+import { spawned } from "../src/hooks/Spawned.ts"
+import { httpProbe } from "../src/probes/HttpProbe.ts"
+import { exitCodeOf } from "../src/report/ExitCode.ts"
+import { runSuite } from "../src/run/RunSuite.ts"
+import { saidAgain } from "./support/stored.ts"
+
+const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
+
+/** A restart by hooks, of a receiver that starts at this try; what it took, and what came of it. */
+const restarted = (startsAt: number, given: { readonly startsIt?: boolean; readonly down?: string | undefined }) =>
+  Effect.gen(function* () {
+    let starts = 0
+    const down = "down" in given ? given.down : "it ended before it was ready: no disk"
+    const failed = new HookFailed({ message: "the hook failed", ...(down === undefined ? {} : { down }) })
+    const setting: Setting = {
+      url: new URL("http://127.0.0.1:9/hook"),
+      otherUrls: [],
+      secret: null,
+      terms: defaultTerms,
+      hooks: {
+        ...noHooks,
+        restart: Effect.sync(() => void starts++),
+        ready: Effect.suspend(() => (starts >= startsAt ? Effect.void : Effect.fail(failed))),
+        startsIt: given.startsIt ?? true
+      },
+      startedAfter: new Set(),
+      comeback: 30_000,
+      typical: () => 0,
+      allElseDone: Effect.void,
+      pace: 1,
+      peakRate: 0,
+      fillerTime: 0
+    }
+    const restart = execute({ v: 1, ops: [{ k: "restart" }] }, setting).pipe(
+      Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
+    )
+    const fiber = yield* Effect.forkChild(restart)
+    yield* TestClock.adjust("2 minutes")
+    const executed = yield* Fiber.join(fiber)
+    return { ...executed, starts, startedAfter: setting.startedAfter }
+  })
+
+describe("a receiver that is not there after a restart", () => {
+  it.effect("is started for half a minute, and breaks its history by what it said", () =>
+    Effect.gen(function* () {
+      const { broke, starts, trace } = yield* restarted(Infinity, {})
+      assert.strictEqual(starts, 9)
+      assert.isTrue(broke?.stayedDown)
+      const finding = startsAgain(trace)
+      assert.strictEqual(finding.verdict, "FAIL")
+      if (finding.verdict === "FAIL") {
+        assert.match(finding.observed, /did not start again.*: started 9 times in 32 s, it ended.*: no disk$/)
+      }
+    })
+  )
+
+  it.effect("and starts at a later try has done nothing wrong", () =>
+    Effect.gen(function* () {
+      const { broke, startedAfter, starts, trace } = yield* restarted(7, {})
+      assert.isNull(broke)
+      assert.strictEqual(starts, 7)
+      assert.notStrictEqual(startsAgain(trace).verdict, "FAIL")
+      assert.isTrue(startedAfter.has("running"))
+    })
+  )
+
+  it.effect("is not blamed where the hook may be at fault: it failed, or has never started anything", () =>
+    Effect.gen(function* () {
+      for (const given of [{ down: undefined }, { startsIt: false }]) {
+        const { broke, starts, trace } = yield* restarted(Infinity, given)
+        assert.strictEqual(broke?.message, "the hook failed")
+        assert.isUndefined(broke?.stayedDown)
+        assert.strictEqual(starts, 1)
+        assert.notStrictEqual(startsAgain(trace).verdict, "FAIL")
+      }
+    })
+  )
+})
+
+/** A run on a bundled receiver as a process of its own. */
+const run = Effect.fnUntraced(function* (command: string, only: ReadonlyArray<string>) {
+  const folder = yield* temporaryFolder
+  const port = yield* Effect.promise(freePort)
+  const origin = new URL(`http://127.0.0.1:${port}`)
+  const env = { PORT: String(port), DATABASE: `${folder}/receiver.db` }
+  const hooks = yield* spawned(command, env, origin, new URL("/probe?id=none", origin))
+  const trace = `${folder}/trace.ndjson`
+  const report = yield* runSuite({
+    url: new URL("/hook", origin),
+    probe: httpProbe(new URL("/probe", origin)),
+    hooks,
+    level: 3,
+    only,
+    settle: 1_000,
+    comeback: 1_000,
+    maxTime: 60_000,
+    trace
+  })
+  assert.deepStrictEqual(yield* saidAgain(trace), report)
+  return report
+})
+
+const bundled = (fault: string): string =>
+  `exec env FAULT=${fault} ${process.execPath} --conditions=source --no-warnings ${main}`
+
+describe("a spawned receiver that does not start again after it was killed", () => {
+  it.live("fails the requirements whose history it was, by its last words; what comes after is not tested", () =>
+    Effect.gen(function* () {
+      const report = yield* run(bundled("stale-lock"), ["R-DUP-02", "R-CRA-*"])
+      const verdicts = report.requirements.map(({ id, verdict }) => `${id} ${verdict}`)
+      assert.deepStrictEqual(verdicts, [
+        "R-CRA-01 FAIL",
+        "R-CRA-02 FAIL",
+        "R-CRA-03 INCONCLUSIVE",
+        "R-CRA-04 INCONCLUSIVE",
+        "R-DUP-02 PASS"
+      ])
+      assert.match(report.requirements[1]?.observed ?? "", /did not start again.*the lock is held/)
+      assert.match(report.requirements[2]?.observed ?? "", /^not tested: the receiver was killed and did not start/)
+      assert.strictEqual(report.ended, "stayed_down")
+      assert.strictEqual(exitCodeOf(report), 1)
+    })
+  )
+})
+
+/** What a spawned receiver is said to be down for, when its second start ends with these words. */
+const downAfter = Effect.fnUntraced(function* (server: string, lastWords: string) {
+  const folder = yield* temporaryFolder
+  const port = yield* Effect.promise(freePort)
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      if (existsSync(`${folder}/pid`)) process.kill(Number(readFileSync(`${folder}/pid`, "utf8")), "SIGKILL")
+    })
+  )
+  const origin = new URL(`http://127.0.0.1:${port}`)
+  const command = `if mkdir up; then ${server}; else echo '${lastWords}' >&2; exit 1; fi`
+  // Ready once, so that what lives on is not taken for the second start.
+  const program = `let asked = 0; require("http").createServer((_, answer) => answer.writeHead(asked++ === 0 ? 200 : 503).end()).listen(${port}, "127.0.0.1")`
+  const env = { PROGRAM: program }
+  const hooks = yield* spawned(`cd ${folder}; ${command}`, env, origin, origin)
+  yield* hooks.restart ?? Effect.void
+  return (yield* Effect.flip(hooks.ready)).down
+})
+
+const serve = `${process.execPath} -e "$PROGRAM"`
+
+describe("a spawned receiver is down", () => {
+  it.live("by its own doing, which its last words tell", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* downAfter(serve, "no disk"), "it ended before it was ready: no disk")
+    })
+  )
+
+  it.live("by nobody's where its port is taken, or something of it lives on there: it was not killed then", () =>
+    Effect.gen(function* () {
+      assert.isUndefined(yield* downAfter(serve, "Error: listen EADDRINUSE: address already in use"))
+      // In a session of its own it outlives its shell, as a container does.
+      assert.isUndefined(yield* downAfter(`setsid ${serve} & echo $! > pid; wait`, "the name is taken"))
+    })
+  )
+})
