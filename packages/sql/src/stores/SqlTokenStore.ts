@@ -1,5 +1,5 @@
 /**
- * Grants, codes and tokens in a SQL database. Who wins a race is decided by one statement: `UPDATE ... RETURNING`.
+ * Grants, codes and tokens in a SQL database. Who redeems a code first is decided by one statement: `UPDATE ... RETURNING`.
  */
 import type { AccessToken, RefreshToken } from "@doorhook/core"
 import { TokenStore } from "@doorhook/core"

@@ -1,9 +1,9 @@
 /**
  * The token endpoint (document section 4.1): a code, or a refresh token, for an access token.
  *
- * Who wins a race is decided by the store (`redeemCode`, `refresh`): what comes second is a replay, and a replay ends the
- * grant, because one of the two who held the code or token was not meant to (RFC 6749 section 10.5, RFC 9700 section
- * 4.14.2).
+ * Who wins a race is decided by the store (`redeemCode`, `refresh`). A code that comes a second time, or a rotated refresh
+ * token that comes when its grace is over (`rules/TokenLife`), is a replay, and ends the grant, because one of the two who
+ * held it was not meant to (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
 import { Clock, Effect } from "effect"
 import type { Client } from "../../domain/Client.ts"
