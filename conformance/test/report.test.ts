@@ -55,6 +55,11 @@ describe("a command", () => {
     ])
   })
 
+  it("says the method where it is none that has a body", () => {
+    const request = { method: "GET", headers: {}, body: "{}", encoding: "utf8" } as const
+    assert.include(wordsOf(curlOf(invocation.url, request, 400, false)).join(" "), "-X GET --data-binary {}")
+  })
+
   it("to run again says what differs from the defaults", () => {
     assert.strictEqual(
       rerunOf(invocation, "R-ACK-01"),

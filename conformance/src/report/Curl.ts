@@ -14,9 +14,10 @@ export const curlOf = (url: URL, request: HttpRequest, deadline: number, twice: 
   return twice ? `for attempt in 1 2; do ${once}; echo; done` : once
 }
 
-const commandOf = (url: URL, { body, headers }: HttpRequest, deadline: number): string =>
+const commandOf = (url: URL, { body, headers, method }: HttpRequest, deadline: number): string =>
   [
     `curl -sS -i --max-time ${deadline / 1_000} ${Shell.quote(shownUrl(url))}`,
+    ...(method === "POST" ? [] : [`-X ${method}`]),
     ...Object.entries(headers)
       .filter(([name]) => name !== Signature.headerNames.signature)
       .map(([name, value]) => `-H ${Shell.quote(`${name}: ${value}`)}`),

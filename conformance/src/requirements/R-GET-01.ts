@@ -17,7 +17,6 @@ export const requirement = define({
   because: "Browsers, previews, scanners and monitors ask for every URL they see. A door must not open for them.",
   expected: (terms) => `no effect of such a request; the POST after it is answered with ${inWords(terms)} and has one`,
   provenBy: ["effects"],
-  presupposes: ["R-DUP-01", "R-DUP-02", "R-LOS-01"],
   directed: methods.flatMap((method) => [
     makeCase("disturbed", `${method} about an event that is never sent`, {
       k: "method_new",

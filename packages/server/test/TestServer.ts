@@ -71,7 +71,7 @@ export class Controls extends Context.Service<
     /** What looking up a name waits for. */
     lookup: Effect.Effect<void>
     /** What happens instead of looking up an integration, or what is due. */
-    fault: "none" | "store" | "lost_answer" | "read_only" | "silence" | "directory" | "defect"
+    fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect"
     /** Done when a store that is silent is asked. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
@@ -135,19 +135,26 @@ const FaultyIntegrationStore = Layer.effect(
   Effect.gen(function* () {
     const store = yield* IntegrationStore
     const controls = yield* Controls
+    const looked = <A>(operation: string, look: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> =>
+      Effect.suspend(() => {
+        const cause = new Error(secretOfTheStore)
+        switch (controls.fault) {
+          case "store":
+            return new StoreError({ operation, cause })
+          case "unreadable":
+            return new StoreError({ operation, cause, advice: "see what has changed it." })
+          case "lost_answer":
+            return new StoreError({ operation, cause, outcome: "unknown" })
+          case "defect":
+            return Effect.die(cause)
+          default:
+            return look
+        }
+      })
     return {
       ...store,
-      find: (id) =>
-        Effect.suspend(() => {
-          if (controls.fault === "store") {
-            return new StoreError({ operation: "IntegrationStore.find", cause: new Error(secretOfTheStore) })
-          }
-          if (controls.fault === "lost_answer") {
-            const cause = new Error(secretOfTheStore)
-            return new StoreError({ operation: "IntegrationStore.find", cause, outcome: "unknown" })
-          }
-          return controls.fault === "defect" ? Effect.die(new Error(secretOfTheStore)) : store.find(id)
-        })
+      find: (id) => looked("IntegrationStore.find", store.find(id)),
+      locate: (id) => looked("IntegrationStore.locate", store.locate(id))
     }
   })
 )

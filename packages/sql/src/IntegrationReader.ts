@@ -2,7 +2,7 @@
  * Integrations out of their rows. What a row says is worked out once, and again when the row is another.
  */
 import type { PreviousSecret } from "@doorhook/core"
-import { Integration, RecentMap } from "@doorhook/core"
+import { Integration, RecentMap, rootMessage } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import type { IntegrationRow } from "./IntegrationRows.ts"
 import { bindings, decodePrevious, integrationColumns, overrides } from "./IntegrationRows.ts"
@@ -11,11 +11,30 @@ import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
 /** How many integrations are remembered. */
 const maxRemembered = 10_000
 
-type Unreadable = Schema.SchemaError | SecretUnreadable
+/** An integration's row can't be read: something else than doorhook has changed it, or it is damaged. */
+class IntegrationUnreadable extends Schema.TaggedError<IntegrationUnreadable>()("IntegrationUnreadable", {
+  id: Schema.Int,
+  /** `building 1`, as far as the row says. */
+  scope: Schema.String,
+  why: Schema.String
+}) {
+  override get message(): string {
+    return `integration ${this.id} of ${this.scope} can't be read: ${this.why}`
+  }
+}
+
+const whyUnreadable = (cause: Schema.SchemaError | SecretUnreadable): string => {
+  if (cause._tag === "SchemaError") return rootMessage(cause)
+  return cause.why === "no_key"
+    ? "its signing secret is encrypted, and this service has no encryption key"
+    : "its signing secret does not open with this service's encryption key"
+}
 
 export interface IntegrationReader {
-  readonly read: (row: IntegrationRow) => Effect.Effect<Integration, Unreadable>
-  readonly readAll: (rows: ReadonlyArray<IntegrationRow>) => Effect.Effect<ReadonlyArray<Integration>, Unreadable>
+  readonly read: (row: IntegrationRow) => Effect.Effect<Integration, IntegrationUnreadable>
+  readonly readAll: (
+    rows: ReadonlyArray<IntegrationRow>
+  ) => Effect.Effect<ReadonlyArray<Integration>, IntegrationUnreadable>
 }
 
 /** An integration with its secrets, which are opened separately. */
@@ -33,7 +52,7 @@ const decode = Schema.decodeUnknownEffect(
 const fromRow = Effect.fnUntraced(function* (
   row: IntegrationRow,
   secrets: SecretBox
-): Effect.fn.Return<Integration, Unreadable> {
+): Effect.fn.Return<Integration, Schema.SchemaError | SecretUnreadable> {
   const previous_secrets: Array<PreviousSecret> = []
   for (const { secret: sealed, until } of yield* decodePrevious(row.previous_secrets)) {
     previous_secrets.push({ secret: yield* secrets.open(sealed), until })
@@ -62,8 +81,14 @@ export const make = (secrets: SecretBox): IntegrationReader => {
     return known !== undefined && isSame(known.row, row) ? known.integration : undefined
   }
 
-  const readNew = (row: IntegrationRow): Effect.Effect<Integration, Unreadable> =>
-    Effect.tap(fromRow(row, secrets), (integration) => Effect.sync(() => remembered.set(row.id, { row, integration })))
+  const readNew = (row: IntegrationRow): Effect.Effect<Integration, IntegrationUnreadable> =>
+    fromRow(row, secrets).pipe(
+      Effect.mapError((cause) => {
+        const { id, scope_id, scope_type } = row
+        return new IntegrationUnreadable({ id, scope: `${scope_type} ${scope_id}`, why: whyUnreadable(cause) })
+      }),
+      Effect.tap((integration) => Effect.sync(() => remembered.set(row.id, { row, integration })))
+    )
 
   const read: IntegrationReader["read"] = (row) => {
     const known = recall(row)

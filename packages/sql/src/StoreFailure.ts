@@ -18,8 +18,8 @@ const isLostAnswer = (error: unknown): boolean =>
 export const adviceOn = (cause: unknown): string | undefined => {
   if (Predicate.isTagged(cause, "SchemaError"))
     return "a stored row is not as doorhook writes it. See what has changed it, and put it right or restore a backup; trying again does not help."
-  if (Predicate.isTagged(cause, "SecretUnreadable"))
-    return "start with the right encryptionKey. Where the key is right, the row is damaged: delete that integration, or restore a backup; trying again does not help."
+  if (Predicate.isTagged(cause, "IntegrationUnreadable"))
+    return "something else than doorhook has changed that row, or it is damaged. Put it right, delete the integration, or restore a backup; trying again does not help."
   return undefined
 }
 

@@ -80,8 +80,8 @@ describe("a damaged row", () => {
           assert.deepEqual(idsOf(yield* claim(start, { limitPerIntegration: 4 })), [sent])
           assert.deepEqual(yield* claim(start, { limitPerIntegration: 4 }), [])
           assert.lengthOf(lines, 1)
-          assert.include(lines[0], `integration ${damaged.id}: `)
-          assert.include(lines[0], "delete that integration")
+          assert.include(lines[0], `integration ${damaged.id} of building 1 can't be read: `)
+          assert.include(lines[0], "delete the integration")
           assert.deepEqual(yield* claim(start + 60_000, { limits: new Map([[sound.id, 0]]) }), [])
           assert.lengthOf(lines, 2)
 

@@ -13,7 +13,7 @@ export class StoreError extends Schema.TaggedError<StoreError>()("StoreError", {
    * the same. `begun`: a part of it was carried out, and stays.
    */
   outcome: Schema.optionalKey(Schema.Literals(["unknown", "begun"])),
-  /** What to do, where that is known; else it is said what mostly helps. */
+  /** What to do where trying again does not help: something stored can't be read. Else it is said what mostly helps. */
   advice: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {

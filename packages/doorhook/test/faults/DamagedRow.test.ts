@@ -38,7 +38,9 @@ describe("doorhook on a damaged row", () => {
       database.close()
       // Both wait for a retry, so that they are claimed together.
       yield* Effect.promise(() =>
-        service.complained(new RegExp(`integration ${damaged.id}: .*delete that integration`))
+        service.complained(
+          new RegExp(`integration ${damaged.id} of building 1 can't be read: .*delete the integration`)
+        )
       )
       answer = 200
       yield* eventually("the other has its event", listDeliveries(url), (deliveries) =>

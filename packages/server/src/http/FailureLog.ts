@@ -14,6 +14,8 @@ export const unavailableDetail = (error: StoreError | DirectoryError): string =>
     return "The answer of the storage was lost. The request may have been carried out or not: look before you try again."
   if (outcome === "begun")
     return "The storage carried out a part of the request, which stays. Try again in a moment: that does the rest."
+  if (error._tag === "StoreError" && error.advice !== undefined)
+    return "Something that is stored for this can't be read. Nothing was changed, and trying again does not help: the log of the service names it, and what to do."
   return "The service can not reach its storage or the directory of users. Nothing was changed. Try again in a moment."
 }
 

@@ -7,6 +7,7 @@ const path = "/v4/buildings/1/integrations"
 describe("failures inside", () => {
   for (const [fault, status, code] of [
     ["store", 503, "unavailable"],
+    ["unreadable", 503, "unavailable"],
     ["directory", 503, "unavailable"],
     ["defect", 500, "internal_error"]
   ] as const) {
@@ -19,6 +20,7 @@ describe("failures inside", () => {
         assert.strictEqual(reply.status, status)
         assert.strictEqual(reply.at("/errors/0/code"), code)
         assert.strictEqual(reply.at("/errors/0/id"), reply.headers.get("x-request-id"))
+        assert.strictEqual(/trying again does not help/.test(reply.text), fault === "unreadable")
         assert.notMatch(reply.text, /hunter2|IntegrationStore|at .*\.ts/)
         controls.fault = "none"
         assert.strictEqual((yield* call("GET", path, { as: "admin" })).status, 200)

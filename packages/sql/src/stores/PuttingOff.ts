@@ -72,10 +72,11 @@ const faultOf = ({ event_id, integration_id }: StandingRow, { events, integratio
     ? { name: `integration ${integration_id}`, cause: integrations.faults.get(integration_id) }
     : { name: `event ${event_id}`, cause: events.faults.get(event_id) }
 
-const explain = ({ cause, name }: Fault): string =>
-  cause === undefined
-    ? `${name} is not there: something else than doorhook has deleted it. Restore a backup.`
-    : `${name}: ${rootMessage(cause)}${adviceOn(cause) === undefined ? "" : ` What to do: ${adviceOn(cause)}`}`
+const explain = ({ cause, name }: Fault): string => {
+  if (cause === undefined) return `${name} is not there: something else than doorhook has deleted it. Restore a backup.`
+  const said = rootMessage(cause)
+  return `${said.startsWith(name) ? said : `${name}: ${said}`}; ${adviceOn(cause) ?? "see what has changed it."}`
+}
 
 const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
   ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
