@@ -22,6 +22,7 @@ export const watchedIntegrations = (
         Effect.tap(integrations.create(fields, key), (made) => note("created", made, key?.key ?? null))
       ),
     find: (id) => call("find", integrations.find(id)),
+    locate: (id) => call("locate", integrations.locate(id)),
     update: (integration, version) =>
       call(
         "update",
