@@ -3,9 +3,10 @@
  *
  * First the probe is calibrated. Then lane after lane is executed: what must be timed alone, what may run side by side,
  * what disturbs the receiver, what may block it, what stops it; first the directed cases of every requirement, then those
- * drawn from the seed. After each lane the receiver settles, once for all events of the lane, and their effects are read. A case that
- * several requirements ask for is executed once. A requirement that is decided asks for nothing more, so that a receiver
- * that hangs costs a few deadlines and not one for each case. What may have been an accident is repeated, alone.
+ * drawn from the seed. After each lane the receiver settles, once for all events of the lane, and their effects are
+ * read. A case that several requirements ask for is executed once. A requirement that is decided asks for nothing more,
+ * so that a receiver that hangs costs a few deadlines and not one for each case. What may have been an accident is
+ * repeated, alone.
  */
 import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch } from "effect"

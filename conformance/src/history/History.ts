@@ -125,8 +125,8 @@ export type History = typeof History.Type
  * Where a history runs, in the order of a run.
  *
  * `timing`: alone, so that deadlines can be judged. `state`: several at once. `aged`: begun early, ended last.
- * `disturbed`: several at once, after those that a fault of the receiver would spoil. `blocking`: alone, for they may keep the
- * receiver from all others. `operated`: alone, the receiver is stopped and started. `load`: alone.
+ * `disturbed`: several at once, after those that a fault of the receiver would spoil. `blocking`: alone, for they may
+ * keep the receiver from all others. `operated`: alone, the receiver is stopped and started. `load`: alone.
  */
 export const lanes = ["timing", "state", "disturbed", "blocking", "operated", "load", "aged"] as const
 export type Lane = (typeof lanes)[number]
