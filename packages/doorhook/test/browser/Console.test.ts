@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.getByLabel("Event, delivery or integration").fill(event)
     await page.getByRole("button", { name: "Search" }).click()
     await page.waitForURL(/event_id=evt_/)
-    await drawn(page)
+    await page.getByRole("row").nth(3).waitFor()
     assert.strictEqual(await page.getByRole("row").count(), 4)
 
     await view(page, `integrations/${gone}`, `Integration ${gone}`)

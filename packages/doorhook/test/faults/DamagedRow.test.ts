@@ -33,7 +33,7 @@ describe("doorhook on a damaged row", () => {
       assert.strictEqual((yield* publish).status, 202)
       yield* Effect.promise(() => other.until(({ length }) => length >= 2))
 
-      const database = new DatabaseSync(file)
+      const database = new DatabaseSync(file, { timeout: 10_000 })
       database.exec(`UPDATE integrations SET signing_secret = 'sealed:v1:AAAA' WHERE id = ${damaged.id}`)
       database.close()
       // Both wait for a retry, so that they are claimed together.
