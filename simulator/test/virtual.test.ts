@@ -2,7 +2,7 @@
  * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
  */
 import type { NewEventRecord } from "@doorhook/core"
-import { BuildingId, defaultDeliverySettings, StoreError } from "@doorhook/core"
+import { BuildingId, defaultDeliverySettings, isUnreadable, StoreError } from "@doorhook/core"
 import { disturbed, orderly, plan, readReceiver } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -265,7 +265,9 @@ const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = 
         // What is a tenant's own is taken for the building's.
         ofScopes: ({ buildings: [id = BuildingId.make(1)] }) =>
           Effect.map(stores.integrations.survey({ after: 0, limit: 100 }), (all) =>
-            all.map(({ integration }) => ({ ...integration, scope: { type: "building", id } as const }))
+            all.flatMap((one) =>
+              isUnreadable(one) ? [] : [{ ...one.integration, scope: { type: "building", id } as const }]
+            )
           )
       }
     }

@@ -86,6 +86,15 @@ describe("a damaged row", () => {
           assert.lengthOf(lines, 2)
 
           const store = yield* IntegrationStore
+          const listed = yield* store.survey({ after: 0, limit: 10 })
+          assert.deepEqual(listed, [
+            {
+              id: damaged.id,
+              scope: damaged.scope,
+              unreadable: "its signing secret does not open with this service's encryption key"
+            },
+            { integration: sound, failing: null }
+          ])
           const { version } = yield* Effect.fromNullishOr(yield* store.locate(damaged.id))
           assert.isTrue(yield* store.remove({ id: damaged.id, version }))
           const states = (yield* DeliveryStore.use((deliveries) => deliveries.summary(start))).states

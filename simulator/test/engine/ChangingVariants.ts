@@ -2,7 +2,7 @@
  * Ways in which changes of integrations go wrong: by users, by the operator, and by doorhook itself.
  */
 import type { Integration, Notice } from "@doorhook/core"
-import { NoticeId } from "@doorhook/core"
+import { isUnreadable, NoticeId } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage } from "../../src/engine/Simulation.ts"
 import type { Stores } from "../../src/engine/world/WatchedStore.ts"
@@ -98,7 +98,11 @@ export const changingVariants: ReadonlyArray<Variant> = [
           ...stores.deliveries,
           enqueue: Effect.fnUntraced(function* (records, keys) {
             const current = yield* stores.integrations.survey({ after: 0, limit: 1_000 })
-            const versions = new Map(current.map(({ integration: { id, version } }) => [id, version]))
+            const versions = new Map(
+              current.flatMap((one) =>
+                isUnreadable(one) ? [] : [[one.integration.id, one.integration.version] as const]
+              )
+            )
             const matched = records.map(({ deliveries, event }) => ({
               event,
               deliveries: deliveries.map((delivery) => ({

@@ -24,6 +24,15 @@ export interface SurveyedIntegration {
   readonly failing: Failing | null
 }
 
+/** An integration whose row can't be read: something else than doorhook has changed it, or it is damaged. */
+export interface UnreadableIntegration extends Pick<Integration, "id" | "scope"> {
+  /** What is wrong with it. */
+  readonly unreadable: string
+}
+
+export const isUnreadable = (one: SurveyedIntegration | UnreadableIntegration): one is UnreadableIntegration =>
+  "unreadable" in one
+
 /** What a survey can be narrowed to; troubled are those that fail, and those that doorhook disabled. */
 export const surveyedStatuses = ["enabled", "disabled", "troubled"] as const
 export type SurveyedStatus = (typeof surveyedStatuses)[number]
@@ -63,12 +72,15 @@ export class IntegrationStore extends Context.Service<
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
     }) => Effect.Effect<ReadonlyArray<Integration>, StoreError>
-    /** All integrations of a status, troubled ones, or all, in the order of their ids, with how they fail. */
+    /**
+     * All integrations of a status, troubled ones, or all, in the order of their ids, with how they fail. Those that can't
+     * be read are told of in their places.
+     */
     readonly survey: (filter: {
       readonly status?: SurveyedStatus
       readonly after: IntegrationId | 0
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration>, StoreError>
+    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration | UnreadableIntegration>, StoreError>
     /** One integration, with how it fails. */
     readonly surveyOne: (id: IntegrationId) => Effect.Effect<SurveyedIntegration | null, StoreError>
   }

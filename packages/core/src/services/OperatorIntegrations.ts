@@ -7,7 +7,7 @@ import type { Integration } from "../domain/Integration.ts"
 import { switched } from "../domain/Integration.ts"
 import type { IntegrationSwitches } from "../domain/IntegrationSwitches.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
-import type { SurveyedIntegration, SurveyedStatus } from "../ports/IntegrationStore.ts"
+import type { SurveyedIntegration, SurveyedStatus, UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
@@ -30,12 +30,12 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 export class OperatorIntegrations extends Context.Service<
   OperatorIntegrations,
   {
-    /** All integrations, those of a status, or troubled ones, in the order of their ids, with how they fail. */
+    /** All integrations, those of a status, or troubled ones, in the order of their ids: how they fail, or can't be read. */
     readonly list: (filter: {
       readonly status?: SurveyedStatus
       readonly after: IntegrationId | 0
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration>, StoreError>
+    }) => Effect.Effect<ReadonlyArray<SurveyedIntegration | UnreadableIntegration>, StoreError>
     readonly show: (id: IntegrationId) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
     /** Enables or disables an integration, or replaces its overrides. */
     readonly set: (

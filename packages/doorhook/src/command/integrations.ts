@@ -65,6 +65,11 @@ const list = Command.make(
     const page = yield* ask(given, (client) => client.list({ status, after, limit }))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.integrations.map(rowOf), "no such integrations", page.next)
+    for (const { id, scope, why } of page.unreadable) {
+      yield* Console.log(
+        `integration ${id} of ${scope.type} ${scope.id} can't be read: ${why}. Put its row right, delete it over the API, or restore a backup`
+      )
+    }
   })
 ).pipe(Command.withDescription("List integrations, and which of them fail"))
 

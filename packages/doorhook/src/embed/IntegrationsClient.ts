@@ -1,7 +1,7 @@
 /**
  * Which integrations there are, which fail, and what the operator sets of them.
  */
-import { OperatorIntegrationDocument } from "@doorhook/server"
+import { OperatorIntegrationDocument, UnreadableIntegrationDocument } from "@doorhook/server"
 import { Schema } from "effect"
 import type { OperatorCalls } from "./OperatorCalls.ts"
 import { queryOf } from "./OperatorCalls.ts"
@@ -11,6 +11,8 @@ export type IntegrationSummary = OperatorIntegrationDocument
 
 const IntegrationPage = Schema.Struct({
   integrations: Schema.Array(OperatorIntegrationDocument),
+  /** Those whose rows can't be read, because something else than doorhook has changed them. */
+  unreadable: Schema.Array(UnreadableIntegrationDocument),
   next: Schema.NullOr(Schema.String)
 })
 export type IntegrationPage = typeof IntegrationPage.Type

@@ -119,6 +119,22 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     for (const address of addresses) assert.notInclude(address, operatorKey)
   })
 
+  it("tells of an integration that can't be read, beside those that can", async () => {
+    const { good, visitors } = stage()
+    const { complaints, page } = await visitors.page()
+    await page.route("**/operator/integrations?*", async (route) => {
+      const response = await route.fetch()
+      const unreadable = `"unreadable":[{"id":"99","scope":{"type":"building","id":1},"why":"<b>odd</b>"}]`
+      const body = (await response.text()).replace('"unreadable":[]', unreadable)
+      await route.fulfill({ response, body })
+    })
+    await signIn(page)
+    await view(page, "integrations", "Integrations")
+    await page.getByText("Integration 99 of building 1 can't be read: <b>odd</b>").waitFor()
+    await page.getByRole("link", { name: `Integration ${good}`, exact: true }).waitFor()
+    assert.deepStrictEqual(complaints, [])
+  })
+
   it("sends a test to one integration, and makes a link for its owner", async () => {
     const { good, visitors } = stage()
     const { page } = await visitors.page()

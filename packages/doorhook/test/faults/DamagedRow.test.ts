@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
+import { operatorKey, runDoorhook, startService } from "@doorhook/testkit/Doorhook"
 import { listDeliveries } from "../harness/Accounting.ts"
 import { configured } from "../harness/Delivering.ts"
 import { event, live } from "../harness/Embedded.ts"
@@ -48,6 +48,8 @@ describe("doorhook on a damaged row", () => {
       )
 
       assert.strictEqual((yield* publish).status, 503)
+      const listed = yield* runDoorhook(["integrations", "list", "--url", url], { DOORHOOK_OPERATOR_KEY: operatorKey })
+      assert.match(listed.stdout, new RegExp(`^2 .*\\nintegration ${damaged.id} of building 1 can't be read: .*\\n$`))
       const path = `/v4/buildings/1/integrations/${damaged.id}`
       assert.strictEqual((yield* Effect.promise(() => callApi(url, access_token, "DELETE", path))).status, 204)
       assert.strictEqual((yield* publish).status, 202)

@@ -2,7 +2,7 @@
  * Integrations as the operator sees them: whose, where to, how they fail, what is set for them. Never a secret.
  */
 import { Binding, DisabledReason, isoOf, OverridesDocument, writeOverrides } from "@doorhook/core"
-import type { SurveyedIntegration } from "@doorhook/core"
+import type { SurveyedIntegration, UnreadableIntegration } from "@doorhook/core"
 import { Schema } from "effect"
 import { OperatorScope } from "./OperatorScope.ts"
 
@@ -22,6 +22,19 @@ export const OperatorIntegrationDocument = Schema.Struct({
   updated_at: Schema.String
 })
 export type OperatorIntegrationDocument = typeof OperatorIntegrationDocument.Type
+
+export const UnreadableIntegrationDocument = Schema.Struct({
+  id: Schema.String,
+  scope: OperatorScope,
+  /** What is wrong with its row. */
+  why: Schema.String
+})
+
+export const unreadableIntegrationDocument = ({
+  id,
+  scope,
+  unreadable
+}: UnreadableIntegration): typeof UnreadableIntegrationDocument.Type => ({ id: String(id), scope, why: unreadable })
 
 export const operatorIntegrationDocument = ({
   failing,

@@ -1,14 +1,21 @@
 /**
  * Which integrations there are, which fail, and what the operator sets of them.
  */
-import { formatDeliveryId, OperatorIntegrations, readSwitches, surveyedStatuses, TestEvents } from "@doorhook/core"
+import {
+  formatDeliveryId,
+  isUnreadable,
+  OperatorIntegrations,
+  readSwitches,
+  surveyedStatuses,
+  TestEvents
+} from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
 import { resource } from "../http/Resource.ts"
 import { integrationId, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
-import { operatorIntegrationDocument } from "./OperatorIntegrationDocument.ts"
+import { operatorIntegrationDocument, unreadableIntegrationDocument } from "./OperatorIntegrationDocument.ts"
 
 /** The largest body of a change, in bytes. */
 const maxChangeBytes = 16 * 1024
@@ -28,8 +35,9 @@ const makeRoutes = Effect.gen(function* () {
       return {
         status: 200,
         body: {
-          integrations: items.map(operatorIntegrationDocument),
-          next: next === null ? null : String(next.integration.id)
+          integrations: items.flatMap((item) => (isUnreadable(item) ? [] : [operatorIntegrationDocument(item)])),
+          unreadable: items.filter(isUnreadable).map(unreadableIntegrationDocument),
+          next: next === null ? null : String(isUnreadable(next) ? next.id : next.integration.id)
         }
       }
     })

@@ -27,6 +27,11 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
   const surveyed = (row: IntegrationRow) =>
     Effect.map(reader.read(row), (integration) => ({ integration, failing: failingOf(row) }))
 
+  const surveyedIfReadable = (row: IntegrationRow) =>
+    Effect.catchTag(surveyed(row), "IntegrationUnreadable", ({ why }) =>
+      Effect.map(locatedFromRow(row), ({ id, scope }) => ({ id, scope, unreadable: why }))
+    )
+
   const changeTo = Effect.fnUntraced(function* (integration: Integration, expectedVersion: number) {
     const { id, status } = integration
     const updated = yield* sql.unsafe(statements.update, [...toValues(integration, secrets), id, expectedVersion])
@@ -104,7 +109,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
               after,
               limit
             ])
-      return yield* Effect.forEach(yield* rows, surveyed)
+      return yield* Effect.forEach(yield* rows, surveyedIfReadable)
     }, failAs("IntegrationStore.survey")),
 
     surveyOne: Effect.fnUntraced(function* (id) {

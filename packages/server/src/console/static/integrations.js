@@ -86,6 +86,13 @@ export const integrations = async ({ keep, place, query, signal }) => {
     const draw = () =>
       show(
         list,
+        ...found.unreadable.map((/** @type {{ id: string, scope: { type: string, id: number }, why: string }} */ one) =>
+          h(
+            "p",
+            { class: "alert" },
+            `Integration ${one.id} of ${one.scope.type} ${one.scope.id} can't be read: ${one.why}`
+          )
+        ),
         table(
           "Integrations",
           ["Integration", "Health", "Whose", "Failing since", "Last attempt", "Latest", "Sends to"],
