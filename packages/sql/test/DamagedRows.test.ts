@@ -2,7 +2,7 @@
  * A row that doorhook did not write so is refused by name and place when it is looked up. When it is claimed, what can't be
  * sent without it waits, the log says why, and everything else is sent.
  */
-import type { LeasedDelivery } from "@doorhook/core"
+import type { LeasedDelivery, SettingStore } from "@doorhook/core"
 import { DeliveryStore, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -24,52 +24,53 @@ const key = Redacted.make("the key")
 const findEvent = DeliveryStore.use((store) => store.findEvent(eventId(1)))
 const idsOf = (claimed: ReadonlyArray<LeasedDelivery>) => claimed.map(({ id }) => id)
 
-/** Collects what is logged. */
-const listening = () => {
-  const lines: Array<string> = []
-  const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
-  return { lines, logger }
-}
+/** Uses a store on a new file, and what it logs. */
+const onLoggedStore = <A, E>(
+  use: (
+    filename: string,
+    lines: ReadonlyArray<string>
+  ) => Effect.Effect<A, E, DeliveryStore | IntegrationStore | SettingStore>,
+  encryptionKey?: Redacted.Redacted<string>
+) =>
+  Effect.gen(function* () {
+    const filename = yield* temporaryFile
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    const config = { filename, ...(encryptionKey !== undefined && { encryptionKey }) }
+    return yield* Effect.provide(onStore(config, use(filename, lines)), logger)
+  })
 
 describe("a damaged row", () => {
   for (const [column, value, place] of damages) {
     it.effect(`of an event, ${value} for ${column}, holds up nothing but what is made of it`, () =>
-      Effect.gen(function* () {
-        const filename = yield* temporaryFile
-        const { lines, logger } = listening()
-        yield* onStore(
-          { filename },
-          Effect.gen(function* () {
-            const integration = yield* createIntegration()
-            const damaged = yield* enqueueOne(newEvent(1), integration)
-            const sound = yield* enqueueOne(newEvent(2), integration)
-            yield* tamper(filename, `UPDATE events SET ${column} = ${value} WHERE id = '${eventId(1)}'`)
-            const { message } = yield* Effect.flip(findEvent)
-            assert.include(message, `at ${["[0]", place].join("")}`)
-            assert.include(message, "a stored row is not as doorhook writes it")
+      onLoggedStore((filename, lines) =>
+        Effect.gen(function* () {
+          const integration = yield* createIntegration()
+          const damaged = yield* enqueueOne(newEvent(1), integration)
+          const sound = yield* enqueueOne(newEvent(2), integration)
+          yield* tamper(filename, `UPDATE events SET ${column} = ${value} WHERE id = '${eventId(1)}'`)
+          const { message } = yield* Effect.flip(findEvent)
+          assert.include(message, `at ${["[0]", place].join("")}`)
+          assert.include(message, "a stored row is not as doorhook writes it")
 
-            assert.deepEqual(idsOf(yield* claim(start)), [sound])
-            assert.lengthOf(lines, 1)
-            assert.include(lines[0], `(${damaged}). event ${eventId(1)}: `)
-            assert.include(lines[0], place)
-            const waiting = yield* DeliveryStore.use((store) => store.find(damaged))
-            assert.deepInclude(waiting, { state: "pending", attempts: 0, next_attempt_at: start + 60_000 })
+          assert.deepEqual(idsOf(yield* claim(start)), [sound])
+          assert.lengthOf(lines, 1)
+          assert.include(lines[0], `(${damaged}). event ${eventId(1)}: `)
+          assert.include(lines[0], place)
+          const waiting = yield* DeliveryStore.use((store) => store.find(damaged))
+          assert.deepInclude(waiting, { state: "pending", attempts: 0, next_attempt_at: start + 60_000 })
 
-            assert.notInclude(idsOf(yield* claim(start + 59_999)), damaged)
-            yield* tamper(filename, "UPDATE events SET tenant_ids = '[101,102]', resource_type = 'access_log'")
-            assert.include(idsOf(yield* claim(start + 60_000)), damaged)
-          })
-        ).pipe(Effect.provide(logger))
-      })
+          assert.notInclude(idsOf(yield* claim(start + 59_999)), damaged)
+          yield* tamper(filename, "UPDATE events SET tenant_ids = '[101,102]', resource_type = 'access_log'")
+          assert.include(idsOf(yield* claim(start + 60_000)), damaged)
+        })
+      )
     )
   }
 
   it.effect("of an integration holds up that integration alone, is told of once a minute, and can be deleted", () =>
-    Effect.gen(function* () {
-      const filename = yield* temporaryFile
-      const { lines, logger } = listening()
-      yield* onStore(
-        { filename, encryptionKey: key },
+    onLoggedStore(
+      (filename, lines) =>
         Effect.gen(function* () {
           const damaged = yield* createIntegration()
           const sound = yield* createIntegration({ scope: building(2) })
@@ -99,26 +100,21 @@ describe("a damaged row", () => {
           assert.isTrue(yield* store.remove({ id: damaged.id, version }))
           const states = (yield* DeliveryStore.use((deliveries) => deliveries.summary(start))).states
           assert.deepInclude(states, { cancelled: 8, delivering: 1, pending: 0 })
-        })
-      ).pipe(Effect.provide(logger))
-    })
+        }),
+      key
+    )
   )
 
   it.effect("that is not there at all is told of too", () =>
-    Effect.gen(function* () {
-      const filename = yield* temporaryFile
-      const { lines, logger } = listening()
-      yield* onStore(
-        { filename },
-        Effect.gen(function* () {
-          const integration = yield* createIntegration()
-          yield* enqueueOne(newEvent(1), integration)
-          yield* tamper(filename, "DELETE FROM integrations")
-          assert.deepEqual(yield* claim(start), [])
-          assert.include(lines[0], `integration ${integration.id} is not there`)
-        })
-      ).pipe(Effect.provide(logger))
-    })
+    onLoggedStore((filename, lines) =>
+      Effect.gen(function* () {
+        const integration = yield* createIntegration()
+        yield* enqueueOne(newEvent(1), integration)
+        yield* tamper(filename, "DELETE FROM integrations")
+        assert.deepEqual(yield* claim(start), [])
+        assert.include(lines[0], `integration ${integration.id} is not there`)
+      })
+    )
   )
 
   it.effect("does not keep a file from being opened whose key is right", () =>
