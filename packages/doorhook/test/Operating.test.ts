@@ -225,6 +225,24 @@ describe("those who run doorhook", () => {
   )
 
   live(
+    "hear of an integration that failed once and was sent nothing since",
+    Effect.gen(function* () {
+      const { heard, onNotice, until } = listening()
+      const doorhook = yield* start({ disableAfter: "2s", retry: { access_log: [] }, onNotice })
+      const receiver = yield* startReceiver(() => 500)
+      const { id } = yield* (yield* admin(doorhook)).create(receiver.url)
+      yield* Effect.promise(() => doorhook.publish(event))
+      yield* until("failing")
+      assert.deepStrictEqual(
+        heard.slice(0, 2).map(({ kind }) => kind),
+        ["exhausted", "failing"]
+      )
+      assert.lengthOf(receiver.received, 1)
+      assert.strictEqual((yield* Effect.promise(() => doorhook.integrations.show(id))).status, "enabled")
+    })
+  )
+
+  live(
     "publish once under one idempotency key, in the process or over HTTP",
     Effect.gen(function* () {
       const doorhook = yield* start()

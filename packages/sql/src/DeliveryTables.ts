@@ -148,6 +148,8 @@ export class DeliveryTables extends Context.Service<
     /** Enables one that is disabled; false if it is not. */
     readonly enableIntegration: (id: IntegrationId, now: number) => Answer<boolean>
     readonly setFailing: (id: IntegrationId, failing: Failing.Failing | null) => Answer<void>
+    /** Enabled integrations that fail since one of these times or earlier, by how often they were told of. */
+    readonly toBeWarned: (since: ReadonlyArray<number>, limit: number) => Answer<ReadonlyArray<IntegrationId>>
     readonly insertNotices: (notices: ReadonlyArray<NewNotice>) => Answer<ReadonlyArray<NoticeId>>
     /** Rows for `NoticeRows` to read. */
     readonly notices: (filter: NoticeFilter) => Answer<ReadonlyArray<object>>

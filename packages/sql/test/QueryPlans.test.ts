@@ -134,6 +134,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   purgeKeys: [Keys.purge, "COVERING INDEX idempotency_keys_by_expiry (expires_at<?)"],
   subjects: [Integrations.subjects, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
   survey: [Integrations.survey, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
+  toBeWarned: [Integrations.toBeWarned, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   revokeGrantsTo: [Tokens.revokeGrantsTo, "INDEX grants_by_client (client_id=?)"],
   pageOfScope: [Integrations.pageOfScope, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   countOfScope: [Integrations.countOfScope, "COVERING INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],

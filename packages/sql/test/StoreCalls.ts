@@ -30,6 +30,9 @@ import * as fc from "fast-check"
 
 const { attempt, building, newEvent, newIntegration, start, tenant } = StoreFixtures
 
+/** How long an integration may fail here, in milliseconds. */
+const disableAfter = 30
+
 /** A place in a list whose length is not known yet: taken modulo the length. */
 const place = fc.nat(1_000)
 const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
@@ -83,6 +86,7 @@ const call = fc.oneof(
       { maxLength: 6 }
     )
   }),
+  fc.record({ op: fc.constant("warn"), limit: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ op: fc.constant("release"), leased: fc.array(place, { maxLength: 4 }), delay: fc.nat(20) }),
   fc.record({ op: fc.constant("resend"), delivery: place }),
   fc.record({ op: fc.constant("recover"), integration: place, since: fc.integer({ min: -50, max: 50 }) }),
@@ -238,9 +242,11 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             }
           ]
         })
-        const { applied, changed, notices } = yield* store.settle(settlements, now, 30)
+        const { applied, changed, notices } = yield* store.settle(settlements, now, disableAfter)
         return { changed, notices, applied: Array.from(applied, placeOf).toSorted((a, b) => a - b) }
       }
+      case "warn":
+        return yield* store.warn(now, disableAfter, call.limit)
       case "release": {
         const held = call.leased.flatMap((index) => at(leases, index) ?? [])
         const given = held.map(({ id, lease }) => ({ delivery_id: id, token: lease.token }))
@@ -299,7 +305,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
     Effect.forEach([...integrations, undefined], (integration_id) =>
       store
         .list({
-          ...(state !== undefined && { state }),
+          ...(state !== undefined && { states: [state] as const }),
           ...(integration_id !== undefined && { integration_id }),
           limit: 5
         })

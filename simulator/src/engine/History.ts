@@ -72,7 +72,9 @@ export type Fact =
       readonly applied: ReadonlyArray<DeliveryId>
       readonly notices: ReadonlyArray<Notice>
     }
-  /** The answer to a settlement has come: from now on the engine knows its notices. */
+  /** Integrations were told of because their time had come. */
+  | { readonly kind: "warned"; readonly engine: number; readonly now: number; readonly notices: ReadonlyArray<Notice> }
+  /** The answer of the store has come: from now on the engine knows its notices. */
   | { readonly kind: "noted"; readonly engine: number; readonly notices: ReadonlyArray<Notice> }
   | { readonly kind: "released"; readonly engine: number; readonly ids: ReadonlyArray<DeliveryId> }
   | { readonly kind: "resent"; readonly ids: ReadonlyArray<DeliveryId> }

@@ -66,6 +66,7 @@ export class RealWork {
       claim: (request) => counted("deliveries.claim", deliveries.claim(request)),
       settle: (settlements, now, disableAfter) =>
         counted("deliveries.settle", deliveries.settle(settlements, now, disableAfter)),
+      warn: (now, disableAfter, limit) => counted("deliveries.warn", deliveries.warn(now, disableAfter, limit)),
       release: (leases, dueAt) => counted("deliveries.release", deliveries.release(leases, dueAt)),
       nextDue: counted("deliveries.nextDue", deliveries.nextDue),
       purge: (request) => counted("deliveries.purge", deliveries.purge(request)),

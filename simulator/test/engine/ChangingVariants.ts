@@ -203,6 +203,17 @@ export const changingVariants: ReadonlyArray<Variant> = [
     }
   },
   {
+    name: "an integration that is told of too soon while nothing is sent to it",
+    check: "notices",
+    seed: 6,
+    breakage: {
+      ...store((deliveries) => ({
+        warn: (now, disableAfter, limit) => deliveries.warn(now, disableAfter / 2, limit)
+      })),
+      scenario: failing
+    }
+  },
+  {
     name: "a recovery of what nobody was worried about",
     check: "notices",
     seed: 21,

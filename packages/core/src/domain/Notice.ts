@@ -15,7 +15,7 @@ const about = {
 
 /** A notice before the store has given it an id. Times in milliseconds since the epoch. */
 export const NewNotice = Schema.Union([
-  /** Nothing was acknowledged for so long that the integration will be disabled, unless something is, at a time. */
+  /** Nothing was acknowledged for so long that, unless something is, the first failed attempt from a time on disables it. */
   Schema.Struct({ kind: Schema.Literal("failing"), ...about, failing_since: Schema.Int, disables_at: Schema.Int }),
   /** doorhook disabled it: its receiver answered 410, or acknowledged nothing for too long. */
   Schema.Struct({ kind: Schema.Literal("disabled"), ...about, reason: DisabledReason }),
@@ -51,7 +51,7 @@ export const noticeText = (notice: NewNotice, formatTime: (millis: number) => st
 const whatOf = (notice: NewNotice, who: string, formatTime: (millis: number) => string): string => {
   switch (notice.kind) {
     case "failing":
-      return `${who} has acknowledged nothing since ${formatTime(notice.failing_since)}; unless it does, it is disabled at ${formatTime(notice.disables_at)}.`
+      return `${who} has acknowledged nothing since ${formatTime(notice.failing_since)}; unless it does, its first failed attempt from ${formatTime(notice.disables_at)} on disables it.`
     case "disabled":
       return notice.reason === "gone"
         ? `${who} is disabled: its receiver answered 410 Gone.`

@@ -16,7 +16,7 @@ import { toDelivery } from "./DeliveryTable.ts"
 import { select, sliceAfter } from "./Listing.ts"
 import { MemoryState, takenKey } from "./MemoryState.ts"
 import { purgeOld } from "./Purging.ts"
-import { settleAll } from "./Settling.ts"
+import { settleAll, warnAll } from "./Settling.ts"
 
 const unacknowledged: ReadonlySet<DeliveryState> = new Set(unacknowledgedStates)
 
@@ -56,6 +56,8 @@ const make = Effect.gen(function* () {
       ),
 
     settle: (settlements, now, disableAfter) => Effect.sync(() => settleAll(state, settlements, now, disableAfter)),
+
+    warn: (now, disableAfter, limit) => Effect.sync(() => warnAll(state, now, disableAfter, limit)),
 
     release: (leases, dueAt) =>
       Effect.sync(() => {

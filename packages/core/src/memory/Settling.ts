@@ -6,7 +6,7 @@ import { NoticeId } from "../domain/Ids.ts"
 import type { NewNotice, Notice } from "../domain/Notice.ts"
 import type { Settled, Settlement } from "../ports/DeliveryStore.ts"
 import type { Applied } from "../rules/Consequences.ts"
-import { consequencesOf } from "../rules/Consequences.ts"
+import { consequencesOf, warningOf } from "../rules/Consequences.ts"
 import { settled } from "../rules/Standing.ts"
 import type { StoredDelivery } from "./DeliveryTable.ts"
 import type { MemoryState } from "./MemoryState.ts"
@@ -50,6 +50,20 @@ export const settleAll = (
     for (const notice of follows.notices) notices.push(note(state, notice))
   }
   return { applied: new Set(current.keys().map(({ id }) => id)), changed, notices }
+}
+
+/** Tells of integrations that are due to be told of. */
+export const warnAll = (state: State, now: number, disableAfter: number, limit: number): ReadonlyArray<Notice> => {
+  const notices: Array<Notice> = []
+  for (const [id, failing] of [...state.failing].toSorted(([a], [b]) => a - b)) {
+    if (notices.length >= limit) break
+    const integration = state.integrations.get(id)
+    const warning = integration === undefined ? null : warningOf({ integration, failing }, now, disableAfter)
+    if (warning === null) continue
+    state.failing.set(id, warning.failing)
+    notices.push(note(state, warning.notice))
+  }
+  return notices
 }
 
 /** The settlements whose tokens are current, with their deliveries. */

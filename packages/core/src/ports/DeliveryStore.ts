@@ -204,6 +204,16 @@ export class DeliveryStore extends Context.Service<
       disableAfter: number
     ) => Effect.Effect<Settled, StoreError>
 
+    /**
+     * Tells of enabled integrations that fail and are due to be told of by `rules/Failing`, though nothing was sent to them
+     * since; of `limit` of them at most. Each notice is written once, whoever else looks at the same time.
+     */
+    readonly warn: (
+      now: number,
+      disableAfter: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
+
     /** Gives leased deliveries back unattempted, for whoever claims next, due at `dueAt`. Stale tokens change nothing. */
     readonly release: (
       leases: ReadonlyArray<{ readonly delivery_id: DeliveryId; readonly token: string }>,

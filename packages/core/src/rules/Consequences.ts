@@ -6,7 +6,7 @@ import type { DisabledReason, Integration } from "../domain/Integration.ts"
 import type { NewNotice } from "../domain/Notice.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { Failing } from "./Failing.ts"
-import { judgeFailing } from "./Failing.ts"
+import { judgeFailing, warned } from "./Failing.ts"
 import type { Standing } from "./Standing.ts"
 
 /** What a store knows of an integration. */
@@ -45,6 +45,31 @@ export const mayHaveConsequences = (
       gone || state === "exhausted" || (attempt !== null && attempt.outcome !== "acknowledged")
   )
 
+type About = Pick<NewNotice, "integration_id" | "scope" | "at">
+
+const aboutOf = ({ id, scope }: Subject["integration"], at: number): About => ({ integration_id: id, scope, at })
+
+const failingNotice = (about: About, failing_since: number, disableAfter: number): NewNotice => ({
+  kind: "failing",
+  ...about,
+  failing_since,
+  disables_at: failing_since + disableAfter
+})
+
+/** What time alone leads to, for an integration that nothing need be sent to. */
+export interface Warning {
+  readonly failing: Failing
+  readonly notice: NewNotice
+}
+
+/** Whether it is time to tell that an integration fails; null when it is not. */
+export const warningOf = ({ failing, integration }: Subject, now: number, disableAfter: number): Warning | null => {
+  const told = failing === null || integration.status === "disabled" ? null : warned(failing, now, disableAfter)
+  return told === null
+    ? null
+    : { failing: told, notice: failingNotice(aboutOf(integration, now), told.since, disableAfter) }
+}
+
 /** Judges a batch at a time. */
 export const consequencesOf = (
   { failing, integration }: Subject,
@@ -52,7 +77,7 @@ export const consequencesOf = (
   now: number,
   disableAfter: number
 ): Consequences => {
-  const about = { integration_id: integration.id, scope: integration.scope, at: now }
+  const about = aboutOf(integration, now)
   const given = applied.filter(({ to }) => to.state === "exhausted").length
   const exhausted: ReadonlyArray<NewNotice> = given === 0 ? [] : [{ kind: "exhausted", ...about, deliveries: given }]
   if (integration.status === "disabled") {
@@ -82,8 +107,7 @@ export const consequencesOf = (
   const notices: Array<NewNotice> = [...exhausted]
   if (decision.recovered) notices.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
   if (disable !== null) notices.push({ kind: "disabled", ...about, reason: disable })
-  else if (decision.notice)
-    notices.push({ kind: "failing", ...about, failing_since, disables_at: failing_since + disableAfter })
+  else if (decision.notice) notices.push(failingNotice(about, failing_since, disableAfter))
   return { failing: decision.failing, disable, enable: false, notices }
 }
 

@@ -2,7 +2,8 @@
  * When an integration that acknowledges nothing is disabled, and who is told before.
  *
  * The time runs from the first failed attempt after the last acknowledgement. So an integration that nothing is sent to
- * does not fail, and one acknowledgement begins anew. It is looked at whenever an attempt has failed.
+ * does not fail, and one acknowledgement begins anew. Whether to disable it is looked at whenever an attempt has failed;
+ * whether to tell of it also while nothing is sent to it, so that a quiet one is not disabled without a word before.
  */
 
 /** How an integration fails. */
@@ -37,6 +38,18 @@ export interface FailingDecision {
   readonly recovered: boolean
 }
 
+/** How it stands once it was told of, if there is more to tell at a time than was told; null otherwise. Of several notices one. */
+export const warned = ({ noticed, since }: Failing, now: number, disableAfter: number): Failing | null => {
+  const passed = noticeShares.filter((share) => now - since >= share * disableAfter).length
+  return passed > noticed ? { since, noticed: passed } : null
+}
+
+/**
+ * The same as a search: the latest times since when one fails that is to be told of, by how often it was.
+ */
+export const warnedSince = (now: number, disableAfter: number): ReadonlyArray<number> =>
+  noticeShares.map((share) => Math.floor(now - share * disableAfter))
+
 /** Judges an enabled integration at a time. One acknowledgement outweighs any number of failures beside it. */
 export const judgeFailing = (
   before: Failing | null,
@@ -47,15 +60,8 @@ export const judgeFailing = (
   if (evidence.acknowledged)
     return { failing: null, notice: false, disable: false, recovered: before !== null && before.noticed > 0 }
   if (!evidence.failed) return { failing: before, notice: false, disable: false, recovered: false }
-  const since = before?.since ?? now
-  const told = before?.noticed ?? 0
-  const disable = now - since >= disableAfter && before !== null
-  const noticed = noticeShares.filter((share) => now - since >= share * disableAfter).length
-  // Of several that were passed meanwhile, one is told.
-  return {
-    failing: { since, noticed: Math.max(told, noticed) },
-    notice: !disable && before !== null && noticed > told,
-    disable,
-    recovered: false
-  }
+  if (before === null) return { failing: { since: now, noticed: 0 }, notice: false, disable: false, recovered: false }
+  const told = warned(before, now, disableAfter)
+  const disable = now - before.since >= disableAfter
+  return { failing: told ?? before, notice: !disable && told !== null, disable, recovered: false }
 }

@@ -2,7 +2,7 @@ import { Failing } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 
-const { defaultDisableAfter, judgeFailing, noticeShares } = Failing
+const { defaultDisableAfter, judgeFailing, noticeShares, warned, warnedSince } = Failing
 
 /** The time that an integration may fail here. */
 const limit = 1_000
@@ -92,6 +92,19 @@ describe("an integration that fails", () => {
       assert.deepStrictEqual(judge({ since: 5_000, noticed: 0 }), { ...quiet, failing: null })
       assert.deepStrictEqual(judge({ since: 5_000, noticed: 1 }), { ...quiet, failing: null, recovered: true })
     }
+  })
+
+  it("is told of by time alone what an attempt at that time would tell", () => {
+    fc.assert(
+      fc.property(fc.nat(2 * limit), fc.constantFrom(0, 1, 2, 3), (lasted, noticed) => {
+        const failing = { since: 5_000, noticed }
+        const now = failing.since + lasted
+        const told = warned(failing, now, limit)
+        assert.deepStrictEqual(told ?? failing, judgeFailing(failing, failed, now, limit).failing)
+        const searched = warnedSince(now, limit)[noticed]
+        assert.strictEqual(told !== null, searched !== undefined && failing.since <= searched)
+      })
+    )
   })
 
   it("stays as it was while nothing is sent to it, however much time passes", () => {

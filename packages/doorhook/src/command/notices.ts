@@ -13,7 +13,7 @@ const ask = askThrough(makeNoticesClient)
 const detailOf = (notice: DoorhookNotice): string => {
   switch (notice.kind) {
     case "failing":
-      return `since ${notice.failing_since}, disabled at ${notice.disables_at}`
+      return `since ${notice.failing_since}, disabled from ${notice.disables_at} on`
     case "disabled":
       return notice.reason
     case "recovered":

@@ -2,6 +2,7 @@
  * Statements on integrations, in every dialect. An index over (scope_type, scope_id) finds those of a scope in the order
  * of their ids.
  */
+import { Failing } from "@doorhook/core"
 import type { Dialect } from "../Dialect.ts"
 import { integrationColumns } from "../IntegrationRows.ts"
 
@@ -49,6 +50,14 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
 
   /** Notes how one fails. One search by id. */
   setFailing: text(`UPDATE integrations SET failing_since = ?, failing_noticed = ? WHERE id = ?`),
+
+  /**
+   * Those that fail and were not told of as often as they should be, by the latest times since when they fail. Walks the
+   * table in the order of ids, like a survey.
+   */
+  toBeWarned:
+    text(`SELECT id FROM integrations WHERE id > 0 AND status = 'enabled' AND failing_since <= CASE failing_noticed
+    ${Failing.noticeShares.map((_, times) => `WHEN ${times} THEN CAST(? AS bigint)`).join(" ")} END ORDER BY id LIMIT ?`),
 
   /** What settlements look at of some. One search by id each. */
   subjects: text(`SELECT id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed

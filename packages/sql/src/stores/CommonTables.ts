@@ -1,7 +1,7 @@
 /**
  * What of the delivery tables is the same in every dialect: what belongs to integrations, and what is kept as records.
  */
-import type { DeliveryId, EventId, NoticeId, Roll } from "@doorhook/core"
+import type { DeliveryId, EventId, IntegrationId, NoticeId, Roll } from "@doorhook/core"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EventRow } from "../DeliveryRows.ts"
@@ -43,6 +43,9 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
     enableIntegration: (id, now) => Effect.map(sql.unsafe(integrations.enable, [now, id]), ({ length }) => length > 0),
     setFailing: (id, failing) =>
       Effect.asVoid(sql.unsafe(integrations.setFailing, [failing?.since ?? null, failing?.noticed ?? 0, id])),
+
+    toBeWarned: (since, limit) =>
+      idsOf(sql.unsafe<{ readonly id: IntegrationId }>(integrations.toBeWarned, [...since, limit])),
 
     insertKeys: Effect.fnUntraced(function* (wanted) {
       const stored: Array<string> = []

@@ -1,8 +1,8 @@
 /**
  * Records attempts and what follows from them, for their deliveries and for their integrations.
  */
-import type { Failing, IntegrationId, Notice, Settled, Settlement } from "@doorhook/core"
-import { BuildingId, Consequences, Standing } from "@doorhook/core"
+import type { IntegrationId, NewNotice, Notice, Settled, Settlement } from "@doorhook/core"
+import { BuildingId, Consequences, Failing, Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
@@ -65,6 +65,31 @@ const lock = Effect.fnUntraced(function* (
 const isSame = (one: Failing.Failing | null, other: Failing.Failing | null): boolean =>
   one?.since === other?.since && one?.noticed === other?.noticed
 
+/** Keeps notices. */
+const write = Effect.fnUntraced(function* (tables: Tables, notices: ReadonlyArray<NewNotice>) {
+  if (notices.length === 0) return []
+  const ids = yield* tables.insertNotices(notices)
+  return notices.flatMap((notice, at): ReadonlyArray<Notice> => {
+    const id = ids[at]
+    return id === undefined ? [] : [{ ...notice, id }]
+  })
+})
+
+/** Tells of integrations that are due to be told of. Runs in a transaction. */
+export const warnAll = Effect.fnUntraced(function* (tables: Tables, now: number, disableAfter: number, limit: number) {
+  const due = yield* tables.toBeWarned(Failing.warnedSince(now, disableAfter), limit)
+  if (due.length === 0) return []
+  yield* tables.lockIntegrations(due)
+  const notices: Array<NewNotice> = []
+  for (const [id, subject] of yield* subjectsOf(tables, due)) {
+    const warning = Consequences.warningOf(subject, now, disableAfter)
+    if (warning === null) continue
+    yield* tables.setFailing(id, warning.failing)
+    notices.push(warning.notice)
+  }
+  return yield* write(tables, notices)
+})
+
 /** Runs in a transaction. */
 export const settleAll = Effect.fnUntraced(function* (
   tables: Tables,
@@ -96,12 +121,7 @@ export const settleAll = Effect.fnUntraced(function* (
       yield* endings.begin(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))
     }
     if (follows.enable && (yield* tables.enableIntegration(id, now))) changed.push(id)
-    if (follows.notices.length === 0) continue
-    const ids = yield* tables.insertNotices(follows.notices)
-    follows.notices.forEach((notice, at) => {
-      const noticeId = ids[at]
-      if (noticeId !== undefined) notices.push({ ...notice, id: noticeId })
-    })
+    notices.push(...(yield* write(tables, follows.notices)))
   }
   yield* tally.write(tables)
   return { applied: new Set(current.map(({ from }) => from.id)), changed, notices }

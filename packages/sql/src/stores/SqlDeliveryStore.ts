@@ -21,7 +21,7 @@ import { currentOf, move, standingsOf, targetsOf } from "./Moving.ts"
 import { purgeOld } from "./Purging.ts"
 import { makePuttingOff } from "./PuttingOff.ts"
 import { recoverAll } from "./Recovering.ts"
-import { settleAll, settleAtOnce } from "./Settling.ts"
+import { settleAll, settleAtOnce, warnAll } from "./Settling.ts"
 import { readTallies, Tally } from "./Tally.ts"
 
 type Service = DeliveryStore["Service"]
@@ -123,6 +123,8 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
       if (settled.changed.length > 0) yield* endings.goOn
       return settled
     }, failAs("DeliveryStore.settle")),
+
+    warn: (now, disableAfter, limit) => transact("warn")(warnAll(tables, now, disableAfter, limit)),
 
     release,
     nextDue: read("nextDue")(tables.nextDue),

@@ -206,6 +206,15 @@ await describeOnPostgres("concurrency", (server) => {
             { concurrency: "unbounded" }
           )
         yield* fail(start)
+        const warned = yield* Effect.forEach(
+          [1, 2, 3, 4],
+          () => store.warn(start + StoreFixtures.disableAfter / 2, StoreFixtures.disableAfter, 10),
+          { concurrency: "unbounded" }
+        )
+        assert.deepEqual(
+          warned.flat().map(({ integration_id }) => integration_id),
+          [one.id, other.id]
+        )
         const ends = yield* fail(start + StoreFixtures.disableAfter)
         assert.deepEqual(
           ends.flatMap(({ changed }) => changed).toSorted((a, b) => a - b),
@@ -214,7 +223,9 @@ await describeOnPostgres("concurrency", (server) => {
         const notices = yield* store.notices({ limit: 100 })
         assert.deepEqual(notices.map(({ integration_id, kind }) => `${kind} ${integration_id}`).toSorted(), [
           `disabled ${one.id}`,
-          `disabled ${other.id}`
+          `disabled ${other.id}`,
+          `failing ${one.id}`,
+          `failing ${other.id}`
         ])
         const { states } = yield* store.summary(start)
         assert.strictEqual(states.cancelled, 80)

@@ -75,6 +75,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   subjects: [Integrations.subjects, "integrations_pkey"],
   survey: [Integrations.survey, "integrations_pkey"],
   surveyOfTroubled: [Integrations.surveyOfTroubled, "integrations_pkey"],
+  toBeWarned: [Integrations.toBeWarned, "integrations_pkey"],
   revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client"],
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],

@@ -1,7 +1,7 @@
 /**
  * Those who run the service are told what they should know: once, in order, and nothing that is not so.
  */
-import type { Notice } from "@doorhook/core"
+import type { IntegrationId, Notice } from "@doorhook/core"
 import type { Check, Violation } from "./Check.ts"
 import type { Step } from "./Steps.ts"
 import { stepsOf } from "./Steps.ts"
@@ -29,33 +29,72 @@ const expected = ({ settings }: Trace, step: Step, warned: number): ReadonlyArra
   return kinds
 }
 
-/** What is written of each batch, against what should be. */
-const written = (trace: Trace): ReadonlyArray<Violation> => {
-  const warned = new Map<number, number>()
-  return stepsOf(trace).flatMap((step) => {
-    const { acknowledged, batch, entry, integration_id, notices, since } = step
-    const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
-    const wanted = expected(trace, step, before)
-    const given = notices.filter(({ kind }) => kind !== "exhausted").map(({ kind }) => kind)
+/** What is known of the integrations on the way through a history. */
+class Told {
+  /** How often it was told that an integration fails, since it does. */
+  readonly warned = new Map<IntegrationId, number>()
+  /** The last batch of each. */
+  readonly last = new Map<IntegrationId, Step>()
+}
+
+const isTrueWarning = (notice: Notice, since: number | null, disableAfter: number): boolean =>
+  notice.kind === "failing" && notice.failing_since === since && notice.disables_at === since + disableAfter
+
+/** What is written of a batch, against what should be. */
+const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray<Violation> => {
+  const { acknowledged, batch, entry, integration_id, notices, since } = step
+  const before = since === null ? 0 : (warned.get(integration_id) ?? 0)
+  const wanted = expected(trace, step, before)
+  const given = notices.filter(({ kind }) => kind !== "exhausted").map(({ kind }) => kind)
+  const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
+  const isEnabled = step.before.integration.status === "enabled"
+  if (isEnabled) warned.set(integration_id, acknowledged ? 0 : step.failed ? Math.max(before, due) : before)
+  last.set(integration_id, step)
+  const exhausted = batch.filter(({ settlement }) => settlement.state === "exhausted").length
+  const isTrue = (notice: Notice): boolean =>
+    (notice.kind !== "exhausted" || (notice.deliveries > 0 && notice.deliveries <= exhausted)) &&
+    (notice.kind !== "failing" || isTrueWarning(notice, since, trace.settings.disableAfter)) &&
+    (notice.kind !== "disabled" || notice.reason === step.after?.integration.disabled_reason)
+  if (wanted.join() === given.join() && notices.every(isTrue)) return []
+  const what = `of integration ${integration_id} is told ${JSON.stringify(notices)}, and not: ${wanted.join() || "nothing"}`
+  return [{ what, entries: [step.before.index, entry.index] }]
+}
+
+/** What is told because time has passed, against what should be. */
+const ofWarning = (trace: Trace, { last, warned }: Told, entry: EntryOf<"warned">): ReadonlyArray<Violation> =>
+  entry.notices.flatMap((notice) => {
+    const { integration_id } = notice
+    const stands = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
+    const step = last.get(integration_id)
+    // A change by a user or the operator begins anew.
+    const isAnew = step === undefined || (stands?.what !== "settled" && (stands?.index ?? 0) > step.entry.index)
+    const since = isAnew ? null : step.since_after
     const due = since === null ? 0 : warningsDue(entry.now - since, trace.settings.disableAfter)
-    const isEnabled = step.before.integration.status === "enabled"
-    if (isEnabled) warned.set(integration_id, acknowledged ? 0 : step.failed ? Math.max(before, due) : before)
-    const exhausted = batch.filter(({ settlement }) => settlement.state === "exhausted").length
-    const isTrue = (notice: Notice): boolean =>
-      (notice.kind !== "exhausted" || (notice.deliveries > 0 && notice.deliveries <= exhausted)) &&
-      (notice.kind !== "failing" ||
-        (notice.failing_since === since && notice.disables_at === since + trace.settings.disableAfter)) &&
-      (notice.kind !== "disabled" || notice.reason === step.after?.integration.disabled_reason)
-    if (wanted.join() === given.join() && notices.every(isTrue)) return []
-    const what = `of integration ${integration_id} is told ${JSON.stringify(notices)}, and not: ${wanted.join() || "nothing"}`
-    return [{ what, entries: [step.before.index, entry.index] }]
+    const before = warned.get(integration_id) ?? 0
+    warned.set(integration_id, Math.max(before, due))
+    const isWanted = stands?.integration.status === "enabled" && due > before
+    if (isWanted && isTrueWarning(notice, since, trace.settings.disableAfter)) return []
+    return [
+      { what: `of integration ${integration_id} is told ${JSON.stringify(notice)}, unasked`, entries: [entry.index] }
+    ]
   })
+
+const written = (trace: Trace): ReadonlyArray<Violation> => {
+  const told = new Told()
+  const steps = Map.groupBy(stepsOf(trace), ({ entry }) => entry.index)
+  return trace.entries.flatMap((entry) =>
+    entry.kind === "warned"
+      ? ofWarning(trace, told, entry)
+      : (steps.get(entry.index) ?? []).flatMap((step) => ofStep(trace, told, step))
+  )
 }
 
 /** Numbered in the order of writing, and kept as long as anything. */
 const kept = ({ entries, outcome }: Trace): ReadonlyArray<Violation> => {
-  const all = entriesOf(entries, "settled").flatMap(({ index, notices }) =>
-    notices.map((notice) => ({ index, notice }))
+  const all = entries.flatMap((entry) =>
+    entry.kind === "settled" || entry.kind === "warned"
+      ? entry.notices.map((notice) => ({ index: entry.index, notice }))
+      : []
   )
   const { notices, scenario, wall } = outcome
   const { retention = null } = scenario.settings

@@ -24,6 +24,8 @@ export interface Step {
   readonly failed: boolean
   /** When the first attempt failed before this batch after which none was acknowledged; null when none did. */
   readonly since: number | null
+  /** The same after it. */
+  readonly since_after: number | null
 }
 
 const isAcknowledged = ({ settlement: { attempt } }: Settled): boolean => attempt?.outcome === "acknowledged"
@@ -70,7 +72,8 @@ const stepsFrom = (trace: Trace): ReadonlyArray<Step> => {
         else if (since === null) failing.delete(integration_id)
       } else if (after?.integration.status === "enabled") failing.delete(integration_id)
       const notices = entry.notices.filter((notice) => notice.integration_id === integration_id)
-      return [{ integration_id, entry, batch, before, after, notices, acknowledged, failed, since }]
+      const since_after = failing.get(integration_id)?.since ?? null
+      return [{ integration_id, entry, batch, before, after, notices, acknowledged, failed, since, since_after }]
     })
   )
 }

@@ -96,6 +96,11 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     return settled
   })
 
+  const warn: DeliveryStore["Service"]["warn"] = (now, disableAfter, limit) =>
+    Effect.tap(deliveries.warn(now, disableAfter, limit), (notices) =>
+      Effect.sync(() => (notices.length > 0 ? history.add({ kind: "warned", engine, now, notices }) : undefined))
+    )
+
   /** Does something, and says which deliveries of an integration wait to be sent since then. */
   const queuedBy = Effect.fnUntraced(function* <A>(
     integration_id: IntegrationId,
@@ -149,6 +154,12 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
               for (const integration_id of changed) history.add({ kind: "told", engine, integration_id })
               if (notices.length > 0) history.add({ kind: "noted", engine, notices })
             })
+          )
+        ),
+      warn: (now, disableAfter, limit) =>
+        call("warn", warn(now, disableAfter, limit)).pipe(
+          Effect.tap((notices) =>
+            Effect.sync(() => (notices.length > 0 ? history.add({ kind: "noted", engine, notices }) : undefined))
           )
         ),
       release: (leases, dueAt) =>

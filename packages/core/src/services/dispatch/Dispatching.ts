@@ -31,6 +31,7 @@ import { makeRecorder } from "./Recording.ts"
 import { Refusals } from "./Refusals.ts"
 import { makeSender } from "./Sending.ts"
 import { beatFor, beatInterval } from "./Shares.ts"
+import { makeWarnings } from "./Warnings.ts"
 
 /** How many failing integrations are shown by name. */
 const worstShown = 20
@@ -176,11 +177,13 @@ export const makeDispatcher: Effect.Effect<
   )
   const beating = lasting("Counting workers", Effect.andThen(Effect.sleep(beatInterval), beat))
 
+  const warnings = yield* makeWarnings(inTurn)
+
   yield* Effect.forkScoped(recorder.run)
   const claiming = yield* Effect.forkScoped(
     Effect.andThen(
       Effect.catchDefect(beat, (defect) => Effect.logError("Counting workers failed; it goes on", defect)),
-      Effect.all([claimer.run, waking, changes, beating], { concurrency: "unbounded", discard: true })
+      Effect.all([claimer.run, waking, changes, beating, warnings], { concurrency: "unbounded", discard: true })
     )
   )
 

@@ -87,6 +87,8 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     const settlements = batch.map(({ settlement }) => settlement)
     counter.attempted(batch)
     const { applied, changed, notices } = yield* store.settle(settlements, now, settings.disableAfter).pipe(
+      // In the same turn, so that they are told in the order of writing.
+      Effect.tap((settled) => (settled.notices.length > 0 ? told.tell(settled.notices, seenIn(batch)) : Effect.void)),
       inTurn,
       Effect.tapError((error) =>
         Effect.andThen(
@@ -101,7 +103,6 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     )
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
     if (changed.length > 0) yield* forget(changed, now)
-    if (notices.length > 0) yield* told.tell(notices, seenIn(batch))
     const recorded = batch.filter(({ delivery }) => applied.has(delivery.id))
     counter.ended(recorded)
     const stale = batch.length - recorded.length

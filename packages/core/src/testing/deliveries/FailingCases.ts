@@ -134,6 +134,73 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
+    name: "time alone tells of who fails, when it has come, once, and disables nobody",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* expectEqual("while none fails", yield* store.warn(start + 9 * disableAfter, disableAfter, 10), [])
+      yield* fail(start)
+      const told: Array<unknown> = []
+      for (const share of [0, 0.49, 0.5, 0.6, 0.95, 1, 9]) {
+        const now = start + share * disableAfter
+        for (const { id, ...notice } of yield* store.warn(now, disableAfter, 10)) {
+          told.push(share)
+          const times = { at: now, failing_since: start, disables_at: start + disableAfter }
+          const { id: integration_id, scope } = integration
+          yield* expectEqual("notice", notice, { kind: "failing", integration_id, scope, ...times })
+          const kept = yield* store.notices({ order: "newest", limit: 1 })
+          yield* expectEqual("kept", kept, [{ ...notice, id }])
+        }
+      }
+      yield* expectEqual("told at", told, [0.5, 0.95])
+      yield* expectEqual("failing", yield* failingOf(integration), { since: start, noticed: 3 })
+      yield* expectEqual("integration", yield* (yield* IntegrationStore).find(integration.id), integration)
+      const { changed, notices } = yield* fail(start + 10 * disableAfter)
+      const kinds = notices.map(({ kind }) => kind)
+      yield* expectEqual("at the next failure", [changed, kinds], [[integration.id], ["disabled"]])
+      yield* expectEqual("disabled", yield* store.warn(start + 20 * disableAfter, disableAfter, 10), [])
+    })
+  },
+  {
+    name: "whoever was told of by an attempt is not told of again by time, nor the other way round",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* fail(start)
+      const kinds = (notices: ReadonlyArray<{ readonly kind: string }>) => notices.map(({ kind }) => kind)
+      yield* expectEqual("by an attempt", kinds((yield* fail(start + 0.5 * disableAfter)).notices), ["failing"])
+      yield* expectEqual("by time", yield* store.warn(start + 0.6 * disableAfter, disableAfter, 10), [])
+      yield* expectEqual("later", kinds(yield* store.warn(start + 0.7 * disableAfter, disableAfter, 10)), ["failing"])
+      yield* expectEqual("by an attempt again", (yield* fail(start + 0.8 * disableAfter)).notices, [])
+      const now = start + 0.85 * disableAfter
+      const { notices } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
+      yield* expectEqual("acknowledged", kinds(notices), ["recovered"])
+      yield* expectEqual("afterwards", yield* store.warn(start + 9 * disableAfter, disableAfter, 10), [])
+    })
+  },
+  {
+    name: "as many are told of at once as asked for, and the others next",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(record(newEvent(1), ...integrations))
+      for (const leased of yield* claim(start)) yield* settle(start, retryAt(leased, start + 1))
+      const some = Effect.map(store.warn(start + 0.5 * disableAfter, disableAfter, 2), (notices) =>
+        notices.map(({ integration_id }) => integration_id)
+      )
+      const [first, second, third] = [yield* some, yield* some, yield* some]
+      yield* expectEqual("how many", [first.length, second.length, third.length], [2, 1, 0])
+      yield* expectEqual(
+        "whom",
+        [...first, ...second].toSorted((a, b) => a - b),
+        integrations.map(({ id }) => id)
+      )
+    })
+  },
+  {
     name: "a failure that is the first one disables nothing, however long nothing was sent",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
