@@ -29,14 +29,21 @@ const grantOf = (row: GrantColumns) => ({
 
 export interface CodeRow extends GrantColumns {
   readonly redirect_uri_given: number | boolean
+  readonly used_at: number | null
 }
 
-const decodeCodeRow = Schema.decodeUnknownEffect(Schema.Struct({ code: AuthorizationCode, grant: Grant }))
+const decodeCodeRow = Schema.decodeUnknownEffect(
+  Schema.Struct({ code: AuthorizationCode, isUsed: Schema.Boolean, grant: Grant })
+)
 const decodeAccessRow = Schema.decodeUnknownEffect(Schema.Struct({ token: AccessToken, grant: Grant }))
 const decodeRefreshRow = Schema.decodeUnknownEffect(Schema.Struct({ token: RefreshToken, grant: Grant }))
 
 export const decodeCode = (row: CodeRow) =>
-  decodeCodeRow({ code: { ...row, redirect_uri_given: Boolean(row.redirect_uri_given) }, grant: grantOf(row) })
+  decodeCodeRow({
+    code: { ...row, redirect_uri_given: Boolean(row.redirect_uri_given) },
+    isUsed: row.used_at !== null,
+    grant: grantOf(row)
+  })
 
 export const decodeAccessToken = (row: GrantColumns) => decodeAccessRow({ token: row, grant: grantOf(row) })
 

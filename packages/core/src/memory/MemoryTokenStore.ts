@@ -7,6 +7,7 @@ import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } f
 import { StoreError } from "../ports/StoreError.ts"
 import type { IssuedTokens } from "../ports/TokenStore.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
+import { codeMemory } from "../rules/TokenLife.ts"
 
 interface StoredCode {
   readonly code: AuthorizationCode
@@ -46,7 +47,11 @@ const make = Effect.sync(() => {
         return Effect.void
       }),
 
-    findCode: (hash) => Effect.sync(() => withGrant(codes.get(hash)?.code, (code, grant) => ({ code, grant }))),
+    findCode: (hash) =>
+      Effect.sync(() => {
+        const stored = codes.get(hash)
+        return withGrant(stored?.code, (code, grant) => ({ code, grant, isUsed: stored?.used === true }))
+      }),
 
     redeemCode: (hash, issued) =>
       Effect.sync(() => {
@@ -108,7 +113,7 @@ const make = Effect.sync(() => {
         }
         for (const { code, used } of codes.values()) {
           if (purged === limit) return purged
-          if (code.expires_at >= now) continue
+          if (code.expires_at >= now - codeMemory) continue
           codes.delete(code.hash)
           // Nothing was ever issued for it.
           if (!used) grants.delete(code.grant_id)

@@ -15,15 +15,21 @@ export interface IssuedTokens {
   readonly refresh: RefreshToken | null
 }
 
+/** A code as it is kept. */
+export interface FoundCode {
+  readonly code: AuthorizationCode
+  /** Whether it was redeemed. */
+  readonly isUsed: boolean
+  readonly grant: Grant
+}
+
 export class TokenStore extends Context.Service<
   TokenStore,
   {
     /** Stores a grant with the code that it begins with. */
     readonly createCode: (grant: Grant, code: AuthorizationCode) => Effect.Effect<void, StoreError>
     /** A code, used and expired ones too until they are purged. Its grant says whether it was revoked; so below. */
-    readonly findCode: (
-      hash: TokenHash
-    ) => Effect.Effect<{ readonly code: AuthorizationCode; readonly grant: Grant } | null, StoreError>
+    readonly findCode: (hash: TokenHash) => Effect.Effect<FoundCode | null, StoreError>
     /**
      * Marks a code as used and stores what was issued for it, once: false, and nothing is stored, when the code was
      * used before or its grant is revoked (RFC 6749 section 4.1.2).
@@ -51,8 +57,8 @@ export class TokenStore extends Context.Service<
     /** Ends one access token. */
     readonly revokeAccessToken: (hash: TokenHash) => Effect.Effect<void, StoreError>
     /**
-     * Deletes at most `limit` access tokens and codes that expired before `now`; says how many. A used code stays until
-     * then, so that its reuse is noticed. Refresh tokens do not expire.
+     * Deletes at most `limit` access tokens that expired before `now`, and codes that did `codeMemory` of `rules/TokenLife`
+     * before, so that their reuse is noticed; says how many. Refresh tokens do not expire.
      */
     readonly purgeExpired: (now: number, limit: number) => Effect.Effect<number, StoreError>
   }

@@ -11,6 +11,12 @@ import type { AccessToken, Grant, RefreshToken, TokenHash } from "../domain/Toke
  */
 export const rotationGrace = 60_000
 
+/**
+ * How long a code is known after it has expired, so that one that comes again ends what was issued for it, in
+ * milliseconds.
+ */
+export const codeMemory = 24 * 3_600_000
+
 /** A stored token of either kind with its grant. */
 export type StoredToken =
   | { readonly kind: "access"; readonly token: AccessToken; readonly grant: Grant }

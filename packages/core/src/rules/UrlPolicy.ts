@@ -39,7 +39,8 @@ export const check = (text: string, allow: AllowList): Result.Result<URL, UrlPro
   const host = hostOf(url)
   // The URL parser reads `http:host` as a URL, and lets empty labels pass that no name can have.
   if (!/^https?:\/\/[^/]/i.test(text) || host.split(".").includes("")) return notAUrl
-  if (url.username !== "" || url.password !== "") return problem("userinfo", "must not carry a user name or password")
+  // An empty one is dropped by the URL parser, but the text is what is stored.
+  if (/^[^/]*\/\/[^/?#]*@/.test(text)) return problem("userinfo", "must not carry a user name or password")
   if (text.includes("#")) return problem("fragment", "must not have a fragment (#...)")
   if (isAddressLiteral(host) && !isAllowedAddress(host, allow)) return refusedAddress(host)
   return Result.succeed(url)

@@ -104,13 +104,14 @@ describe("checkAuthorize", () => {
       const twice = (name: string) =>
         Effect.flatMap(Authorization, (service) =>
           service.checkAuthorize(
-            Parameters.fromPairs([...Object.entries({ ...authorizeC1, state: "s" }), [name, "x"]]),
+            Parameters.fromPairs([...Object.entries({ ...authorizeC1, state: "s", resource: "r" }), [name, "x"]]),
             null
           )
         ).pipe(Effect.provide(testLayer()))
       includes(yield* twice("client_id"), { _tag: "Page" })
       includes(yield* twice("redirect_uri"), { _tag: "Page" })
       includes(yield* twice("response_type"), { _tag: "Redirect", error: "invalid_request", state: "s" })
+      includes(yield* twice("resource"), { _tag: "Valid" })
       // Which of two states the client meant can't be known.
       includes(yield* twice("state"), { _tag: "Redirect", error: "invalid_request", state: null })
     })

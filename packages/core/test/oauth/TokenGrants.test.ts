@@ -113,6 +113,18 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
+  it.effect("takes a code once, however late the second time comes", () =>
+    Effect.gen(function* () {
+      const code = yield* obtainCode(authorizeC1)
+      const response = yield* token(exchangeOf(code))
+      yield* TestClock.adjust("20 hours")
+      assert.isNotNull(yield* authenticate(response.access_token))
+      yield* refused(exchangeOf(code), "invalid_grant")
+      assert.isNull(yield* authenticate(response.access_token))
+      yield* refused(refreshOf(response.refresh_token, "c1"), "invalid_grant")
+    }).pipe(Effect.provide(testLayer()))
+  )
+
   it.effect("lets one of twenty exchanges at once succeed", () =>
     Effect.gen(function* () {
       const code = yield* obtainCode(authorizeC1)
@@ -408,9 +420,11 @@ describe("refreshing", () => {
       ]
       const issued = yield* Effect.all(workers, { concurrency: "unbounded" })
       for (const { access_token } of issued) assert.isNotNull(yield* authenticate(access_token))
-      // It is over in time: then the next use retires the token, and who comes with it again ends the grant.
+      // It is over in time: then who comes with it again ends the grant, whether or not anything was used since.
+      yield* TestClock.adjust("9999 millis")
+      const last = yield* token(refreshOf(refresh_token))
       yield* TestClock.adjust("10 seconds")
-      for (const { access_token } of issued) assert.isNotNull(yield* authenticate(access_token))
+      assert.isNotNull(yield* authenticate(last.access_token))
       yield* refused(refreshOf(refresh_token), "invalid_grant")
       for (const { access_token } of issued) assert.isNull(yield* authenticate(access_token))
     }).pipe(Effect.provide(testLayer()))

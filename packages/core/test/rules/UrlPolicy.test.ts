@@ -80,6 +80,8 @@ describe("UrlPolicy", () => {
     ["https://user@example.com", "userinfo"],
     ["https://:pw@example.com", "userinfo"],
     ["https://127.0.0.1@example.com", "userinfo"],
+    ["https://@example.com/", "userinfo"],
+    ["https://:@example.com", "userinfo"],
     ["https://example.com/#", "fragment"],
     ["http://127.0.0.1/", "refused_address"],
     ["http://2130706433/", "refused_address"],

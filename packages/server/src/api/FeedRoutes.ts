@@ -7,7 +7,7 @@ import { Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { QueryParameters } from "../http/QueryParameters.ts"
-import { parameterFailure } from "../http/RequestFailure.ts"
+import { both, parameterFailure } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { ApiEndpoint } from "./ApiEndpoint.ts"
 import { formatCursor, parseCursor } from "./FeedCursor.ts"
@@ -64,8 +64,7 @@ const makeRoutes = Effect.gen(function* () {
     const read = operation(parameters, (caller, query) =>
       Effect.gen(function* () {
         const { id, scope } = yield* targetOf(owner)
-        const size = yield* readSize(query)
-        const after = yield* readAfter(id, query)
+        const [size, after] = yield* both(readSize(query), readAfter(id, query))
         const page = yield* feed.read(caller, scope, id, { after, limit: size.size })
         const own = `${collectionUrl(url, scope)}/${id}/deliveries`
         return { status: 200, document: documentText(own, id, page, size) }

@@ -6,7 +6,7 @@
  */
 import { Effect } from "effect"
 import type { QueryParameters } from "../http/QueryParameters.ts"
-import { parameterFailure } from "../http/RequestFailure.ts"
+import { both, parameterFailure } from "../http/RequestFailure.ts"
 
 /** The names of the size of a page in both styles. */
 export const sizeParameters = ["per", "page[size]"] as const
@@ -60,8 +60,10 @@ export const readSize = Effect.fnUntraced(function* (query: QueryParameters<(typ
 
 /** Reads the page that a query asks for. 0 and 1 are both the first. */
 export const readPage = Effect.fnUntraced(function* (query: QueryParameters<PageParameter>) {
-  const number = yield* readNumber(query, ["page", "page[number]"], { from: 0, to: 999_999_999, otherwise: 1 })
-  const { size } = yield* readSize(query)
+  const [number, { size }] = yield* both(
+    readNumber(query, ["page", "page[number]"], { from: 0, to: 999_999_999, otherwise: 1 }),
+    readSize(query)
+  )
   const bracketed = query["page[number]"] !== undefined || query["page[size]"] !== undefined
   const request: PageRequest = {
     number: Math.max(1, number),

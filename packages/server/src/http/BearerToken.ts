@@ -4,7 +4,7 @@
 
 /** What a request presents. */
 export type Presented =
-  /** Nothing, or credentials of another scheme. */
+  /** Nothing, a scheme without a token, or credentials of another scheme. */
   | { readonly _tag: "Absent" }
   /** Something that can't be an access token. */
   | { readonly _tag: "Malformed"; readonly token: string }
@@ -12,9 +12,8 @@ export type Presented =
 
 /** Reads an `Authorization` header. The scheme is case-insensitive (RFC 9110 section 11.1). */
 export const read = (header: string | undefined): Presented => {
-  const match = /^bearer(?: +(.*))?$/i.exec(header?.trim() ?? "")
-  if (match === null) return { _tag: "Absent" }
-  const token = match[1] ?? ""
+  const token = /^bearer +(.+)$/i.exec(header?.trim() ?? "")?.[1]
+  if (token === undefined) return { _tag: "Absent" }
   return /^[A-Za-z0-9\-._~+/]+=*$/.test(token) ? { _tag: "Token", token } : { _tag: "Malformed", token }
 }
 

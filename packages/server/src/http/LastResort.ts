@@ -4,11 +4,14 @@
  */
 import { Cause, Context, Effect, References } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ApiSettings } from "../api/ApiSettings.ts"
 import { logFailure } from "./FailureLog.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 import { internalError, notFound } from "./KnownFailures.ts"
-import { json, jsonApi } from "./MediaType.ts"
+import { json, jsonApi, negotiate } from "./MediaType.ts"
+import { isPlainlySpelled } from "./PathSpelling.ts"
 import { BodyTimeout } from "./RequestBody.ts"
+import type { RequestFailure } from "./RequestFailure.ts"
 import { failureResponse } from "./RequestFailure.ts"
 import { RequestId, requestIdHeader, requestIdOf } from "./RequestId.ts"
 
@@ -17,18 +20,26 @@ const isRouteNotFound = (error: unknown): boolean =>
 
 const nothingHere = notFound("Nothing is served at this address.")
 
+/** The media type that an address nobody serves answers in: that of its neighbours. */
+const mediaTypeFor = ({ headers, url }: HttpServerRequest.HttpServerRequest, plainJson: boolean): string =>
+  /^\/v4(?:[/?]|$)/.test(url) && !plainJson ? (negotiate(headers["accept"]) ?? jsonApi) : json
+
+/** Answers with a failure that is no handler's. */
+const tell = Effect.fnUntraced(function* (failure: RequestFailure, plainJson: boolean) {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const response = yield* failureResponse(mediaTypeFor(request, plainJson))(failure)
+  return HttpServerResponse.setHeaders(response, { "cache-control": "no-store", vary: "Accept" })
+})
+
 /** Answers what no handler has answered. */
-const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>, plainJson: boolean) =>
   Effect.catchCause(
     handler,
     Effect.fnUntraced(function* (cause) {
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause)
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const respond = failureResponse(request.url.startsWith("/v4/") ? jsonApi : json)
-      const isUnknown = isRouteNotFound(Cause.squash(cause))
-      if (!isUnknown) yield* logFailure(null, cause)
-      const response = yield* respond(isUnknown ? nothingHere : internalError)
-      return HttpServerResponse.setHeader(response, "cache-control", "no-store")
+      if (isRouteNotFound(Cause.squash(cause))) return yield* tell(nothingHere, plainJson)
+      yield* logFailure(null, cause)
+      return yield* tell(internalError, plainJson)
     })
   )
 
@@ -37,25 +48,29 @@ const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResp
  * effect/http's own line per request: query strings can carry a client's secret.
  */
 export const LastResort = HttpRouter.middleware(
-  Effect.map(
-    HttpSettings,
-    ({ bodyTimeout }) =>
-      <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
-        const answered = HttpMiddleware.withLoggerDisabled(catchAll(handler))
-        return Effect.withFiber((fiber) => {
-          const id = requestIdOf(Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest), fiber)
-          const annotations = { ...fiber.getRef(References.CurrentLogAnnotations), request_id: id }
-          return Effect.updateContext(answered, (context: Context.Context<R | HttpServerRequest.HttpServerRequest>) =>
+  Effect.gen(function* () {
+    const { bodyTimeout } = yield* HttpSettings
+    const { plainJson } = yield* ApiSettings
+    return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
+      const answered = HttpMiddleware.withLoggerDisabled(catchAll(handler, plainJson))
+      const refused = HttpMiddleware.withLoggerDisabled(tell(nothingHere, plainJson))
+      return Effect.withFiber((fiber) => {
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        const id = requestIdOf(request, fiber)
+        const annotations = { ...fiber.getRef(References.CurrentLogAnnotations), request_id: id }
+        return Effect.updateContext(
+          isPlainlySpelled(request.url) ? answered : refused,
+          (context: Context.Context<R | HttpServerRequest.HttpServerRequest>) =>
             context.pipe(
               Context.add(RequestId, id),
               Context.add(References.CurrentLogAnnotations, annotations),
               Context.add(BodyTimeout, bodyTimeout)
             )
-          ).pipe(
-            Effect.map(HttpServerResponse.setHeaders({ [requestIdHeader]: id, "x-content-type-options": "nosniff" }))
-          )
-        })
-      }
-  ),
+        ).pipe(
+          Effect.map(HttpServerResponse.setHeaders({ [requestIdHeader]: id, "x-content-type-options": "nosniff" }))
+        )
+      })
+    }
+  }),
   { global: true }
 )

@@ -2,7 +2,7 @@
  * Requests that can't be carried out, and the JSON:API error objects that say why. The API and the operator API answer
  * errors in this one form.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { RequestId } from "./RequestId.ts"
 
@@ -58,9 +58,31 @@ export const failure = (
   headers: Readonly<Record<string, string>> = {}
 ): RequestFailure => new RequestFailure({ status, errors: [detail], headers })
 
+/** What is wrong with a query parameter. */
+export const parameterProblem = (parameter: string, detail: string): ErrorDetail => ({
+  code: "invalid_parameter",
+  title: "Invalid query parameter",
+  detail,
+  source: { parameter }
+})
+
 /** A failure because of one query parameter. */
 export const parameterFailure = (parameter: string, detail: string): RequestFailure =>
-  failure(400, { code: "invalid_parameter", title: "Invalid query parameter", detail, source: { parameter } })
+  failure(400, parameterProblem(parameter, detail))
+
+/** Reads two things of a request, and tells what is wrong with both of them at once. */
+export const both = Effect.fnUntraced(function* <A, B, R>(
+  one: Effect.Effect<A, RequestFailure, R>,
+  other: Effect.Effect<B, RequestFailure, R>
+) {
+  const [first, second] = [yield* Effect.result(one), yield* Effect.result(other)]
+  if (Result.isFailure(first) && Result.isFailure(second)) {
+    const { errors, headers, status } = first.failure
+    const all = [...errors, ...second.failure.errors] as const
+    return yield* new RequestFailure({ status, errors: all, headers })
+  }
+  return [yield* Effect.fromResult(first), yield* Effect.fromResult(second)] as const
+})
 
 /** The answer that a failure is told with. */
 export const failureResponse = (mediaType: string) =>

@@ -61,8 +61,9 @@ const fromJson = (text: string): Read => {
   if (members.length > maxParameters) return refuse("The body has too many members.")
   const pairs: Array<readonly [string, string]> = []
   for (const [name, member] of members) {
-    if (member === null) continue
-    if (!Predicate.isString(member)) return refuse("Every member of the JSON object must be a string.")
+    // What means nothing here may be anything (RFC 6749 section 3.2).
+    if (member === null || (!Predicate.isString(member) && !Parameters.meaningful.has(name))) continue
+    if (!Predicate.isString(member)) return refuse(`The member ${name} of the JSON object must be a string.`)
     // Once for each time that the member was written: JSON.parse keeps only the last.
     for (const _ of JsonText.membersNamed(text, name)) pairs.push([name, member])
   }

@@ -100,12 +100,15 @@ describe("request ids", () => {
 describe("unknown addresses", () => {
   it.effect("are answered with a JSON 404", () =>
     Effect.gen(function* () {
-      for (const [target, type] of [
-        ["/v4/nothing", "application/vnd.api+json"],
-        ["/nothing", "application/json"],
-        ["/", "application/json"]
+      for (const [target, accept, type] of [
+        ["/v4/nothing", "*/*", "application/vnd.api+json"],
+        ["/v4", "*/*", "application/vnd.api+json"],
+        ["/v4/nothing", "application/json", "application/json"],
+        ["/nothing", "*/*", "application/json"],
+        ["/", "application/vnd.api+json", "application/json"]
       ] as const) {
-        const reply = yield* call("GET", target)
+        const reply = yield* call("GET", target, { headers: { accept } })
+        assert.strictEqual(reply.headers.get("vary"), "Accept", target)
         assert.strictEqual(reply.status, 404, target)
         assert.strictEqual(reply.headers.get("content-type"), type, target)
         assert.strictEqual(reply.at("/errors/0/code"), "not_found")

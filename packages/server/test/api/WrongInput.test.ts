@@ -245,9 +245,21 @@ describe("wrong input", () => {
         assert.strictEqual(reply.status, 400, query)
         assert.deepStrictEqual(reply.at("/errors/0/source"), { parameter }, query)
       }
+      const all = [
+        [`${path}?foo=1&bar=2&foo=3&page=1&page=2`, ["foo", "bar", "page"]],
+        [`${path}?per=0&page=x`, ["page", "per"]],
+        [`${path}/1/deliveries?per=0&after=x`, ["per", "after"]]
+      ] as const
+      yield* call("POST", path, { as: "admin", body: document() })
+      for (const [target, parameters] of all) {
+        const reply = yield* call("GET", target, { as: "admin" })
+        const sources = parameters.map((parameter, at) => [reply.at(`/errors/${at}/source`), { parameter }])
+        for (const [source, expected] of sources) assert.deepStrictEqual(source, expected, target)
+        assert.isUndefined(reply.at(`/errors/${parameters.length}`), target)
+      }
       const create = yield* call("POST", `${path}?page=1`, { as: "admin", body: document() })
       assert.strictEqual(create.status, 400)
-      assert.strictEqual((yield* call("GET", path, { as: "admin" })).at("/meta/page_info/total_item_count"), 0)
+      assert.strictEqual((yield* call("GET", path, { as: "admin" })).at("/meta/page_info/total_item_count"), 1)
     }).pipe(Effect.provide(testServer()))
   )
 

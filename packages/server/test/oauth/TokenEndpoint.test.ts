@@ -82,7 +82,10 @@ describe("the token endpoint", () => {
       client_id: "c1",
       client_secret: secretOfC1,
       refresh_token,
-      scope: null
+      scope: null,
+      // Of no meaning here (RFC 6749 section 3.2).
+      client: { version: 3 },
+      resource: ["https://api.example"]
     }
     const headers = { ...jsonType, authorization: "Bearer expired" }
     const again = tokens(await post(tokenUrl(), JSON.stringify(refresh), headers))
@@ -142,16 +145,18 @@ describe("the token endpoint", () => {
     assert.deepStrictEqual(refusal(await post(tokenUrl(), body, headers)), [400, "invalid_request"])
   })
 
-  it.each(["grant_type", "code", "client_id"])("refuses %s twice, in a form of either kind", async (name) => {
-    const fields = exchangeOf("x")
-    const form = multipart(fields)
-    form.append(name, fields[name] ?? "")
-    const params = urlencoded(fields)
-    params.append(name, fields[name] ?? "")
-    for (const body of [form, params]) {
-      assert.deepStrictEqual(refusal(await post(tokenUrl(), body)), [400, "invalid_request"])
+  it.each(["grant_type", "code", "client_id", "unknown"])(
+    "refuses %s twice, in a form of either kind",
+    async (name) => {
+      const fields = exchangeOf("x")
+      const form = multipart(fields)
+      const params = urlencoded(fields)
+      for (const body of [form, params]) while (body.getAll(name).length < 2) body.append(name, fields[name] ?? "x")
+      for (const body of [form, params]) {
+        assert.deepStrictEqual(refusal(await post(tokenUrl(), body)), [400, "invalid_request"])
+      }
     }
-  })
+  )
 
   it("refuses a multipart body that was cut off, though all its fields came", async () => {
     const sent = new Response(multipart(exchangeOf("x")))

@@ -338,6 +338,12 @@ describe("targets", () => {
         "/./operator/deliveries",
         "/v4/../operator/deliveries",
         "/operator;x=1/deliveries",
+        "/operator/deliveries;x",
+        "/operator/deliveries;/x",
+        "/operator/deliveries#x",
+        "/%6fperator/deliveries",
+        "/operator/%64eliveries",
+        "/metrics;x",
         "/METRICS",
         "//metrics",
         "/OAUTH/token"

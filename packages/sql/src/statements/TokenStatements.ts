@@ -19,7 +19,7 @@ export const tokenStatements = ({ isOneOfTexts, lock, lockFree, text }: Dialect)
   VALUES (?, ?, ?, ?, ?)`),
 
   codeWithGrant: text(`SELECT c.hash, c.grant_id, c.client_id, c.redirect_uri,
-    c.redirect_uri_given, c.code_challenge, c.expires_at, ${grantColumns}
+    c.redirect_uri_given, c.code_challenge, c.expires_at, c.used_at, ${grantColumns}
   FROM codes AS c JOIN grants AS g ON g.id = c.grant_id WHERE c.hash = ?`),
 
   accessTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.expires_at, t.retires, ${grantColumns}

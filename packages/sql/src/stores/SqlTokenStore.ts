@@ -2,7 +2,7 @@
  * Grants, codes and tokens in a SQL database. Who redeems a code first is decided by one statement: `UPDATE ... RETURNING`.
  */
 import type { AccessToken, RefreshToken } from "@doorhook/core"
-import { TokenStore } from "@doorhook/core"
+import { TokenLife, TokenStore } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
@@ -105,7 +105,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
         const tokens = yield* sql.unsafe(statements.purgeAccessTokens, [now, limit])
         const codes = yield* sql.unsafe<{ readonly grant_id: string; readonly used_at: number | null }>(
           statements.purgeCodes,
-          [now, limit - tokens.length]
+          [now - TokenLife.codeMemory, limit - tokens.length]
         )
         const unused = codes.filter(({ used_at }) => used_at === null).map(({ grant_id }) => grant_id)
         if (unused.length > 0) yield* sql.unsafe(statements.deleteGrants, [dialect.texts(unused)])

@@ -91,8 +91,8 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
  * 6749 section 3.1).
  */
 export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameters, address: string | null) {
-  const doubtful = firstRepeated(parameters, identifying)
-  if (doubtful !== null) return page(`The parameter ${doubtful} came more than once. Send it once.`)
+  const doubtful = identifying.find((name) => parameters.repeated.has(name))
+  if (doubtful !== undefined) return page(`The parameter ${doubtful} came more than once. Send it once.`)
   const clientId = get(parameters, "client_id")
   if (clientId === null) return page("The parameter client_id is missing.")
   const client = yield* findClient(clientId)
@@ -120,7 +120,7 @@ export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameter
 
   const state = parameters.repeated.has("state") ? null : get(parameters, "state")
   const fail = toClient({ redirect_uri, state })
-  const repeated = firstRepeated(parameters, others)
+  const repeated = firstRepeated(parameters)
   if (repeated !== null) return fail("invalid_request", `The parameter ${repeated} came more than once. Send it once.`)
   const responseType = get(parameters, "response_type")
   if (responseType === null) return fail("invalid_request", "The parameter response_type is missing. It must be code.")

@@ -23,12 +23,26 @@ export const fromPairs = (pairs: Iterable<readonly [string, string]>): Parameter
   return { values, repeated }
 }
 
+/** The parameters that mean something in a request to the token, revocation or introspection endpoint. */
+export const meaningful: ReadonlySet<string> = new Set([
+  "grant_type",
+  "client_id",
+  "client_secret",
+  "code",
+  "redirect_uri",
+  "code_verifier",
+  "refresh_token",
+  "scope",
+  "token",
+  "token_type_hint"
+])
+
 /** The value of a parameter; null when it is absent. */
 export const get = (parameters: Parameters, name: string): string | null => parameters.values.get(name) ?? null
 
-/**
- * The first of some names that came more than once; null when none did. Only names that mean something here are asked
- * for: extensions may repeat theirs (RFC 8707 does).
- */
-export const firstRepeated = (parameters: Parameters, names: ReadonlyArray<string>): string | null =>
-  names.find((name) => parameters.repeated.has(name)) ?? null
+/** Parameters of extensions that may come more than once (RFC 8707, RFC 8693); they mean nothing here. */
+const repeatable: ReadonlySet<string> = new Set(["resource", "audience"])
+
+/** The first parameter that came more than once, though it must not; null when none did. */
+export const firstRepeated = ({ repeated }: Parameters): string | null =>
+  [...repeated].find((name) => !repeatable.has(name)) ?? null

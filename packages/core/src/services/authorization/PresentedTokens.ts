@@ -63,7 +63,7 @@ export const authenticate = Effect.fnUntraced(function* (accessToken: string) {
   const { token, grant } = found
   const now = yield* Clock.currentTimeMillis
   const retired = retiredBy(token, now)
-  if (retired !== null && !(yield* RefreshBursts).isUnderWay(retired, now)) {
+  if (retired !== null && !(yield* RefreshBursts).use(retired, now)) {
     yield* store.retireRefreshToken(retired, now)
   }
   const principal: Principal = {
@@ -76,7 +76,7 @@ export const authenticate = Effect.fnUntraced(function* (accessToken: string) {
 
 /** The client and the token that a request to one of the two endpoints names. */
 const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
-  const repeated = firstRepeated(request.parameters, ["token", "token_type_hint", "client_id", "client_secret"])
+  const repeated = firstRepeated(request.parameters)
   if (repeated !== null)
     return yield* OAuthError.invalidRequest(`The parameter ${repeated} came more than once. Send it once.`)
   const client = yield* authenticateClient(request, "secret")

@@ -25,6 +25,8 @@ interface Refreshes {
   readonly times: ReadonlyArray<number>
   /** Until when the token is not retired. */
   readonly keptUntil: number
+  /** Whether what came for it was used before. */
+  readonly isUsed: boolean
 }
 
 export class RefreshBursts extends Context.Service<
@@ -32,8 +34,10 @@ export class RefreshBursts extends Context.Service<
   {
     /** Counts a refresh that was granted. */
     readonly note: (token: string, now: number) => void
-    /** Whether workers are refreshing the token, so that it must not be retired yet. */
-    readonly isUnderWay: (token: string, now: number) => boolean
+    /** Notes that what came for the token is used; says whether workers are refreshing it, so that it must not be retired yet. */
+    readonly use: (token: string, now: number) => boolean
+    /** Whether the token should be retired by now, because what came for it was used while workers were refreshing it. */
+    readonly isOver: (token: string, now: number) => boolean
   }
 >()("@doorhook/core/services/authorization/RefreshBursts") {}
 
@@ -45,8 +49,17 @@ export const make = (): RefreshBursts["Service"] => {
       const before = refreshes.get(token)
       const times = [...(before?.times ?? []).filter((time) => time > now - burstWindow), now].slice(-burstSize)
       const keptUntil = times.length === burstSize ? now + burstGrace : (before?.keptUntil ?? 0)
-      refreshes.set(token, { times, keptUntil })
+      refreshes.set(token, { times, keptUntil, isUsed: before?.isUsed === true })
     },
-    isUnderWay: (token, now) => now < (refreshes.get(token)?.keptUntil ?? 0)
+    use: (token, now) => {
+      const known = refreshes.get(token)
+      if (known === undefined || now >= known.keptUntil) return false
+      if (!known.isUsed) refreshes.set(token, { ...known, isUsed: true })
+      return true
+    },
+    isOver: (token, now) => {
+      const known = refreshes.get(token)
+      return known !== undefined && known.isUsed && now >= known.keptUntil
+    }
   })
 }

@@ -26,18 +26,6 @@ import { RefreshBursts } from "./RefreshBursts.ts"
 import * as ScopeParameter from "./ScopeParameter.ts"
 import { generate, hashOf } from "./Secrets.ts"
 
-/** Parameters that mean something here. */
-const tokenParameters = [
-  "grant_type",
-  "client_id",
-  "client_secret",
-  "code",
-  "redirect_uri",
-  "code_verifier",
-  "refresh_token",
-  "scope"
-] as const
-
 /** A parameter that the grant can't do without. */
 const required = (parameters: Parameters, name: string) =>
   Effect.suspend(() => {
@@ -120,7 +108,9 @@ const exchangeCode = Effect.fnUntraced(function* (client: Client, parameters: Pa
   const now = yield* Clock.currentTimeMillis
   const hash = yield* hashOf(yield* required(parameters, "code"))
   const found = yield* store.findCode(hash)
-  if (found === null || isExpired(found.code, now)) return yield* OAuthError.invalidGrant(unknownCode)
+  // One that was used is a replay, however late it comes.
+  if (found === null || (!found.isUsed && isExpired(found.code, now)))
+    return yield* OAuthError.invalidGrant(unknownCode)
   const { code, grant } = found
   yield* checkGrant(grant, client, "The code")
   yield* checkBinding(code, parameters)
@@ -142,7 +132,8 @@ const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: P
   if (found === null) return yield* OAuthError.invalidGrant("The refresh token is unknown. Log the user in again.")
   const { token, grant } = found
   yield* checkGrant(grant, client, "The refresh token")
-  if (isReplay(token, now)) return yield* refuseReplay(grant, now, "The refresh token")
+  const bursts = yield* RefreshBursts
+  if (isReplay(token, now) || bursts.isOver(hash, now)) return yield* refuseReplay(grant, now, "The refresh token")
   if (!ScopeParameter.isGrantable(get(parameters, "scope"), unknownScope)) {
     return yield* OAuthError.invalidScope(ScopeParameter.refusal)
   }
@@ -157,14 +148,14 @@ const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: P
       "The refresh token was replaced while it was used. Use the one that replaced it."
     )
   }
-  if (successor !== null) (yield* RefreshBursts).note(hash, now)
+  if (successor !== null) bursts.note(hash, now)
   return response(access.value, successor?.value ?? presented, grant.scope, now)
 })
 
 /** Answers a request to the token endpoint. */
 export const token = Effect.fnUntraced(function* (request: ClientRequest) {
   const { parameters } = request
-  const repeated = firstRepeated(parameters, tokenParameters)
+  const repeated = firstRepeated(parameters)
   if (repeated !== null)
     return yield* OAuthError.invalidRequest(`The parameter ${repeated} came more than once. Send it once.`)
   const grantType = yield* required(parameters, "grant_type")

@@ -16,7 +16,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const grant = newGrant("g", { scope: "", created_at: 1_893_456_000_123 })
       const code = newCode(grant, "c", { redirect_uri_given: false, code_challenge: "c".repeat(43) })
       yield* store.createCode(grant, code)
-      yield* expectEqual("found", yield* store.findCode(hash("c")), { code, grant })
+      yield* expectEqual("found", yield* store.findCode(hash("c")), { code, grant, isUsed: false })
       yield* expectEqual("unknown", yield* store.findCode(hash("C")), null)
     })
   },
@@ -40,7 +40,8 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* expectEqual("again", yield* store.redeemCode(hash("code-g"), issue(grant, "a2", "r2"), start + 1), false)
       yield* expectEqual("access token", yield* store.findAccessToken(hash("a2")), null)
       yield* expectEqual("refresh token", yield* store.findRefreshToken(hash("r2")), null)
-      yield* expectEqual("code", (yield* store.findCode(hash("code-g")))?.code.grant_id, grant.id)
+      const found = yield* store.findCode(hash("code-g"))
+      yield* expectEqual("code", [found?.code.grant_id, found?.isUsed], [grant.id, true])
       yield* expectEqual("unknown", yield* store.redeemCode(hash("c"), issue(grant, "a3", "r3"), start), false)
       yield* expectEqual("issued for an unknown one", yield* store.findAccessToken(hash("a3")), null)
     })

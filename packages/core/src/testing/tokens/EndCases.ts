@@ -4,6 +4,7 @@
 import { Effect } from "effect"
 import { ClientId, GrantId } from "../../domain/Ids.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
+import { codeMemory } from "../../rules/TokenLife.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
@@ -91,18 +92,20 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "purgeExpired deletes expired codes, used or not; a used one is found until then",
+    name: "purgeExpired deletes codes a day after they have expired, used or not; a used one is found until then",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       yield* granted("used")
       const unused = newGrant("unused")
       yield* store.createCode(unused, newCode(unused, "code-unused", { expires_at: start + 600_001 }))
-      yield* expectEqual("while they live", yield* store.purgeExpired(start + 600_000, 10), 0)
+      const end = start + 600_000 + codeMemory
+      yield* store.purgeExpired(end, 10)
+      yield* expectEqual("while they are remembered", yield* store.purgeExpired(end, 10), 0)
       yield* expectEqual("used", (yield* store.findCode(hash("code-used"))) === null, false)
-      yield* expectEqual("the first to expire", yield* store.purgeExpired(start + 600_001, 10), 1)
+      yield* expectEqual("the first to expire", yield* store.purgeExpired(end + 1, 10), 1)
       yield* expectEqual("used", yield* store.findCode(hash("code-used")), null)
       yield* expectEqual("unused", (yield* store.findCode(hash("code-unused"))) === null, false)
-      yield* expectEqual("the second", yield* store.purgeExpired(start + 600_002, 10), 1)
+      yield* expectEqual("the second", yield* store.purgeExpired(end + 2, 10), 1)
       yield* expectEqual("unused", yield* store.findCode(hash("code-unused")), null)
       const token = yield* store.findRefreshToken(hash("refresh-used"))
       yield* expectEqual("what was issued for it", token?.grant.id, GrantId.make("used"))
