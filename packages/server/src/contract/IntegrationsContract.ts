@@ -68,14 +68,12 @@ const IntegrationList = Schema.Struct({
 const either = <S extends Schema.Top>(schema: S) => [schema.pipe(jsonApi), schema] as const
 
 /** The operations on the integrations of one kind of owner. */
-const operations = <const Name extends string, Owner extends Schema.Codec<number, number>>(
-  path: `/v4/${string}`,
+const operations = <const Name extends string, Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
+  collection: `/v4/${string}`,
   name: Name,
-  owner: Owner
+  params: Owner
 ) => {
-  const params = { owner_id: owner }
-  const one = { owner_id: owner, id: Schema.String }
-  const collection = `${path}/:owner_id/integrations` as const
+  const one = { ...params, id: Schema.String }
   const item = `${collection}/:id` as const
   return HttpApiGroup.make(name)
     .add(
@@ -133,5 +131,9 @@ const operations = <const Name extends string, Owner extends Schema.Codec<number
     .middleware(BearerAuthorization)
 }
 
-export const BuildingIntegrations = operations("/v4/buildings", "building integrations", BuildingId)
-export const TenantIntegrations = operations("/v4/tenants", "tenant integrations", TenantId)
+export const BuildingIntegrations = operations("/v4/buildings/:building_id/integrations", "building integrations", {
+  building_id: BuildingId
+})
+export const TenantIntegrations = operations("/v4/tenants/:tenant_id/integrations", "tenant integrations", {
+  tenant_id: TenantId
+})

@@ -56,14 +56,17 @@ const accessLogs = list(eventOf("access_logs", "AccessLog"), "AccessLogList")
 const calls = list(eventOf("calls", "Call"), "CallList")
 
 /** The lists of what happened in a building or to a tenant. */
-const events = <Owner extends Schema.Codec<number, number>>(path: `/v4/${string}`, owner: Owner) => {
-  const request = { params: { owner_id: owner }, query: PageQuery, error: errors }
+const events = <Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
+  path: `/v4/${string}`,
+  params: Owner
+) => {
+  const request = { params, query: PageQuery, error: errors }
   return [
-    HttpApiEndpoint.get("accessLogs", `${path}/:owner_id/access_logs`, { ...request, success: accessLogs }).annotate(
+    HttpApiEndpoint.get("accessLogs", `${path}/access_logs`, { ...request, success: accessLogs }).annotate(
       OpenApi.Summary,
       "Doors that were unlocked, the latest first"
     ),
-    HttpApiEndpoint.get("calls", `${path}/:owner_id/calls`, { ...request, success: calls }).annotate(
+    HttpApiEndpoint.get("calls", `${path}/calls`, { ...request, success: calls }).annotate(
       OpenApi.Summary,
       "Calls that were placed, the latest first"
     )
@@ -77,12 +80,12 @@ export const Buildings = HttpApiGroup.make("buildings")
       success: list(Building, "BuildingList"),
       error: ownListErrors
     }).annotate(OpenApi.Summary, "The buildings that the user administers"),
-    HttpApiEndpoint.get("get", "/v4/buildings/:id", {
-      params: { id: BuildingId },
+    HttpApiEndpoint.get("get", "/v4/buildings/:building_id", {
+      params: { building_id: BuildingId },
       success: Schema.Struct({ data: Building }).annotate({ identifier: "SingleBuilding" }).pipe(jsonApi),
       error: errors
     }).annotate(OpenApi.Summary, "One of them"),
-    ...events("/v4/buildings", BuildingId)
+    ...events("/v4/buildings/:building_id", { building_id: BuildingId })
   )
   .middleware(BearerAuthorization)
 
@@ -93,6 +96,6 @@ export const Tenants = HttpApiGroup.make("tenants")
       success: list(Tenant, "TenantList"),
       error: ownListErrors
     }).annotate(OpenApi.Summary, "The tenants that the user is"),
-    ...events("/v4/tenants", TenantId)
+    ...events("/v4/tenants/:tenant_id", { tenant_id: TenantId })
   )
   .middleware(BearerAuthorization)

@@ -37,7 +37,7 @@ describe("the contract", () => {
   it.effect("has every status that its integration operations are seen to answer with", () =>
     Effect.gen(function* () {
       const { paths } = OpenApi.fromApi(PublicApi)
-      const collection = "/v4/buildings/{owner_id}/integrations"
+      const collection = "/v4/buildings/{building_id}/integrations"
       const item = `${collection}/{id}`
       const rotation = `${item}/rotate_secret`
       const feed = `${item}/deliveries`
@@ -68,12 +68,12 @@ describe("the contract", () => {
         [feed, "get", {}],
         ["/v4/buildings", "get", { as: "admin" }],
         ["/v4/buildings", "get", {}],
-        ["/v4/buildings/{id}", "get", { as: "other" }],
+        ["/v4/buildings/{building_id}", "get", { as: "other" }],
         ["/v4/tenants", "get", { as: "admin", headers: { accept: "text/html" } }],
-        ["/v4/buildings/{owner_id}/access_logs", "get", { as: "admin" }],
-        ["/v4/buildings/{owner_id}/calls", "get", { as: "other" }],
-        ["/v4/tenants/{owner_id}/access_logs", "get", { as: "admin" }],
-        ["/v4/tenants/{owner_id}/calls", "get", {}],
+        ["/v4/buildings/{building_id}/access_logs", "get", { as: "admin" }],
+        ["/v4/buildings/{building_id}/calls", "get", { as: "other" }],
+        ["/v4/tenants/{tenant_id}/access_logs", "get", { as: "admin" }],
+        ["/v4/tenants/{tenant_id}/calls", "get", {}],
         ["/oauth/token", "post", { body: {} }],
         ["/oauth/token", "post", { body: "x", headers: plain }],
         ["/oauth/authorize", "get", {}],
@@ -95,7 +95,7 @@ describe("the contract", () => {
     Effect.gen(function* () {
       const baseUrl = yield* HttpServer.addressFormattedWith(Effect.succeed)
       const client = yield* HttpApiClient.make(PublicApi, { baseUrl })
-      const params = { owner_id: BuildingId.make(1) }
+      const params = { building_id: BuildingId.make(1) }
       const payload = {
         data: {
           type: "integrations" as const,
@@ -129,7 +129,7 @@ describe("the contract", () => {
         [["1", "Europe/Berlin", 1]]
       )
       assert.strictEqual(meta.page_info.page_size, 5)
-      const building = yield* client.buildings.get({ params: { id: BuildingId.make(1) } })
+      const building = yield* client.buildings.get({ params: { building_id: BuildingId.make(1) } })
       assert.deepStrictEqual(building.data, buildings[0])
       const calls = yield* client.buildings.calls({ params, query: {} })
       assert.deepStrictEqual(

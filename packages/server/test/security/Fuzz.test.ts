@@ -302,7 +302,7 @@ describe("random requests", () => {
           addresses: addresses.filter(({ path }) => !path.startsWith("/oauth/")),
           targetOf: ({ path }) =>
             path
-              .replace("{owner_id}", path.startsWith("/v4/tenants") ? "101" : "1")
+              .replace("{tenant_id}", "101")
               .replace(/\{\w*id\}/g, path.startsWith("/operator/deliveries") ? "dlv_1" : "1"),
           headersOf: ({ path }) => {
             const owner = path.startsWith("/v4/tenants") ? "tenant" : "admin"

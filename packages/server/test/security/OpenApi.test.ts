@@ -85,7 +85,7 @@ const first = (items: ReadonlyArray<string>): string => items[0] ?? ""
 
 /** The parameters of a path, with values; `id` is that of an integration. */
 const fill = (path: string, owner: string, id: string): string =>
-  path.replace("{owner_id}", owner).replace("{id}", path.includes("/integrations/") ? id : owner)
+  path.replace(/\{(?:building|tenant)_id\}/, owner).replace("{id}", id)
 
 const attributesOf = ({ method }: Operation) =>
   method === "PATCH" ? { status: "disabled" } : document().data.attributes
@@ -342,23 +342,23 @@ describe("a client that is generated from /openapi.json", () => {
           const answer: unknown = await operation(name)(...given)
           return { status: valueAt(answer, "/status"), at: (pointer: string) => valueAt(answer, `/data${pointer}`) }
         }
-        const created = await run("create", { owner_id: 1 }, document())
+        const created = await run("create", { building_id: 1 }, document())
         assert.strictEqual(created.status, 201)
         assert.match(String(created.at("/meta/signing_secret")), /^whsec_/)
-        const one = { owner_id: 1, id: created.at("/data/id") }
-        assert.strictEqual((await run("list", { owner_id: 1, per: 1 })).at("/meta/page_info/total_item_count"), 1)
+        const one = { building_id: 1, id: created.at("/data/id") }
+        assert.strictEqual((await run("list", { building_id: 1, per: 1 })).at("/meta/page_info/total_item_count"), 1)
         const bindings = [{ resource_type: "call", actions: ["create"] }]
         const replaced = await run("replace", one, document({ bindings }))
         assert.deepStrictEqual(replaced.at("/data/attributes/bindings"), bindings)
         const patch = { data: { type: "integrations", attributes: { status: "disabled" } } }
         assert.strictEqual((await run("patch", one, patch)).at("/data/attributes/status"), "disabled")
-        const wrong = await run("create", { owner_id: 1 }, document({ integrator: "other" }))
+        const wrong = await run("create", { building_id: 1 }, document({ integrator: "other" }))
         assert.strictEqual(wrong.status, 422)
         assert.strictEqual(wrong.at("/errors/0/source/pointer"), "/data/attributes/integrator")
         assert.strictEqual((await run("remove", one)).status, 204)
         const gone = await run("get", one)
         assert.deepStrictEqual([gone.status, gone.at("/errors/0/code")], [404, "not_found"])
-        const foreign = await run("list", { owner_id: 2 })
+        const foreign = await run("list", { building_id: 2 })
         assert.deepStrictEqual([foreign.status, foreign.at("/errors/0/status")], [404, "404"])
       })
     }).pipe(Effect.provide(testServer()))
