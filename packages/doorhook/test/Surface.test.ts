@@ -122,6 +122,7 @@ describe("clients that differ from the standards", () => {
         [{ createdStatus: 204 }, /createdStatus/],
         [{ requestsPerMinute: 0 }, /requestsPerMinute/],
         [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is no network/],
+        [{ metricsFor: "everybody" }, /^metricsFor: must be "loopback" or "anyone"/],
         [{ bodyTimeout: "soon" }, /^bodyTimeout: "soon" is not a duration/],
         [{ appearance: { css: "</style><script>" } }, /appearance.css: must be CSS/],
         [{ directory: { ...directory, session: "yes" } }, /directory.session: must be a function/]
@@ -159,6 +160,25 @@ const failTenTimes = (logIn: (password: string) => Effect.Effect<number>) =>
   Effect.gen(function* () {
     for (let n = 1; n <= 10; n++) assert.strictEqual(yield* logIn(`wrong ${n}`), 403, `time ${n}`)
   })
+
+describe("metrics", () => {
+  live(
+    "are for programs on the same machine, unless they are for anyone",
+    Effect.gen(function* () {
+      for (const [options, expected] of [
+        [{}, 403],
+        [{ metricsFor: "loopback" }, 403],
+        [{ metricsFor: "anyone" }, 200]
+      ] as const) {
+        const doorhook = yield* start(options)
+        const read = (remoteAddress: string) =>
+          Effect.promise(() => doorhook.fetch(new Request("http://localhost/metrics"), { remoteAddress }))
+        assert.strictEqual((yield* read("127.0.0.1")).status, 200)
+        assert.strictEqual((yield* read("203.0.113.1")).status, expected, JSON.stringify(options))
+      }
+    })
+  )
+})
 
 describe("guessing passwords", () => {
   live(

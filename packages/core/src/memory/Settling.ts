@@ -49,7 +49,8 @@ export const settleAll = (
     if (follows.enable || follows.disable !== null) changed.push(id)
     for (const notice of follows.notices) notices.push(note(state, notice))
   }
-  return { applied: new Set(current.keys().map(({ id }) => id)), changed, notices }
+  const dueAgain = current.keys().some(({ standing }) => standing.state === "pending")
+  return { applied: new Set(current.keys().map(({ id }) => id)), changed, notices, dueAgain }
 }
 
 /** Tells of integrations that are due to be told of. */

@@ -86,6 +86,8 @@ export interface Settled {
   readonly changed: ReadonlyArray<IntegrationId>
   /** What those who run the service should be told, as it was stored. */
   readonly notices: ReadonlyArray<Notice>
+  /** Whether some that were asked for again while they were under way are due now. */
+  readonly dueAgain: boolean
 }
 
 /** What an integration should have received, as its catching-up feed shows it. */

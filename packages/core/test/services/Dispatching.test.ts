@@ -379,6 +379,20 @@ describe("publishing and dispatching", () => {
   )
 
   test(
+    "sends a resend that came during an attempt as soon as that has ended",
+    Effect.gen(function* () {
+      const slow = Effect.andThen(Effect.sleep(1_000), answer(500))
+      const { publisher, world } = yield* setup((_, nth) => (nth === 1 ? slow : answer(200)))
+      yield* publisher.publish([newEvent()])
+      yield* pass(500)
+      yield* (yield* Deliveries).resend((yield* only).id)
+      yield* pass(10_000)
+      const [first, second] = world.sent.map(({ at }) => at)
+      assert.isAtMost((second ?? Infinity) - (first ?? 0), 1_100)
+    })
+  )
+
+  test(
     "sends again, under the same id, what a dispatcher that died left unsettled",
     Effect.gen(function* () {
       const { store, integration, world } = yield* setup()
@@ -614,7 +628,7 @@ describe("publishing and dispatching", () => {
         attributes: { resource_type: "access_log", state: "delivered" }
       })
     )
-    const stale = [Effect.succeed({ applied: new Set<never>(), changed: [], notices: [] })]
+    const stale = [Effect.succeed({ applied: new Set<never>(), changed: [], notices: [], dueAgain: false })]
     return Effect.gen(function* () {
       const before = (yield* ended).count
       yield* enqueueOne

@@ -13,7 +13,7 @@ import { keepCompiled } from "./compileCache.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
 import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
-import { tellStopped, tellStopping } from "./stopping.ts"
+import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
 import { checkShared, keepWorkers, parseWorkers } from "./workers.ts"
 
 const flags = {
@@ -42,6 +42,10 @@ const flags = {
     ),
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
+  ),
+  metricsFor: Flag.Literals("metrics-for", ["loopback", "anyone"]).pipe(
+    Flag.withDescription("Who may read /metrics: programs on this machine (loopback, the default), or anyone"),
+    Flag.optional
   ),
   workers: Flag.String("workers").pipe(
     Flag.withDescription("Processes that deliver beside this one, over one PostgreSQL (default 0)"),
@@ -78,6 +82,7 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
       host: Option.getOrElse(given.host, () => file.host),
       publicUrl: Option.getOrElse(given.publicUrl, () => file.publicUrl),
       operatorKey: Option.getOrElse(operatorKey, () => file.operatorKey),
+      metricsFor: Option.getOrElse(given.metricsFor, () => file.metricsFor),
       webhookSources: sources.length > 0 ? sources : file.webhookSources,
       trustedProxies: proxies.length > 0 ? proxies : file.trustedProxies
     }),
@@ -112,6 +117,7 @@ export const serveCommand = Command.make(
   Effect.fnUntraced(function* (given) {
     const { config, workers: count } = yield* configOf(given)
     yield* endInTime(config)
+    yield* stopOnHangup(config.directory)
     const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
     const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
     const workers = keepWorkers(count, config.database ?? defaultDatabase, deliveryArguments(given))

@@ -17,6 +17,7 @@ const givenBy: Readonly<Record<string, string>> = {
   retention: "--retention",
   webhookSources: "--webhook-source",
   trustedProxies: "--trusted-proxy",
+  metricsFor: "--metrics-for",
   encryptionKey: "DOORHOOK_ENCRYPTION_KEY",
   proxy: "DOORHOOK_PROXY"
 }

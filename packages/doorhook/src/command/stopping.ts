@@ -8,5 +8,20 @@ import type { Scope } from "effect"
 export const tellStopping = (name: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.addFinalizer(() => Console.log(`${name} stopping: what is under way is finished first`))
 
+/** With no directory file to read again, SIGHUP is what a closed terminal sends: it stops the process as SIGTERM does. */
+export const stopOnHangup = (directory: string | undefined): Effect.Effect<void, never, Scope.Scope> =>
+  directory !== undefined
+    ? Effect.void
+    : Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const listener = (): void => void process.kill(process.pid, "SIGTERM")
+            process.on("SIGHUP", listener)
+            return listener
+          }),
+          (listener) => Effect.sync(() => process.off("SIGHUP", listener))
+        )
+      )
+
 /** Says so when all of it has ended because it was told to. */
 export const tellStopped = (name: string) => Effect.onInterrupt(() => Console.log(`${name} stopped`))

@@ -10,7 +10,7 @@ import { deliveryLayer } from "../service/Engine.ts"
 import { keepCompiled } from "./compileCache.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
-import { tellStopped, tellStopping } from "./stopping.ts"
+import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
 
 export const workerCommand = Command.make(
   "worker",
@@ -25,6 +25,7 @@ export const workerCommand = Command.make(
       )
     }
     yield* endInTime(config)
+    yield* stopOnHangup(config.directory)
     const announce = Effect.gen(function* () {
       if (config.directory === undefined) {
         yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")

@@ -52,7 +52,7 @@ export const EngineConfig = Schema.Struct({
   pollInterval: Schema.optional(Text),
   /**
    * Where the service is reached from outside: the issuer of tokens, and the base of links. Default: the address that
-   * `doorhook serve` listens on; `http://localhost:4000` when embedded.
+   * `doorhook serve` listens on; when embedded, where the first request came in, and `http://localhost:4000` before.
    */
   publicUrl: Schema.optional(Text),
   /** The key of the operator API. Default: made at the first start and kept in the database. */

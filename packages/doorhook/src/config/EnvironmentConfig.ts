@@ -30,7 +30,8 @@ const settings = Config.all({
   noProxy: texts("NO_PROXY"),
   webhookSources: texts("WEBHOOK_SOURCES"),
   trustedProxies: texts("TRUSTED_PROXIES"),
-  bodyTimeout: text("BODY_TIMEOUT")
+  bodyTimeout: text("BODY_TIMEOUT"),
+  metricsFor: Config.option(Config.Literals(["loopback", "anyone"], "METRICS_FOR"))
 }).pipe(Config.nested("DOORHOOK"))
 
 /** The settings; fails with what is wrong with one. What is not there has its default. */
@@ -55,7 +56,8 @@ export const fromEnvironment = Effect.gen(function* () {
     noProxy: Option.getOrUndefined(read.noProxy),
     webhookSources: Option.getOrUndefined(read.webhookSources),
     trustedProxies: Option.getOrUndefined(read.trustedProxies),
-    bodyTimeout: Option.getOrUndefined(read.bodyTimeout)
+    bodyTimeout: Option.getOrUndefined(read.bodyTimeout),
+    metricsFor: Option.getOrUndefined(read.metricsFor)
   }
   const config: EngineConfig = { ...given, retry: schedules }
   return config

@@ -35,8 +35,9 @@ export interface FastifyHost {
 /** A plugin of Fastify. Hooks of the host run before it; its body parsers do not, because doorhook reads bodies itself. */
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
+/** `seen` is told of each request, and under which path the plugin is. */
 export const makeFastifyPlugin =
-  (handle: NodeRequestHandler): FastifyPlugin =>
+  (handle: NodeRequestHandler, seen: (request: IncomingMessage, mount: string) => void): FastifyPlugin =>
   (instance, _, done) => {
     instance.removeAllContentTypeParsers()
     instance.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null))
@@ -46,6 +47,7 @@ export const makeFastifyPlugin =
         url,
         handler: ({ raw }, reply) => {
           reply.hijack()
+          seen(raw, instance.prefix)
           const target = raw.url ?? "/"
           if (target.startsWith(instance.prefix)) raw.url = target.slice(instance.prefix.length)
           handle(raw, reply.raw)

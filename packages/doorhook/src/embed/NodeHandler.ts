@@ -45,6 +45,8 @@ export interface Handlers {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void
   readonly fetch: (request: Request, peer: { readonly remoteAddress?: string | undefined }) => Promise<Response>
   readonly isClosed: () => boolean
+  /** Is told of each request that is doorhook's. */
+  readonly seen: (request: IncomingMessage) => void
   readonly open: OpenCalls
 }
 
@@ -63,10 +65,11 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 
 /** The handler for the host: of what is doorhook's, with or without a body parser in front. */
 export const makeHostHandler =
-  ({ fetch, handle, isClosed, open }: Handlers): NodeRequestHandler =>
+  ({ fetch, handle, isClosed, open, seen }: Handlers): NodeRequestHandler =>
   (request, response, next) => {
     if (next !== undefined && !isOwnPath(request.url ?? "")) return next()
     if (isClosed()) return refuse(closedError(), response, next)
+    seen(request)
     void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
       const body = parsedBodyOf(request)

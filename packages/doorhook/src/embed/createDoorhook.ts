@@ -20,6 +20,7 @@ import { makeFastifyPlugin } from "./FastifyPlugin.ts"
 import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
 import type { IntegrationsClient } from "./IntegrationsClient.ts"
+import { LearnedUrl } from "./LearnedUrl.ts"
 import { makeIntegrationsClient } from "./IntegrationsClient.ts"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
 import { makeHostHandler, NodeHandler } from "./NodeHandler.ts"
@@ -108,8 +109,11 @@ export interface Doorhook extends PortalClient {
  */
 export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook> => {
   const config = readOptions(options)
+  const learned = new LearnedUrl()
   const services = engineLayer(config, FunctionDirectory.layer(options.directory)).pipe(
-    Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
+    Layer.provideMerge(
+      config.publicUrl === undefined ? Layer.succeed(PublicUrl, learned) : PublicUrl.layer(config.publicUrl)
+    ),
     Layer.provide(HostListener.layer(options.onNotice)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger))
@@ -141,6 +145,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     handle: await begin(run(NodeHandler.use(({ handle }) => Effect.succeed(handle)))),
     fetch,
     isClosed: () => closing !== null,
+    seen: (request) => learned.fromConnection(request),
     open
   })
 
@@ -178,9 +183,12 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const calls = makeOperatorCalls(fetch, key)
   return {
     node,
-    fetch,
+    fetch: (request, peer) => {
+      learned.fromUrl(request)
+      return fetch(request, peer)
+    },
     handles: ({ url }) => isOwnPath(new URL(url, defaultPublicUrl).pathname),
-    fastify: makeFastifyPlugin(node),
+    fastify: makeFastifyPlugin(node, (request, mount) => learned.fromConnection(request, mount)),
     publish,
     deliveries: makeDeliveriesClient(calls),
     integrations: makeIntegrationsClient(calls),

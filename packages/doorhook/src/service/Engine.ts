@@ -54,9 +54,15 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
 }
 
 /** A dispatcher that is told to look seldom does not stand still when it does. */
-const health = Layer.unwrap(
-  Effect.map(DeliverySettings, ({ pollInterval }) => HealthSettings.layer({ claimPause: 5_000 + 5 * pollInterval }))
-)
+const healthOf = ({ metricsFor }: EngineConfig) =>
+  Layer.unwrap(
+    Effect.map(DeliverySettings, ({ pollInterval }) =>
+      HealthSettings.layer({
+        claimPause: 5_000 + 5 * pollInterval,
+        ...(metricsFor !== undefined && { metricsFor })
+      })
+    )
+  )
 
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
 export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
@@ -83,7 +89,7 @@ export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer
     Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
   )
   const appearance = Layer.succeed(Appearance, config.appearance ?? {})
-  return Layer.mergeAll(services, operatorKey, api, http, appearance, health).pipe(
+  return Layer.mergeAll(services, operatorKey, api, http, appearance, healthOf(config)).pipe(
     Layer.provideMerge(deliveryLayer(config, directory)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )

@@ -69,6 +69,35 @@ describe("doorhook on", () => {
     )
   }
 
+  for (const [name, startHost] of hosts) {
+    live(
+      `${name} is where its links lead and its tokens come from, when nobody says where it is reached`,
+      Effect.gen(function* () {
+        const doorhook = yield* start()
+        const { url } = yield* startHost(doorhook)
+        const token = yield* tokenFrom(url)
+        const list = yield* json(yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings")))
+        assert.nestedPropertyVal(list, "links.first", `${url}/v4/buildings?page=1&per=50`)
+        const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server`))
+        assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
+      })
+    )
+  }
+
+  live(
+    "does not believe a request from elsewhere where that is",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const issuer = (url: string) =>
+        Effect.promise(() => doorhook.fetch(new Request(`${url}/.well-known/oauth-authorization-server`))).pipe(
+          Effect.flatMap(json)
+        )
+      assert.nestedPropertyVal(yield* issuer("https://evil.example"), "issuer", "http://localhost:4000")
+      assert.nestedPropertyVal(yield* issuer("http://localhost:3000"), "issuer", "http://localhost:3000")
+      assert.nestedPropertyVal(yield* issuer("http://127.0.0.1:6666"), "issuer", "http://localhost:3000")
+    })
+  )
+
   live(
     "Express behind a parser that keeps nothing tells the host so",
     Effect.gen(function* () {

@@ -135,7 +135,9 @@ const toListener =
       const headers = new Headers()
       for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value))
       const method = request.method ?? "GET"
-      const answer = await app.fetch(new Request(`http://127.0.0.1${request.url}`, { method, headers, body }))
+      const answer = await app.fetch(
+        new Request(`http://${request.headers.host}${request.url}`, { method, headers, body })
+      )
       response.writeHead(answer.status, Object.fromEntries(answer.headers))
       response.end(Buffer.from(await answer.arrayBuffer()))
     })()

@@ -61,4 +61,16 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
   stops("SIGTERM")
   stops("SIGTERM", "SIGTERM")
   stops("SIGINT")
+  // Without a directory file there is nothing to read again: a terminal was closed.
+  it.live("by SIGHUP, without a directory", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { child, finished } = yield* startService(["--database", "memory"])
+        child.kill("SIGHUP")
+        const { code, stdout } = yield* Effect.promise(() => finished)
+        assert.strictEqual(code, 0)
+        assert.include(stdout, "doorhook stopped")
+      })
+    )
+  )
 })

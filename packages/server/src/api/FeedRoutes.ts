@@ -58,7 +58,7 @@ const documentText = (url: string, id: IntegrationId, { cursor, items, more }: F
 const makeRoutes = Effect.gen(function* () {
   const feed = yield* IntegrationFeed
   const { operation, refuse } = yield* ApiEndpoint
-  const { url } = yield* PublicUrl
+  const publicUrl = yield* PublicUrl
 
   const routeOf = (owner: Owner) => {
     const read = operation(parameters, (caller, query) =>
@@ -66,7 +66,7 @@ const makeRoutes = Effect.gen(function* () {
         const { id, scope } = yield* targetOf(owner)
         const [size, after] = yield* both(readSize(query), readAfter(id, query))
         const page = yield* feed.read(caller, scope, id, { after, limit: size.size })
-        const own = `${collectionUrl(url, scope)}/${id}/deliveries`
+        const own = `${collectionUrl(publicUrl.url, scope)}/${id}/deliveries`
         return { status: 200, document: documentText(own, id, page, size) }
       })
     )

@@ -21,11 +21,11 @@ import { offsetOf, pageParameters, readPage } from "./Pagination.ts"
 const makeRoutes = Effect.gen(function* () {
   const integrations = yield* Integrations
   const { operation, refuse } = yield* ApiEndpoint
-  const { url } = yield* PublicUrl
+  const publicUrl = yield* PublicUrl
   const settings = yield* ApiSettings
 
   const toResource = (integration: Integration) => {
-    const self = `${collectionUrl(url, integration.scope)}/${integration.id}`
+    const self = `${collectionUrl(publicUrl.url, integration.scope)}/${integration.id}`
     const written = resourceOf(integration, self)
     return settings.configAlias
       ? { ...written, attributes: { ...written.attributes, config: integration.configuration } }
@@ -60,7 +60,10 @@ const makeRoutes = Effect.gen(function* () {
           limit: page.size
         })
         const texts = items.map((integration) => JSON.stringify(toResource(integration)))
-        return { status: 200, document: listText({ url: collectionUrl(url, owned), page, total }, texts, settings) }
+        return {
+          status: 200,
+          document: listText({ url: collectionUrl(publicUrl.url, owned), page, total }, texts, settings)
+        }
       })
     )
 

@@ -33,17 +33,17 @@ const partOf = <A>(items: ReadonlyArray<A>, page: PageRequest): ReadonlyArray<A>
 const makeRoutes = Effect.gen(function* () {
   const premises = yield* Premises
   const { operation, refuse } = yield* ApiEndpoint
-  const { url } = yield* PublicUrl
+  const publicUrl = yield* PublicUrl
   const settings = yield* ApiSettings
 
   const buildings = operation(pageParameters, (caller, query) =>
     Effect.gen(function* () {
       const page = yield* readPage(query)
       const all = yield* premises.buildings(caller)
-      const items = partOf(all, page).map((building) => JSON.stringify(buildingResource(url, building)))
+      const items = partOf(all, page).map((building) => JSON.stringify(buildingResource(publicUrl.url, building)))
       return {
         status: 200,
-        document: listText({ url: `${url}/v4/buildings`, page, total: all.length }, items, settings)
+        document: listText({ url: `${publicUrl.url}/v4/buildings`, page, total: all.length }, items, settings)
       }
     })
   )
@@ -51,7 +51,7 @@ const makeRoutes = Effect.gen(function* () {
   const building = operation([], (caller) =>
     Effect.gen(function* () {
       const found = yield* premises.building(caller, yield* buildingId)
-      return { status: 200, document: { data: buildingResource(url, found) } }
+      return { status: 200, document: { data: buildingResource(publicUrl.url, found) } }
     })
   )
 
@@ -61,7 +61,7 @@ const makeRoutes = Effect.gen(function* () {
       const page = yield* readPage(query)
       const all = yield* premises.tenants(caller)
       const items = partOf(all, page).map((tenant) => JSON.stringify(tenantResource(tenant)))
-      const own = `${url}/v4/tenants${query.scope === undefined ? "" : "?scope=self"}`
+      const own = `${publicUrl.url}/v4/tenants${query.scope === undefined ? "" : "?scope=self"}`
       return { status: 200, document: listText({ url: own, page, total: all.length }, items, settings) }
     })
   )
@@ -74,7 +74,7 @@ const makeRoutes = Effect.gen(function* () {
         const page = yield* readPage(query)
         const part = { offset: offsetOf(page), limit: page.size }
         const { items, total } = yield* premises.events(caller, scope, resource_type, part)
-        const own = `${ownerUrl(url, scope)}/${type}`
+        const own = `${ownerUrl(publicUrl.url, scope)}/${type}`
         return { status: 200, document: listText({ url: own, page, total }, items.map(eventText), settings) }
       })
     )

@@ -11,11 +11,11 @@ import { resource } from "../http/Resource.ts"
 import { PublicApi } from "./PublicApi.ts"
 
 const makeRoutes = Effect.gen(function* () {
-  const { url } = yield* PublicUrl
+  const publicUrl = yield* PublicUrl
   // Made at the first request: most processes are never asked for it.
   const response = yield* Effect.cached(
     Effect.sync(() => {
-      const description = { ...OpenApi.fromApi(PublicApi), servers: [{ url }] }
+      const description = { ...OpenApi.fromApi(PublicApi), servers: [{ url: publicUrl.url }] }
       return HttpServerResponse.text(JSON.stringify(description), { contentType: json })
     })
   )

@@ -24,7 +24,10 @@ const parse = (given: string): string | null => {
 export class PublicUrl extends Context.Service<
   PublicUrl,
   {
-    /** The base URL, without a trailing slash. Clients compare the issuer character by character (RFC 9207). */
+    /**
+     * The base URL, without a trailing slash. Clients compare the issuer character by character (RFC 9207). Read it when a
+     * request is answered, not before: where nobody has said it, it is learned from the first request.
+     */
     readonly url: string
   }
 >()("@doorhook/server/http/PublicUrl") {

@@ -21,8 +21,14 @@ const deliveryId = pathId("id", parseDeliveryId, "a delivery (dlv_...)")
 /** A date, or a date and time with its offset: a local time would mean something else on each machine. */
 const instant = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
+/** Whether a month has the day that a date names: the reader of dates counts on into the next one. */
+const hasDay = (value: string): boolean => {
+  const [date = ""] = value.split("T")
+  return Option.exists(DateTime.make(date), (read) => DateTime.formatIsoDateUtc(read) === date)
+}
+
 const parseInstant = (value: unknown): Option.Option<number> =>
-  Predicate.isString(value) && instant.test(value)
+  Predicate.isString(value) && instant.test(value) && hasDay(value)
     ? Option.map(DateTime.make(value), DateTime.toEpochMillis)
     : Option.none()
 

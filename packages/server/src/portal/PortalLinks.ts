@@ -46,7 +46,7 @@ export class PortalLinks extends Context.Service<
       Effect.gen(function* () {
         const integrations = yield* OperatorIntegrations
         const crypto = yield* Crypto
-        const { url } = yield* PublicUrl
+        const publicUrl = yield* PublicUrl
         const tokens = makePortalTokens(yield* SettingStore, crypto)
 
         const nonce = Effect.map(crypto.randomBytes(12), Base64Url.encode)
@@ -55,7 +55,7 @@ export class PortalLinks extends Context.Service<
           yield* integrations.show(id)
           const expires_at = (yield* Clock.currentTimeMillis) + lifetime
           const token = yield* tokens.make("link", { integration_id: id, expires_at, nonce: yield* nonce })
-          return { url: `${url}/portal/open/${token}`, expires_at: isoOf(expires_at) }
+          return { url: `${publicUrl.url}/portal/open/${token}`, expires_at: isoOf(expires_at) }
         })
 
         const check = Effect.fnUntraced(function* (

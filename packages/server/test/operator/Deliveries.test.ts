@@ -197,7 +197,16 @@ describe("POST /operator/integrations/{id}/recover", () => {
     Effect.gen(function* () {
       const { integration } = yield* published(1)
       yield* attempt("timeout", "exhausted")
-      for (const since of ["yesterday", "2026-03-02T00:00", "2026-13-01", 5, null, "1772409600000"]) {
+      for (const since of [
+        "yesterday",
+        "2026-03-02T00:00",
+        "2026-13-01",
+        "2026-02-30",
+        "2025-02-29T00:00:00Z",
+        5,
+        null,
+        "1772409600000"
+      ]) {
         const reply = yield* recover(integration, { since })
         assert.strictEqual(reply.status, 422, String(since))
         assert.strictEqual(reply.at("/errors/0/source/pointer"), "/since")

@@ -124,7 +124,8 @@ export const settleAll = Effect.fnUntraced(function* (
     notices.push(...(yield* write(tables, follows.notices)))
   }
   yield* tally.write(tables)
-  return { applied: new Set(current.map(({ from }) => from.id)), changed, notices }
+  const dueAgain = moves.some(({ to }) => to.state === "pending")
+  return { applied: new Set(current.map(({ from }) => from.id)), changed, notices, dueAgain }
 })
 
 /** A delivery under lease that nothing happened to since, which is the rule. */
@@ -158,5 +159,5 @@ export const settleAtOnce = Effect.fnUntraced(function* (
     rows.push({ id, token, to, attempt })
   }
   if (!(yield* tables.atOnce.settle(rows, [...grouped.keys()], tally.all))) return null
-  return { applied: ids, changed: [], notices: [] } satisfies Settled
+  return { applied: ids, changed: [], notices: [], dueAgain: false } satisfies Settled
 })

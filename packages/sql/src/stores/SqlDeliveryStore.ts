@@ -116,7 +116,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     ),
 
     settle: Effect.fnUntraced(function* (settlements, now, disableAfter) {
-      if (settlements.length === 0) return { applied: new Set<DeliveryId>(), changed: [], notices: [] }
+      if (settlements.length === 0) return { applied: new Set<DeliveryId>(), changed: [], notices: [], dueAgain: false }
       const atOnce = yield* settleAtOnce(tables, settlements, now)
       if (atOnce !== null) return atOnce
       const settled = yield* sql.withTransaction(settleAll(tables, endings, settlements, now, disableAfter))

@@ -86,7 +86,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     const now = clock.currentTimeMillisUnsafe()
     const settlements = batch.map(({ settlement }) => settlement)
     counter.attempted(batch)
-    const { applied, changed, notices } = yield* store.settle(settlements, now, settings.disableAfter).pipe(
+    const { applied, changed, dueAgain, notices } = yield* store.settle(settlements, now, settings.disableAfter).pipe(
       // In the same turn, so that they are told in the order of writing.
       Effect.tap((settled) => (settled.notices.length > 0 ? told.tell(settled.notices, seenIn(batch)) : Effect.void)),
       inTurn,
@@ -101,6 +101,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
       ),
       untilAnswered
     )
+    if (dueAgain) noteDue(now)
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
     if (changed.length > 0) yield* forget(changed, now)
     const recorded = batch.filter(({ delivery }) => applied.has(delivery.id))

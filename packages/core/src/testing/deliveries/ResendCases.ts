@@ -19,6 +19,7 @@ import {
   newEvent,
   pending,
   settle,
+  settleWithConsequences,
   settlement,
   start
 } from "../Fixtures.ts"
@@ -93,7 +94,8 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         yield* expectEqual("answer", yield* store.resend(id, now + 10), "resent")
         yield* expectEqual("answer to another", yield* store.resend(id, now + 11), "resent")
         yield* expectEqual("sent twice at once", yield* claim(now + 12), [])
-        yield* expectEqual("applied", [...(yield* settle(now + 20, ended(leased, state)))], [id])
+        const { applied, dueAgain } = yield* settleWithConsequences(now + 20, ended(leased, state))
+        yield* expectEqual("applied", [[...applied], dueAgain], [[id], true])
         const due = yield* findDelivery(id)
         yield* expectEqual("due", [due.state, due.reason, due.next_attempt_at], ["pending", null, now + 20])
         const again = yield* claimOne(now + 20)
