@@ -253,10 +253,10 @@ describe("doorhook serve", { concurrent: true }, () => {
   )
 
   live(
-    "loses none of 2,000 deliveries in flight to kill -9",
+    "loses none of 2,000 deliveries in flight to kill -9, and waits for no lease to send them again",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const flags = yield* configured(join(folder, "kill.db"))
+      const flags = yield* configured(join(folder, "kill.db"), { lease: "1d" })
       const killed = Promise.withResolvers<void>()
       // Nothing is answered before the kill: all that was sent by then is unacknowledged.
       const receiver = yield* startReceiver(async () => {

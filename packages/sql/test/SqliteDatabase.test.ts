@@ -12,6 +12,7 @@ import { DatabaseSync } from "node:sqlite"
 import * as Migrations from "../src/sqlite/migrations/index.ts"
 import { onStore, open, refusal, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
+import { TestClock } from "effect/testing"
 
 describe("opening a file", () => {
   it.effect("makes one that only its owner can read", () =>
@@ -45,6 +46,36 @@ describe("opening a file", () => {
           assert.deepEqual(setting, { value: "first", created: false })
         })
       )
+    })
+  )
+
+  it.effect("takes over at once what a dead process held, if nobody else can have the file", () =>
+    Effect.gen(function* () {
+      const { claim, claimRequest, start } = StoreFixtures
+      yield* TestClock.setTime(start)
+      for (const isSole of [false, true]) {
+        const filename = yield* temporaryFile
+        yield* onStore(
+          { filename },
+          Effect.gen(function* () {
+            const integration = yield* StoreFixtures.createIntegration()
+            yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 3, integration))
+            const store = yield* DeliveryStore
+            assert.lengthOf(yield* store.claim(claimRequest(start, { limit: 2 })), 2)
+            yield* store.beat("dead", start, start + 15_000)
+          })
+        )
+        const { due, roll, states } = yield* onStore(
+          { filename, isSole },
+          Effect.gen(function* () {
+            const store = yield* DeliveryStore
+            const { states } = yield* store.summary(start)
+            return { states, roll: yield* store.beat("living", start, start + 15_000), due: yield* claim(start) }
+          })
+        )
+        assert.deepInclude(states, { delivering: 2, pending: 1 })
+        assert.deepEqual([due.length, roll.workers], isSole ? [3, 1] : [1, 2])
+      }
     })
   )
 

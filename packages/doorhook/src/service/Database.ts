@@ -62,7 +62,10 @@ const postgresLayer = (
   )
 
 export const layer = (
-  config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey">
+  config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey"> & {
+    /** Whether this process has a file to itself. */
+    readonly isSole?: boolean
+  }
 ): Layer.Layer<Services, DatabaseUnusable | InvalidConfig> =>
   Layer.unwrap(
     Effect.map(
@@ -71,7 +74,9 @@ export const layer = (
         const { database = defaultDatabase } = config
         if (isPostgres(database)) return postgresLayer(Redacted.make(database), encryptionKey, timeout)
         const store =
-          database === "memory" ? MemoryStore.layer : SqliteStore.layer({ filename: database, encryptionKey })
+          database === "memory"
+            ? MemoryStore.layer
+            : SqliteStore.layer({ filename: database, encryptionKey, isSole: config.isSole })
         return Layer.merge(store, Wake.layerLocal)
       }
     )

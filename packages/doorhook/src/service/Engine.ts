@@ -42,7 +42,7 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
       )
     )
   )
-  const database = Database.layer(config).pipe(Layer.provide(FileOwner.layer(config)))
+  const database = Database.layer({ ...config, isSole: true }).pipe(Layer.provide(FileOwner.layer(config)))
   const ports = Layer.mergeAll(database, directory, settings, transport, NodeNameResolver.layer).pipe(
     Layer.provideMerge(NodeCrypto.layer)
   )
