@@ -12,5 +12,6 @@ const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", imp
 if (existsSync(compiler)) {
   const root = fileURLToPath(new URL("..", import.meta.url))
   const { status } = spawnSync(process.execPath, [compiler, "-b"], { cwd: root, stdio: "inherit" })
-  if (status !== 0) console.error('doorhook: the packages were not built; `import "doorhook"` needs `npm run build`.')
+  if (status !== 0)
+    process.stderr.write('doorhook: the packages were not built; `import "doorhook"` needs `npm run build`.\n')
 }

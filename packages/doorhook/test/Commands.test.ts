@@ -308,6 +308,28 @@ const trickle = (url: string, pieces: ReadonlyArray<string>) =>
     })
   })
 
+describe("what is no request that can be read", () => {
+  live(
+    "is answered with what is wrong and an id, like any other",
+    Effect.gen(function* () {
+      const { url } = yield* serveHere(["--database", "memory"])
+      for (const [sent, status, code] of [
+        ["GET / HTTP/1.1\r\nhost: x\r\nBAD HEADER\r\n\r\n", 400, "bad_request"],
+        [`GET /${"x".repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431, "head_too_long"],
+        [`GET / HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(20_000)}\r\n\r\n`, 431, "head_too_long"]
+      ] as const) {
+        const [head = "", body = ""] = (yield* trickle(url, [sent])).split("\r\n\r\n")
+        assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `))
+        const id = /\r\nx-request-id: (req_[0-9a-f]{16})\r\n/.exec(head)?.[1]
+        assert.deepInclude(JSON.parse(body), {
+          errors: [{ ...JSON.parse(body).errors[0], id, status: String(status), code }]
+        })
+      }
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/health/live`))).status, 200)
+    })
+  )
+})
+
 describe("a service whose clients are slow on purpose", () => {
   live(
     "waits neither for heads nor for bodies longer than it is told",
@@ -332,6 +354,7 @@ describe("a service whose clients are slow on purpose", () => {
         { concurrency: "unbounded" }
       )
       assert.match(head, /^HTTP\/1\.1 408 /)
+      assert.include(head, '"code":"request_timeout"')
       assert.match(body, /^HTTP\/1\.1 408 /)
       assert.include(body, '"error":"invalid_request"')
       assert.strictEqual((yield* Effect.promise(() => fetch(`${quickBodies.url}/health/live`))).status, 200)

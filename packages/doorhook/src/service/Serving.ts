@@ -14,6 +14,7 @@ import { headersTimeoutOf } from "../config/ServeConfig.ts"
 import { httpOverrides } from "../config/SurfaceConfig.ts"
 import { makeFolder } from "./DatabaseFolder.ts"
 import { layer as engineLayer } from "./Engine.ts"
+import { answerUnread } from "./UnreadRequests.ts"
 
 export const defaultPort = 4_000
 const defaultHost = "127.0.0.1"
@@ -26,13 +27,15 @@ const grace = 5_000
 
 /** A client's idle connection outlives the pauses between its requests; a request that never ends does not live on. */
 const makeServer = (headersTimeout: number, bodyTimeout: number) => () =>
-  createServer({
-    keepAliveTimeout: 65_000,
-    headersTimeout,
-    requestTimeout: headersTimeout + bodyTimeout + grace,
-    // Node looks at neither in between.
-    connectionsCheckingInterval: Math.min(1_000, headersTimeout)
-  })
+  answerUnread(
+    createServer({
+      keepAliveTimeout: 65_000,
+      headersTimeout,
+      requestTimeout: headersTimeout + bodyTimeout + grace,
+      // Node looks at neither in between.
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout)
+    })
+  )
 
 const listen = (port: number, host: string, server: () => Server) =>
   NodeHttpServer.layer(server, { port, host, gracefulShutdownTimeout: patience }).pipe(
