@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
-const { consequencesOf, mayHaveConsequences } = Consequences
+const { consequencesOf, mayHaveConsequences, warningOf } = Consequences
 
 const now = 1_000_000
 const disableAfter = 1_000
@@ -67,6 +67,26 @@ const after = (
 
 const nothing = { failing: null, disable: null, enable: false, notices: [] } as const
 const givenUp = (deliveries: number): NewNotice => ({ kind: "exhausted", ...about, deliveries })
+
+describe("time that goes by", () => {
+  it("tells of an enabled integration that fails for a share of its time, since when, and when it is disabled", () => {
+    const since = now - 600
+    assert.deepEqual(warningOf(enabled({ since, noticed: 0 }), now, disableAfter), {
+      failing: { since, noticed: 1 },
+      notice: { kind: "failing", ...about, failing_since: since, disables_at: since + disableAfter }
+    })
+  })
+
+  it("tells of none that does not fail, fails for a shorter time, was told of, or is disabled", () => {
+    for (const subject of [
+      enabled(),
+      enabled({ since: now - 400, noticed: 0 }),
+      enabled({ since: now - 600, noticed: 1 }),
+      disabled("failing", { since: now - 600, noticed: 0 })
+    ])
+      assert.isNull(warningOf(subject, now, disableAfter))
+  })
+})
 
 describe("a batch that shows an enabled integration", () => {
   it("that acknowledges, or was sent nothing, changes nothing", () => {

@@ -53,6 +53,7 @@ describe("UrlPolicy", () => {
     ["https://münchen.example/", null],
     ["https://1.2.3.4.example.com/", null],
     ["https://[2606:4700::1111]/", null],
+    ["https://example.com//a@b?to=x//y@z", null],
     [`https://example.com/${"x".repeat(2_028)}`, null],
     ["notaurl", "not_a_url"],
     ["/relative", "not_a_url"],
