@@ -55,7 +55,7 @@ export type SessionAnswer =
 export class Directory extends Context.Service<
   Directory,
   {
-    /** The client of that id, or null. */
+    /** The client of that id, or null: tokens of a client that is not there any more do not work. */
     readonly client: (id: string) => Effect.Effect<Client | null, DirectoryError>
     /** The user of that login and password, or null. Takes as long for an unknown login as for a wrong password. */
     readonly authenticate: (

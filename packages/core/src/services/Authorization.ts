@@ -40,7 +40,7 @@ type Needed =
 export class Authorization extends Context.Service<
   Authorization,
   {
-    /** Who an access token stands for; null when it is unknown, expired or revoked, or its user is gone. */
+    /** Who an access token stands for; null when it is unknown, expired or revoked, or its user or client is gone. */
     readonly authenticate: (accessToken: string) => Effect.Effect<Principal | null, StoreError | DirectoryError>
 
     /**

@@ -430,6 +430,19 @@ describe("refreshing", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
+  it.effect("is refused to a client that is gone, and so is the access token", () =>
+    Effect.gen(function* () {
+      const { access_token, refresh_token } = yield* obtainTokens
+      const directory = yield* DocumentDirectory
+      const { clients } = directoryValue
+      yield* directory.replace(readDirectory({ ...directoryValue, clients: clients.filter(({ id }) => id !== "c1") }))
+      yield* refused(refreshOf(refresh_token, "c1"), "invalid_client")
+      assert.isNull(yield* authenticate(access_token))
+      yield* directory.replace(readDirectory(directoryValue))
+      assert.isNotNull(yield* authenticate(access_token))
+    }).pipe(Effect.provide(testLayer()))
+  )
+
   it.effect("is refused to a user who is gone, and so is the access token", () =>
     Effect.gen(function* () {
       const { access_token, refresh_token } = yield* obtainTokens

@@ -51,7 +51,7 @@ export type HostSession =
 
 /** Questions that doorhook asks its host, at each request and before each attempt. Each may return a promise. */
 export interface HostDirectory {
-  /** The client of that id, or null. */
+  /** The client of that id, or null: tokens of a client that is not there any more do not work. */
   readonly client: (id: string) => Answer<HostClient | null>
   /** The user of that login and password, or null. */
   readonly authenticate: (login: string, password: string) => Answer<{ readonly id: string } | null>

@@ -10,7 +10,7 @@ import { TokenStore } from "../../ports/TokenStore.ts"
 import type { StoredToken } from "../../rules/TokenLife.ts"
 import { isLive, retiredBy } from "../../rules/TokenLife.ts"
 import type { ClientRequest } from "./ClientAuthentication.ts"
-import { authenticateClient } from "./ClientAuthentication.ts"
+import { authenticateClient, findClient } from "./ClientAuthentication.ts"
 import { OAuthError } from "./OAuthError.ts"
 import { firstRepeated, get } from "./Parameters.ts"
 import { RefreshBursts } from "./RefreshBursts.ts"
@@ -49,10 +49,11 @@ const find = Effect.fnUntraced(function* (value: string) {
   return found === null ? null : ({ kind: "access", ...found } satisfies StoredToken)
 })
 
-/** Whether a token can be used now, and its user exists. */
+/** Whether a token can be used now, and its user and its client exist. */
 const isUsable = Effect.fnUntraced(function* (found: StoredToken) {
   if (!isLive(found, yield* Clock.currentTimeMillis)) return false
-  return yield* (yield* Directory).isActive(found.grant.user_id)
+  const { client_id, user_id } = found.grant
+  return (yield* (yield* Directory).isActive(user_id)) && (yield* findClient(client_id)) !== null
 })
 
 /** Who an access token stands for; null when it can't be used. Its use retires what it came in exchange for. */
