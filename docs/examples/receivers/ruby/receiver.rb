@@ -7,7 +7,8 @@
 # Ruby brings no database. Events go to a journal, one line each, synced before the answer. With a database, take a
 # unique constraint on the webhook-id and one transaction instead, as the other examples do.
 require "base64"
-require "digest"
+# Not "digest" alone: that loads SHA256 when it is first asked for, and two threads that ask at once can fail.
+require "digest/sha2"
 require "json"
 require "openssl"
 require "webrick"
