@@ -178,7 +178,7 @@ server = WEBrick::HTTPServer.new(
   MaxClients: 200,
   RequestTimeout: 60,
   AccessLog: [],
-  Logger: WEBrick::Log.new($stderr, WEBrick::BasicLog::FATAL)
+  Logger: WEBrick::Log.new($stderr, WEBrick::BasicLog::ERROR)
 )
 server.mount("/hook", Hook, journal, Verifier.new(ENV.fetch("WEBHOOK_SECRET", "")))
 server.mount("/probe", Probe, journal) if ENV["WITH_PROBE"] == "1"
