@@ -66,7 +66,7 @@ const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError
 }
 
 /** Statuses that say that something was wrong with what the command was given. */
-const badInput: ReadonlyArray<unknown> = [400, 422]
+const badInput: ReadonlyArray<number> = [400, 422]
 
 const whys: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -84,7 +84,7 @@ const whyNoAnswer = (error: unknown): string => {
 
 const failureOf = (given: Connection, error: unknown, remedies: Remedies): CommandFailure => {
   if (error instanceof DoorhookError) {
-    const exitCode = badInput.includes(error.cause) ? CommandFailure.usageExitCode : 1
+    const exitCode = badInput.includes(error.status) ? CommandFailure.usageExitCode : 1
     return new CommandFailure({ exitCode, message: tell(given, error, remedies) })
   }
   return new CommandFailure({
