@@ -17,6 +17,7 @@ const givenBy: Readonly<Record<string, string>> = {
   retention: "--retention",
   webhookSources: "--webhook-source",
   trustedProxies: "--trusted-proxy",
+  operatorKey: "--operator-key or DOORHOOK_OPERATOR_KEY",
   encryptionKey: "DOORHOOK_ENCRYPTION_KEY",
   proxy: "DOORHOOK_PROXY"
 }
