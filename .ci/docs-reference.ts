@@ -7,6 +7,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path"
 import { DeliveryMetrics, NotDeliverable, NotProbed } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
+import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { helpOf, subcommandsIn } from "./help.ts"
 
 const root = new URL("..", import.meta.url).pathname
@@ -89,17 +90,10 @@ const writeErrors = (): void => {
       ["code", "status and title"],
       known.map(([code, titles]) => [`\`${code}\``, cell([...titles].join("; "))])
     ),
-    "## Of `createDoorhook` alone",
+    "## Of `createDoorhook` itself",
     table(
-      ["code", "meaning"],
-      [
-        ["`invalid_config`", "options that can't be used, all of them named"],
-        ["`database_unusable`", "the database can't be opened, or is not doorhook's"],
-        ["`invalid_publish`", "events that can't be published, all problems named"],
-        ["`store_error`", "the database did not carry out what was asked"],
-        ["`body_consumed`", "something in front of `doorhook.node` read the body and kept nothing of it"],
-        ["`closed`", "the call came after `close`"]
-      ]
+      ["code", "`status` of the Error", "meaning"],
+      Object.entries(facadeCodes).map(([code, { meaning, status }]) => [`\`${code}\``, String(status), cell(meaning)])
     )
   )
 }

@@ -3,20 +3,44 @@
  */
 import { Cause, Predicate } from "effect"
 
+/**
+ * The codes that the facade itself gives, each with its meaning and the HTTP status that fits it. All others come from the
+ * operator API, with theirs.
+ */
+export const facadeCodes: Readonly<Record<string, { readonly status: number; readonly meaning: string }>> = {
+  bad_request: { status: 400, meaning: "an argument that the call can't take; the message names it" },
+  invalid_idempotency_key: { status: 400, meaning: "an `idempotencyKey` that can't be one" },
+  idempotency_key_in_use: { status: 409, meaning: "the first call with this `idempotencyKey` is still under way" },
+  idempotency_key_reused: { status: 422, meaning: "this `idempotencyKey` was used for other events" },
+  invalid_publish: { status: 422, meaning: "events that can't be published, all problems named" },
+  body_consumed: {
+    status: 500,
+    meaning: "something in front of `doorhook.node` read the body and kept nothing of it"
+  },
+  invalid_config: { status: 500, meaning: "options that can't be used, all of them named" },
+  not_doorhook: { status: 502, meaning: "what answered is no doorhook of this version" },
+  closed: { status: 503, meaning: "the call came after `close`" },
+  database_unusable: { status: 503, meaning: "the database can't be opened, or is not doorhook's" },
+  store_error: { status: 503, meaning: "the database did not carry out what was asked" }
+}
+
 export class DoorhookError extends Error {
   /** What kind of failure it is, like `invalid_publish`, `not_found` or `store_error`: all are in the reference of error codes. */
   readonly code: string
+  /** The HTTP status that fits it, which Express and others answer with when the error is handed on to them. */
+  readonly status: number
 
-  constructor(code: string, message: string, cause: unknown) {
-    super(message, { cause })
+  constructor(code: string, message: string, cause?: unknown, status = facadeCodes[code]?.status ?? 500) {
+    super(message, cause === undefined ? {} : { cause })
     this.name = "DoorhookError"
     this.code = code
+    this.status = status
   }
 }
 
 /** A call to a doorhook that was closed. */
 export const closedError = (): DoorhookError =>
-  new DoorhookError("closed", "This doorhook was closed. Create another to go on.", undefined)
+  new DoorhookError("closed", "This doorhook was closed. Create another to go on.")
 
 /** Errors that the operator API knows by other names than by those of their classes. */
 const codes = new Map([

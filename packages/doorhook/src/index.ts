@@ -35,7 +35,8 @@ export type {
   HostDirectory,
   HostSession,
   HostSessionRequest,
-  HostTenant
+  HostTenant,
+  HostUserId
 } from "./directory/FunctionDirectory.ts"
 export type { SqlDirectoryOptions } from "./directory/SqlDirectory.ts"
 export { sqlDirectory } from "./directory/SqlDirectory.ts"

@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { existsSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -447,6 +448,61 @@ describe("settings of a service", () => {
         "appearance.nmae: is not known here"
       ]) {
         assert.include(types.stderr, said)
+      }
+    })
+  )
+
+  live(
+    "that contradict each other, are given twice or name nothing are refused before anything is made",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "settings.json")
+      yield* Effect.promise(() => writeFile(file, JSON.stringify({ lease: "1s", host: "", operatorKey: "" })))
+      const refused = [
+        [
+          ["--config", file],
+          /lease: must be more than ackTimeout \(5s\) .*; operatorKey .*it is empty.*; host .*not ""/
+        ],
+        [["--ack-timeout", "0s"], /^doorhook: ackTimeout \(--ack-timeout\): must be more than 0, like 5s\n$/],
+        [["--database", ""], /^doorhook: database \(--database\): must be a file, .* not ""\n$/],
+        [["--host", ""], /^doorhook: host \(--host\): must be an address/],
+        [["--operator-key", ""], /^doorhook: operatorKey \(--operator-key or DOORHOOK_OPERATOR_KEY\): it is empty/],
+        [
+          ["--retry", "access_log=5s", "--retry", "access_log=6s"],
+          /^doorhook: retry \(--retry\): access_log may be given once only\n$/
+        ]
+      ] as const
+      const inMemory = { DOORHOOK_DATABASE: "memory" }
+      for (const [flags, said] of refused) {
+        const { code, stderr, stdout } = yield* runHere(["serve", "--port", "0", ...flags], inMemory)
+        assert.deepStrictEqual([code, stdout], [3, ""], stderr)
+        assert.match(stderr, said)
+      }
+      const list = yield* runHere(["deliveries", "list", "--operator-key", ""])
+      assert.deepStrictEqual([list.code, list.stdout], [3, ""])
+      assert.match(list.stderr, /operatorKey \(--operator-key .*it is empty/)
+      for (const command of ["serve", "doctor", "deliveries list"]) {
+        const blank = yield* runHere(command.split(" "), { ...inMemory, DOORHOOK_OPERATOR_KEY: " " })
+        assert.strictEqual(blank.code, 3, command)
+        assert.match(blank.stderr, /operatorKey .*it is empty/)
+      }
+      for (const command of ["serve", "migrate", "doctor"]) {
+        const { code, stderr, stdout } = yield* runHere([command, "--database", folder])
+        assert.strictEqual(code, 1)
+        assert.include(stderr + stdout, `Can't use ${folder}: it is a folder. Name a file in it`)
+      }
+      assert.isFalse(existsSync(`${folder}-lock`))
+    })
+  )
+
+  live(
+    "an empty bearer token is nobody's key, and an empty DOORHOOK_OPERATOR_KEY none",
+    Effect.gen(function* () {
+      const { stdout, url } = yield* serveHere(["--database", "memory"], { DOORHOOK_OPERATOR_KEY: "" })
+      assert.match(stdout(), /operator key \(shown only now\): dhop_/)
+      for (const authorization of ["Bearer", "Bearer ", "Bearer  ", "bearer \u00a0"]) {
+        const answer = yield* Effect.promise(() => fetch(`${url}/operator/summary`, { headers: { authorization } }))
+        assert.strictEqual(answer.status, 401)
       }
     })
   )

@@ -257,7 +257,7 @@ describe("the host's own login", () => {
   live(
     "that answers nonsense lets nobody in",
     Effect.gen(function* () {
-      for (const nonsense of ['{"id":7}', '"alice"', '{"login_url":""}', "{}"]) {
+      for (const nonsense of ['{"id":7.5}', '"alice"', '{"login_url":""}', "{}"]) {
         // As plain JavaScript would have it: no type stands in the way.
         const session = (): HostSession => Reflect.apply(JSON.parse, undefined, [nonsense])
         const doorhook = yield* start({ directory: { ...directory, session } })

@@ -5,6 +5,7 @@ import { Array, Option, Predicate, Result, Schema } from "effect"
 import type { NewEvent } from "./Event.ts"
 import { maxDataBytes, maxEventsPerPublish } from "./Event.ts"
 import { BuildingId, TenantId } from "./Ids.ts"
+import * as JsonFlaw from "./JsonFlaw.ts"
 import { elementsOf, fromObjectText, membersNamed } from "./JsonText.ts"
 import type { JsonText } from "./JsonText.ts"
 import { Action, ResourceType, resourceTypeNames } from "./ResourceType.ts"
@@ -52,8 +53,8 @@ const member = <A>(
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
-/** Reads one event whose members are `value` and whose data is the text `data`. */
-const readEvent = (value: unknown, data: ReadonlyArray<string>, base: string): Read<NewEvent> => {
+/** Reads one event whose members are `value`, and whose data has been read. */
+const readEvent = (value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
   if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
   const resource_type = member(value, base, "resource_type", ResourceType, resourceTypeNames.join(" or "))
   const action = member(value, base, "action", Action, "create")
@@ -62,10 +63,9 @@ const readEvent = (value: unknown, data: ReadonlyArray<string>, base: string): R
     value["tenant_ids"] === undefined
       ? Result.succeed<ReadonlyArray<TenantId>>([])
       : member(value, base, "tenant_ids", Schema.Array(TenantId), "a list of positive whole numbers")
-  const dataRead = readData(data, base)
-  const problems = Array.getFailures([resource_type, action, building_id, tenant_ids, dataRead]).flat()
+  const problems = Array.getFailures([resource_type, action, building_id, tenant_ids, data]).flat()
   if (problems.length > 0) return Result.fail(problems)
-  return Result.all({ resource_type, action, building_id, tenant_ids, data: dataRead })
+  return Result.all({ resource_type, action, building_id, tenant_ids, data })
 }
 
 const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> => {
@@ -96,6 +96,10 @@ const tooMany = (count: number): boolean => count > maxEventsPerPublish
 
 const tooManyDetail = `at most ${maxEventsPerPublish} events can be published at once; split the list`
 
+/** Reads one event that is `value` and was written as `text`. */
+const readText = (value: unknown, text: string, base: string): Read<NewEvent> =>
+  readEvent(value, readData(membersNamed(text, "data"), base), base)
+
 /** Reads a request body: one event, or a list of them. `data` is taken over byte for byte. */
 export const fromText = (text: string): Result.Result<PublishRequest, InvalidPublish> => {
   let value: unknown
@@ -104,35 +108,41 @@ export const fromText = (text: string): Result.Result<PublishRequest, InvalidPub
   } catch {
     return refuse("the body is not JSON")
   }
-  if (!globalThis.Array.isArray(value)) return collect([readEvent(value, membersNamed(text, "data"), "")], false)
+  if (!globalThis.Array.isArray(value)) return collect([readText(value, text, "")], false)
   if (tooMany(value.length)) return refuse(tooManyDetail)
   const values: ReadonlyArray<unknown> = value
   const texts = elementsOf(text)
   return collect(
-    values.map((item, index) => readEvent(item, membersNamed(texts[index] ?? "", "data"), `/${index}`)),
+    values.map((item, index) => readText(item, texts[index] ?? "", `/${index}`)),
     true
   )
 }
 
-/** The JSON text of a value, none when it has none (a function, a bigint, a cycle). */
-const stringify = (value: unknown): ReadonlyArray<string> => {
+/** Encodes data that is given as a value, once. */
+const encodeData = (item: unknown, base: string): Read<JsonText> => {
+  const data = Predicate.hasProperty(item, "data") ? item.data : undefined
+  if (data === undefined) return readData([], base)
+  return Result.match(JsonFlaw.toText(data), {
+    onFailure: (flaw) => wrong(`${base}/data`, flaw),
+    onSuccess: (text) => readData([text ?? ""], base)
+  })
+}
+
+/** Reads one event that is given as a value. Its members are the host's own code, which may throw. */
+const readValue = (item: unknown, base: string): Read<NewEvent> => {
   try {
-    const text: string | undefined = JSON.stringify(value)
-    return text === undefined ? [] : [text]
-  } catch {
-    return [""]
+    return readEvent(item, encodeData(item, base), base)
+  } catch (thrown) {
+    return wrong(base, `can't be read: ${Predicate.isError(thrown) ? thrown.message : "it throws"}`)
   }
 }
 
-/** Reads events given as values, as an embedding host does. `data` is encoded once. */
+/** Reads events given as values, as an embedding host does. */
 export const fromValue = (value: unknown): Result.Result<PublishRequest, InvalidPublish> => {
   const isList = globalThis.Array.isArray(value)
   const values: ReadonlyArray<unknown> = isList ? value : [value]
   if (tooMany(values.length)) return refuse(tooManyDetail)
-  return collect(
-    values.map((item, index) =>
-      readEvent(item, Predicate.hasProperty(item, "data") ? stringify(item.data) : [], isList ? `/${index}` : "")
-    ),
-    isList
-  )
+  // Spread, so that a place of the list that was never filled is read as one.
+  const reads = [...values].map((item, index) => readValue(item, isList ? `/${index}` : ""))
+  return collect(reads, isList)
 }

@@ -12,9 +12,12 @@ import type { Scope } from "../domain/Integration.ts"
 export class DirectoryError extends Schema.TaggedError<DirectoryError>()("DirectoryError", {
   /** The question that failed, like `administers`. */
   operation: Schema.String,
+  /** What is wrong with the answer, like `must return true or false, not a list`, where there was one. */
+  flaw: Schema.optionalKey(Schema.String),
   cause: Schema.Defect()
 }) {
   override get message(): string {
+    if (this.flaw !== undefined) return `The directory's \`${this.operation}\` ${this.flaw}.`
     return `The directory did not answer \`${this.operation}\`. Check the host's own user database.`
   }
 }

@@ -1,7 +1,8 @@
 /**
  * How deliveries are made. One service, so that every place that needs a number takes it from here.
  */
-import { Context, Layer, Record, Schema } from "effect"
+import { Context, Effect, Layer, Record, Result, Schema } from "effect"
+import * as DurationText from "../domain/DurationText.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import { resourceTypes } from "../domain/ResourceType.ts"
 import { defaultDeadline } from "../rules/Acknowledgement.ts"
@@ -61,37 +62,46 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
   message: Schema.String
 }) {}
 
-const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => [
-  ...(settings.ackTimeout > 0 ? [] : ["ackTimeout must be more than 0"]),
-  ...(settings.concurrency >= 1 ? [] : ["concurrency must be at least 1"]),
-  ...(settings.buffer >= settings.concurrency ? [] : ["buffer must be at least concurrency"]),
-  ...(settings.concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration must be at least 1"])
-]
+const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
+  const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, lease } = settings
+  const [attempt, settle] = [DurationText.format(ackTimeout), DurationText.format(settleBudget)]
+  return [
+    ...(ackTimeout > 0 ? [] : ["ackTimeout: must be more than 0"]),
+    ...(concurrency >= 1 ? [] : ["concurrency: must be at least 1"]),
+    ...(buffer >= concurrency ? [] : ["buffer: must be at least concurrency"]),
+    ...(concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration: must be at least 1"]),
+    ...(lease > ackTimeout + settleBudget
+      ? []
+      : [
+          `lease: must be more than ackTimeout (${attempt}) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
+        ])
+  ]
+}
+
+/**
+ * The defaults with some of them replaced; fails where they contradict each other. A lease that is not given grows with the
+ * acknowledgement timeout, because a lease shorter than an attempt would let two dispatchers send the same delivery at once.
+ */
+export const deliverySettingsOf = (
+  overrides: Partial<DeliverySettingsShape>
+): Result.Result<DeliverySettingsShape, InvalidSettings> => {
+  const { ackTimeout = defaultDeliverySettings.ackTimeout } = overrides
+  const settings = {
+    ...defaultDeliverySettings,
+    lease: Math.max(defaultDeliverySettings.lease, 2 * ackTimeout + 2 * settleBudget),
+    ...overrides
+  }
+  const problems = problemsOf(settings)
+  return problems.length === 0
+    ? Result.succeed(settings)
+    : Result.fail(new InvalidSettings({ message: problems.join("; ") }))
+}
 
 export class DeliverySettings extends Context.Service<DeliverySettings, DeliverySettingsShape>()(
   "@doorhook/core/services/DeliverySettings"
 ) {
-  /**
-   * The defaults with some of them replaced. A lease that is not given grows with the acknowledgement timeout, because
-   * a lease shorter than an attempt would let two dispatchers send the same delivery at once.
-   */
+  /** As `deliverySettingsOf`. */
   static layer(overrides: Partial<DeliverySettingsShape> = {}): Layer.Layer<DeliverySettings, InvalidSettings> {
-    const ackTimeout = overrides.ackTimeout ?? defaultDeliverySettings.ackTimeout
-    const settings = {
-      ...defaultDeliverySettings,
-      lease: Math.max(defaultDeliverySettings.lease, 2 * ackTimeout + 2 * settleBudget),
-      ...overrides
-    }
-    const problems = [
-      ...problemsOf(settings),
-      ...(settings.lease > ackTimeout + settleBudget
-        ? []
-        : [
-            `lease (${settings.lease} ms) must be more than ackTimeout (${ackTimeout} ms) and ${settleBudget} ms to settle`
-          ])
-    ]
-    return problems.length === 0
-      ? Layer.succeed(DeliverySettings, settings)
-      : Layer.unwrap(new InvalidSettings({ message: problems.join("; ") }))
+    return Layer.effect(DeliverySettings, Effect.fromResult(deliverySettingsOf(overrides)))
   }
 }

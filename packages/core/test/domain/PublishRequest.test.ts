@@ -58,4 +58,53 @@ describe("PublishRequest", () => {
       assert.isAbove(problemsOf(PublishRequest.fromValue({ ...event, data })).length, 0)
     }
   })
+
+  const cycle: Record<string, unknown> = { id: 1 }
+  cycle["rows"] = [{ back: cycle }]
+  const failing = {
+    toJSON: () => {
+      throw new Error("not loaded")
+    }
+  }
+  let deep: object = {}
+  for (let depth = 0; depth < 20_000; depth++) deep = { deep }
+  it.each([
+    [{ a: { b: [0, 1n] } }, "holds a BigInt in a.b.1, which JSON can't: give a text or a number"],
+    [1n, "holds a BigInt, which JSON can't: give a text or a number"],
+    [cycle, "refers to itself in rows.0.back"],
+    [{ user: failing }, "can't be read in user, which throws: not loaded"],
+    [new Map([["id", 1]]), "is a Map, of which JSON keeps nothing: give Object.fromEntries(map)"],
+    [{ seen: new Set([1]) }, "holds a Set in seen, of which JSON keeps nothing: give a list, [...set]"],
+    [Promise.resolve({ id: 1 }), "is a Promise, of which JSON keeps nothing: await it first"],
+    [deep, "can't be written as JSON: it is nested too deeply, or too large"],
+    [() => ({ id: 1 }), "must be an object"]
+  ])("says why a value is no data", (data, detail) => {
+    const problems = Result.match(PublishRequest.fromValue([event, { ...event, data }]), {
+      onSuccess: () => [],
+      onFailure: (failure) => failure.problems
+    })
+    assert.deepStrictEqual(problems, [{ pointer: "/1/data", detail }])
+  })
+
+  it("takes what JSON writes in full: empty objects, dates, what has a toJSON, and one thing at two places", () => {
+    const same = { id: 1 }
+    const list = Object.assign(new Set(["a"]), { toJSON: () => ["a"] })
+    const data = { none: {}, text: "{}", at: new Date(0), list, same: [same, same] }
+    assert.strictEqual(
+      Result.getOrThrow(PublishRequest.fromValue({ ...event, data })).events[0]?.data,
+      '{"none":{},"text":"{}","at":"1970-01-01T00:00:00.000Z","list":["a"],"same":[{"id":1},{"id":1}]}'
+    )
+  })
+
+  it("reads every place of a list, and members that throw", () => {
+    const sparse: Array<unknown> = []
+    sparse[1] = event
+    assert.deepStrictEqual(problemsOf(PublishRequest.fromValue(sparse)), ["/0"])
+    const throwing = Object.defineProperty({}, "resource_type", {
+      get: () => {
+        throw new Error("gone")
+      }
+    })
+    assert.deepStrictEqual(problemsOf(PublishRequest.fromValue(throwing)), [""])
+  })
 })

@@ -114,10 +114,10 @@ const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
       })
     : Effect.succeed([])
 
-const keyFindings = ({ database, encryptionKey }: ServeConfig, operatorKey: Option.Option<string>) => [
-  Option.isSome(operatorKey)
-    ? ok("operator key", "set")
-    : warn("operator key", "DOORHOOK_OPERATOR_KEY is not set: one is made and kept in the database"),
+const keyFindings = ({ database, encryptionKey, operatorKey }: ServeConfig) => [
+  operatorKey === undefined
+    ? warn("operator key", "DOORHOOK_OPERATOR_KEY is not set: one is made and kept in the database")
+    : ok("operator key", "set"),
   encryptionKey === undefined && database !== "memory"
     ? warn("encryption key", "DOORHOOK_ENCRYPTION_KEY is not set: signing secrets are kept readable in the database")
     : ok("encryption key", "set")
@@ -127,8 +127,10 @@ export const doctorCommand = Command.make(
   "doctor",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
+    const operatorKey = yield* fromEnvironment("DOORHOOK_OPERATOR_KEY")
+    const keyOf = (file: ServeConfig) => ({ operatorKey: Option.getOrElse(operatorKey, () => file.operatorKey) })
     // A directory that can't be used is one of the findings, unless there are none: then it is told with all else.
-    const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
+    const config = yield* deliveryConfigOf(given, keyOf, ({ directory }, isSound) =>
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )
     const now = yield* Clock.currentTimeMillis
@@ -138,7 +140,7 @@ export const doctorCommand = Command.make(
       ...(yield* databaseFindings(config, now)),
       ...(yield* useFindings(config)),
       ...(yield* directoryFindings(config)),
-      ...keyFindings(config, yield* fromEnvironment("DOORHOOK_OPERATOR_KEY"))
+      ...keyFindings(config)
     ]
     for (const line of columns(findings.map(({ detail, grade, what }) => [grade, what, detail])))
       yield* Console.log(line)

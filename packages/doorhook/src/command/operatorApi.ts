@@ -9,7 +9,7 @@ import { DoorhookError } from "../DoorhookError.ts"
 import type { OperatorCalls } from "../embed/OperatorCalls.ts"
 import { makeOperatorCalls } from "../embed/OperatorCalls.ts"
 import { inFlags } from "./inFlags.ts"
-import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
+import { keyProblems, operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
 
 const defaultUrl = "http://127.0.0.1:4000"
 
@@ -42,7 +42,7 @@ const callsTo = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
       ? [
           "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the service's own, or the one that it printed at its first start."
         ]
-      : [])
+      : keyProblems(key.value))
   ]
   if (Option.isNone(key) || problems.length > 0) return yield* CommandFailure.usage(problems.join(" "))
   return makeOperatorCalls(fetch, key.value, url.replace(/\/+$/, ""))
@@ -66,7 +66,7 @@ const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError
 }
 
 /** Statuses that say that something was wrong with what the command was given. */
-const badInput: ReadonlyArray<unknown> = [400, 422]
+const badInput: ReadonlyArray<number> = [400, 422]
 
 const whys: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -84,7 +84,7 @@ const whyNoAnswer = (error: unknown): string => {
 
 const failureOf = (given: Connection, error: unknown, remedies: Remedies): CommandFailure => {
   if (error instanceof DoorhookError) {
-    const exitCode = badInput.includes(error.cause) ? CommandFailure.usageExitCode : 1
+    const exitCode = badInput.includes(error.status) ? CommandFailure.usageExitCode : 1
     return new CommandFailure({ exitCode, message: tell(given, error, remedies) })
   }
   return new CommandFailure({

@@ -1,14 +1,21 @@
 /**
  * The key of the operator API, wherever a command takes one.
  */
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
+import { operatorKeyOf as configured } from "../config/KeySettings.ts"
+import { problemsIn } from "../config/ReadingSettings.ts"
 import { fromEnvironment } from "./deliveryFlags.ts"
+import { withFlags } from "./settingFlags.ts"
 
 export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
   Flag.withDescription("Key of the operator API; better given as DOORHOOK_OPERATOR_KEY"),
   Flag.optional
 )
+
+/** What is wrong with a key, in the words of the command line. */
+export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
+  problemsIn([Result.mapError(configured({ operatorKey }), withFlags)])
 
 /** The key that was given: the flag goes before the environment. */
 export const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {

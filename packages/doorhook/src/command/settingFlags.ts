@@ -18,6 +18,7 @@ const givenBy: Readonly<Record<string, string>> = {
   webhookSources: "--webhook-source",
   trustedProxies: "--trusted-proxy",
   metricsFor: "--metrics-for",
+  operatorKey: "--operator-key or DOORHOOK_OPERATOR_KEY",
   encryptionKey: "DOORHOOK_ENCRYPTION_KEY",
   proxy: "DOORHOOK_PROXY"
 }

@@ -2,10 +2,10 @@
  * What can be set about the engine, by `createDoorhook`, by a configuration file, or by flags: one list of names.
  */
 import type { DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
-import { defaultDeliverySettings, ResourceType, resourceTypeNames } from "@doorhook/core"
+import { defaultDeliverySettings, deliverySettingsOf, ResourceType, resourceTypeNames } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
 import { PublicUrl } from "@doorhook/server"
-import { Effect, Exit, Layer, Redacted, Result, Schema } from "effect"
+import { Effect, Exit, Layer, Result, Schema } from "effect"
 import {
   collect,
   collectAll,
@@ -113,12 +113,20 @@ export const egressProxyOf = ({
 /** What begins a URL. One letter would be a drive. */
 const scheme = /^([a-z][a-z0-9+.-]+):/i
 
+/** What can be nothing but the name of a folder, or of nothing. */
+const noFile = /^\s*$|[/\\]$/
+
 /** A URL of another database must not become a file of that name. Only its kind is told: the rest may hold a password. */
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
-  const [, kind] = scheme.exec(database ?? "") ?? []
-  return kind === undefined || kind === "postgres" || kind === "postgresql"
-    ? Result.succeed(database)
-    : invalid(`database: ${kind}: is no kind of database that can be used; give a file, postgres://..., or memory`)
+  if (database === undefined) return Result.succeed(database)
+  const [, kind] = scheme.exec(database) ?? []
+  if (kind === "postgres" || kind === "postgresql") return Result.succeed(database)
+  if (kind !== undefined) {
+    return invalid(`database: ${kind}: is no kind of database that can be used; give a file, postgres://..., or memory`)
+  }
+  return noFile.test(database)
+    ? invalid(`database: must be a file, postgres://..., or memory, not ${nameOf(database)}`)
+    : Result.succeed(database)
 }
 
 /** How long PostgreSQL may take for a statement, in milliseconds; undefined for the default. */
@@ -126,25 +134,17 @@ export const databaseTimeoutOf = ({
   databaseTimeout
 }: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseSpan("databaseTimeout", databaseTimeout)
 
-/** What is shorter, or made of fewer different characters, is guessed by trying. */
-const minKeyLength = 32
-const minKeyVariety = 8
-
-/** The key that signing secrets are encrypted with; undefined for none. Its value is in no message. */
-export const encryptionKeyOf = ({
-  encryptionKey: key
-}: EngineConfig): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
-  if (key === undefined) return Result.succeed(undefined)
-  const variety = new Set(key).size
-  const flaw =
-    key.length < minKeyLength
-      ? `it has ${key.length} characters and must have ${minKeyLength} or more`
-      : variety < minKeyVariety
-        ? `it is made of ${variety} different characters and must be random`
-        : null
-  return flaw === null
-    ? Result.succeed(Redacted.make(key))
-    : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
+/** What was read of two settings that must fit each other. What could not be read is told by itself. */
+const checkLease = (
+  ackTimeout: Result.Result<number | undefined, InvalidConfig>,
+  lease: Result.Result<number | undefined, InvalidConfig>
+): Result.Result<unknown, InvalidConfig> => {
+  if (Result.isFailure(ackTimeout) || Result.isFailure(lease)) return Result.succeed(undefined)
+  const given = {
+    ...(ackTimeout.success !== undefined && { ackTimeout: ackTimeout.success }),
+    ...(lease.success !== undefined && { lease: lease.success })
+  }
+  return Result.mapError(deliverySettingsOf(given), ({ message }) => new InvalidConfig({ message }))
 }
 
 /** The delivery settings that a configuration changes. */
@@ -153,12 +153,13 @@ export const deliveryOverrides = (
 ): Result.Result<Partial<DeliverySettingsShape>, InvalidConfig> => {
   const allow = parseNetworks("allowTargets", config.allowTargets)
   const retry = collectAll(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays)))
-  const ackTimeout = parseOptional("ackTimeout", config.ackTimeout)
+  const ackTimeout = parseSpan("ackTimeout", config.ackTimeout)
   const disableAfter = parseSpan("disableAfter", config.disableAfter)
   const retention = parseRetention(config.retention)
   const lease = parseOptional("lease", config.lease)
-  const pollInterval = parseOptional("pollInterval", config.pollInterval)
-  const all = collect({ allow, retry, ackTimeout, disableAfter, retention, lease, pollInterval })
+  const fits = checkLease(ackTimeout, lease)
+  const pollInterval = parseSpan("pollInterval", config.pollInterval)
+  const all = collect({ allow, retry, ackTimeout, disableAfter, retention, lease, fits, pollInterval })
   return Result.map(all, (read) => ({
     allow: read.allow,
     ...(config.sign !== undefined && { sign: config.sign }),

@@ -8,7 +8,7 @@ import { Option, Predicate, Result, Schema } from "effect"
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
 
 /** What kind of thing was given. Not the thing itself: it may be a secret. */
-const kindOf = (given: unknown): string => {
+export const kindOf = (given: unknown): string => {
   if (Predicate.isString(given)) return "a text"
   if (Predicate.isNumber(given)) return "a number"
   return nameOf(given)
@@ -105,6 +105,7 @@ export const nameOf = (given: unknown): string => {
   if (Predicate.isString(given)) return JSON.stringify(given.slice(0, 40))
   if (Array.isArray(given)) return "a list"
   if (Predicate.isFunction(given)) return "a function"
+  if (Predicate.isDate(given)) return Number.isNaN(given.getTime()) ? "an invalid date" : "a date"
   return Predicate.isObject(given) ? "an object" : String(given)
 }
 

@@ -8,12 +8,12 @@ import {
   databaseTimeoutOf,
   deliveryOverrides,
   egressProxyOf,
-  encryptionKeyOf,
   EngineConfig,
   publicUrlOf
 } from "./EngineConfig.ts"
+import { encryptionKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
-import { collectAll, invalid, InvalidConfig, parseSpan, readSettings } from "./ReadingSettings.ts"
+import { collectAll, invalid, InvalidConfig, nameOf, parseSpan, readSettings } from "./ReadingSettings.ts"
 import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
 const greatestPort = 65_535
@@ -40,18 +40,26 @@ export type ServeConfig = typeof ServeConfig.Type
 export const headersTimeoutOf = ({ headersTimeout }: ServeConfig): Result.Result<number, InvalidConfig> =>
   Result.map(parseSpan("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
 
+/** The address to listen on. An empty one would be every address of the machine, which nobody means by it. */
+const hostOf = ({ host }: ServeConfig): Result.Result<unknown, InvalidConfig> =>
+  host === undefined || host.trim() !== ""
+    ? Result.succeed(host)
+    : invalid(`host: must be an address to listen on, like 127.0.0.1 or 0.0.0.0, not ${nameOf(host)}`)
+
 /** Fails with every problem of a configuration that can be told before anything is started. */
 export const checkConfig = (config: ServeConfig): Result.Result<unknown, InvalidConfig> =>
   collectAll<unknown>([
     deliveryOverrides(config),
     egressProxyOf(config),
     encryptionKeyOf(config),
+    operatorKeyOf(config),
     databaseOf(config),
     databaseTimeoutOf(config),
     publicUrlOf(config),
     apiOverrides(config),
     httpOverrides(config),
-    headersTimeoutOf(config)
+    headersTimeoutOf(config),
+    hostOf(config)
   ])
 
 /** A whole number that was written as one, within bounds; anything else is said of `name`. */
@@ -113,13 +121,14 @@ export const parseRetryFlags = (
       })
     )
   }
-  return Result.succeed(
-    Object.fromEntries(
-      flags.map((flag) => {
-        const at = flag.indexOf("=")
-        const delays = flag.slice(at + 1)
-        return [flag.slice(0, at), delays === "" ? [] : delays.split(",")]
-      })
-    )
-  )
+  const read = flags.map((flag): [string, ReadonlyArray<string>] => {
+    const at = flag.indexOf("=")
+    const delays = flag.slice(at + 1)
+    return [flag.slice(0, at), delays === "" ? [] : delays.split(",")]
+  })
+  const types = read.map(([type]) => type)
+  const twice = new Set(types.filter((type, at) => types.indexOf(type) !== at))
+  return twice.size === 0
+    ? Result.succeed(Object.fromEntries(read))
+    : invalid(`retry: ${[...twice].join(" and ")} may be given once only`)
 }

@@ -2,11 +2,11 @@
  * The directory of an embedding backend: an object of functions over its own users and buildings.
  */
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
-import { BuildingId, Client, didYouMean, Directory, DirectoryError, TenantId, UserId } from "@doorhook/core"
+import { BuildingId, Client, didYouMean, Directory, TenantId, UserId } from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
-
-type Answer<A> = A | Promise<A>
+import type { Answer } from "./HostAnswers.ts"
+import { askFor, found, foundUser } from "./HostAnswers.ts"
 
 /** A client as the host keeps it. Without a secret it is public and must use PKCE. */
 export interface HostClient {
@@ -40,31 +40,38 @@ export interface HostSessionRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** A user's id. A whole number is taken as its text, and every other question about the user is asked with that text. */
+export type HostUserId = string | number | bigint
+
 /** What the host knows of whoever opened the page. */
 export type HostSession =
   /** Is logged in: is asked for consent only. `name` is how the page calls them; default the id. */
-  | { readonly id: string; readonly name?: string | undefined }
+  | { readonly id: HostUserId; readonly name?: string | undefined }
   /** Logs in there first; an http or https URL, or a path. The page's own URL is added as `return_to`. */
   | { readonly login_url: string }
   /** doorhook is to ask for login and password. */
   | null
+  | undefined
 
 /** Questions that doorhook asks its host, at each request and before each attempt. Each may return a promise. */
 export interface HostDirectory {
-  /** The client of that id, or null: tokens of a client that is not there any more do not work. */
-  readonly client: (id: string) => Answer<HostClient | null>
-  /** The user of that login and password, or null. */
-  readonly authenticate: (login: string, password: string) => Answer<{ readonly id: string } | null>
+  /** The client of that id, or null or undefined: tokens of a client that is not there any more do not work. */
+  readonly client: (id: string) => Answer<HostClient | null | undefined>
+  /** The user of that login and password, or null or undefined. */
+  readonly authenticate: (login: string, password: string) => Answer<{ readonly id: HostUserId } | null | undefined>
   /**
    * Who is logged in at the host: its own login, with whatever factors it has, takes the place of doorhook's form. Default:
    * doorhook asks for login and password.
    */
   readonly session?: (request: HostSessionRequest) => Answer<HostSession>
-  /** Whether the user administers the building. */
+  /**
+   * Whether the user administers the building. `true` or `false`: undefined is taken for no answer, and deliveries wait, because
+   * one that is cancelled by mistake is not sent again by itself.
+   */
   readonly administers: (userId: string, buildingId: number) => Answer<boolean>
-  /** Whether the user is the tenant. */
+  /** Whether the user is the tenant; `true` or `false`, as `administers`. */
   readonly isTenant: (userId: string, tenantId: number) => Answer<boolean>
-  /** Whether the user still exists. Default: always. */
+  /** Whether the user still exists; `true` or `false`, as `administers`. Default: always. */
   readonly isActive?: (userId: string) => Answer<boolean>
   /** The buildings the user administers. Default: none are listed. */
   readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding>>
@@ -103,22 +110,6 @@ const mistyped = (host: object): ReadonlyArray<string> => {
   })
 }
 
-const ask = <A>(operation: string, question: () => Answer<A>): Effect.Effect<A, DirectoryError> =>
-  Effect.tryPromise({
-    try: async () => question(),
-    catch: (cause) => new DirectoryError({ operation, cause })
-  })
-
-/** Asks, and checks the shape of what came back: a host in plain JavaScript has no types to rely on. */
-const askFor = <A>(
-  operation: string,
-  schema: Schema.Codec<A, unknown>,
-  question: () => Answer<unknown>
-): Effect.Effect<A, DirectoryError> =>
-  Effect.flatMap(ask(operation, question), (value) =>
-    Schema.decodeUnknownEffect(schema)(value).pipe(Effect.mapError((cause) => new DirectoryError({ operation, cause })))
-  )
-
 const Building = Schema.Struct({
   id: BuildingId,
   name: Schema.String,
@@ -144,24 +135,39 @@ const Session = Schema.NullOr(
 /** The directory that such an object describes. */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.succeed(Directory, {
-    client: (id) => askFor("client", Schema.NullOr(Client), () => host.client(id)),
+    client: (id) =>
+      askFor(
+        "client",
+        Schema.NullOr(Client),
+        found(() => host.client(id))
+      ),
     authenticate: (login, password) =>
-      askFor("authenticate", User, () => host.authenticate(login, Redacted.value(password))),
+      askFor(
+        "authenticate",
+        User,
+        foundUser(() => host.authenticate(login, Redacted.value(password)))
+      ),
     ...(host.session !== undefined && {
-      session: (request: SessionRequest) => askFor("session", Session, () => host.session?.(request) ?? null)
+      session: (request: SessionRequest) =>
+        askFor(
+          "session",
+          Session,
+          foundUser(() => host.session?.(request))
+        )
     }),
-    isActive: (user) => askFor("isActive", Schema.Boolean, () => host.isActive?.(user) ?? true),
+    isActive: (user) =>
+      askFor("isActive", Schema.Boolean, () => (host.isActive === undefined ? true : host.isActive(user))),
     administers: (user, building) => askFor("administers", Schema.Boolean, () => host.administers(user, building)),
     isTenant: (user, tenant) => askFor("isTenant", Schema.Boolean, () => host.isTenant(user, tenant)),
     buildings: (user) =>
       Effect.map(
-        askFor("buildings", Schema.Array(Building), () => host.buildings?.(user) ?? []),
+        askFor("buildings", Schema.Array(Building), async () => (await host.buildings?.(user)) ?? []),
         (found) =>
           found.map((building): DirectoryBuilding => ({ ...building, access_points: building.access_points ?? [] }))
       ),
     tenants: (user) =>
       Effect.map(
-        askFor("tenants", Schema.Array(Tenant), () => host.tenants?.(user) ?? []),
+        askFor("tenants", Schema.Array(Tenant), async () => (await host.tenants?.(user)) ?? []),
         (found) => found.map((tenant): DirectoryTenant => ({ ...tenant, unit: tenant.unit ?? null }))
       )
   })

@@ -34,17 +34,16 @@ const rowsOf = (answer: unknown): Rows => {
 const unusable = (): DoorhookError =>
   new DoorhookError(
     "invalid_config",
-    "sqlDirectory: database must be a pool of pg, a database of node:sqlite or better-sqlite3, or a function of text and values that answers rows",
-    undefined
+    "sqlDirectory: database must be a pool of pg, a database of node:sqlite or better-sqlite3, or a function of text and values that answers rows"
   )
 
 /** How statements are run; throws a `DoorhookError` when it is no database. */
 export const runnerOf = (source: SqlSource): RunSql => {
   if (typeof source === "function") return async (text, values) => rowsOf(await source(text, values))
-  if ("query" in source && Predicate.isFunction(source.query)) {
+  if (Predicate.hasProperty(source, "query") && Predicate.isFunction(source.query)) {
     return async (text, values) => rowsOf(await source.query(text, values))
   }
-  if ("prepare" in source && Predicate.isFunction(source.prepare)) {
+  if (Predicate.hasProperty(source, "prepare") && Predicate.isFunction(source.prepare)) {
     return async (text, values) => source.prepare(text.replaceAll(/\$\d+/g, "?")).all(...values)
   }
   throw unusable()

@@ -118,7 +118,7 @@ const merge = <T extends object>(standard: T, given: Partial<T> | null | undefin
 /** The tables by their default names but for those given; throws a `DoorhookError` with every name that is none. */
 export const tablesOf = (given: SqlTableNames = {}): SqlTables => {
   const problems = problemsOf(given)
-  if (problems.length > 0) throw new DoorhookError("invalid_config", `sqlDirectory: ${problems.join("; ")}`, undefined)
+  if (problems.length > 0) throw new DoorhookError("invalid_config", `sqlDirectory: ${problems.join("; ")}`)
   return {
     users: { ...defaults.users, ...given.users },
     administrators: merge<AdministratorsTable>(defaults.administrators, given.administrators),

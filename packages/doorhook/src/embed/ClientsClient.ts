@@ -3,6 +3,7 @@
  */
 import { ClientDocument, ClientWithSecretDocument } from "@doorhook/server"
 import { Schema } from "effect"
+import { bodyOf, idInPath, optionsOf } from "./Arguments.ts"
 import type { OperatorCalls } from "./OperatorCalls.ts"
 
 /** A client, without its secrets. Times are ISO 8601 UTC. */
@@ -25,7 +26,7 @@ export interface ClientToAdd {
 
 const ClientList = Schema.Struct({ clients: Schema.Array(ClientDocument) })
 
-/** Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` for a secret of one that has none. */
+/** Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` for a secret of one that has none, `bad_request` for what is no id or no client at all. */
 export interface ClientsClient {
   readonly list: () => Promise<ReadonlyArray<ClientSummary>>
   readonly add: (client: ClientToAdd) => Promise<ClientAdded>
@@ -35,12 +36,22 @@ export interface ClientsClient {
   readonly remove: (id: string) => Promise<void>
 }
 
-const pathOf = (id: string): string => `/operator/clients/${encodeURIComponent(id)}`
+const pathOf = (id: string): string => `/operator/clients/${idInPath(id, "the id of a client")}`
+
+const example = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
 export const makeClientsClient = ({ call, read }: OperatorCalls): ClientsClient => ({
   list: async () => (await read(ClientList, "GET", "/operator/clients")).clients,
-  add: (client) => read(ClientWithSecretDocument, "POST", "/operator/clients", client),
-  rotate: (id, options = {}) => read(ClientWithSecretDocument, "POST", `${pathOf(id)}/rotate`, options),
+  add: async (client) => read(ClientWithSecretDocument, "POST", "/operator/clients", bodyOf("client", client, example)),
+  rotate: async (id, options) => {
+    const { overlap } = optionsOf(options)
+    return read(
+      ClientWithSecretDocument,
+      "POST",
+      `${pathOf(id)}/rotate`,
+      overlap === undefined || overlap === null ? {} : { overlap }
+    )
+  },
   remove: async (id) => {
     await call("DELETE", pathOf(id))
   }

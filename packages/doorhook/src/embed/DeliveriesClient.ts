@@ -2,9 +2,9 @@
  * What was not delivered, why, and sending it again.
  */
 import { deliveryStates, Explanation } from "@doorhook/core"
-import { Schema } from "effect"
+import { Predicate, Schema } from "effect"
+import { badArgument, idInPath, queryOf } from "./Arguments.ts"
 import type { OperatorCalls } from "./OperatorCalls.ts"
-import { queryOf } from "./OperatorCalls.ts"
 
 /** What every answer says of a delivery. Times are ISO 8601 UTC. */
 const DeliveryFields = {
@@ -91,13 +91,16 @@ export interface DeliveryListOptions {
   readonly event_id?: string | undefined
   /** Which comes first; default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
-  /** The `next` of an earlier answer. */
-  readonly after?: string | undefined
+  /** The `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
 }
 
-/** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid_parameter` for an option that is wrong. */
+/** A time: a `Date`, or ISO 8601. */
+type Since = Date | string
+
+/** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid_parameter` for an option that is wrong, `bad_request` for what is no id or no time at all. */
 export interface DeliveriesClient {
   readonly list: (options?: DeliveryListOptions) => Promise<DeliveryPage>
   /** One delivery with all its attempts. */
@@ -108,23 +111,36 @@ export interface DeliveriesClient {
    */
   readonly resend: (id: string) => Promise<void>
   /**
-   * Sends all that an integration has not acknowledged since a time (a `Date`, or ISO 8601): what has ended, and what waits for a
-   * retry. Says how many. Rejects as `resend`.
+   * Sends all that an integration has not acknowledged since a time: what has ended, and what waits for a retry. Says how many.
+   * Rejects as `resend`.
    */
-  readonly recover: (integrationId: string, since: Date | string) => Promise<{ readonly deliveries: number }>
+  readonly recover: (
+    integrationId: string,
+    since: Since | { readonly since: Since }
+  ) => Promise<{ readonly deliveries: number }>
   /** How many there are in each state. */
   readonly summary: () => Promise<DeliveryCounts>
 }
 
+/** The time in ISO 8601, which the API reads; given by itself or as a member, as the API has it. */
+const timeIn = (given: unknown): string => {
+  const since: unknown = Predicate.isObject(given) && !Predicate.isDate(given) ? given["since"] : given
+  if (Predicate.isString(since)) return since
+  if (Predicate.isDate(since) && !Number.isNaN(since.getTime())) return since.toISOString()
+  throw badArgument("since", 'a Date, or a time in ISO 8601 like "2026-03-02T00:00:00Z"', since)
+}
+
+const deliveryOf = (id: string): string => `/operator/deliveries/${idInPath(id, 'the id of a delivery, like "dlv_42"')}`
+
 export const makeDeliveriesClient = ({ call, read }: OperatorCalls): DeliveriesClient => ({
-  list: (options = {}) => read(DeliveryPage, "GET", `/operator/deliveries${queryOf(options)}`),
-  show: (id) => read(DeliveryDetail, "GET", `/operator/deliveries/${encodeURIComponent(id)}`),
+  list: async (options) => read(DeliveryPage, "GET", `/operator/deliveries${queryOf(options)}`),
+  show: async (id) => read(DeliveryDetail, "GET", deliveryOf(id)),
   resend: async (id) => {
-    await call("POST", `/operator/deliveries/${encodeURIComponent(id)}/resend`)
+    await call("POST", `${deliveryOf(id)}/resend`)
   },
-  recover: (integrationId, since) =>
-    read(Recovered, "POST", `/operator/integrations/${encodeURIComponent(integrationId)}/recover`, {
-      since: typeof since === "string" ? since : since.toISOString()
-    }),
+  recover: async (id, since) => {
+    const integration = idInPath(id, 'the id of an integration, like "12"')
+    return read(Recovered, "POST", `/operator/integrations/${integration}/recover`, { since: timeIn(since) })
+  },
   summary: () => read(DeliveryCounts, "GET", "/operator/summary")
 })

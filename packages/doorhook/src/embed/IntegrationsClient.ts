@@ -3,8 +3,8 @@
  */
 import { OperatorIntegrationDocument, UnreadableIntegrationDocument } from "@doorhook/server"
 import { Schema } from "effect"
+import { bodyOf, idInPath, queryOf } from "./Arguments.ts"
 import type { OperatorCalls } from "./OperatorCalls.ts"
-import { queryOf } from "./OperatorCalls.ts"
 
 /** An integration as the operator sees it. Times are ISO 8601 UTC. */
 export type IntegrationSummary = OperatorIntegrationDocument
@@ -23,8 +23,8 @@ const Probed = Schema.Struct({ delivery_id: Schema.String })
 export interface IntegrationListOptions {
   /** Troubled are those that fail and those that doorhook disabled. */
   readonly status?: "enabled" | "disabled" | "troubled" | undefined
-  /** The `next` of an earlier answer. */
-  readonly after?: string | undefined
+  /** The `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
 }
@@ -43,7 +43,7 @@ export interface IntegrationChange {
   }
 }
 
-/** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid` for a change that can't be made. */
+/** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid` for a change that can't be made, `bad_request` for what is no id or no change at all. */
 export interface IntegrationsClient {
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
   readonly show: (id: string) => Promise<IntegrationSummary>
@@ -55,11 +55,12 @@ export interface IntegrationsClient {
   readonly probe: (id: string) => Promise<{ readonly delivery_id: string }>
 }
 
-const pathOf = (id: string): string => `/operator/integrations/${encodeURIComponent(id)}`
+const pathOf = (id: string): string => `/operator/integrations/${idInPath(id, 'the id of an integration, like "12"')}`
 
 export const makeIntegrationsClient = ({ read }: OperatorCalls): IntegrationsClient => ({
-  list: (options = {}) => read(IntegrationPage, "GET", `/operator/integrations${queryOf(options)}`),
-  show: (id) => read(OperatorIntegrationDocument, "GET", pathOf(id)),
-  set: (id, change) => read(OperatorIntegrationDocument, "PATCH", pathOf(id), change),
-  probe: (id) => read(Probed, "POST", `${pathOf(id)}/probe`)
+  list: async (options) => read(IntegrationPage, "GET", `/operator/integrations${queryOf(options)}`),
+  show: async (id) => read(OperatorIntegrationDocument, "GET", pathOf(id)),
+  set: async (id, change) =>
+    read(OperatorIntegrationDocument, "PATCH", pathOf(id), bodyOf("change", change, '{ status: "enabled" }')),
+  probe: async (id) => read(Probed, "POST", `${pathOf(id)}/probe`)
 })

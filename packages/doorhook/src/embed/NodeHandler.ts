@@ -4,10 +4,11 @@
 import { isOwnPath, routerConfig, Routes } from "@doorhook/server"
 import type { ServerServices } from "@doorhook/server"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Scope } from "effect"
+import { Context, Effect, Layer, Predicate, Scope } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { closedError, DoorhookError } from "../DoorhookError.ts"
+import { badArgument } from "./Arguments.ts"
 import type { OpenCalls } from "./OpenCalls.ts"
 import { parsedBodyOf } from "./ParsedBody.ts"
 import { toWebRequest, writeResponse } from "./WebRequests.ts"
@@ -61,6 +62,10 @@ const refuse = (error: Error, response: ServerResponse, next: ((error?: unknown)
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" }).end(body)
 }
 
+/** Given something else than a server of `node:http` gives, like the request of a framework for the web. */
+const noResponse = (given: unknown): DoorhookError =>
+  badArgument("response", "a response of node:http", given, "; web requests are for doorhook.fetch")
+
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
 /** The handler for the host: of what is doorhook's, with or without a body parser in front. */
@@ -69,6 +74,7 @@ export const makeHostHandler =
   (request, response, next) => {
     if (next !== undefined && !isOwnPath(request.url ?? "")) return next()
     if (isClosed()) return refuse(closedError(), response, next)
+    if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
     seen(request)
     void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {

@@ -4,7 +4,7 @@
 import { NoticeDocument } from "@doorhook/server"
 import { Schema } from "effect"
 import type { OperatorCalls } from "./OperatorCalls.ts"
-import { queryOf } from "./OperatorCalls.ts"
+import { queryOf } from "./Arguments.ts"
 
 /** A notice. Times are ISO 8601 UTC. */
 export type DoorhookNotice = NoticeDocument
@@ -15,16 +15,17 @@ export type NoticePage = typeof NoticePage.Type
 /** Which notices to list, the oldest first. */
 export interface NoticeListOptions {
   readonly integration_id?: string | undefined
-  /** Only notices after this one. */
-  readonly after?: string | undefined
+  /** Only notices after this one, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
 }
 
+/** Calls reject with a `DoorhookError`: `invalid_parameter` for an option that is wrong. */
 export interface NoticesClient {
   readonly list: (options?: NoticeListOptions) => Promise<NoticePage>
 }
 
 export const makeNoticesClient = ({ read }: OperatorCalls): NoticesClient => ({
-  list: (options = {}) => read(NoticePage, "GET", `/operator/notices${queryOf(options)}`)
+  list: async (options) => read(NoticePage, "GET", `/operator/notices${queryOf(options)}`)
 })

@@ -2,7 +2,8 @@
  * Calls of the operator API: in an embedding process by calling the handler, over the network by `fetch`. Shapes and rules
  * are those of the API itself.
  */
-import { Option, Schema } from "effect"
+import { JsonFlaw } from "@doorhook/core"
+import { Option, Result, Schema } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
 const ApiErrors = Schema.Struct({
@@ -13,16 +14,9 @@ const ApiErrors = Schema.Struct({
 
 export interface OperatorCalls {
   /** Makes a call. Rejects with a `DoorhookError` that says what the API says. */
-  readonly call: (method: string, path: string, body?: unknown) => Promise<Response>
+  readonly call: (method: string, path: string, body?: object) => Promise<Response>
   /** Makes a call and reads its answer. */
-  readonly read: <A>(schema: Schema.Codec<A, unknown>, method: string, path: string, body?: unknown) => Promise<A>
-}
-
-/** Options as a query, with its question mark; what is undefined is left out. */
-export const queryOf = (options: object): string => {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(options)) if (value !== undefined) query.set(name, String(value))
-  return query.size === 0 ? "" : `?${query.toString()}`
+  readonly read: <A>(schema: Schema.Codec<A, unknown>, method: string, path: string, body?: object) => Promise<A>
 }
 
 /** What JSON a response holds; undefined when that is none. */
@@ -30,7 +24,16 @@ const bodyOf = (response: Response): Promise<unknown> => response.json().catch((
 
 /** Something answers there that is no doorhook, or one of another version. */
 const strangeAnswer = ({ status }: Response): DoorhookError =>
-  new DoorhookError("not_doorhook", `What answers there is no doorhook of this version: it answered ${status}.`, status)
+  new DoorhookError("not_doorhook", `What answers there is no doorhook of this version: it answered ${status}.`)
+
+/** A body as JSON; what that can't hold is refused, and not left out. */
+const written = (body: object): { readonly body: string } =>
+  Result.match(JsonFlaw.toText(body), {
+    onSuccess: (text = "") => ({ body: text }),
+    onFailure: (flaw) => {
+      throw new DoorhookError("bad_request", `what was given ${flaw}`)
+    }
+  })
 
 /** Calls the operator API through a handler of requests. */
 export const makeOperatorCalls = (
@@ -43,7 +46,7 @@ export const makeOperatorCalls = (
       new Request(`${base}${path}`, {
         method,
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+        ...(body === undefined ? {} : written(body))
       })
     )
     if (response.ok) return response
@@ -52,7 +55,7 @@ export const makeOperatorCalls = (
     }))
     const message = errors.map(({ detail }) => detail).join(" ")
     if (message === "") throw strangeAnswer(response)
-    throw new DoorhookError(errors[0]?.code ?? "operator_api", message, response.status)
+    throw new DoorhookError(errors[0]?.code ?? "operator_api", message, undefined, response.status)
   }
   return {
     call,

@@ -18,8 +18,7 @@ export interface ParsedBody {
 const lost = (): DoorhookError =>
   new DoorhookError(
     "body_consumed",
-    "Something in front of doorhook read the request's body and left nothing of it in request.body. Mount doorhook.node before it.",
-    undefined
+    "Something in front of doorhook read the request's body and left nothing of it in request.body. Mount doorhook.node before it."
   )
 
 /** A form's fields, as parsers read them: texts, lists of texts, and with brackets in their names objects of these. */

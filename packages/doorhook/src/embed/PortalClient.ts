@@ -3,6 +3,7 @@
  */
 import { PortalLink } from "@doorhook/server"
 import { Schema } from "effect"
+import { idInPath, optionsOf } from "./Arguments.ts"
 import type { OperatorCalls } from "./OperatorCalls.ts"
 
 export interface PortalLinkOptions {
@@ -28,10 +29,12 @@ export interface PortalClient {
   readonly sendTestEvent: (integrationId: string) => Promise<TestSent>
 }
 
-const pathOf = (id: string): string => `/operator/integrations/${encodeURIComponent(id)}`
+const pathOf = (id: string): string => `/operator/integrations/${idInPath(id, 'the id of an integration, like "12"')}`
 
 export const makePortalClient = ({ read }: OperatorCalls): PortalClient => ({
-  portalLink: (id, { expiresIn } = {}) =>
-    read(PortalLink, "POST", `${pathOf(id)}/portal_links`, expiresIn === undefined ? {} : { expires_in: expiresIn }),
-  sendTestEvent: (id) => read(TestSent, "POST", `${pathOf(id)}/test_event`)
+  portalLink: async (id, options) => {
+    const { expiresIn = null } = optionsOf(options)
+    return read(PortalLink, "POST", `${pathOf(id)}/portal_links`, expiresIn === null ? {} : { expires_in: expiresIn })
+  },
+  sendTestEvent: async (id) => read(TestSent, "POST", `${pathOf(id)}/test_event`)
 })

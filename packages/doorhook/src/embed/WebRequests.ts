@@ -1,8 +1,30 @@
 /**
  * Between the requests of `node:http` and those of the web.
  */
+import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { badArgument } from "./Arguments.ts"
 import type { ParsedBody } from "./ParsedBody.ts"
+
+/**
+ * Throws when it is no web request. A text or a URL is none either: `fetch` of the web takes a method and headers beside it, where
+ * this one takes the address of whoever asks. Looked at by its members, as frameworks and test runners have classes of their own.
+ */
+export const checkWebRequest = (given: unknown): void => {
+  const isRequest =
+    Predicate.isObject(given) &&
+    Predicate.isString(given["method"]) &&
+    Predicate.isString(given["url"]) &&
+    URL.canParse(given["url"]) &&
+    Predicate.hasProperty(given["headers"], "get")
+  if (isRequest) return
+  throw badArgument(
+    "request",
+    'a web request, like new Request("http://localhost/health/live")',
+    given,
+    "; requests of node:http and Express are for doorhook.node"
+  )
+}
 
 /** About the body as it was sent. */
 const bodyHeaders = new Set(["content-length", "content-encoding", "content-type", "transfer-encoding"])

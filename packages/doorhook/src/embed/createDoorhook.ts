@@ -1,14 +1,15 @@
 /**
  * doorhook inside a backend: promises and plain objects over the same engine that the service runs.
  */
-import type { Action, ResourceType } from "@doorhook/core"
-import { Publisher, publishRequest, PublishRequest, readIdempotencyKey } from "@doorhook/core"
+import type { Action, NewEvent, ResourceType } from "@doorhook/core"
+import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey } from "@doorhook/core"
 import { isOwnPath, makeFetchHandler, OperatorKey, PublicUrl } from "@doorhook/server"
-import { Effect, Exit, Layer, ManagedRuntime, Redacted } from "effect"
+import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import * as Otlp from "../telemetry/Otlp.ts"
 import { closedError, fromCause } from "../DoorhookError.ts"
+import { optionsOf } from "./Arguments.ts"
 import type { ClientsClient } from "./ClientsClient.ts"
 import { makeClientsClient } from "./ClientsClient.ts"
 import type { DeliveriesClient } from "./DeliveriesClient.ts"
@@ -30,6 +31,7 @@ import { makeOpenCalls } from "./OpenCalls.ts"
 import { makeOperatorCalls } from "./OperatorCalls.ts"
 import type { PortalClient } from "./PortalClient.ts"
 import { makePortalClient } from "./PortalClient.ts"
+import { checkWebRequest } from "./WebRequests.ts"
 
 /** An event to publish: something that happened at a door. */
 export interface PublishInput {
@@ -77,7 +79,8 @@ export interface Doorhook extends PortalClient {
   /** The same as a Fastify plugin: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
   /**
-   * Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable.
+   * Accepts an event, or up to 1,000 at once: all of them or none. Resolves once they are durable. What JSON can't hold is
+   * refused: a BigInt, a cycle, a Map, a Set, a promise.
    *
    * Rejects with `invalid_publish`, which names every problem; with `store_error` when the database did not carry it out: then
    * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused` or `idempotency_key_in_use`.
@@ -102,6 +105,10 @@ export interface Doorhook extends PortalClient {
   /** As `close`: `await using doorhook = await createDoorhook(...)`. */
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
+
+/** What a call under a key asks for. What else the host gave with its events may be beyond JSON; then it is these alone. */
+const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
+  Result.getOrElse(JsonFlaw.toText(input), () => undefined) ?? JSON.stringify(events)
 
 /**
  * Starts doorhook in this process. Rejects with a `DoorhookError` whose message says what to do when a setting or the
@@ -137,13 +144,19 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     })
   const key = await begin(run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made)))))
   const web = makeFetchHandler(services, runtime.memoMap)
-  const fetch: Doorhook["fetch"] = async (request, peer) => {
+  /** Answers requests of the host's framework and of the facade, too. */
+  const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
-    return open.track(web.handler(request, peer))
+    return open.track(web.handler(request, peer ?? undefined))
+  }
+  const fetch: Doorhook["fetch"] = async (request, peer) => {
+    checkWebRequest(request)
+    learned.fromUrl(request)
+    return answer(request, peer)
   }
   const node = makeHostHandler({
     handle: await begin(run(NodeHandler.use(({ handle }) => Effect.succeed(handle)))),
-    fetch,
+    fetch: answer,
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
     open
@@ -153,8 +166,9 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     run(
       Effect.gen(function* () {
         const { events, isList } = yield* Effect.fromResult(PublishRequest.fromValue(input))
-        const key = idempotencyKey === undefined ? null : yield* Effect.fromResult(readIdempotencyKey(idempotencyKey))
-        const request = key === null ? null : yield* publishRequest(key, JSON.stringify(input))
+        const given = idempotencyKey ?? null
+        const key = given === null ? null : yield* Effect.fromResult(readIdempotencyKey(given))
+        const request = key === null ? null : yield* publishRequest(key, sayingOf(input, events))
         const published = yield* (yield* Publisher).publish(events, request)
         return { published, isList }
       })
@@ -164,9 +178,9 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   function publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   async function publish(
     input: PublishInput | ReadonlyArray<PublishInput>,
-    options: PublishOptions = {}
+    options?: PublishOptions
   ): Promise<PublishResult | ReadonlyArray<PublishResult>> {
-    const { published, isList } = await publishAll(input, options)
+    const { published, isList } = await publishAll(input, optionsOf(options))
     const [first] = published
     return isList || first === undefined ? published : first
   }
@@ -180,14 +194,14 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return closing
   }
 
-  const calls = makeOperatorCalls(fetch, key)
+  const calls = makeOperatorCalls(answer, key)
   return {
     node,
-    fetch: (request, peer) => {
-      learned.fromUrl(request)
-      return fetch(request, peer)
+    fetch,
+    handles: (request) => {
+      const url = Predicate.hasProperty(request, "url") && Predicate.isString(request.url) ? request.url : ""
+      return isOwnPath(URL.parse(url, defaultPublicUrl)?.pathname ?? "")
     },
-    handles: ({ url }) => isOwnPath(new URL(url, defaultPublicUrl).pathname),
     fastify: makeFastifyPlugin(node, (request, mount) => learned.fromConnection(request, mount)),
     publish,
     deliveries: makeDeliveriesClient(calls),

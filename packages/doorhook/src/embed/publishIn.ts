@@ -1,10 +1,12 @@
 /**
  * Publishing inside the host's own transaction on PostgreSQL, from a client of `pg`.
  */
+import type { NewEvent } from "@doorhook/core"
 import { PublishRequest } from "@doorhook/core"
-import { Result, Schema } from "effect"
+import { Option, Predicate, Result, Schema } from "effect"
 import type { PublishInput, PublishResult } from "./createDoorhook.ts"
 import { DoorhookError } from "../DoorhookError.ts"
+import { badArgument } from "./Arguments.ts"
 
 /** A client of `pg` that has begun a transaction, or what behaves like one. */
 export interface TransactionClient {
@@ -12,26 +14,45 @@ export interface TransactionClient {
 }
 
 const Published = Schema.Struct({ id: Schema.String, deliveries: Schema.Int })
-const decode = Schema.decodeUnknownPromise(Schema.Array(Published))
+const decode = Schema.decodeUnknownOption(Schema.Struct({ rows: Schema.Array(Published) }))
 
 const statement = `SELECT p.id, p.deliveries
   FROM unnest($1::text[]) WITH ORDINALITY AS e (body, place) CROSS JOIN LATERAL doorhook.publish(e.body) AS p
   ORDER BY e.place`
 
+/** An event as the function reads it. What else the host gave with it is left out, and may be beyond JSON. */
+const textOf = ({ data, ...members }: NewEvent): string => `${JSON.stringify(members).slice(0, -1)},"data":${data}}`
+
 /**
- * Publishes events in the transaction that the client has begun, on the database that doorhook uses: what commits is
- * delivered, what is rolled back was never there. Rejects with the code `invalid_publish` when an event can't be one, and
- * with the database's own error when that refuses.
+ * Publishes an event, or several, in the transaction that the client has begun, on the database that doorhook uses: what
+ * commits is delivered, what is rolled back was never there. Rejects with the code `invalid_publish` when an event can't be
+ * one, with `bad_request` when the client can't be one, and with the database's own error when that refuses.
  */
-export const publishIn = async (
+export function publishIn(client: TransactionClient, event: PublishInput): Promise<PublishResult>
+export function publishIn(
   client: TransactionClient,
   events: ReadonlyArray<PublishInput>
-): Promise<ReadonlyArray<PublishResult>> => {
-  const problems = Result.match(PublishRequest.fromValue(events), {
-    onSuccess: () => null,
-    onFailure: ({ message }) => message
-  })
-  if (problems !== null) throw new DoorhookError("invalid_publish", problems, undefined)
-  const { rows } = await client.query(statement, [events.map((event) => JSON.stringify(event))])
-  return decode(rows)
+): Promise<ReadonlyArray<PublishResult>>
+export async function publishIn(
+  client: TransactionClient,
+  input: PublishInput | ReadonlyArray<PublishInput>
+): Promise<PublishResult | ReadonlyArray<PublishResult>> {
+  if (!Predicate.hasProperty(client, "query") || !Predicate.isFunction(client.query)) {
+    throw badArgument("client", "a client of pg that has begun a transaction", client)
+  }
+  const { events, isList } = Result.getOrThrowWith(
+    PublishRequest.fromValue(input),
+    ({ message }) => new DoorhookError("invalid_publish", message)
+  )
+  const answer = decode(await client.query(statement, [events.map(textOf)]))
+  const published = Option.getOrThrowWith(
+    answer,
+    () =>
+      new DoorhookError(
+        "bad_request",
+        "client: its `query` must answer { rows } with an object for each row, as pg does"
+      )
+  ).rows
+  const [first] = published
+  return isList || first === undefined ? published : first
 }

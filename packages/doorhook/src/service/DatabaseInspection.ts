@@ -5,11 +5,12 @@ import { SqliteInspection } from "@doorhook/sql"
 import type { DatabaseUnusable, Inspection } from "@doorhook/sql"
 import { Effect, Redacted } from "effect"
 import { isPostgres } from "./Database.ts"
+import { checkNoFolder } from "./DatabaseFile.ts"
 
 /** What there is; null of one in memory, which is new each time. */
 export const inspect = (database: string): Effect.Effect<Inspection | null, DatabaseUnusable> => {
   if (database === "memory") return Effect.succeed(null)
-  if (!isPostgres(database)) return SqliteInspection.inspect(database)
+  if (!isPostgres(database)) return Effect.andThen(checkNoFolder(database), SqliteInspection.inspect(database))
   return Effect.flatMap(
     Effect.promise(() => import("@doorhook/sql/postgres")),
     ({ PostgresInspection }) => PostgresInspection.inspect({ url: Redacted.make(database) })

@@ -21,9 +21,10 @@ import {
 import type { Directory } from "@doorhook/core"
 import { NodeCrypto, NodeNameResolver, UndiciTransport } from "@doorhook/node"
 import { ApiSettings, Appearance, HealthSettings, httpDefaults, HttpSettings, OperatorKey } from "@doorhook/server"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
+import { operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher, tracedTransport } from "../telemetry/Tracing.ts"
@@ -66,8 +67,11 @@ const healthOf = ({ metricsFor }: EngineConfig) =>
 
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
 export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
-  const operatorKey =
-    config.operatorKey === undefined ? OperatorKey.layerStored : OperatorKey.layer(Redacted.make(config.operatorKey))
+  const operatorKey = Layer.unwrap(
+    Effect.map(Effect.fromResult(operatorKeyOf(config)), (key) =>
+      key === undefined ? OperatorKey.layerStored : OperatorKey.layer(key)
+    )
+  )
   const services = Layer.mergeAll(
     tracedPublisher(Publisher.layer),
     Deliveries.layer,

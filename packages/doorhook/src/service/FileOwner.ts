@@ -13,6 +13,7 @@ import { hostname } from "node:os"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { defaultDatabase, isFile } from "./Database.ts"
+import { checkNoFolder } from "./DatabaseFile.ts"
 
 /** How long one that stops may take to let go before the next is refused, in milliseconds, and how often it is asked. */
 const patience = 5_000
@@ -138,7 +139,8 @@ const announceWait = (database: string) => (taken: Taken) =>
   Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
 
 const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable> =>
-  attempt(database).pipe(
+  checkNoFolder(database).pipe(
+    Effect.andThen(attempt(database)),
     Effect.tapErrorTag("Taken", announceWait(database)),
     Effect.catchTag("Taken", () =>
       Effect.retry(attempt(database), {

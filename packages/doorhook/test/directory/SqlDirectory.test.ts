@@ -136,6 +136,7 @@ await describeOnPostgres("the directory over tables", (server) => {
       try {
         await client.query("BEGIN")
         assert.lengthOf(await publishIn(client, [event, event]), 2)
+        assert.match((await publishIn(client, event)).id, /^evt_/)
         await client.query("ROLLBACK")
         assert.strictEqual((await doorhook.deliveries.summary()).events, 0)
         await client.query("BEGIN")

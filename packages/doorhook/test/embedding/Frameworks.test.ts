@@ -113,6 +113,16 @@ describe("doorhook on", () => {
   )
 
   live(
+    "Express answers a closed doorhook with 503, whether or not the host has a handler of errors",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const { url } = yield* Hosts.expressUnderPath(doorhook)
+      yield* Effect.promise(() => doorhook.close())
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${url}/health/live`))).status, 503)
+    })
+  )
+
+  live(
     "one server several times: each with its own directory, database and key",
     Effect.gen(function* () {
       const [one, other] = yield* Effect.all([

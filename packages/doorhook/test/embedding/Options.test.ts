@@ -5,9 +5,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { defaultDeliverySettings, DurationText, resourceTypeNames } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
 import { Effect } from "effect"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { codeOf, directory, event, integrate, live, mount, start } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
 /** The settings in a file, each with the comment before it. */
@@ -91,6 +93,34 @@ describe("options", () => {
         assert.include(message, part)
       }
       assert.notInclude(message, "ownBusiness")
+    })
+  )
+
+  live(
+    "that contradict each other, name nothing or can't be carried by a header are refused like all others",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const refusals = [
+        [{ database: "" }, 'database: must be a file, postgres://..., or memory, not ""'],
+        [{ database: "data/" }, 'database: must be a file, postgres://..., or memory, not "data/"'],
+        [{ operatorKey: "" }, "operatorKey: it is empty"],
+        [{ operatorKey: "  " }, "operatorKey: it is empty"],
+        [{ operatorKey: "schlüssel" }, "operatorKey: a header can't carry it"],
+        [{ operatorKey: "key\n" }, "operatorKey: a header can't carry it"],
+        [{ ackTimeout: "0s" }, "ackTimeout: must be more than 0"],
+        [{ pollInterval: "0s" }, "pollInterval: must be more than 0"],
+        [{ lease: "1s" }, "lease: must be more than ackTimeout (5s) and 5s to record how it ended, not 1s"],
+        [{ ackTimeout: "20s", lease: "25s" }, "lease: must be more than ackTimeout (20s)"]
+      ] as const
+      for (const [options, said] of refusals) {
+        const { code, message } = yield* codeOf(createDoorhook({ database: "memory", directory, ...options }))
+        assert.strictEqual(code, "invalid_config")
+        assert.isTrue(message.startsWith(said), message)
+      }
+      const { code, message } = yield* codeOf(createDoorhook({ database: folder, directory }))
+      assert.strictEqual(code, "database_unusable")
+      assert.include(message, `${folder}: it is a folder. Name a file in it, like ${join(folder, "doorhook.db")}`)
+      assert.isFalse(existsSync(`${folder}-lock`))
     })
   )
 

@@ -57,5 +57,6 @@ export const codeOf = (promise: Promise<unknown>) =>
   Effect.promise(async () => {
     const error: unknown = await promise.then(() => null).catch((thrown: unknown) => thrown)
     assert.instanceOf(error, DoorhookError)
-    return error instanceof DoorhookError ? { code: error.code, message: error.message } : { code: "", message: "" }
+    if (!(error instanceof DoorhookError)) return { code: "", message: "", status: 0 }
+    return { code: error.code, message: error.message, status: error.status }
   })

@@ -4,7 +4,7 @@
  */
 import type { DirectoryError, StoreError } from "@doorhook/core"
 import { rootMessage } from "@doorhook/core"
-import { Cause, Effect } from "effect"
+import { Cause, Effect, Predicate } from "effect"
 import { HttpServerError } from "effect/http"
 
 /** What to tell whoever asked. The words of the database or the host are for the log only. */
@@ -32,6 +32,7 @@ export const logFailure = (
       ? Effect.logError(`${what}. ${defect.reason._tag}: ${"cause" in defect ? rootMessage(defect.cause) : ""}`)
       : Effect.logError(what, cause)
   }
-  const why = error._tag === "DirectoryError" ? ` It said: ${rootMessage(error.cause)}` : ""
+  const isUnanswered = error._tag === "DirectoryError" && !Predicate.hasProperty(error, "flaw")
+  const why = isUnanswered ? ` It said: ${rootMessage(error.cause)}` : ""
   return Effect.logError(`${what}. ${error.message}${why}`.replaceAll(/\s+/g, " "))
 }

@@ -42,13 +42,13 @@ export class OperatorKey extends Context.Service<
 
 /**
  * Compares what a request presents with the key, in a time that says nothing of either: equally long hashes are
- * compared, not the texts.
+ * compared, not the texts. Nothing is never the key, not even of a service whose key is nothing.
  */
 export const makeKeyCheck = Effect.gen(function* () {
   const { key } = yield* OperatorKey
   const crypto = yield* Crypto
   const expected = yield* crypto.sha256(encoder.encode(Redacted.value(key)))
   return Effect.fnUntraced(function* (presented: string) {
-    return constantTimeEquals(yield* crypto.sha256(encoder.encode(presented)), expected)
+    return presented.trim() !== "" && constantTimeEquals(yield* crypto.sha256(encoder.encode(presented)), expected)
   })
 })

@@ -16,6 +16,13 @@ it.effect("a key is made at the first start and found again at the next", () =>
   }).pipe(Effect.provide(Layer.fresh(Layer.merge(MemoryStore.layer, Crypto.layerWebCrypto))))
 )
 
+it.effect("nothing is no key, whatever the key is", () =>
+  Effect.gen(function* () {
+    const isKey = yield* makeKeyCheck
+    for (const nothing of ["", " "]) assert.isFalse(yield* isKey(nothing))
+  }).pipe(Effect.provide(Layer.merge(OperatorKey.layer(Redacted.make("")), Crypto.layerWebCrypto)))
+)
+
 it.effect("a given key is compared as a whole", () =>
   Effect.gen(function* () {
     const isKey = yield* makeKeyCheck

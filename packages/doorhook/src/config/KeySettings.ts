@@ -1,0 +1,44 @@
+/**
+ * The keys that are given as settings. Their values are in no message.
+ */
+import { Redacted, Result } from "effect"
+import type { EngineConfig } from "./EngineConfig.ts"
+import type { InvalidConfig } from "./ReadingSettings.ts"
+import { invalid } from "./ReadingSettings.ts"
+
+type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey">
+
+/** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
+const carried = /^[!-~](?:[ -~]*[!-~])?$/
+
+/** The key of the operator API; undefined for one that is made. */
+export const operatorKeyOf = ({
+  operatorKey: key
+}: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
+  if (key === undefined) return Result.succeed(undefined)
+  if (carried.test(key)) return Result.succeed(Redacted.make(key))
+  const flaw =
+    key.trim() === "" ? "it is empty" : "a header can't carry it: it must be letters, digits and signs of ASCII"
+  return invalid(`operatorKey: ${flaw}. Make one with: openssl rand -base64 32`)
+}
+
+/** What is shorter, or made of fewer different characters, is guessed by trying. */
+const minKeyLength = 32
+const minKeyVariety = 8
+
+/** The key that signing secrets are encrypted with; undefined for none. */
+export const encryptionKeyOf = ({
+  encryptionKey: key
+}: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
+  if (key === undefined) return Result.succeed(undefined)
+  const variety = new Set(key).size
+  const flaw =
+    key.length < minKeyLength
+      ? `it has ${key.length} characters and must have ${minKeyLength} or more`
+      : variety < minKeyVariety
+        ? `it is made of ${variety} different characters and must be random`
+        : null
+  return flaw === null
+    ? Result.succeed(Redacted.make(key))
+    : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
+}

@@ -1,0 +1,58 @@
+/**
+ * What calls are given: plain JavaScript has no types to rely on. What a call can't take is told with its name, what was given
+ * and what is accepted.
+ */
+import { Predicate } from "effect"
+import { nameOf } from "../config/ReadingSettings.ts"
+import { DoorhookError } from "../DoorhookError.ts"
+
+/** Refuses an argument. */
+export const badArgument = (name: string, expected: string, given: unknown, hint = ""): DoorhookError =>
+  new DoorhookError("bad_request", `${name}: must be ${expected}, not ${nameOf(given)}${hint}`)
+
+/**
+ * An id as a part of a path. A whole number counts as its text; what could be no part of a path (nothing, dots alone, half a
+ * character) can be no id.
+ */
+export const idInPath = (given: unknown, expected: string): string => {
+  const id: unknown = Number.isSafeInteger(given) ? String(given) : given
+  if (Predicate.isString(id) && id.isWellFormed() && !/^\.{0,2}$/.test(id)) return encodeURIComponent(id)
+  throw badArgument("id", expected, given)
+}
+
+/** Options that may be left out; null is none too. */
+export const optionsOf = <A extends object>(given: A | null | undefined): Partial<A> => {
+  if (given === undefined || given === null) return {}
+  if (Predicate.isObject(given)) return given
+  throw badArgument("options", "an object or left out", given)
+}
+
+/** What a call is about, which can't be left out. */
+export const bodyOf = (name: string, given: unknown, example: string): object => {
+  if (Predicate.isObject(given)) return given
+  throw badArgument(name, `an object like ${example}`, given)
+}
+
+const isPlain = (value: unknown): value is string | number | bigint | boolean =>
+  Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBigInt(value) || Predicate.isBoolean(value)
+
+/**
+ * Options as a query, with its question mark; what is undefined or null is left out. But for a null `after`: that is the `next`
+ * of the last page, and to begin anew with it would never end.
+ */
+export const queryOf = (options: object | null | undefined): string => {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(optionsOf(options))) {
+    if (name === "after" && value === null) {
+      throw new DoorhookError(
+        "bad_request",
+        "after: null is the `next` of the last page, and nothing comes after it. End the loop when `next` is null; to begin with the first page leave `after` out"
+      )
+    }
+    if (value === undefined || value === null) continue
+    const values: ReadonlyArray<unknown> = Array.isArray(value) ? value : [value]
+    if (!values.every(isPlain)) throw badArgument(name, "a text, a number or a list of these", value)
+    query.set(name, values.join(","))
+  }
+  return query.size === 0 ? "" : `?${query.toString()}`
+}

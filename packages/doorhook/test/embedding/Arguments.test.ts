@@ -1,0 +1,180 @@
+/**
+ * Calls of an embedded doorhook with what plain JavaScript lets through: what is wrong is a rejection, with a code and a message
+ * that names the argument, and never something thrown.
+ */
+import { assert, describe } from "@effect/vitest"
+import type { Doorhook } from "doorhook"
+import { publishIn } from "doorhook"
+import { Effect, Predicate } from "effect"
+import { codeOf, event, integrate, live, mount, start } from "../harness/Embedded.ts"
+import { eventually } from "../harness/Eventually.ts"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+
+/** Calls a method as JavaScript does, by its path: with whatever is given. A call that throws fails the test. */
+const call = async (doorhook: Doorhook, path: string, given: ReadonlyArray<unknown>): Promise<unknown> => {
+  const names = path.split(".")
+  const part = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
+  const method = names.reduce(part, doorhook)
+  assert.isTrue(Predicate.isFunction(method), path)
+  const promise: unknown = Predicate.isFunction(method) ? Reflect.apply(method, undefined, given) : null
+  assert.instanceOf(promise, Promise, path)
+  return promise
+}
+
+const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unknown>, message: RegExp]> = [
+  ["deliveries.recover", ["1"], /^since: must be a Date, or a time in ISO 8601 like "\S+Z", not undefined$/],
+  ["deliveries.recover", ["1", 0], /^since: .* not 0$/],
+  ["deliveries.recover", ["1", {}], /^since: .* not undefined$/],
+  ["deliveries.recover", ["1", new Date("x")], /^since: .* not an invalid date$/],
+  ["deliveries.recover", ["", new Date()], /^id: must be the id of an integration, like "12", not ""$/],
+  ["deliveries.show", [""], /^id: must be the id of a delivery, like "dlv_42", not ""$/],
+  ["deliveries.show", ["."], /^id: .* not "\."$/],
+  ["deliveries.show", ["\ud800"], /^id: /],
+  ["deliveries.resend", [], /^id: .* not undefined$/],
+  ["deliveries.list", [5], /^options: must be an object or left out, not 5$/],
+  ["deliveries.list", [{ state: {} }], /^state: must be a text, a number or a list of these, not an object$/],
+  ["deliveries.list", [{ after: null }], /^after: null is the `next` of the last page.* End the loop/],
+  ["integrations.list", [{ after: null }], /^after: null/],
+  ["notices.list", [{ after: null }], /^after: null/],
+  ["integrations.show", [""], /^id: .* an integration/],
+  ["integrations.probe", [".."], /^id: .* an integration/],
+  ["integrations.set", ["1"], /^change: must be an object like \{ status: "enabled" \}, not undefined$/],
+  ["integrations.set", ["1", { overrides: new Map() }], /holds a Map in overrides/],
+  ["clients.add", [], /^client: must be an object like \{ name: .*redirect_uris: .* not undefined$/],
+  ["clients.add", [{ name: 1n, redirect_uris: [] }], /holds a BigInt in name/],
+  ["clients.rotate", [""], /^id: must be the id of a client, not ""$/],
+  ["clients.rotate", ["c1", "24h"], /^options: must be an object/],
+  ["clients.remove", [null], /^id: .* not null$/],
+  ["portalLink", [], /^id: /],
+  ["portalLink", ["1", 5], /^options: /],
+  ["sendTestEvent", [""], /^id: /],
+  ["publish", [event, "key"], /^options: /],
+  ["fetch", ["http://localhost/health/live"], /^request: must be a web request, like new Request\(.*\), not "http/],
+  ["fetch", [{ method: "GET", url: "/health/live", headers: {} }], /^request: .* are for doorhook\.node$/]
+]
+
+describe("arguments", () => {
+  live(
+    "that a call can't take are told with their names",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      for (const [path, given, message] of refusals) {
+        const refused = yield* codeOf(call(doorhook, path, given))
+        assert.deepInclude(refused, { code: "bad_request", status: 400 }, path)
+        assert.match(refused.message, message)
+      }
+    })
+  )
+
+  live(
+    "that are null count as left out, and pages are read to their end",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const receiver = yield* startReceiver()
+      const { url } = yield* mount(doorhook)
+      yield* integrate(url, receiver.url)
+      yield* Effect.promise(async () => {
+        for (const path of ["deliveries.list", "integrations.list", "notices.list"]) {
+          await call(doorhook, path, [null])
+          await call(doorhook, path, [{ limit: null }])
+        }
+        await call(doorhook, "publish", [event, null])
+        await call(doorhook, "publish", [event, { idempotencyKey: null }])
+        await call(doorhook, "portalLink", ["1", null])
+        await call(doorhook, "clients.add", [{ id: "c2", name: "Two", redirect_uris: ["https://two.example/cb"] }])
+        await call(doorhook, "clients.rotate", ["c2", null])
+        const seen: Array<string> = []
+        let page: Awaited<ReturnType<Doorhook["deliveries"]["list"]>> | undefined
+        do {
+          page = await doorhook.deliveries.list({ after: page?.next, limit: 1 })
+          seen.push(...page.deliveries.map(({ id }) => id))
+        } while (page.next !== null)
+        assert.strictEqual(new Set(seen).size, 2)
+      })
+    })
+  )
+
+  live(
+    "say since when to recover: a Date or a text, by itself or as the member that the HTTP API has",
+    Effect.gen(function* () {
+      const doorhook = yield* start({ retry: { access_log: [] }, logger: false })
+      const receiver = yield* startReceiver(() => 500)
+      const { url } = yield* mount(doorhook)
+      yield* integrate(url, receiver.url)
+      yield* Effect.promise(() => doorhook.publish(event))
+      const past = new Date(Date.now() - 60_000)
+      for (const since of [past, { since: past }, past.toISOString(), { since: past.toISOString() }]) {
+        yield* eventually(
+          "it is exhausted",
+          Effect.promise(() => doorhook.deliveries.list({ state: "exhausted" })),
+          ({ deliveries }) => deliveries.length === 1
+        )
+        assert.deepStrictEqual(yield* Effect.promise(() => doorhook.deliveries.recover("1", since)), { deliveries: 1 })
+      }
+      const wrong = yield* codeOf(doorhook.deliveries.recover("1", { since: "yesterday" }))
+      assert.deepInclude(wrong, { code: "invalid", status: 422 })
+    })
+  )
+
+  live(
+    "that JSON can't hold are problems of the event, and what stands beside the event's members is overlooked",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      for (const data of [new Map([["id", 1]]), { n: 1n }]) {
+        const { code, message, status } = yield* codeOf(doorhook.publish({ ...event, data }))
+        assert.deepStrictEqual([code, status], ["invalid_publish", 422])
+        assert.match(message, /^\/data: (?:is a Map|holds a BigInt in n)/)
+      }
+      const beside = { ...event, row: 1n }
+      const first = yield* Effect.promise(() => doorhook.publish(beside, { idempotencyKey: "k1" }))
+      const again = yield* Effect.promise(() => doorhook.publish(beside, { idempotencyKey: "k1" }))
+      assert.strictEqual(again.id, first.id)
+      const other = yield* codeOf(doorhook.publish({ ...beside, building_id: 2 }, { idempotencyKey: "k1" }))
+      assert.deepInclude(other, { code: "idempotency_key_reused", status: 422 })
+    })
+  )
+
+  live(
+    "of publishIn are one event or several, and a client of pg",
+    Effect.gen(function* () {
+      const client = {
+        query: async (_: string, [texts]: ReadonlyArray<unknown>) => ({
+          rows: Array.isArray(texts) ? texts.map((id: unknown) => ({ id, deliveries: 1 })) : []
+        })
+      }
+      const text = '{"resource_type":"access_log","action":"create","building_id":1,"tenant_ids":[],"data":{"id":1}}'
+      const published = { id: text, deliveries: 1 }
+      const beside = { ...event, row: 1n }
+      assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, beside)), published)
+      assert.deepStrictEqual(yield* Effect.promise(() => publishIn(client, [event])), [published])
+      const mysql = { query: async () => [[], []] }
+      for (const [given, said] of [
+        [[null, [event]], /^client: must be a client of pg that has begun a transaction, not null$/],
+        [[mysql, [event]], /^client: its `query` must answer \{ rows \}/]
+      ] as const) {
+        const refused = yield* codeOf(Reflect.apply(publishIn, undefined, given))
+        assert.strictEqual(refused.code, "bad_request")
+        assert.match(refused.message, said)
+      }
+      assert.strictEqual((yield* codeOf(Reflect.apply(publishIn, undefined, [client]))).code, "invalid_publish")
+    })
+  )
+
+  live(
+    "of handles are requests; anything else is not doorhook's",
+    Effect.gen(function* () {
+      const { handles } = yield* start()
+      const answers = [
+        { url: "http://localhost/v4/buildings" },
+        { url: "/orders" },
+        { url: "http://" },
+        undefined,
+        null
+      ]
+      assert.deepStrictEqual(
+        answers.map((given): unknown => Reflect.apply(handles, undefined, [given])),
+        [true, false, false, false, false]
+      )
+    })
+  )
+})
