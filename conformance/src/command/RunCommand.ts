@@ -10,7 +10,7 @@ import { exitCodeOf, exitCodes } from "../report/ExitCode.ts"
 import type { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
 import { shownUrl } from "../record/Shown.ts"
-import { find, ids, matches } from "../requirements/Selection.ts"
+import { find, ids, matches, misnamed } from "../requirements/Selection.ts"
 import { requirements } from "../requirements/index.ts"
 import { claim } from "../run/Claim.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
@@ -177,6 +177,8 @@ export const runAndReport = Effect.fnUntraced(function* (
 export const runConformance = (flags: RunFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
+      const wrong = misnamed(flags)
+      if (wrong !== null) return yield* CommandFailure.usage(wrong)
       const requests = yield* Effect.fromResult(Reports.parse(flags.report))
       yield* Reports.check(requests)
       if (Option.isSome(flags.trace)) yield* checkWritable(`--trace ${flags.trace.value}`, flags.trace.value)

@@ -11,7 +11,7 @@ import { observabilityOf } from "../record/Seeing.ts"
 import type { Stored } from "../executor/Stored.ts"
 import type { Facts } from "../record/Facts.ts"
 import type { Record } from "../record/Record.ts"
-import { select } from "../requirements/Selection.ts"
+import { beyond, select } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
 import { curlOf } from "./Curl.ts"
 import { decidedBy, effectsOf, round, stepsOf } from "./Evidence.ts"
@@ -157,9 +157,18 @@ const cutShortOf = ({ outcomes, record: { facts } }: ReportInput): ReadonlyArray
       ]
 }
 
+/** What was asked for and is no part of the run; where that is all of it, the run says so itself. */
+const beyondOf = ({ facts }: Record): ReadonlyArray<string> => {
+  const wants = beyond(facts)
+  return wants.length === 0 || select(facts).selected.length === 0
+    ? []
+    : [`--only names what is not part of this run, and was not tested. It takes more: ${wants.join(", ")}.`]
+}
+
 const notesOf = (input: ReportInput): ReadonlyArray<string> => [
   ...(input.problem === null ? [] : [input.problem]),
   ...cutShortOf(input),
+  ...beyondOf(input.record),
   ...notesOnRun(input.record)
 ]
 

@@ -9,7 +9,7 @@ import { HookFailed } from "../hooks/Hooks.ts"
 import { ProbeUnusable } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import type { Profile } from "../requirements/Profile.ts"
-import { select } from "../requirements/Selection.ts"
+import { misnamed, select } from "../requirements/Selection.ts"
 import type { Level } from "../requirements/Requirement.ts"
 import { explain } from "../report/Console.ts"
 import type { Report } from "../report/Report.ts"
@@ -126,6 +126,8 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
   if (otherUrls.length > 1) {
     throw new Error(`otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two in all, so give one`)
   }
+  const wrong = misnamed({ only, skip })
+  if (wrong !== null) throw new Error(wrong.replace(/^--/, ""))
   const { selected } = select({ level, only, skip, profiles })
   describe(`doorhook receiver conformance, level ${level}`, () => {
     let stop: Act = () => undefined
