@@ -28,6 +28,7 @@ const quick = [
   "strict-data",
   "three-byte-utf8",
   "latin-1",
+  "no-line-separators",
   "length-wanted",
   "no-continue",
   "exact-content-type",
