@@ -12,6 +12,7 @@ import type { Profile } from "../requirements/Profile.ts"
 import { misnamed, select } from "../requirements/Selection.ts"
 import type { Level } from "../requirements/Requirement.ts"
 import { explain } from "../report/Console.ts"
+import { exitCodeOf, exitCodes } from "../report/ExitCode.ts"
 import type { Report } from "../report/Report.ts"
 import { claim } from "../run/Claim.ts"
 import type { ReceiverTaken } from "../run/Claim.ts"
@@ -166,7 +167,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         const [report] = reports
         const found = report?.requirements.find((requirement) => requirement.id === id)
         if (report === undefined || found === undefined) throw new Error(`the suite said nothing of ${id}`)
-        if (report.ended === "target_unusable") throw new Error(report.endedBecause)
+        if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
         if (found.verdict === "NOT_OBSERVABLE" || found.verdict === "SKIPPED")
           skip(`${found.verdict}: ${found.observed}`)
         // A SHOULD fails nobody's build; it is seen with `onReport`.
