@@ -5,12 +5,14 @@ import { Crypto } from "@doorhook/core"
 import { listen } from "@doorhook/testkit/Listening"
 import type { Listening } from "@doorhook/testkit/Listening"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { createServer } from "node:http"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import { execute } from "../src/executor/Execute.ts"
 import { Minting } from "../src/executor/Minting.ts"
 import { accessLog } from "../src/history/Events.ts"
+import { History } from "../src/history/History.ts"
+import { inWords } from "../src/history/Words.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
 import type { Probe } from "../src/probes/Probe.ts"
@@ -112,6 +114,12 @@ const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) 
   ).pipe(Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))))
   assert.isNull(broke)
   return log
+})
+
+it("a crash of a history that was stored by an earlier version is read, and counted from the first sending", () => {
+  const stored = { v: 1, ops: [{ k: "kill_amid", event: accessLog, workers: 6, after: 40 }, { k: "retry_open" }] }
+  const { ops } = Schema.decodeUnknownSync(History)(stored)
+  assert.match(inWords(ops)[0] ?? "", /, 40 ms after their first$/)
 })
 
 describe("a receiver that takes its time to answer", () => {
