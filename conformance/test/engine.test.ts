@@ -189,7 +189,7 @@ describe("a probe that can't be believed makes the run unusable", () => {
   it.live.each(probes)("%s", ([, probed, says]) =>
     Effect.gen(function* () {
       const report = yield* run(probed === undefined ? {} : { probed })
-      assert.strictEqual(report.ended, "target_unusable")
+      assert.strictEqual(report.ended, "probe_unusable")
       assert.match(report.endedBecause, says)
       assert.deepStrictEqual(idsWith(report, "FAIL"), [])
     })

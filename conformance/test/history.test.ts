@@ -86,7 +86,16 @@ describe("payloads", () => {
     for (const kind of ["in data", "first in data", "beside data", "beside event", "resource type", "action"]) {
       assert.include(notes(unknown), kind)
     }
-    for (const kind of ["null", "without", "empty", "right to left", "every Unicode plane", "255", "escaped"]) {
+    for (const kind of [
+      "null",
+      "without",
+      "empty",
+      "right to left",
+      "every Unicode plane",
+      "not seen",
+      "255",
+      "escaped"
+    ]) {
       assert.include(notes(odd), kind)
     }
   })

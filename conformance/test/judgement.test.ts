@@ -8,7 +8,7 @@ import { fail, inconclusive, nothing, pass } from "../src/checks/Finding.ts"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import { guardOf, percentile99 } from "../src/executor/Calibration.ts"
 import type { CaseRun, Ended, Plan } from "../src/executor/Judgement.ts"
-import { judge, keyOf } from "../src/executor/Judgement.ts"
+import { judge, keyOf, lacksTime } from "../src/executor/Judgement.ts"
 import { makeLedger } from "../src/executor/Ledger.ts"
 import type { Trace } from "../src/observed/Trace.ts"
 import { accessLog } from "../src/history/Events.ts"
@@ -126,6 +126,23 @@ describe("a verdict", () => {
     }
   })
 
+  it("is left open by a probe that could not be used, for its reason", () => {
+    const ended: Ended = { how: "probe_unusable", message: "The probe printed many." }
+    const outcome = judge(planned(new Map()), [one], defaultTerms, ended)
+    assert.strictEqual(outcome.verdict, "INCONCLUSIVE")
+    assert.match(outcome.observed, /^not tested: the probe could not be used .*\. The probe printed many\.$/)
+  })
+
+  it("lacks time where that is what kept cases from being done", () => {
+    const lacking = (how: Ended["how"], ...runs: ReadonlyArray<CaseRun>) =>
+      lacksTime(judge(planned(new Map()), runs, defaultTerms, { how, message: "" }))
+    assert.isTrue(lacking("complete", one))
+    assert.isTrue(lacking("time_up", one))
+    assert.isFalse(lacking("interrupted", one))
+    assert.isFalse(lacking("target_unusable", one))
+    assert.isFalse(lacking("complete", one, two), "it passed")
+  })
+
   it("is FAIL when one trace breaks it, however many pass; WARN when it is a SHOULD", () => {
     const findings = new Map([[two.trace, fail(0, "broken")]])
     assert.strictEqual(verdictOf(planned(findings), [one, two]), "FAIL")
@@ -198,7 +215,7 @@ describe("a verdict", () => {
     const half = { ...two, whole: false }
     assert.strictEqual(verdictOf(planned(new Map([[two.trace, inconclusive(0, "?")]])), [one, half]), "INCONCLUSIVE")
     const outcome = judge(planned(new Map()), [one, half], defaultTerms, { how: "target_unusable", message: "" })
-    assert.include(outcome.observed, "could not be reached any more, with 1 of 2")
+    assert.include(outcome.observed, "could not be reached or operated any more, with 1 of 2")
     assert.strictEqual(verdictOf(planned(new Map([[two.trace, fail(0, "broken")]])), [one, half]), "FAIL")
   })
 

@@ -6,6 +6,7 @@ import { freePort } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Result } from "effect"
 import { writeFileSync } from "node:fs"
+import { execProbe } from "../src/probes/ExecProbe.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
 import { sinkProbe } from "../src/probes/SinkProbe.ts"
@@ -28,6 +29,38 @@ describe("an address that is no probe", () => {
       assert.include(broken, `/broken?...&id=${webhookId} was answered with 500. Expected: 200`)
       assert.notInclude(broken, "not 404")
       assert.notInclude(broken, "hush")
+    })
+  )
+})
+
+describe("a command", () => {
+  const ask = (command: string) => execProbe(command).read(subject)
+  const said = (command: string) => Effect.map(Effect.flip(ask(command)), ({ message }) => message)
+
+  it.live("that prints a number and nothing else is believed, whatever code it ends with", () =>
+    Effect.gen(function* () {
+      const file = `${yield* temporaryFolder}/effects.log`
+      writeFileSync(file, "done evt_other\n")
+      assert.strictEqual((yield* ask(`grep -c "done $EVENT_ID" ${file}`)).effects, 0)
+      assert.strictEqual((yield* ask("echo 2; exit 3")).effects, 2)
+      assert.strictEqual((yield* ask("echo 2; echo 'a warning' >&2")).effects, 2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that ends otherwise is told with its code, what it printed, and what helps", () =>
+    Effect.gen(function* () {
+      assert.match(
+        yield* said("echo 0; echo 'no such table' >&2; exit 4"),
+        /^The probe command ended with 4 and printed "0", with "no such table" on standard error: .* 2>\/dev\/null\.$/
+      )
+      assert.match(
+        yield* said("grep done /no/such/file"),
+        /ended with 2 and printed nothing, with "grep: .*" on standard error.* add: \|\| echo 0\.$/
+      )
+      assert.match(yield* said("echo two; exit 1"), /ended with 1 and printed "two": .* with EVENT_ID set to see why/)
+      assert.match(yield* said("no-such-program"), /ended with 127 .* Is what it calls there, and may it be run\?$/)
+      assert.match(yield* said("echo 7; kill -9 $$"), /did not end by itself and printed "7"/)
+      assert.match(yield* said("echo many"), /^The probe command printed "many": echo many\. It gets EVENT_ID/)
     })
   )
 })

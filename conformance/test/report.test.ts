@@ -146,6 +146,7 @@ describe("an exit code", () => {
   it("says that the receiver is gone before it says what was found", () => {
     assert.strictEqual(codeOf("target_unusable", "FAIL"), 4)
     assert.strictEqual(codeOf("target_unusable", "PASS"), 4)
+    assert.strictEqual(codeOf("probe_unusable", "PASS"), 4)
     assert.strictEqual(codeOf("interrupted", "PASS"), 2)
     assert.strictEqual(codeOf("stayed_down", "FAIL"), 1)
     assert.strictEqual(codeOf("stayed_down", "PASS"), 2)

@@ -9,7 +9,7 @@ import { exitCodes } from "../report/ExitCode.ts"
 import { shownUrl } from "../record/Shown.ts"
 import { directedCases } from "../requirements/Requirement.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
-import { select, whyNothing } from "../requirements/Selection.ts"
+import { misnamed, select, whyNothing } from "../requirements/Selection.ts"
 import type { RunFlags } from "./RunCommand.ts"
 import { checkFlags } from "./RunFlags.ts"
 
@@ -30,6 +30,8 @@ const linesOf = ({ history, title }: Requirement["directed"][number]): ReadonlyA
 
 /** Prints it. Flags are checked as a run checks them. */
 export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
+  const wrong = misnamed(flags)
+  if (wrong !== null) return yield* CommandFailure.usage(wrong)
   const { level, profiles, url } = yield* checkFlags(flags)
   const asked = { level, only: flags.only, skip: flags.skip, profiles }
   const { selected } = select(asked)

@@ -5,8 +5,9 @@ import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/co
 import { Console, Effect, Option } from "effect"
 import { exitCodes } from "../report/ExitCode.ts"
 import { requirements } from "../requirements/index.ts"
-import { matches } from "../requirements/Selection.ts"
+import { matches, patternsOf } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
+import type { Fault } from "../mutants/Fault.ts"
 import { faults } from "../mutants/index.ts"
 import { killLine, killOf, toMarkdown, weaknesses } from "../mutants/KillTable.ts"
 import { tryFault } from "../mutants/Trial.ts"
@@ -21,29 +22,21 @@ export interface MutantsFlags {
   readonly maxTime: number
 }
 
-const patternsOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
-  texts
-    .flatMap((text) => text.split(","))
-    .map((text) => text.trim())
-    .filter((text) => text !== "")
-
-const selected = (only: ReadonlyArray<string>) => {
-  const patterns = patternsOf(only)
-  return patterns.length === 0
-    ? faults
-    : faults.filter(({ name, requirement }) =>
-        patterns.some((pattern) => matches(name, pattern) || matches(requirement, pattern))
-      )
-}
+const isMeant =
+  ({ name, requirement }: Fault) =>
+  (pattern: string): boolean =>
+    matches(name, pattern) || matches(requirement, pattern)
 
 /** Fails when a faulty receiver gets by, or a requirement finds out none. */
 export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, report, seed }: MutantsFlags) {
-  const chosen = selected(only)
-  if (chosen.length === 0) {
+  const patterns = patternsOf(only)
+  const wrong = patterns.find((pattern) => !faults.some((fault) => isMeant(fault)(pattern)))
+  if (wrong !== undefined) {
     return yield* CommandFailure.usage(
-      `--only ${only.join(",")}: no faulty receiver has such a name or requirement; \`doorhook conformance mutants --list\` shows them`
+      `--only ${wrong}: no faulty receiver has such a name or requirement; \`doorhook conformance mutants --list\` shows them`
     )
   }
+  const chosen = patterns.length === 0 ? faults : faults.filter((fault) => patterns.some(isMeant(fault)))
   if (jobs < 1) return yield* CommandFailure.usage("--jobs must be at least 1")
   if (Option.isSome(report)) yield* checkWritable(`--report ${report.value}`, report.value)
   const progress = yield* makeProgress

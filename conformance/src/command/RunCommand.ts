@@ -6,11 +6,12 @@ import { Console, Effect, Option } from "effect"
 import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
 import { opening, render } from "../report/Console.ts"
-import { exitCodeOf, exitCodes } from "../report/ExitCode.ts"
+import { shortcomingOf } from "../report/Ending.ts"
+import { exitCodeOf } from "../report/ExitCode.ts"
 import type { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
 import { shownUrl } from "../record/Shown.ts"
-import { find, ids, matches } from "../requirements/Selection.ts"
+import { find, ids, matches, misnamed } from "../requirements/Selection.ts"
 import { requirements } from "../requirements/index.ts"
 import { claim } from "../run/Claim.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
@@ -34,25 +35,8 @@ export interface RunFlags extends TargetFlags {
 
 /** Why a run did not pass, in one line; null when it did. */
 export const failureOf = (report: Report): CommandFailure | null => {
-  const exitCode = exitCodeOf(report)
-  const failed = report.requirements.filter(({ known, verdict }) => verdict === "FAIL" && !known).map(({ id }) => id)
-  const stale = report.baseline?.stale ?? []
-  const tested = report.requirements.some(({ verdict }) => verdict !== "SKIPPED")
-  const fail = (message: string): CommandFailure => new CommandFailure({ message, exitCode })
-  switch (exitCode) {
-    case exitCodes.passed:
-      return null
-    case exitCodes.failed:
-      return failed.length > 0
-        ? fail(`The receiver does not conform: ${failed.join(", ")} failed.`)
-        : fail(
-            `The baseline is stale: ${stale.join(", ")} passed. Take it out of the baseline, so that it can't fail again unnoticed.`
-          )
-    case exitCodes.unusable:
-      return fail(report.endedBecause)
-    default:
-      return fail(tested ? "Inconclusive: some requirements could not be decided." : report.endedBecause)
-  }
+  const message = shortcomingOf(report)
+  return message === null ? null : new CommandFailure({ message, exitCode: exitCodeOf(report) })
 }
 
 /** The ids in a baseline file: one a line, or several; what follows `#` is a comment. */
@@ -177,6 +161,8 @@ export const runAndReport = Effect.fnUntraced(function* (
 export const runConformance = (flags: RunFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
+      const wrong = misnamed(flags)
+      if (wrong !== null) return yield* CommandFailure.usage(wrong)
       const requests = yield* Effect.fromResult(Reports.parse(flags.report))
       yield* Reports.check(requests)
       if (Option.isSome(flags.trace)) yield* checkWritable(`--trace ${flags.trace.value}`, flags.trace.value)

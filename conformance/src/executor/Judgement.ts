@@ -50,8 +50,8 @@ export interface Plan {
 
 /** Why nothing more is executed. */
 export const Ended = Schema.Struct({
-  how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "stayed_down"]),
-  /** Why the receiver is unusable, or why nothing was to be done; empty otherwise. */
+  how: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "probe_unusable", "stayed_down"]),
+  /** Why the receiver or the probe is unusable, or why nothing was to be done; empty otherwise. */
   message: Schema.String
 })
 export type Ended = typeof Ended.Type
@@ -156,19 +156,28 @@ export const assess = (requirement: Requirement, run: CaseRun, terms: Terms): As
 export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, terms: Terms): boolean =>
   runs.some(({ trace }) => trace.attempts.some(({ exchange }) => read(exchange, terms) === "acknowledged"))
 
+/** What gives a run more time. */
+const timeFlag = "--max-time"
+
+/** Whether a requirement was left undecided for want of time, and of nothing else. */
+export const lacksTime = ({ evidence, observed, verdict }: Outcome): boolean =>
+  verdict === "INCONCLUSIVE" && evidence === null && observed.includes(`(${timeFlag})`)
+
 const whyIncomplete = (plan: Plan, done: number, runs: ReadonlyArray<CaseRun>, terms: Terms, ended: Ended): string => {
   const soFar = `${done} of ${plan.directed.length} cases done`
   switch (ended.how) {
     case "complete":
       return plan.requirement.presumesAcknowledgement && !acknowledgesAtAll(runs, terms)
         ? "not tested: the receiver acknowledged no ordinary event, so nothing more can be said (see R-ACK-01)"
-        : `there was no time for all of it (--max-time): ${soFar}`
+        : `there was no time for all of it (${timeFlag}): ${soFar}`
     case "time_up":
-      return `the time was up (--max-time) with ${soFar}`
+      return `the time was up (${timeFlag}) with ${soFar}`
     case "interrupted":
       return `interrupted with ${soFar}`
     case "target_unusable":
-      return `the receiver could not be reached any more, with ${soFar}`
+      return `the receiver could not be reached or operated any more, with ${soFar}`
+    case "probe_unusable":
+      return `not tested: the probe could not be used before all of it was done. ${ended.message}`.trimEnd()
     case "stayed_down":
       return "not tested: the receiver was killed and did not start again before all of it was done"
   }
@@ -223,7 +232,9 @@ const obstacleIn = (assessed: ReadonlyArray<Assessed>): Assessed | undefined => 
   )
 }
 
-const isGone = ({ how }: Ended): boolean => how === "target_unusable" || how === "stayed_down"
+/** A probe is often a part of the receiver, and is gone with it. */
+const isGone = ({ how }: Ended): boolean =>
+  how === "target_unusable" || how === "probe_unusable" || how === "stayed_down"
 
 /** A connection that broke while the receiver was dying is no fault of its own. */
 const isOfDeath = ({ finding, trace }: Assessment): boolean => {

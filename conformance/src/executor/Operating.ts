@@ -4,6 +4,8 @@
 import { Clock, Deferred, Effect } from "effect"
 import type { EventTemplate, Operation } from "../history/History.ts"
 import type { HookFailed } from "../hooks/Hooks.ts"
+import { patienceOf } from "../checks/Terms.ts"
+import type { Connection } from "./Connection.ts"
 import { open } from "./Connection.ts"
 import type { Stage } from "./Stage.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
@@ -61,12 +63,14 @@ const mostEvents = 64
 /** Kills the receiver while workers send new events, and starts it again. */
 export const killAmid = Effect.fnUntraced(function* (
   stage: Stage,
-  { after, copies = 1, event, workers }: Extract<Operation, { readonly k: "kill_amid" }>,
+  { after, copies = 1, event, from, workers }: Extract<Operation, { readonly k: "kill_amid" }>,
   op: number
 ) {
-  const { hooks, url } = stage.setting
+  const { hooks, terms, url } = stage.setting
   yield* stage.renew
-  const begun = yield* Deferred.make<void>()
+  /** The moment that the kill is counted from. */
+  const counted = yield* Deferred.make<void>()
+  const count = Deferred.succeed(counted, undefined)
   const traffic = { dead: false, made: 0 }
   const worker = Effect.scoped(
     Effect.gen(function* () {
@@ -74,26 +78,29 @@ export const killAmid = Effect.fnUntraced(function* (
       while (!traffic.dead && traffic.made < mostEvents) {
         traffic.made++
         const actor = yield* stage.mint(event)
-        yield* Deferred.succeed(begun, undefined)
-        const exchanges = yield* Effect.forEach(connections, (own) => stage.tryOnce(actor, own, { op, kind: "amid" }), {
-          concurrency: "unbounded"
-        })
+        if (from === undefined) yield* count
+        const attempt = (own: Connection) =>
+          Effect.tap(stage.tryOnce(actor, own, { op, kind: "amid" }), () => (actor.acknowledged ? count : Effect.void))
+        const exchanges = yield* Effect.forEach(connections, attempt, { concurrency: "unbounded" })
         if (exchanges.includes(null)) return
         yield* Effect.sleep(workersPause)
       }
     })
   )
   const kill = Effect.gen(function* () {
-    yield* Deferred.await(begun)
+    // Where nothing is acknowledged in time, there is no more to wait for.
+    yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
     yield* Effect.sleep(after)
     yield* act(hooks.kill ?? hooks.restart)
     traffic.dead = true
     stage.intervene(op, hooks.kill === null ? "restarted" : "killed")
   })
-  yield* Effect.all([kill, ...Array.from({ length: workers }, () => worker)], {
-    concurrency: "unbounded",
-    discard: true
-  })
+  const allWorkers = Effect.all(
+    Array.from({ length: workers }, () => worker),
+    { concurrency: "unbounded", discard: true }
+  )
+  // Nor is there when all that is sent has been refused.
+  yield* Effect.all([kill, Effect.andThen(allWorkers, count)], { concurrency: "unbounded", discard: true })
   // What restarts it has started it already.
   yield* start(stage, op, hooks.kill === null ? "running" : "killed", hooks.kill === null)
   stage.intervene(op, "ready")

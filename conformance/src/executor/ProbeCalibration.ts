@@ -7,7 +7,8 @@ import { Clock, Effect, Schema } from "effect"
 import { read } from "../checks/Reading.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { newEvent } from "../history/History.ts"
-import type { Probe, ProbeUnusable, Subject } from "../probes/Probe.ts"
+import { ProbeUnusable } from "../probes/Probe.ts"
+import type { Probe, Subject } from "../probes/Probe.ts"
 import { execute } from "./Execute.ts"
 import { Minting } from "./Minting.ts"
 import type { Setting } from "./Setting.ts"
@@ -29,7 +30,7 @@ export type ProbeCalibration = typeof ProbeCalibration.Type
 
 const betweenReadings = 20
 
-const unusable = (message: string): TargetUnusable => new TargetUnusable({ message })
+const unusable = (message: string): ProbeUnusable => new ProbeUnusable({ message })
 
 /** Reads until a condition holds or the time is up; what was read last. */
 const readUntil = Effect.fnUntraced(function* (
@@ -50,7 +51,7 @@ const readUntil = Effect.fnUntraced(function* (
 const checkDouble = Effect.fnUntraced(function* (probe: Probe, setting: Setting, subject: Subject, limit: number) {
   if (setting.hooks.double === null) return null
   const before = (yield* probe.read(subject)).effects
-  yield* Effect.mapError(setting.hooks.double(subject.webhookId), ({ message }) => unusable(message))
+  yield* Effect.mapError(setting.hooks.double(subject.webhookId), ({ message }) => new TargetUnusable({ message }))
   const { effects } = yield* readUntil(probe, subject, (seen) => seen > before, limit)
   if (effects <= before) {
     return yield* unusable(

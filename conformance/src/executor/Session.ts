@@ -26,7 +26,7 @@ import type { ProbeCalibration } from "./ProbeCalibration.ts"
 import type { Setting } from "./Setting.ts"
 import { lacksEffects, settle } from "./Settle.ts"
 import { strangersAmong } from "./Strangers.ts"
-import { TargetUnusable } from "./TargetUnusable.ts"
+import type { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "../observed/Trace.ts"
 
 export interface SessionOptions {
@@ -220,8 +220,6 @@ export const make = (options: SessionOptions): Session => {
     while (more) more = yield* runOnce(lane, ofLane, until)
   })
 
-  const unusable = ({ message }: ProbeUnusable): TargetUnusable => new TargetUnusable({ message })
-
   const calibrate = Effect.fnUntraced(function* () {
     if (probe === null) return
     yield* progress("the probe")
@@ -265,19 +263,19 @@ export const make = (options: SessionOptions): Session => {
     const others = directed.filter((one) => !controls.includes(one))
     for (const lane of lanes) {
       yield* runLane(lane, others, lastBegin)
-      yield* Effect.mapError(settleAll(), unusable)
+      yield* settleAll()
     }
     // What is drawn comes after all that is always done. More of the same says nothing more of a receiver that
     // acknowledges nothing, and may take a deadline each.
     for (const lane of lanes) {
       if (ledger.acknowledges()) yield* runLane(lane, sampled, begun + maxTime * randomUntil)
     }
-    yield* Effect.mapError(settleAll(), unusable)
+    yield* settleAll()
     yield* Deferred.succeed(allElseDone, undefined)
     yield* Fiber.join(fiber)
     for (const [place] of ledger.runs().entries()) yield* confirm(place)
-    yield* Effect.mapError(settleAll(), unusable)
-    yield* Effect.mapError(lookAgain(), unusable)
+    yield* settleAll()
+    yield* lookAgain()
     const until = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, begun + maxTime * 0.95)
     yield* options.refine(session, usual, until)
   })
@@ -287,12 +285,13 @@ export const make = (options: SessionOptions): Session => {
   const session: Session = {
     run: preflight.pipe(
       Effect.andThen(runAll),
-      Effect.catchTag("ProbeUnusable", (error) => Effect.fail(unusable(error))),
       Effect.as(ended("complete")),
       Effect.timeoutOrElse({ duration: maxTime, orElse: () => Effect.succeed(ended("time_up")) }),
-      Effect.catchTag("TargetUnusable", (error: TargetUnusable) =>
-        Effect.succeed(ended(error.stayedDown === true ? "stayed_down" : "target_unusable", error.message))
-      )
+      Effect.catchTags({
+        ProbeUnusable: ({ message }) => Effect.succeed(ended("probe_unusable", message)),
+        TargetUnusable: ({ message, stayedDown }) =>
+          Effect.succeed(ended(stayedDown === true ? "stayed_down" : "target_unusable", message))
+      })
     ),
     ledger: () => ledger,
     plans: () => plans,

@@ -101,11 +101,13 @@ export const Operation = Schema.Union([
   op("age", { ms: Schema.Int }),
   /** The receiver is ended and started. */
   op("restart", {}),
-  /** The receiver is killed while events come in, so many milliseconds after the first, and started. */
+  /** The receiver is killed while events come in, so many milliseconds after the first was sent, and started. */
   op("kill_amid", {
     event: EventTemplate,
     workers: Count,
     after: Schema.Finite,
+    /** Counts from the first acknowledgement instead, however long that takes. */
+    from: Schema.optionalKey(Schema.Literal("acknowledgement")),
     /** How many copies of each event are sent at once; one where nothing is said. */
     copies: Schema.optionalKey(Count)
   }),

@@ -16,6 +16,12 @@ export const maxNameLength = 255
 export const everyPlane =
   "\u4e2d \u{10348}\u{1f511} \u{20000} \u{30000} \u{e0100} \u{f0000} \u{10fffd} \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{1f1fa}\u{1f1f3}"
 
+/**
+ * What is pasted along with a name and not seen in it: line and paragraph separators (which JavaScript and YAML once took
+ * for line ends), a byte order mark inside, a no-break space, a space without width. Sanitisers and trims take them away.
+ */
+export const unseen = "Dana\u2028Whitfield\u2029Unit\ufeff12\u00a0B\u200bguest"
+
 export const rightToLeft = "محمد الأحمد (שרה כהן)"
 
 /** A whole number of so many digits at most; all lengths come up. */
@@ -85,6 +91,7 @@ const oddText: fc.Arbitrary<readonly [text: string, what: string]> = fc.oneof(
   grapheme(24).map((text) => [text, "in any script"] as const),
   grapheme(8).map((text) => [`${rightToLeft} ${text}`, "right to left"] as const),
   grapheme(8).map((text) => [`${text} ${everyPlane}`, "of every Unicode plane"] as const),
+  grapheme(8).map((text) => [`${unseen} ${text}`, "with separators that are not seen"] as const),
   longName.map((text) => [text, `of ${maxNameLength} characters`] as const)
 )
 

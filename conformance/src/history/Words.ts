@@ -108,7 +108,7 @@ export const inWords = (operations: ReadonlyArray<Operation>): ReadonlyArray<str
       case "restart":
         return "the receiver is restarted"
       case "kill_amid":
-        return `the receiver is killed while ${operation.workers} workers send new events${(operation.copies ?? 1) > 1 ? `, each ${operation.copies} times at once` : ""}, ${operation.after} ms after their first`
+        return `the receiver is killed while ${operation.workers} workers send new events${(operation.copies ?? 1) > 1 ? `, each ${operation.copies} times at once` : ""}, ${operation.after} ms after ${operation.from === undefined ? "their first" : "the first acknowledgement"}`
       case "advance":
         return `the receiver's clock is moved forward by ${Math.round(operation.ms / 60_000)} minutes`
       case "load":

@@ -15,6 +15,18 @@ export const crashFaults: ReadonlyArray<Fault> = [
       return true
     }
   })),
+  crashed(
+    "slow-before-writing",
+    "R-CRA-01",
+    "Asks another service, answers after 130 ms, and writes the event down 400 ms later.",
+    (correct) => ({
+      keep: async (message) => {
+        await pause(130)
+        setTimeout(() => void correct.keep(message), 400)
+        return true
+      }
+    })
+  ),
   crashed("buffer-in-memory", "R-CRA-01", "Collects events in memory and writes them every second.", (correct) => {
     const buffer: Array<Message> = []
     setInterval(() => {

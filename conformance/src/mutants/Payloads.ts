@@ -166,6 +166,24 @@ export const payloadFaults: ReadonlyArray<Fault> = [
     textsOf((text) => text.replaceAll(/ +/g, " "))
   ),
   probed(
+    "no-line-separators",
+    "R-FWD-02",
+    "Drops U+2028 and U+2029, which its scripts can't hold.",
+    textsOf((text) => text.replaceAll(/[\u2028\u2029]/g, ""))
+  ),
+  probed(
+    "no-hidden-marks",
+    "R-FWD-02",
+    "Drops byte order marks and spaces without width.",
+    textsOf((text) => text.replaceAll(/[\ufeff\u200b]/g, ""))
+  ),
+  probed(
+    "plain-spaces",
+    "R-FWD-02",
+    "Makes a plain space of a no-break one.",
+    textsOf((text) => text.replaceAll("\u00a0", " "))
+  ),
+  probed(
     "spoken-types",
     "R-FWD-02",
     "Guesses types: a text that reads like a truth value is stored as one.",

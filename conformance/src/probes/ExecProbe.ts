@@ -49,10 +49,28 @@ const endGroup = (pid: number | undefined): void => {
   }
 }
 
-const unusable = (command: string, what: string): ProbeUnusable =>
+const unusable = (command: string, what: string, help = ""): ProbeUnusable =>
   new ProbeUnusable({
-    message: `The probe command ${what}: ${command}. It gets EVENT_ID and DATA_ID in its environment and must print the number of effects and nothing else.`
+    message: `The probe command ${what}: ${command}. It gets EVENT_ID and DATA_ID in its environment and must print the number of effects and nothing else.${help}`
   })
+
+/** The number of effects, where that is all that was printed. */
+const numberIn = (output: string): number | null => {
+  const text = output.trim()
+  return /^\d{1,9}$/.test(text) ? Number(text) : null
+}
+
+/** What a command printed, or the end of what it complained of, short enough for a line. */
+const quoted = (text: string): string => (text === "" ? "nothing" : JSON.stringify(text.slice(0, 100)))
+
+/** What to do about an end that is not 0. */
+const helpFor = (code: number | null, output: string): string => {
+  if (code === null) return ""
+  if (code === 126 || code === 127) return " Is what it calls there, and may it be run?"
+  return numberIn(output) === null
+    ? ` Run it by hand with EVENT_ID set to see why; if it ends so where there is nothing to count, add: || echo 0.`
+    : " The number is taken where nothing is written to standard error: mend what it complains of, or add 2>/dev/null."
+}
 
 export const execProbe = (command: string): Probe => ({
   kind: "exec",
@@ -65,12 +83,15 @@ export const execProbe = (command: string): Probe => ({
         orElse: () => Effect.fail(unusable(command, `did not end within ${patience} ms`))
       })
     )
-    if (ended.code !== 0) {
-      const why = ended.complaint.trim().split("\n").at(-1) ?? ""
-      return yield* unusable(command, `ended with ${ended.code ?? "no code"}${why === "" ? "" : ` (${why})`}`)
-    }
-    const text = ended.output.trim()
-    if (!/^\d{1,9}$/.test(text)) return yield* unusable(command, `printed ${JSON.stringify(text.slice(0, 100))}`)
-    return { effects: Number(text), digest: null }
+    const { code, complaint, output } = ended
+    const effects = numberIn(output)
+    const silent = complaint.trim() === ""
+    // A code tells of more than failures: `grep -c` prints 0 and ends with 1.
+    if (effects !== null && (code === 0 || (code !== null && silent))) return { effects, digest: null }
+    const complained = silent ? "" : `, with ${quoted(complaint.trim().split("\n").at(-1) ?? "")} on standard error`
+    const printed = `printed ${quoted(output.trim())}${complained}`
+    if (code === 0) return yield* unusable(command, printed)
+    const how = code === null ? "did not end by itself" : `ended with ${code}`
+    return yield* unusable(command, `${how} and ${printed}`, helpFor(code, output))
   })
 })

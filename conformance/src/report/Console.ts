@@ -3,6 +3,7 @@
  * came back, why it matters, and how to see it again.
  */
 import { columns } from "@doorhook/core"
+import { endedForAReason, endingOf } from "./Ending.ts"
 import { followingInWords } from "./Following.ts"
 import { countsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
@@ -116,16 +117,6 @@ export const opening = (
     ""
   ].join("\n")
 
-const unreached = "The receiver could not be reached. "
-
-const endings: Readonly<Record<Report["ended"], string>> = {
-  complete: "",
-  time_up: "The time was up (--max-time) before everything was done. ",
-  interrupted: "Interrupted: this is what was found until then. ",
-  target_unusable: "The receiver or its probe could not be used any more: this is what was found until then. ",
-  stayed_down: "The receiver was killed and did not start again: this is what was found until then. "
-}
-
 /** The numbers of each verdict, like `6 PASS, 1 FAIL`. */
 export const tally = (report: Report): string =>
   countsOf(report)
@@ -142,7 +133,7 @@ export const cautions = ({ baseline, notes }: Report): ReadonlyArray<string> => 
 
 /** The report as text for a terminal. */
 export const render = (report: Report): string => {
-  const { attempts, ended, endedBecause, requirements } = report
+  const { attempts, endedBecause, requirements } = report
   if (requirements.length === 0) return `${endedBecause} \`doorhook conformance list\` shows what there is.`
   const lines = columns(
     requirements.map(({ id, observed, statement, verdict }) => [
@@ -157,12 +148,12 @@ export const render = (report: Report): string => {
   const caution = cautions(report)
   return [
     // The reason for all that follows.
-    ...(ended === "target_unusable" || ended === "stayed_down" ? [endedBecause, ""] : []),
+    ...(endedForAReason(report) ? [endedBecause, ""] : []),
     ...lines,
     ...unsettled.filter((one) => !alike.includes(one)).flatMap((one) => explain(one, requirements)),
     ...untestedLines(alike),
     "",
     ...(caution.length === 0 ? [] : [...caution.map((one) => `Note: ${shownText(one, 400)}`), ""]),
-    `${attempts === 0 && ended === "target_unusable" ? unreached : endings[ended]}${tally(report)}; ${attempts} attempts, deadline ${deadlineInWords(report)}.`
+    `${endingOf(report)}${tally(report)}; ${attempts} attempts, deadline ${deadlineInWords(report)}.`
   ].join("\n")
 }

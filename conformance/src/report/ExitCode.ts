@@ -8,6 +8,6 @@ export const exitCodes = { passed: 0, failed: 1, inconclusive: 2, unusable: 4 } 
 
 const byVerdict = { pass: exitCodes.passed, fail: exitCodes.failed, inconclusive: exitCodes.inconclusive } as const
 
-/** A receiver that is gone outweighs what was found before it went. */
-export const exitCodeOf = ({ ended, verdict }: Report): number =>
-  ended === "target_unusable" ? exitCodes.unusable : byVerdict[verdict]
+/** A receiver or a probe that is gone outweighs what was found before it went. */
+export const exitCodeOf = ({ ended, verdict }: Pick<Report, "ended" | "verdict">): number =>
+  ended === "target_unusable" || ended === "probe_unusable" ? exitCodes.unusable : byVerdict[verdict]

@@ -1,8 +1,11 @@
 /**
  * The report as JUnit XML, in the shape that Jenkins' schema (junit-10.xsd), GitHub and GitLab read: one suite for each
  * group, one case for each requirement. What was not decided is skipped with its reason, so that no build takes it for
- * passed without a word.
+ * passed without a word. Readers count cases and nothing else: a run that did not pass, and whose cases would not show it,
+ * has one more case, for itself, with an error.
  */
+import { endingOf, shortcomingOf, undecided } from "./Ending.ts"
+import { exitCodeOf, exitCodes } from "./ExitCode.ts"
 import { groupsOf } from "./Grouping.ts"
 import type { Group } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
@@ -78,25 +81,42 @@ const resultOf = (requirement: ReportedRequirement): string => {
 const isFailure = ({ known, verdict }: ReportedRequirement): boolean => verdict === "FAIL" && !known
 const isError = ({ verdict }: ReportedRequirement): boolean => verdict === "ERROR"
 
+/** The case of the run as a whole: what keeps it from passing, where the requirements' own cases do not show that. */
+const runCaseOf = (report: Report): string | null => {
+  const message = shortcomingOf(report)
+  const exitCode = exitCodeOf(report)
+  const shows = report.requirements.some((one) => isFailure(one) || isError(one))
+  if (message === null || (shows && exitCode !== exitCodes.unusable)) return null
+  const type = exitCode === exitCodes.unusable ? "UNUSABLE" : exitCode === exitCodes.failed ? "FAIL" : "INCONCLUSIVE"
+  // Why each is open stands at its own case.
+  const open = undecided(report).map(({ id }) => id)
+  const told = [
+    report.endedBecause === "" ? message : `${endingOf(report)}${report.endedBecause}`,
+    `Exit code ${exitCode}.${open.length === 0 ? "" : ` Not decided: ${open.join(", ")}.`}`
+  ].join("\n")
+  return element(
+    "testcase",
+    { name: "The run comes to a verdict", classname: "doorhook.conformance.RUN", time: seconds(0) },
+    element("error", { type, message }, xml(told))
+  )
+}
+
 const countOf = (requirements: ReadonlyArray<ReportedRequirement>) => ({
   tests: requirements.length,
   failures: requirements.filter(isFailure).length,
   errors: requirements.filter(isError).length
 })
 
-const suiteOf = (report: Report, { key, name, requirements }: Group, index: number): string => {
-  const skipped = requirements.filter((one) => resultOf(one).startsWith("<skipped")).length
+/** What every suite of a report says of itself. */
+const suiteElement = (
+  report: Report,
+  about: Readonly<Record<string, string | number>>,
+  cases: ReadonlyArray<string>
+): string => {
   const properties = { suite: report.suite, seed: report.seed, level: report.level, target: report.target }
   return element(
     "testsuite",
-    {
-      name: `${key}: ${name}`,
-      ...countOf(requirements),
-      skipped,
-      time: seconds(requirements.reduce((sum, one) => sum + durationOf(one), 0)),
-      timestamp: report.startedAt.replace(/\.\d+Z$/, ""),
-      id: index
-    },
+    { ...about, timestamp: report.startedAt.replace(/\.\d+Z$/, "") },
     [
       element(
         "properties",
@@ -105,26 +125,48 @@ const suiteOf = (report: Report, { key, name, requirements }: Group, index: numb
           .map(([key, value]) => element("property", { name: key, value }, ""))
           .join("")
       ),
-      ...requirements.map((requirement) =>
-        element(
-          "testcase",
-          {
-            name: `${requirement.id} ${requirement.statement}`,
-            classname: `doorhook.conformance.${key}`,
-            time: seconds(durationOf(requirement))
-          },
-          resultOf(requirement)
-        )
-      )
+      ...cases
     ].join("\n")
   )
 }
 
-export const toJUnit = (report: Report): string =>
-  `<?xml version="1.0" encoding="UTF-8"?>\n${element(
+const suiteOf = (report: Report, { key, name, requirements }: Group, index: number): string =>
+  suiteElement(
+    report,
+    {
+      name: `${key}: ${name}`,
+      ...countOf(requirements),
+      skipped: requirements.filter((one) => resultOf(one).startsWith("<skipped")).length,
+      time: seconds(requirements.reduce((sum, one) => sum + durationOf(one), 0)),
+      id: index
+    },
+    requirements.map((requirement) =>
+      element(
+        "testcase",
+        {
+          name: `${requirement.id} ${requirement.statement}`,
+          classname: `doorhook.conformance.${key}`,
+          time: seconds(durationOf(requirement))
+        },
+        resultOf(requirement)
+      )
+    )
+  )
+
+export const toJUnit = (report: Report): string => {
+  const groups = groupsOf(report)
+  const counts = countOf(report.requirements)
+  const own = runCaseOf(report)
+  const one = { tests: 1, failures: 0, errors: 1 }
+  const ofRun = { name: "RUN: The run as a whole", ...one, skipped: 0, time: seconds(0), id: groups.length }
+  const total = own === null ? counts : { ...counts, tests: counts.tests + 1, errors: counts.errors + 1 }
+  const suites = [
+    ...groups.map((group, index) => suiteOf(report, group, index)),
+    ...(own === null ? [] : [suiteElement(report, ofRun, [own])])
+  ]
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element(
     "testsuites",
-    { name: report.suite, ...countOf(report.requirements), time: seconds(report.durationMs) },
-    `\n${groupsOf(report)
-      .map((group, index) => suiteOf(report, group, index))
-      .join("\n")}\n`
+    { name: report.suite, ...total, time: seconds(report.durationMs) },
+    `\n${suites.join("\n")}\n`
   )}\n`
+}

@@ -3,6 +3,7 @@
  */
 import { DurationText } from "@doorhook/core"
 import { percentile99 } from "../executor/Calibration.ts"
+import { lacksTime } from "../executor/Judgement.ts"
 import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts"
 import type { Verdict } from "../checks/Finding.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
@@ -11,7 +12,7 @@ import { observabilityOf } from "../record/Seeing.ts"
 import type { Stored } from "../executor/Stored.ts"
 import type { Facts } from "../record/Facts.ts"
 import type { Record } from "../record/Record.ts"
-import { select } from "../requirements/Selection.ts"
+import { beyond, select } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
 import { curlOf } from "./Curl.ts"
 import { decidedBy, effectsOf, round, stepsOf } from "./Evidence.ts"
@@ -84,7 +85,7 @@ const verdictOf = (
   stale: ReadonlyArray<string>
 ): Report["verdict"] => {
   if (stale.length > 0 || requirements.some(({ known, verdict }) => verdict === "FAIL" && !known)) return "fail"
-  if (how === "interrupted" || how === "target_unusable" || how === "stayed_down") return "inconclusive"
+  if (how !== "complete" && how !== "time_up") return "inconclusive"
   const open = requirements.some(
     ({ strength, verdict }) => strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
   )
@@ -157,9 +158,28 @@ const cutShortOf = ({ outcomes, record: { facts } }: ReportInput): ReadonlyArray
       ]
 }
 
+/** What was asked for and is no part of the run; where that is all of it, the run says so itself. */
+const beyondOf = ({ facts }: Record): ReadonlyArray<string> => {
+  const wants = beyond(facts)
+  return wants.length === 0 || select(facts).selected.length === 0
+    ? []
+    : [`--only names what is not part of this run, and was not tested. It takes more: ${wants.join(", ")}.`]
+}
+
+const timelessOf = ({ outcomes, record: { facts } }: ReportInput): ReadonlyArray<string> => {
+  const ids = outcomes.filter(lacksTime).map(({ requirement }) => requirement.id)
+  return ids.length === 0
+    ? []
+    : [
+        `${ids.join(", ")} could not be decided for want of time. A longer --max-time than ${DurationText.format(facts.maxTime)} may be enough.`
+      ]
+}
+
 const notesOf = (input: ReportInput): ReadonlyArray<string> => [
   ...(input.problem === null ? [] : [input.problem]),
+  ...timelessOf(input),
   ...cutShortOf(input),
+  ...beyondOf(input.record),
   ...notesOnRun(input.record)
 ]
 

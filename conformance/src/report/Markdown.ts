@@ -2,6 +2,7 @@
  * The report for a comment on a pull request: the verdict first, what is wrong with it, the rest folded away.
  */
 import { confirmedInWords, notableEffects, tally, cautions } from "./Console.ts"
+import { endingOf } from "./Ending.ts"
 import { followingInWords } from "./Following.ts"
 import { groupsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
@@ -89,6 +90,7 @@ export const toMarkdown = (report: Report): string => {
   return `${[
     `### ${headlines[report.verdict]}`,
     `Level ${report.level}${report.profiles.length === 0 ? "" : ` with ${report.profiles.join(", ")}`}: ${tally(report)}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
+    ...(report.endedBecause === "" ? [] : [`> ${plain(`${endingOf(report)}${report.endedBecause}`)}`]),
     ...cautions(report).map((caution) => `> ${plain(caution)}`),
     ...broken.map((one) => explain(one, report.requirements)),
     ...(other.length === 0

@@ -169,7 +169,7 @@ export const Report = Schema.Struct({
   notes: Schema.Array(Schema.String),
   verdict: Schema.Literals(["pass", "fail", "inconclusive"]),
   /** Whether all of it was done, and what ended it if not. */
-  ended: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "stayed_down"]),
+  ended: Schema.Literals(["complete", "time_up", "interrupted", "target_unusable", "probe_unusable", "stayed_down"]),
   /** Why the target or the probe is unusable, or why nothing was tested; empty otherwise. */
   endedBecause: Schema.String,
   /** Which statuses acknowledge. */

@@ -8,7 +8,7 @@ import { inWords } from "../checks/Terms.ts"
 import { accessLog, call, noted, withMember, withoutMember } from "../history/Events.ts"
 import type { Case, EventTemplate } from "../history/History.ts"
 import { makeCase, minted, newEvent } from "../history/History.ts"
-import { everyPlane, maxNameLength, odd, rightToLeft } from "../history/Payloads.ts"
+import { everyPlane, maxNameLength, odd, rightToLeft, unseen } from "../history/Payloads.ts"
 import { escapedString, object, string } from "../history/RawJson.ts"
 import { single } from "../history/Samples.ts"
 import { define } from "./Requirement.ts"
@@ -37,6 +37,8 @@ export const oddCases: ReadonlyArray<Case> = [
   sent(named(string(rightToLeft)), "a name right to left"),
   sent(named(string(everyPlane)), "a name with characters of every Unicode plane"),
   sent(named(escapedString(everyPlane)), "the same name, every character escaped"),
+  sent(named(string(unseen)), "a name with U+2028, U+2029, U+FEFF, U+00A0 and U+200B inside"),
+  sent(named(escapedString(unseen)), "the same characters inside a name, every one escaped"),
   sent(named(string("Zoe\u0308 Garci\u0301a")), "a name with combining accents"),
   sent(named(string('O\'Neill "Bob"; DROP TABLE doors; -- %s {{7*7}} <b>&amp;</b> C:\\temp')), "a name full of quotes"),
   sent(named(string("line one\nline two\ttab")), "a name with a line break and a tab"),

@@ -1,6 +1,7 @@
 /**
  * Which requirements a run is about.
  */
+import { didYouMean } from "@doorhook/core"
 import { requirements } from "./index.ts"
 import type { Profile } from "./Profile.ts"
 import type { Level, Requirement } from "./Requirement.ts"
@@ -11,8 +12,10 @@ export interface Selection {
   readonly skipped: ReadonlyArray<Requirement>
 }
 
+const allIds: ReadonlyArray<string> = requirements.map(({ id }) => id)
+
 /** Patterns in a list of flags, each several of them separated by commas. */
-const patternsOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
+export const patternsOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
   texts
     .flatMap((text) => text.split(","))
     .map((text) => text.trim())
@@ -45,25 +48,55 @@ export const select = ({ level, only, profiles, skip }: Asked): Selection => {
   return { selected: named.filter((requirement) => !isSkipped(requirement)), skipped: named.filter(isSkipped) }
 }
 
+/** An entry that means nothing, and what was meant or is there. */
+const unmatched = (entry: string): string => {
+  const meant = /[^\w*-]/.test(entry)
+    ? "; in a pattern only * stands for something, as in R-ACK-*, and commas part several"
+    : didYouMean(entry, entry.includes("*") ? [] : allIds)
+  return `${entry} is no requirement${meant === "" ? `; there are ${ids()}` : meant}`
+}
+
+/**
+ * What is wrong with the entries to select by: one that no requirement of this version has the name of, at whatever level
+ * and in whatever profile. A run that ignored it would pass without what was asked for.
+ */
+export const misnamed = ({ only, skip }: Pick<Asked, "only" | "skip">): string | null => {
+  const wrongIn = (texts: ReadonlyArray<string>): string | undefined =>
+    patternsOf(texts).find((entry) => !allIds.some((id) => matches(id, entry)))
+  const wanted = wrongIn(only)
+  if (wanted !== undefined) return `--only: ${unmatched(wanted)}`
+  const unwanted = wrongIn(skip)
+  return unwanted === undefined ? null : `--skip: ${unmatched(unwanted)}`
+}
+
+/** What a requirement takes that a run does not have. */
+const lackingFor = ({ level, profiles }: Asked, { level: least, profile }: Requirement): string =>
+  [
+    ...(least > level ? [`--level ${least}`] : []),
+    ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
+  ].join(" ")
+
+/** Requirements that were asked for by entries of which the run has none, each with what it takes more. */
+export const beyond = (asked: Asked): ReadonlyArray<string> => {
+  const { selected, skipped } = select(asked)
+  const has = [...selected, ...skipped]
+  const entries = patternsOf(asked.only).filter((entry) => !has.some(({ id }) => matches(id, entry)))
+  return requirements
+    .filter(({ id }) => entries.some((entry) => matches(id, entry)))
+    .map((requirement) => `${requirement.id} (${lackingFor(asked, requirement)})`)
+}
+
 /** Why nothing is selected, and what would be. */
 export const whyNothing = (asked: Asked): string => {
-  const { level, only, profiles } = asked
+  const { only } = asked
   const { skipped } = select(asked)
   if (skipped.length > 0) {
     return `Nothing was tested: --skip leaves out all that is selected (${skipped.map(({ id }) => id).join(", ")}).`
   }
-  const wanted = patternsOf(only)
-  const named = requirements.filter(({ id }) => wanted.some((pattern) => matches(id, pattern)))
-  if (named.length === 0) {
-    return `Nothing was tested: no requirement is called ${wanted.join(" or ")}. There are ${ids()}.`
+  const wants = beyond(asked)
+  if (wants.length === 0) {
+    return `Nothing was tested: no requirement is called ${patternsOf(only).join(" or ")}. There are ${ids()}.`
   }
-  const wants = named.map(({ id, level: least, profile }) => {
-    const lacking = [
-      ...(least > level ? [`--level ${least}`] : []),
-      ...(profile !== null && !profiles.includes(profile) ? [`--profile ${profile}`] : [])
-    ]
-    return `${id} (${lacking.join(" ")})`
-  })
   return `Nothing was tested: what --only names is not part of this run. It takes more: ${wants.join(", ")}.`
 }
 
@@ -72,4 +105,4 @@ export const find = (id: string): Requirement | undefined =>
   requirements.find((requirement) => requirement.id === id.toUpperCase())
 
 /** The ids, for whoever asked for one that does not exist. */
-export const ids = (): string => requirements.map(({ id }) => id).join(", ")
+export const ids = (): string => allIds.join(", ")

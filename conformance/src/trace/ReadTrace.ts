@@ -3,7 +3,7 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import { Effect, Schema } from "effect"
-import { open } from "node:fs/promises"
+import { createReadStream } from "node:fs"
 import type { CaseRun, Refinement } from "../executor/Judgement.ts"
 import type { Attempt, Effects, Trace } from "../observed/Trace.ts"
 import type { History } from "../history/History.ts"
@@ -110,12 +110,18 @@ const decode = Schema.decodeEffect(Schema.fromJsonString(Line))
 
 const advice = "`conformance run --trace FILE` writes one."
 
+/** Text may hold U+2028 and U+2029: Node's own readers of lines take them for ends of one. */
 const readLines = (file: string): Effect.Effect<ReadonlyArray<string>, CommandFailure> =>
   Effect.tryPromise({
     try: async () => {
       const lines: Array<string> = []
-      for await (const text of (await open(file)).readLines()) lines.push(text)
-      return lines
+      let rest = ""
+      for await (const chunk of createReadStream(file, "utf8")) {
+        const texts = `${rest}${String(chunk)}`.split("\n")
+        rest = texts.pop() ?? ""
+        for (const text of texts) lines.push(text)
+      }
+      return rest === "" ? lines : [...lines, rest]
     },
     catch: (error) =>
       CommandFailure.usage(

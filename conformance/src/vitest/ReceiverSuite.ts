@@ -9,9 +9,10 @@ import { HookFailed } from "../hooks/Hooks.ts"
 import { ProbeUnusable } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import type { Profile } from "../requirements/Profile.ts"
-import { select } from "../requirements/Selection.ts"
+import { misnamed, select } from "../requirements/Selection.ts"
 import type { Level } from "../requirements/Requirement.ts"
 import { explain } from "../report/Console.ts"
+import { exitCodeOf, exitCodes } from "../report/ExitCode.ts"
 import type { Report } from "../report/Report.ts"
 import { claim } from "../run/Claim.ts"
 import type { ReceiverTaken } from "../run/Claim.ts"
@@ -126,6 +127,8 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
   if (otherUrls.length > 1) {
     throw new Error(`otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two in all, so give one`)
   }
+  const wrong = misnamed({ only, skip })
+  if (wrong !== null) throw new Error(wrong.replace(/^--/, ""))
   const { selected } = select({ level, only, skip, profiles })
   describe(`doorhook receiver conformance, level ${level}`, () => {
     let stop: Act = () => undefined
@@ -164,7 +167,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         const [report] = reports
         const found = report?.requirements.find((requirement) => requirement.id === id)
         if (report === undefined || found === undefined) throw new Error(`the suite said nothing of ${id}`)
-        if (report.ended === "target_unusable") throw new Error(report.endedBecause)
+        if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
         if (found.verdict === "NOT_OBSERVABLE" || found.verdict === "SKIPPED")
           skip(`${found.verdict}: ${found.observed}`)
         // A SHOULD fails nobody's build; it is seen with `onReport`.

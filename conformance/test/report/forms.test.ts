@@ -10,6 +10,7 @@ import { toHtml } from "../../src/report/html/HtmlReport.ts"
 import { toJUnit } from "../../src/report/JUnit.ts"
 import { toMarkdown } from "../../src/report/Markdown.ts"
 import { toStatement } from "../../src/report/Statement.ts"
+import type { Report } from "../../src/report/Report.ts"
 import { sampleReport, secret, signature } from "../support/sampleReport.ts"
 
 const forms = {
@@ -139,6 +140,76 @@ describe("JUnit XML", () => {
     for (const { attributes, name } of tags) {
       assert.isDefined(known[name], name)
       for (const key of Object.keys(attributes)) assert.include(known[name] ?? [], key, name)
+    }
+  })
+})
+
+/** The same report with these endings, and no verdict of it an error or a failure. */
+const without = (change: Partial<Report>): Report => ({
+  ...sampleReport,
+  baseline: null,
+  requirements: sampleReport.requirements.filter(({ known, verdict }) => known || !/^(?:FAIL|ERROR)$/.test(verdict)),
+  ...change
+})
+
+const probeMessage = "The probe command ended with 2: ./count. It must print the number of effects."
+const probeGone = without({ verdict: "inconclusive", ended: "probe_unusable", endedBecause: probeMessage })
+
+describe("a run whose probe could not be used", () => {
+  it("says so, and why, in every form that somebody reads, and nothing of a receiver that could not be reached", () => {
+    for (const text of [render(probeGone), toMarkdown(probeGone), toHtml(probeGone), toJUnit(probeGone)]) {
+      assert.match(text, /The probe could not be used any more/)
+      assert.include(text, "The probe command ended with 2: ./count.")
+      assert.notMatch(text, /could not be reached/)
+    }
+    assert.match(render({ ...probeGone, attempts: 0 }), /\nThe probe could not be used\. 2 PASS/)
+    const gone = render({ ...probeGone, attempts: 0, ended: "target_unusable" })
+    assert.match(gone, /\nThe receiver could not be reached or operated\. 2 PASS/)
+  })
+})
+
+describe("JUnit XML of a run that did not pass, and in which no requirement failed", () => {
+  const nothingRun = { ...probeGone, ended: "complete", endedBecause: "Nothing was tested.", requirements: [] } as const
+  const errors: ReadonlyArray<readonly [what: string, report: Report, type: string, message: RegExp]> = [
+    ["exit code 4, the probe", probeGone, "UNUSABLE", /^The probe command ended with 2/],
+    [
+      "exit code 4, whatever else it found",
+      { ...sampleReport, ended: "target_unusable", endedBecause: "Nothing accepts connections." },
+      "UNUSABLE",
+      /^Nothing accepts connections/
+    ],
+    ["exit code 2, nothing tested", nothingRun, "INCONCLUSIVE", /^Nothing was tested\.$/],
+    [
+      "exit code 2, a MUST left open",
+      without({ verdict: "inconclusive" }),
+      "INCONCLUSIVE",
+      /^Inconclusive: R-DUP-02 could not be decided\.$/
+    ],
+    [
+      "exit code 1, a stale baseline",
+      without({ verdict: "fail", baseline: { known: ["R-ACK-01"], stale: ["R-ACK-01"] } }),
+      "FAIL",
+      /^The baseline is stale: R-ACK-01 passed/
+    ]
+  ]
+  it.each(errors)("has an error of the run itself: %s", (_, report, type, message) => {
+    const tags = tagsOf(toJUnit(report))
+    const [whole] = tags
+    const suite = tags.findLast(({ name }) => name === "testsuite")
+    const place = tags.findIndex(({ attributes }) => attributes["classname"] === "doorhook.conformance.RUN")
+    assert.strictEqual(tags[place]?.name, "testcase")
+    assert.strictEqual(tags[place + 1]?.name, "error")
+    assert.strictEqual(tags[place + 1]?.attributes["type"], type)
+    assert.match(tags[place + 1]?.attributes["message"] ?? "", message)
+    assert.deepInclude(suite?.attributes, { tests: "1", errors: "1", failures: "0", skipped: "0" })
+    const errors = tags.filter(({ name }) => name === "error").length
+    assert.strictEqual(whole?.attributes["errors"], String(errors))
+    assert.strictEqual(whole?.attributes["tests"], String(report.requirements.length + 1))
+  })
+
+  it("has none where the file shows it, or all is well", () => {
+    for (const report of [sampleReport, without({ verdict: "pass" })]) {
+      assert.notInclude(toJUnit(report), "doorhook.conformance.RUN")
     }
   })
 })

@@ -32,6 +32,10 @@ const start = async (): Promise<StartedReceiver> => {
 receiverSuite({ start, level: 2, settle: 2_000, maxTime: 20_000, only: ["R-ACK-02", "R-DUP-04", "R-LOS-03"] })
 
 describe("receiverSuite", () => {
+  it("refuses a requirement that there is not, and sends nothing", () => {
+    assert.throws(() => receiverSuite({ start, only: ["R-DPU-02"] }), "only: R-DPU-02 is no requirement; did you mean")
+  })
+
   it("fails the test of the requirement that is broken, with the story of it, and no other", async () => {
     const file = fileURLToPath(new URL("faulty/vitest.config.ts", import.meta.url))
     const bin = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url))

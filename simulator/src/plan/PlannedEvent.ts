@@ -14,6 +14,14 @@ const common = {
   tenant_ids: Schema.Array(TenantId)
 }
 
+/** What a line of any type has: what is wrong with one of no known type is said by this. */
+export const AnyPlannedEvent = Schema.Struct({
+  ...common,
+  resource_type: Schema.Literals(["call", "access_log"]),
+  action: Action,
+  data: Schema.Record(Schema.String, Schema.Unknown)
+})
+
 export const PlannedEvent = Schema.Union([
   Schema.Struct({ ...common, resource_type: Schema.Literal("call"), action: Action, data: CallData }),
   Schema.Struct({ ...common, resource_type: Schema.Literal("access_log"), action: Action, data: AccessLogData })

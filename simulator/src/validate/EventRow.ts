@@ -2,7 +2,7 @@
  * An event as the checks of a list of events see it: from a plan or from a file, which may be of another origin.
  */
 import { Option, Result, Schema } from "effect"
-import { plannedEvent, PlannedEvent } from "../plan/PlannedEvent.ts"
+import { AnyPlannedEvent, plannedEvent, PlannedEvent } from "../plan/PlannedEvent.ts"
 import type { Recorded } from "../plan/Recording.ts"
 import { schemaProblems } from "@doorhook/core"
 
@@ -30,7 +30,21 @@ export class InvalidLine extends Schema.TaggedError<InvalidLine>()("InvalidLine"
   }
 }
 
-const decode = Schema.decodeUnknownResult(PlannedEvent)
+const decode = Schema.decodeUnknownResult(PlannedEvent, { errors: "all" })
+const decodeAny = Schema.decodeUnknownResult(AnyPlannedEvent, { errors: "all" })
+const hasKnownType = Schema.is(Schema.Struct({ resource_type: AnyPlannedEvent.fields.resource_type }))
+
+/** The most problems of one line that are told. */
+const mostTold = 8
+
+/** What is wrong with the members of a line, in words. */
+const problemsIn = (error: Schema.SchemaError): string => {
+  const told = schemaProblems(error).map(({ detail, pointer }) =>
+    detail === "Missing key" ? `${pointer} is missing` : `${pointer === "" ? "the line" : pointer} ${detail}`
+  )
+  const more = told.length - mostTold
+  return [...told.slice(0, mostTold), ...(more > 0 ? [`and ${more} more`] : [])].join("; ")
+}
 
 const isoPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
@@ -46,11 +60,12 @@ export const readLine = (text: string, line: number): Result.Result<EventRow, In
   } catch {
     return invalid("is not JSON; one event is expected on each line")
   }
-  const decoded = decode(value)
-  if (Result.isFailure(decoded)) {
-    const [problem] = schemaProblems(decoded.failure)
-    return invalid(problem === undefined ? "is no event" : `${problem.pointer || "the line"} ${problem.detail}`)
+  if (!hasKnownType(value)) {
+    const any = decodeAny(value)
+    if (Result.isFailure(any)) return invalid(problemsIn(any.failure))
   }
+  const decoded = decode(value)
+  if (Result.isFailure(decoded)) return invalid(problemsIn(decoded.failure))
   const event = decoded.success
   const at = instantOfIso(event.at)
   const logged_at = instantOfIso(event.data.logged_at)

@@ -93,7 +93,13 @@ describe("simulate validate of a file", () => {
   )
 
   it.live.each([
-    [["{}"], "line 1"],
+    [["{}"], "line 1: /at is missing; /building_id is missing; /tenant_ids is missing; /resource_type is missing; "],
+    [['{"resource_type":"door"}'], '/resource_type must be "call" or "access_log"'],
+    [["[1]"], "line 1: the line must be an object"],
+    [
+      linesOf("quiet", 1).map((line, index) => (index === 1 ? line.replace(/"id":\d+,"logged_at"/, '"logs"') : line)),
+      "line 2: /data/id is missing; /data/logged_at is missing"
+    ],
     [[...linesOf("quiet", 1).slice(0, 2), "nonsense"], "line 3: is not JSON"],
     [[""], "the file has none"]
   ] as const)("says which line of a file can't be read", ([lines, says]) =>
@@ -103,6 +109,7 @@ describe("simulate validate of a file", () => {
       assert.instanceOf(error, CommandFailure)
       assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
       assert.include(error.message, says)
+      assert.notMatch(error.message, /readonly|Missing|Expected/, "in words, not in a schema's")
     }).pipe(Effect.provide(platform))
   )
 })

@@ -5,6 +5,7 @@ import { Html } from "@doorhook/core"
 import type { Verdict } from "../../checks/Finding.ts"
 import { claimOf } from "../Badge.ts"
 import { cautions, confirmedInWords, notableEffects, tally } from "../Console.ts"
+import { endingOf } from "../Ending.ts"
 import { followingInWords } from "../Following.ts"
 import { isOpen } from "../Grouping.ts"
 import { deadlineInWords } from "../Report.ts"
@@ -53,7 +54,7 @@ const headOf = (report: Report): Html.Html =>
         ]}
       </dl>
     </header>
-    ${when(report.endedBecause !== "", () => html`<p class="note">${report.endedBecause}</p>`)}
+    ${when(report.endedBecause !== "", () => html`<p class="note">${endingOf(report)}${report.endedBecause}</p>`)}
     ${cautions(report).map((caution) => html`<p class="note">${caution}</p>`)}`
 
 const toldOf = (name: string, value: Html.Html): Html.Html =>
