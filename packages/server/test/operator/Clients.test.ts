@@ -39,7 +39,7 @@ describe("clients", () => {
       const added = yield* ask("POST", path, { ...nameless, confidential: false })
       assert.strictEqual(added.status, 201)
       assert.deepStrictEqual([added.at("/client_secret"), added.at("/client/confidential")], [null, false])
-      assert.match(added.textAt("/client/id"), /^client_\w+/)
+      assert.match(added.textAt("/client/id"), /^client_[\w-]{22}$/)
       const rotated = yield* ask("POST", `${path}/${added.textAt("/client/id")}/rotate`)
       assert.deepStrictEqual([rotated.status, rotated.at("/errors/0/code")], [409, "client_is_public"])
     }).pipe(Effect.provide(testServer()))
