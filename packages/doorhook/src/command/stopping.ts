@@ -3,6 +3,7 @@
  */
 import { Console, Effect } from "effect"
 import type { Scope } from "effect"
+import { onHangup } from "../service/Hangup.ts"
 
 /** Says so as soon as the scope is closed: before what was acquired earlier is finished and released. */
 export const tellStopping = (name: string): Effect.Effect<void, never, Scope.Scope> =>
@@ -10,18 +11,7 @@ export const tellStopping = (name: string): Effect.Effect<void, never, Scope.Sco
 
 /** With no directory file to read again, SIGHUP is what a closed terminal sends: it stops the process as SIGTERM does. */
 export const stopOnHangup = (directory: string | undefined): Effect.Effect<void, never, Scope.Scope> =>
-  directory !== undefined
-    ? Effect.void
-    : Effect.asVoid(
-        Effect.acquireRelease(
-          Effect.sync(() => {
-            const listener = (): void => void process.kill(process.pid, "SIGTERM")
-            process.on("SIGHUP", listener)
-            return listener
-          }),
-          (listener) => Effect.sync(() => process.off("SIGHUP", listener))
-        )
-      )
+  directory === undefined ? onHangup(() => process.kill(process.pid, "SIGTERM")) : Effect.void
 
 /** Says so when all of it has ended because it was told to. */
 export const tellStopped = (name: string) => Effect.onInterrupt(() => Console.log(`${name} stopped`))

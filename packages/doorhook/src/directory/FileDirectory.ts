@@ -12,6 +12,7 @@ import {
 } from "@doorhook/core"
 import { Console, Effect, FileSystem, Layer, Queue } from "effect"
 import { InvalidConfig } from "../config/ReadingSettings.ts"
+import { onHangup } from "../service/Hangup.ts"
 
 const unusable = (file: string, why: string): InvalidConfig =>
   new InvalidConfig({ message: `directory: ${file}${why}` })
@@ -39,23 +40,14 @@ const readAloud = Effect.fnUntraced(function* (file: string) {
   return document
 })
 
-const hangups = Effect.acquireRelease(
-  Effect.gen(function* () {
-    const queue = yield* Queue.sliding<void>(1)
-    const listener = (): void => void Queue.offerUnsafe(queue, undefined)
-    process.on("SIGHUP", listener)
-    return { queue, listener }
-  }),
-  ({ listener }) => Effect.sync(() => process.off("SIGHUP", listener))
-)
-
 /** A file that has become wrong is reported, and what was read before stays in force. */
 const rereadOnHangup = (file: string) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const directory = yield* DocumentDirectory
-      const { queue } = yield* hangups
-      yield* Queue.take(queue).pipe(
+      const hangups = yield* Queue.sliding<void>(1)
+      yield* onHangup(() => Queue.offerUnsafe(hangups, undefined))
+      yield* Queue.take(hangups).pipe(
         Effect.andThen(readAloud(file)),
         Effect.flatMap(directory.replace),
         Effect.andThen(Console.log(`directory ${file} read again`)),

@@ -2,15 +2,12 @@
  * Paths in one spelling only, as a rule of a proxy in front (`deny /operator/`) knows them.
  */
 
-/** The path of a request's target. */
-const pathOf = (target: string): string => target.split("?", 1)[0] ?? ""
-
 /**
  * Whether a path is spelled in the one way that is served: no character that could stand for itself is escaped (RFC 3986
  * section 2.3), and nothing is appended that the router would take off (`;...`, `#...`).
  */
 export const isPlainlySpelled = (target: string): boolean => {
-  const path = pathOf(target)
+  const [path = ""] = target.split("?")
   if (/[;#]/.test(path)) return false
   return !Array.from(path.matchAll(/%([0-9a-f]{2})/gi)).some(([, digits = ""]) =>
     /[\w.~-]/.test(String.fromCharCode(Number.parseInt(digits, 16)))

@@ -6,6 +6,7 @@ import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { sqlite } from "../Dialect.ts"
+import { fleeting } from "../Durability.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteDatabase from "./SqliteDatabase.ts"
@@ -28,7 +29,7 @@ const clearUp = Layer.effectDiscard(
     const now = yield* Clock.currentTimeMillis
     yield* sql
       .unsafe("UPDATE queue SET due_at = ? WHERE state = 'delivering' AND due_at > ?", [now, now])
-      .pipe(Effect.andThen(sql.unsafe("DELETE FROM workers")), sql.withTransaction)
+      .pipe(Effect.andThen(sql.unsafe("DELETE FROM workers")), sql.withTransaction, fleeting)
   }).pipe(
     Effect.catchTag("SqlError", (error) =>
       Effect.logWarning(`What was under way when the service ended is sent again when its leases end: ${error.message}`)
