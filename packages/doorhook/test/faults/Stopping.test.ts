@@ -7,6 +7,7 @@ import { StoreFixtures } from "@doorhook/core/testing"
 import { SqliteStore } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { configured } from "../harness/Delivering.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
@@ -70,6 +71,29 @@ describe("doorhook told to stop while receivers hang", { concurrent: true }, () 
         const { code, stdout } = yield* Effect.promise(() => finished)
         assert.strictEqual(code, 0)
         assert.include(stdout, "doorhook stopped")
+      })
+    )
+  )
+
+  it.live("not by SIGHUP with a directory, which is read again", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const file = join(yield* temporaryFolder, "directory.json")
+        const write = (directory: unknown) => Effect.sync(() => writeFileSync(file, JSON.stringify(directory)))
+        yield* write({ clients: [], users: [], buildings: [], tenants: [] })
+        const { child, complained, finished, printed } = yield* startService([
+          "--database",
+          "memory",
+          "--directory",
+          file
+        ])
+        child.kill("SIGHUP")
+        yield* Effect.promise(() => printed(/^directory \S+directory\.json read again$/m))
+        yield* write({ clients: "none" })
+        child.kill("SIGHUP")
+        yield* Effect.promise(() => complained(/^directory: .*clients.*; the old one stays in force$/m))
+        child.kill("SIGTERM")
+        assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
       })
     )
   )
