@@ -13,7 +13,7 @@ import * as RedirectUri from "../../rules/RedirectUri.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
 import { checkSecret, findClient } from "./ClientAuthentication.ts"
 import type { Parameters } from "./Parameters.ts"
-import { firstRepeated, get } from "./Parameters.ts"
+import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import { isChallenge } from "./Pkce.ts"
 import * as ScopeParameter from "./ScopeParameter.ts"
 
@@ -92,7 +92,7 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
  */
 export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameters, address: string | null) {
   const doubtful = identifying.find((name) => parameters.repeated.has(name))
-  if (doubtful !== undefined) return page(`The parameter ${doubtful} came more than once. Send it once.`)
+  if (doubtful !== undefined) return page(cameTwice(doubtful))
   const clientId = get(parameters, "client_id")
   if (clientId === null) return page("The parameter client_id is missing.")
   const client = yield* findClient(clientId)
@@ -121,7 +121,7 @@ export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameter
   const state = parameters.repeated.has("state") ? null : get(parameters, "state")
   const fail = toClient({ redirect_uri, state })
   const repeated = firstRepeated(parameters)
-  if (repeated !== null) return fail("invalid_request", `The parameter ${repeated} came more than once. Send it once.`)
+  if (repeated !== null) return fail("invalid_request", cameTwice(repeated))
   const responseType = get(parameters, "response_type")
   if (responseType === null) return fail("invalid_request", "The parameter response_type is missing. It must be code.")
   if (responseType !== "code") return fail("unsupported_response_type", "The only response_type is code.")

@@ -46,3 +46,7 @@ const repeatable: ReadonlySet<string> = new Set(["resource", "audience"])
 /** The first parameter that came more than once, though it must not; null when none did. */
 export const firstRepeated = ({ repeated }: Parameters): string | null =>
   [...repeated].find((name) => !repeatable.has(name)) ?? null
+
+/** Says that a parameter came more than once. Its name may be anything: one that an error can't carry is not said (RFC 6749 section 5.2). */
+export const cameTwice = (name: string): string =>
+  `${/^[\w.-]{1,64}$/.test(name) ? `The parameter ${name}` : "A parameter"} came more than once. Send it once.`

@@ -12,7 +12,7 @@ import { isLive, retiredBy } from "../../rules/TokenLife.ts"
 import type { ClientRequest } from "./ClientAuthentication.ts"
 import { authenticateClient, findClient } from "./ClientAuthentication.ts"
 import { OAuthError } from "./OAuthError.ts"
-import { firstRepeated, get } from "./Parameters.ts"
+import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import { RefreshBursts } from "./RefreshBursts.ts"
 import { hashOf, prefixes } from "./Secrets.ts"
 
@@ -78,8 +78,7 @@ export const authenticate = Effect.fnUntraced(function* (accessToken: string) {
 /** The client and the token that a request to one of the two endpoints names. */
 const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
   const repeated = firstRepeated(request.parameters)
-  if (repeated !== null)
-    return yield* OAuthError.invalidRequest(`The parameter ${repeated} came more than once. Send it once.`)
+  if (repeated !== null) return yield* OAuthError.invalidRequest(cameTwice(repeated))
   const client = yield* authenticateClient(request, "secret")
   const token = get(request.parameters, "token")
   if (token === null) return yield* OAuthError.invalidRequest("The parameter token is missing. Send it in the body.")

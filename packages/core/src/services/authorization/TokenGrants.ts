@@ -20,7 +20,7 @@ import type { ClientRequest } from "./ClientAuthentication.ts"
 import { authenticateClient } from "./ClientAuthentication.ts"
 import { OAuthError } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
-import { firstRepeated, get } from "./Parameters.ts"
+import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import * as Pkce from "./Pkce.ts"
 import { RefreshBursts } from "./RefreshBursts.ts"
 import * as ScopeParameter from "./ScopeParameter.ts"
@@ -156,8 +156,7 @@ const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: P
 export const token = Effect.fnUntraced(function* (request: ClientRequest) {
   const { parameters } = request
   const repeated = firstRepeated(parameters)
-  if (repeated !== null)
-    return yield* OAuthError.invalidRequest(`The parameter ${repeated} came more than once. Send it once.`)
+  if (repeated !== null) return yield* OAuthError.invalidRequest(cameTwice(repeated))
   const grantType = yield* required(parameters, "grant_type")
   const { refreshRequiresSecret } = yield* AuthorizationSettings
   const secretless = grantType === "refresh_token" && !refreshRequiresSecret
