@@ -145,7 +145,7 @@ describe("the token endpoint", () => {
     assert.deepStrictEqual(refusal(await post(tokenUrl(), body, headers)), [400, "invalid_request"])
   })
 
-  it.each(["grant_type", "code", "client_id", "unknown"])(
+  it.each(["grant_type", "code", "client_id", "unknown", "\u202e"])(
     "refuses %s twice, in a form of either kind",
     async (name) => {
       const fields = exchangeOf("x")
@@ -153,7 +153,10 @@ describe("the token endpoint", () => {
       const params = urlencoded(fields)
       for (const body of [form, params]) while (body.getAll(name).length < 2) body.append(name, fields[name] ?? "x")
       for (const body of [form, params]) {
-        assert.deepStrictEqual(refusal(await post(tokenUrl(), body)), [400, "invalid_request"])
+        const reply = await post(tokenUrl(), body)
+        assert.deepStrictEqual(refusal(reply), [400, "invalid_request"])
+        // What a description may hold (RFC 6749 section 5.2).
+        assert.match(reply.textAt("error_description") ?? "", /^[\x20-\x21\x23-\x5b\x5d-\x7e]+ came more than once\./)
       }
     }
   )
