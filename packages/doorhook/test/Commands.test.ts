@@ -486,8 +486,8 @@ describe("settings of a service", () => {
         assert.strictEqual(blank.code, 3, command)
         assert.match(blank.stderr, /operatorKey .*it is empty/)
       }
-      for (const command of ["serve", "migrate", "doctor"]) {
-        const { code, stderr, stdout } = yield* runHere([command, "--database", folder])
+      for (const command of [["serve", "--port", "0"], ["migrate"], ["doctor"]]) {
+        const { code, stderr, stdout } = yield* runHere([...command, "--database", folder])
         assert.strictEqual(code, 1)
         assert.include(stderr + stdout, `Can't use ${folder}: it is a folder. Name a file in it`)
       }

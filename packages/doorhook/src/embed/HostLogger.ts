@@ -1,9 +1,10 @@
 /**
  * The host's own logger, in place of lines on the console.
  */
-import { Cause, Layer, Logger, Predicate } from "effect"
+import { Layer, Logger, Predicate } from "effect"
 import type { LogLevel } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
+import { logLine } from "../telemetry/LogLine.ts"
 
 /** Takes lines: `console`, pino, winston and most others do. */
 export interface HostLogger {
@@ -22,13 +23,6 @@ export const problemsOf = (given: unknown): ReadonlyArray<string> => {
   return isLogger
     ? []
     : [`logger: must be an object with the methods ${methods.join(", ")}, or false, not ${nameOf(given)}`]
-}
-
-const lineOf = (message: unknown, cause: Cause.Cause<unknown>): string => {
-  const parts = (Array.isArray(message) ? message : [message]).map((part) =>
-    Predicate.isString(part) ? part : JSON.stringify(part)
-  )
-  return [...parts, ...(cause.reasons.length === 0 ? [] : [Cause.pretty(cause)])].join(" ")
 }
 
 /** Hands a line on, to the method of its level. Loggers are called on themselves: many need their `this`. */
@@ -50,5 +44,5 @@ const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unkn
 export const layer = (logger: HostLogger | false | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Layer.empty
   if (logger === false) return Logger.layer([])
-  return Logger.layer([Logger.make(({ cause, logLevel, message }) => write(logger, logLevel, lineOf(message, cause)))])
+  return Logger.layer([Logger.make((options) => write(logger, options.logLevel, logLine(options)))])
 }

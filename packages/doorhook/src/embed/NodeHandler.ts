@@ -1,7 +1,7 @@
 /**
  * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
  */
-import { isOwnPath, routerConfig, Routes } from "@doorhook/server"
+import { bareAnswer, failure, internalError, isOwnPath, routerConfig, Routes } from "@doorhook/server"
 import type { ServerServices } from "@doorhook/server"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Predicate, Scope } from "effect"
@@ -49,17 +49,29 @@ export interface Handlers {
   /** Is told of each request that is doorhook's. */
   readonly seen: (request: IncomingMessage) => void
   readonly open: OpenCalls
+  /** Logs an error that nobody else is told of, under the id that the caller was answered with. */
+  readonly log: (requestId: string, error: Error) => void
 }
 
-/** Tells the host's framework of an error; without one the caller of the request, and the caller nothing of the host's inside. */
-const refuse = (error: Error, response: ServerResponse, next: ((error?: unknown) => void) | undefined): void => {
+const stopped = failure(503, {
+  code: "unavailable",
+  title: "Temporarily unavailable",
+  detail: "The service has stopped."
+})
+
+/** Tells an error to the host's framework; without one to the log, and the caller nothing of the host's inside. */
+const refuse = (
+  error: Error,
+  response: ServerResponse,
+  next: ((error?: unknown) => void) | undefined,
+  log: Handlers["log"]
+): void => {
   if (next !== undefined) return next(error)
   const isClosed = error instanceof DoorhookError && error.code === "closed"
-  const [status, code, detail] = isClosed
-    ? ([503, "unavailable", "The service has stopped."] as const)
-    : ([500, "internal_error", "Something went wrong inside the service."] as const)
-  const body = JSON.stringify({ errors: [{ status: String(status), code, detail }] })
-  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" }).end(body)
+  const { body, headers, id, status } = bareAnswer(isClosed ? stopped : internalError)
+  if (!isClosed) log(id, error)
+  if (response.headersSent) return void response.destroy()
+  response.writeHead(status, headers).end(body)
 }
 
 /** Given something else than a server of `node:http` gives, like the request of a framework for the web. */
@@ -70,20 +82,21 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 
 /** The handler for the host: of what is doorhook's, with or without a body parser in front. */
 export const makeHostHandler =
-  ({ fetch, handle, isClosed, open, seen }: Handlers): NodeRequestHandler =>
+  ({ fetch, handle, isClosed, log, open, seen }: Handlers): NodeRequestHandler =>
   (request, response, next) => {
     if (next !== undefined && !isOwnPath(request.url ?? "")) return next()
-    if (isClosed()) return refuse(closedError(), response, next)
+    if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
     seen(request)
     void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
       const body = parsedBodyOf(request)
-      if (body === null) return handle(request, response)
-      fetch(toWebRequest(request, body), { remoteAddress: request.socket.remoteAddress })
+      const again = body === null ? null : toWebRequest(request, body)
+      if (again === null) return handle(request, response)
+      fetch(again, { remoteAddress: request.socket.remoteAddress })
         .then((answer) => writeResponse(answer, response))
-        .catch((error: unknown) => refuse(asError(error), response, next))
+        .catch((error: unknown) => refuse(asError(error), response, next, log))
     } catch (error) {
-      refuse(asError(error), response, next)
+      refuse(asError(error), response, next, log)
     }
   }

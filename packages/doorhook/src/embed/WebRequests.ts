@@ -29,28 +29,36 @@ export const checkWebRequest = (given: unknown): void => {
 /** About the body as it was sent. */
 const bodyHeaders = new Set(["content-length", "content-encoding", "content-type", "transfer-encoding"])
 
-/** The request with the body that was put together again. */
-export const toWebRequest = (request: IncomingMessage, body: ParsedBody): Request => {
+/** Methods that the web's requests can't have (Fetch, forbidden methods). No body belongs to them here. */
+const beyondWeb = new Set(["CONNECT", "TRACE", "TRACK"])
+
+/**
+ * The request with the body that was put together again; null where the web has no such request, because its requests are
+ * spelled in one way only (`/a/../b` is `/b` there) or lack the method. No body is expected of such a one.
+ */
+export const toWebRequest = (request: IncomingMessage, body: ParsedBody): Request | null => {
+  const { method = "GET" } = request
+  // A request may name the whole address (RFC 9112 section 3.2.2). Its host tells nothing here, nor does the Host header.
+  const target = (request.url ?? "/").replace(/^https?:\/\/[^/]*/i, "")
+  const url = URL.parse(`http://localhost${target}`)
+  if (url === null || url.pathname !== target.split("?")[0] || beyondWeb.has(method)) return null
   const headers = new Headers()
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || bodyHeaders.has(name)) continue
     headers.set(name, Array.isArray(value) ? value.join(", ") : value)
   }
   if (body.type !== "") headers.set("content-type", body.type)
-  const method = request.method ?? "GET"
   const hasNoBody = method === "GET" || method === "HEAD"
-  return new Request(new URL(request.url ?? "/", `http://${request.headers.host ?? "localhost"}`), {
-    method,
-    headers,
-    body: hasNoBody ? null : body.content
-  })
+  return new Request(url, { method, headers, body: hasNoBody ? null : body.content })
 }
 
-/** Answers with a web response. */
+/** Answers with a web response, unless the host has answered meanwhile, as one does whose patience has ended. */
 export const writeResponse = async (answer: Response, response: ServerResponse): Promise<void> => {
+  const content = Buffer.from(await answer.arrayBuffer())
+  if (response.headersSent) return
   response.statusCode = answer.status
   const cookies = answer.headers.getSetCookie()
   for (const [name, value] of answer.headers) if (name !== "set-cookie") response.setHeader(name, value)
   if (cookies.length > 0) response.setHeader("set-cookie", cookies)
-  response.end(Buffer.from(await answer.arrayBuffer()))
+  response.end(content)
 }

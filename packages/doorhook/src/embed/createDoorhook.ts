@@ -2,7 +2,7 @@
  * doorhook inside a backend: promises and plain objects over the same engine that the service runs.
  */
 import type { Action, NewEvent, ResourceType } from "@doorhook/core"
-import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey } from "@doorhook/core"
+import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
 import { isOwnPath, makeFetchHandler, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
@@ -159,7 +159,15 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     fetch: answer,
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
-    open
+    open,
+    log: (id, error) =>
+      void runtime.runFork(
+        Effect.annotateLogs(
+          Effect.logError(`A request could not be carried out. ${rootMessage(error)}`),
+          "request_id",
+          id
+        )
+      )
   })
 
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>

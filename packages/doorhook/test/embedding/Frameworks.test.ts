@@ -6,7 +6,13 @@ import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { directory, event, live, start, tokenFrom } from "../harness/Embedded.ts"
+import { once } from "node:events"
+import { request as send } from "node:http"
+import type { IncomingMessage } from "node:http"
+import { text } from "node:stream/consumers"
+import { authorizeUrl } from "../harness/CodeGrant.ts"
+import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { logIn } from "../harness/LoginForm.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 import type { Host } from "./Hosts.ts"
@@ -109,6 +115,79 @@ describe("doorhook on", () => {
       const told = yield* json(answer)
       assert.deepInclude(told, { code: "body_consumed" })
       assert.match(JSON.stringify(told), /Mount doorhook.node before it/)
+    })
+  )
+
+  live(
+    "node:http that has read a body and kept nothing answers 500, and the log says under the same id what to do",
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const keep = (line: string) => lines.push(line)
+      const doorhook = yield* start({ logger: { info: keep, warn: keep, error: keep } })
+      const { url } = yield* Hosts.plainAfter(doorhook, async (request) => void (await text(request)))
+      const answer = yield* Effect.promise(() => callApi(url, doorhook.operatorKey, "POST", "/operator/events", event))
+      assert.strictEqual(answer.status, 500)
+      const id = answer.headers.get("x-request-id")
+      const told = yield* json(answer)
+      assert.nestedPropertyVal(told, "errors[0].id", id)
+      assert.notInclude(JSON.stringify(told), "Mount")
+      assert.match(lines.join("\n"), new RegExp(`Mount doorhook.node before it.*request_id=${id}$`))
+    })
+  )
+
+  live(
+    "behind a body parser, what no web request can say is answered as in front of one",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
+      const [behind, before] = [yield* Hosts.plainAfter(doorhook, parse), yield* mount(doorhook)]
+      const statusOf = (url: string, target: string, method: string, host: string) =>
+        Effect.promise(async () => {
+          const headers = { authorization: `Bearer ${doorhook.operatorKey}`, "content-type": "application/json", host }
+          const { port } = new URL(url)
+          const request = send({ port, path: target, method, headers }).end(
+            method === "POST" ? JSON.stringify(event) : ""
+          )
+          const [answer] = await once(request, "response")
+          await text(answer)
+          return answer.statusCode
+        })
+      for (const [target, method, host, expected] of [
+        ["/operator/events", "POST", "no host", 202],
+        ["/v4/../operator/events", "POST", "localhost", 404],
+        ["//operator/events", "POST", "localhost", 404],
+        ["/operator/events#x", "POST", "localhost", 404],
+        ["http://elsewhere/operator/events", "POST", "localhost", 202],
+        ["/operator/events", "TRACE", "localhost", 405]
+      ] as const) {
+        const both = [
+          yield* statusOf(behind.url, target, method, host),
+          yield* statusOf(before.url, target, method, host)
+        ]
+        assert.deepStrictEqual(both, [expected, expected], `${method} ${target}, ${host}`)
+      }
+    })
+  )
+
+  live(
+    "a host that has answered itself, because it took too long, is not disturbed by the answer that comes later",
+    Effect.gen(function* () {
+      let late = (): void => undefined
+      const answered = new Promise<void>((resolve) => (late = resolve))
+      const authenticate = async () => {
+        await answered
+        return null
+      }
+      const doorhook = yield* start({ directory: { ...directory, authenticate } })
+      const { url } = yield* Hosts.plainAfter(doorhook, async (request, response) => {
+        if (request.method !== "POST") return
+        Object.assign(request, { body: await text(request) })
+        setImmediate(() => response.writeHead(503).end("too slow"))
+      })
+      const answer = yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right"))
+      assert.strictEqual(answer.status, 503)
+      late()
+      yield* Effect.promise(() => doorhook.close())
     })
   )
 

@@ -153,6 +153,12 @@ export const plainHost = (doorhook: Doorhook) =>
     )
   )
 
+/** Does something with each request before doorhook gets it. */
+export const plainAfter = (doorhook: Doorhook, before: (...given: Parameters<RequestListener>) => Promise<void>) =>
+  listen(
+    createServer((request, response) => void before(request, response).then(() => doorhook.node(request, response)))
+  )
+
 export const expressAfter = (doorhook: Doorhook, before: express.RequestHandler) => {
   const app = express()
   app.use(before, doorhook.node)

@@ -84,12 +84,17 @@ export const both = Effect.fnUntraced(function* <A, B, R>(
   return [yield* Effect.fromResult(first), yield* Effect.fromResult(second)] as const
 })
 
+/** The body that tells a failure, with the id of the request. */
+export const failureBody = (id: string, { errors, status }: RequestFailure): string => {
+  const document: typeof ErrorDocument.Type = {
+    errors: errors.map((error) => ({ id, status: String(status), ...error }))
+  }
+  return JSON.stringify(document)
+}
+
 /** The answer that a failure is told with. */
 export const failureResponse = (mediaType: string) =>
-  Effect.fnUntraced(function* ({ status, errors, headers }: RequestFailure) {
-    const id = yield* RequestId
-    const document: typeof ErrorDocument.Type = {
-      errors: errors.map((error) => ({ id, status: String(status), ...error }))
-    }
-    return HttpServerResponse.text(JSON.stringify(document), { status, headers, contentType: mediaType })
+  Effect.fnUntraced(function* (failure: RequestFailure) {
+    const { headers, status } = failure
+    return HttpServerResponse.text(failureBody(yield* RequestId, failure), { status, headers, contentType: mediaType })
   })
