@@ -8,7 +8,7 @@ import { fail, inconclusive, nothing, pass } from "../src/checks/Finding.ts"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import { guardOf, percentile99 } from "../src/executor/Calibration.ts"
 import type { CaseRun, Ended, Plan } from "../src/executor/Judgement.ts"
-import { judge, keyOf, lacksTime } from "../src/executor/Judgement.ts"
+import { judge, keyOf } from "../src/executor/Judgement.ts"
 import { makeLedger } from "../src/executor/Ledger.ts"
 import type { Trace } from "../src/observed/Trace.ts"
 import { accessLog } from "../src/history/Events.ts"
@@ -135,7 +135,7 @@ describe("a verdict", () => {
 
   it("lacks time where that is what kept cases from being done", () => {
     const lacking = (how: Ended["how"], ...runs: ReadonlyArray<CaseRun>) =>
-      lacksTime(judge(planned(new Map()), runs, defaultTerms, { how, message: "" }))
+      judge(planned(new Map()), runs, defaultTerms, { how, message: "" }).lacksTime
     assert.isTrue(lacking("complete", one))
     assert.isTrue(lacking("time_up", one))
     assert.isFalse(lacking("interrupted", one))

@@ -104,7 +104,18 @@ describe("an exit code", () => {
       const requirement = requirements[index]
       return requirement === undefined
         ? []
-        : [{ requirement, verdict, observed: "", evidence: null, confirmed: null, cases, cutShort: [] }]
+        : [
+            {
+              requirement,
+              verdict,
+              observed: "",
+              evidence: null,
+              confirmed: null,
+              cases,
+              cutShort: [],
+              lacksTime: false
+            }
+          ]
     })
     const ended: Ended = { how, message: "" }
     const record = {

@@ -88,6 +88,8 @@ export interface Outcome {
   readonly cases: { readonly directed: number; readonly directedDone: number; readonly randomDone: number }
   /** Which of its cases were not done in full, and how much of them was. */
   readonly cutShort: ReadonlyArray<string>
+  /** Whether it was left undecided for want of time, and of nothing else. */
+  readonly lacksTime: boolean
 }
 
 const keys = new WeakMap<History, string>()
@@ -156,30 +158,35 @@ export const assess = (requirement: Requirement, run: CaseRun, terms: Terms): As
 export const acknowledgesAtAll = (runs: ReadonlyArray<CaseRun>, terms: Terms): boolean =>
   runs.some(({ trace }) => trace.attempts.some(({ exchange }) => read(exchange, terms) === "acknowledged"))
 
-/** What gives a run more time. */
-const timeFlag = "--max-time"
+type Incomplete = Pick<Outcome, "observed" | "lacksTime">
 
-/** Whether a requirement was left undecided for want of time, and of nothing else. */
-export const lacksTime = ({ evidence, observed, verdict }: Outcome): boolean =>
-  verdict === "INCONCLUSIVE" && evidence === null && observed.includes(`(${timeFlag})`)
-
-const whyIncomplete = (plan: Plan, done: number, runs: ReadonlyArray<CaseRun>, terms: Terms, ended: Ended): string => {
+const whyIncomplete = (
+  plan: Plan,
+  done: number,
+  runs: ReadonlyArray<CaseRun>,
+  terms: Terms,
+  ended: Ended
+): Incomplete => {
   const soFar = `${done} of ${plan.directed.length} cases done`
+  const untimely = (observed: string): Incomplete => ({ observed, lacksTime: true })
+  const hindered = (observed: string): Incomplete => ({ observed, lacksTime: false })
   switch (ended.how) {
     case "complete":
       return plan.requirement.presumesAcknowledgement && !acknowledgesAtAll(runs, terms)
-        ? "not tested: the receiver acknowledged no ordinary event, so nothing more can be said (see R-ACK-01)"
-        : `there was no time for all of it (${timeFlag}): ${soFar}`
+        ? hindered(
+            "not tested: the receiver acknowledged no ordinary event, so nothing more can be said (see R-ACK-01)"
+          )
+        : untimely(`there was no time for all of it (--max-time): ${soFar}`)
     case "time_up":
-      return `the time was up (${timeFlag}) with ${soFar}`
+      return untimely(`the time was up (--max-time) with ${soFar}`)
     case "interrupted":
-      return `interrupted with ${soFar}`
+      return hindered(`interrupted with ${soFar}`)
     case "target_unusable":
-      return `the receiver could not be reached or operated any more, with ${soFar}`
+      return hindered(`the receiver could not be reached or operated any more, with ${soFar}`)
     case "probe_unusable":
-      return `not tested: the probe could not be used before all of it was done. ${ended.message}`.trimEnd()
+      return hindered(`not tested: the probe could not be used before all of it was done. ${ended.message}`.trimEnd())
     case "stayed_down":
-      return "not tested: the receiver was killed and did not start again before all of it was done"
+      return hindered("not tested: the receiver was killed and did not start again before all of it was done")
   }
 }
 
@@ -277,7 +284,8 @@ export const judge = (
     evidence,
     confirmed,
     cases,
-    cutShort
+    cutShort,
+    lacksTime: false
   })
   if (plan.missing !== null) return outcome("NOT_OBSERVABLE", `not seen: ${howToGive[plan.missing]}`)
   const assessed = concerned
@@ -300,7 +308,8 @@ export const judge = (
     )
   }
   if (directedDone < plan.directed.length) {
-    return outcome("INCONCLUSIVE", whyIncomplete(plan, directedDone, runs, terms, ended))
+    const { lacksTime, observed } = whyIncomplete(plan, directedDone, runs, terms, ended)
+    return { ...outcome("INCONCLUSIVE", observed), lacksTime }
   }
   const passed = [passedInWords(plan, assessed), ...cutShortInWords(cutShort)].join("; ")
   return plan.unproven === null

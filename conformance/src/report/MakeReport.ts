@@ -3,7 +3,6 @@
  */
 import { DurationText } from "@doorhook/core"
 import { percentile99 } from "../executor/Calibration.ts"
-import { lacksTime } from "../executor/Judgement.ts"
 import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts"
 import type { Verdict } from "../checks/Finding.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
@@ -167,7 +166,7 @@ const beyondOf = ({ facts }: Record): ReadonlyArray<string> => {
 }
 
 const timelessOf = ({ outcomes, record: { facts } }: ReportInput): ReadonlyArray<string> => {
-  const ids = outcomes.filter(lacksTime).map(({ requirement }) => requirement.id)
+  const ids = outcomes.filter(({ lacksTime }) => lacksTime).map(({ requirement }) => requirement.id)
   return ids.length === 0
     ? []
     : [
