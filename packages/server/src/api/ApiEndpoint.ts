@@ -96,13 +96,13 @@ export class ApiEndpoint extends Context.Service<
 
       /** Runs a handler and answers in the media type that the client takes; null is none. */
       const respond = <R>(
-        run: (request: Request, mediaType: MediaType.ApiMediaType | null) => Effect.Effect<Answer, KnownError, R>
+        run: (request: Request, mediaType: MediaType.ApiMediaType | null) => Effect.Effect<Answer, RequestFailure, R>
       ) =>
         Effect.withFiber<HttpServerResponse.HttpServerResponse, never, R | Request>((fiber) => {
           const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
           const mediaType = negotiate(request)
           const contentType = mediaType ?? MediaType.jsonApi
-          return Effect.matchEffect(recover(run(request, mediaType)), {
+          return Effect.matchEffect(run(request, mediaType), {
             onSuccess: ({ document, headers, status }) =>
               Effect.succeed(
                 document === undefined
@@ -122,11 +122,14 @@ export class ApiEndpoint extends Context.Service<
         operation: (names, run) =>
           respond(
             Effect.fnUntraced(function* (request, mediaType) {
-              const caller = yield* authenticate(request)
+              const caller = yield* recover(authenticate(request))
               const limits = yield* countRequest(caller.grant_id)
-              if (mediaType === null) return yield* notAcceptable
-              const answer = yield* run(caller, yield* readQuery(names))
-              return { ...answer, headers: { ...limits, ...answer.headers } }
+              const answered =
+                mediaType === null ? notAcceptable : Effect.flatMap(readQuery(names), (query) => run(caller, query))
+              return yield* Effect.mapBoth(recover(answered), {
+                onSuccess: (answer): Answer => ({ ...answer, headers: { ...limits, ...answer.headers } }),
+                onFailure: (refusal) => refusal.with(limits)
+              })
             })
           ),
         open: (answer) =>

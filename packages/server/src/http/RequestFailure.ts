@@ -49,6 +49,12 @@ export class RequestFailure extends Schema.TaggedError<RequestFailure>()("Reques
   override get message(): string {
     return this.errors.map(({ detail }) => detail).join(" ")
   }
+
+  /** The same failure with further headers. */
+  with(headers: Readonly<Record<string, string>>): RequestFailure {
+    const { errors, status } = this
+    return new RequestFailure({ status, errors, headers: { ...headers, ...this.headers } })
+  }
 }
 
 /** A failure with one reason. */

@@ -24,4 +24,22 @@ describe("the rate limit", () => {
       assert.strictEqual((yield* call("GET", path, { as: "admin" })).status, 200)
     }).pipe(Effect.provide(testServer({ api: { requestsPerMinute: 3 } })))
   )
+
+  it.effect("is told with every answer to a known caller, refusals too", () =>
+    Effect.gen(function* () {
+      const refusals = [
+        [400, call("GET", `${path}?pag=2`, { as: "admin" })],
+        [406, call("GET", path, { as: "admin", headers: { accept: "image/png" } })],
+        [404, call("GET", `${path}/999`, { as: "admin" })],
+        [400, call("POST", path, { as: "admin", body: "{" })]
+      ] as const
+      for (const [before, [status, refusal]] of refusals.entries()) {
+        const reply = yield* refusal
+        assert.strictEqual(reply.status, status)
+        assert.strictEqual(reply.headers.get("ratelimit"), `"default";r=${8 - before};t=60`)
+        assert.strictEqual(reply.headers.get("ratelimit-policy"), '"default";q=9;w=60')
+      }
+      assert.isNull((yield* call("GET", path, { as: "nobody" })).headers.get("ratelimit"))
+    }).pipe(Effect.provide(testServer({ api: { requestsPerMinute: 9 } })))
+  )
 })
