@@ -7,7 +7,7 @@ import type { NewNotice, Notice } from "../domain/Notice.ts"
 import type { Settled, Settlement } from "../ports/DeliveryStore.ts"
 import type { Applied } from "../rules/Consequences.ts"
 import { consequencesOf, warningOf } from "../rules/Consequences.ts"
-import { settled } from "../rules/Standing.ts"
+import { reasonToEnd, settled } from "../rules/Standing.ts"
 import type { StoredDelivery } from "./DeliveryTable.ts"
 import type { MemoryState } from "./MemoryState.ts"
 import { switchIntegration } from "./MemoryState.ts"
@@ -25,8 +25,7 @@ export const settleAll = (
   const current = currentOf(state, settlements)
   for (const [delivery, settlement] of current) {
     const from = delivery.standing
-    const status = state.integrations.get(delivery.integration_id)?.status ?? "disabled"
-    const to = settled(from, settlement, now, status)
+    const to = settled(from, settlement, now, reasonToEnd(state.integrations.get(delivery.integration_id)))
     if (settlement.attempt !== null) delivery.history.push(settlement.attempt)
     state.deliveries.move(delivery, to)
     const siblings = applied.get(delivery.integration_id)

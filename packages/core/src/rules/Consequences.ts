@@ -78,8 +78,6 @@ export const consequencesOf = (
   disableAfter: number
 ): Consequences => {
   const about = aboutOf(integration, now)
-  const given = applied.filter(({ to }) => to.state === "exhausted").length
-  const exhausted: ReadonlyArray<NewNotice> = given === 0 ? [] : [{ kind: "exhausted", ...about, deliveries: given }]
   if (integration.status === "disabled") {
     // Only a probe is under way for a disabled integration; what was under way before is cancelled.
     const probed = applied.some(({ from, settlement }) => from.state === "delivering" && isAcknowledged(settlement))
@@ -88,9 +86,9 @@ export const consequencesOf = (
           failing: null,
           disable: null,
           enable: true,
-          notices: [...exhausted, { kind: "recovered", ...about, failing_since: failing?.since ?? null }]
+          notices: [{ kind: "recovered", ...about, failing_since: failing?.since ?? null }]
         }
-      : { failing, disable: null, enable: false, notices: exhausted }
+      : { failing, disable: null, enable: false, notices: [] }
   }
   const decision = judgeFailing(
     failing,
@@ -104,7 +102,9 @@ export const consequencesOf = (
   const gone = applied.some(({ from, settlement }) => settlement.gone && from.state === "delivering")
   const disable = gone ? "gone" : decision.disable ? "failing" : null
   const failing_since = decision.failing?.since ?? now
-  const notices: Array<NewNotice> = [...exhausted]
+  const notices: Array<NewNotice> = []
+  const deliveries = applied.filter(({ to }) => to.state === "exhausted").length
+  if (deliveries > 0) notices.push({ kind: "exhausted", ...about, deliveries })
   if (decision.recovered) notices.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
   if (disable !== null) notices.push({ kind: "disabled", ...about, reason: disable })
   else if (decision.notice) notices.push(failingNotice(about, failing_since, disableAfter))

@@ -42,6 +42,14 @@ export const isRecoverable = ({ state }: Pick<Standing, "state">): boolean => re
 export const reasonOfDisabled = ({ disabled_reason }: Pick<Integration, "disabled_reason">): DeliveryReason =>
   disabled_reason === "gone" ? "integration_gone" : "integration_disabled"
 
+/** Why deliveries end that an integration does not acknowledge; null while it is enabled and they may be sent again. */
+export const reasonToEnd = (
+  integration: Pick<Integration, "status" | "disabled_reason"> | undefined
+): DeliveryReason | null => {
+  if (integration === undefined) return "integration_deleted"
+  return integration.status === "enabled" ? null : reasonOfDisabled(integration)
+}
+
 /** What a store looks at of the integration that a delivery goes to. Undefined: it was deleted. */
 export type Target = Pick<Integration, "status" | "version"> | undefined
 
@@ -74,19 +82,20 @@ export const claimed = ({ attempts, lane, resend }: Standing, lease: Lease): Sta
 
 /**
  * Settled under its current token: as the settlement says. One that was ended meanwhile stays so, and only its attempt
- * counts; one that was to be sent again is due at once. A probe, sent though the integration is disabled, is not retried.
+ * counts; one that was to be sent again is due at once. A probe, sent though the integration is disabled, is neither retried
+ * nor given up: it ends as it was.
  */
 export const settled = (
   standing: Standing,
   settlement: Settlement,
   now: number,
-  integration: Integration["status"]
+  toEnd: ReturnType<typeof reasonToEnd>
 ): Standing => {
   const { lane, next_attempt_at, reason, state } = settlement
   const attempts = settlement.attempt?.number ?? standing.attempts
   if (standing.state !== "delivering") return { ...standing, attempts, lease_token: null }
-  if (integration === "disabled" && state === "retrying")
-    return { ...cancelled({ ...standing, lane }, "integration_disabled"), attempts, lease_token: null }
+  if (toEnd !== null && (state === "retrying" || state === "exhausted"))
+    return { ...cancelled({ ...standing, lane }, toEnd), attempts, lease_token: null }
   if (standing.resend === 2)
     return { state: "pending", reason: null, attempts, lane, due_at: now, lease_token: null, resend: 1 }
   return { state, reason, attempts, lane, due_at: next_attempt_at, lease_token: null, resend: 0 }

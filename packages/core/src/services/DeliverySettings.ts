@@ -62,6 +62,12 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
   message: Schema.String
 }) {}
 
+/**
+ * A lease must be longer than this: the directory is asked first, which may take as long as an attempt, and afterwards enough
+ * must be left for the attempt. A delivery that is leased for less would never be sent.
+ */
+export const leastLease = (ackTimeout: number): number => 2 * ackTimeout + settleBudget
+
 const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
   const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, lease } = settings
   const [attempt, settle] = [DurationText.format(ackTimeout), DurationText.format(settleBudget)]
@@ -70,10 +76,10 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
     ...(concurrency >= 1 ? [] : ["concurrency: must be at least 1"]),
     ...(buffer >= concurrency ? [] : ["buffer: must be at least concurrency"]),
     ...(concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration: must be at least 1"]),
-    ...(lease > ackTimeout + settleBudget
+    ...(lease > leastLease(ackTimeout)
       ? []
       : [
-          `lease: must be more than ackTimeout (${attempt}) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
+          `lease: must be more than twice ackTimeout (${attempt}: the directory and the receiver may each take as long) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
         ])
   ]
 }
@@ -88,7 +94,7 @@ export const deliverySettingsOf = (
   const { ackTimeout = defaultDeliverySettings.ackTimeout } = overrides
   const settings = {
     ...defaultDeliverySettings,
-    lease: Math.max(defaultDeliverySettings.lease, 2 * ackTimeout + 2 * settleBudget),
+    lease: Math.max(defaultDeliverySettings.lease, leastLease(ackTimeout) + settleBudget),
     ...overrides
   }
   const problems = problemsOf(settings)

@@ -59,7 +59,7 @@ const after = (
     settlements.map((settlement) => ({
       settlement,
       from,
-      to: Standing.settled(from, settlement, now, subject.integration.status)
+      to: Standing.settled(from, settlement, now, Standing.reasonToEnd(subject.integration))
     })),
     now,
     disableAfter
@@ -173,9 +173,9 @@ describe("a batch that shows a disabled integration", () => {
     }
   )
 
-  it("tells what was given up though another probe was acknowledged", () => {
+  it("tells that it acknowledges again, and nothing of a probe beside it that was the last attempt of its schedule", () => {
     const kinds = after(disabled("failing"), [exhausted, acknowledged]).notices.map(({ kind }) => kind)
-    assert.deepEqual(kinds, ["exhausted", "recovered"])
+    assert.deepEqual(kinds, ["recovered"])
   })
 
   it("does not enable it when it was disabled by hand", () => {
@@ -186,10 +186,10 @@ describe("a batch that shows a disabled integration", () => {
     assert.deepEqual(after(disabled("gone"), [acknowledged], endedMeanwhile), nothing)
   })
 
-  it("leaves it as it fails when its probe fails, and tells what was given up", () => {
+  it("leaves it as it fails when its probe fails, without a word", () => {
     const failing = { since: 5, noticed: 3 }
     assert.deepEqual(after(disabled("failing", failing), [failed, unattempted]), { ...nothing, failing })
-    assert.deepEqual(after(disabled("failing", failing), [exhausted]), { ...nothing, failing, notices: [givenUp(1)] })
+    assert.deepEqual(after(disabled("failing", failing), [exhausted]), { ...nothing, failing })
     assert.deepEqual(after(disabled("failing", failing), [gone]), { ...nothing, failing })
   })
 })
@@ -221,7 +221,7 @@ describe("what needs nothing of a store", () => {
       fc.property(settlements, (batch) => {
         const applied = batch.map(({ from, gone, outcome, state }) => {
           const settlement = settlementOf({ attempt: outcome === null ? null : attemptOf(outcome), state, gone })
-          return { settlement, from, to: Standing.settled(from, settlement, now, "enabled") }
+          return { settlement, from, to: Standing.settled(from, settlement, now, null) }
         })
         const all = applied.map(({ settlement }) => settlement)
         if (mayHaveConsequences(enabled(), all)) return

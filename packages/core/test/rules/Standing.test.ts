@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { makeLeased } from "../fixtures.ts"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
-const { begun, cancelled, claimed, isDue, released, resent, settled } = Standing
+const { begun, cancelled, claimed, isDue, reasonToEnd, released, resent, settled } = Standing
 
 const now = 50_000
 const lease = { token: "lease", until: 70_000 }
@@ -121,7 +121,7 @@ describe("a claimed delivery", () => {
 
 describe("a settled delivery", () => {
   it("stands as the settlement says, under no lease", () => {
-    assert.deepEqual(settled(underLease, failedAgain, now, "enabled"), {
+    assert.deepEqual(settled(underLease, failedAgain, now, null), {
       state: "retrying",
       reason: null,
       attempts: 2,
@@ -136,7 +136,7 @@ describe("a settled delivery", () => {
       reason: "schedule_used_up",
       next_attempt_at: null
     })
-    assert.deepInclude(settled(underLease, given, now, "enabled"), {
+    assert.deepInclude(settled(underLease, given, now, null), {
       state: "exhausted",
       reason: "schedule_used_up",
       due_at: null
@@ -146,31 +146,31 @@ describe("a settled delivery", () => {
   it("waits next in the lane that the settlement names, however it goes on", () => {
     const first: Standing.Standing = { ...underLease, attempts: 0, lane: 0 }
     const toRetries = settlementOf({ ...failedAgain, lane: 1 })
-    for (const [standing, status] of [
-      [first, "enabled"],
-      [first, "disabled"],
-      [{ ...first, resend: 2 }, "enabled"]
+    for (const [standing, toEnd] of [
+      [first, null],
+      [first, "integration_gone"],
+      [{ ...first, resend: 2 }, null]
     ] as const)
-      assert.strictEqual(settled(standing, toRetries, now, status).lane, 1)
+      assert.strictEqual(settled(standing, toRetries, now, toEnd).lane, 1)
   })
 
   it("counts no attempt when none was made", () => {
     const expired = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
-    assert.deepInclude(settled(underLease, expired, now, "enabled"), { state: "expired", attempts: 1 })
+    assert.deepInclude(settled(underLease, expired, now, null), { state: "expired", attempts: 1 })
   })
 
   it("keeps its state when it was ended under its lease, and counts its attempt, once", () => {
     for (const settlement of [failedAgain, settlementOf({ attempt: attemptOf("acknowledged", { number: 2 }) })]) {
-      for (const status of ["enabled", "disabled"] as const) {
+      for (const toEnd of [null, "integration_gone"] as const) {
         const ended = cancelled(underLease, "right_lost")
-        assert.deepEqual(settled(ended, settlement, now, status), { ...ended, attempts: 2, lease_token: null })
+        assert.deepEqual(settled(ended, settlement, now, toEnd), { ...ended, attempts: 2, lease_token: null })
       }
     }
   })
 
   it("is due at once when it was asked for during the attempt, however this ended", () => {
     for (const settlement of [failedAgain, settlementOf({ attempt: attemptOf("acknowledged", { number: 2 }) })]) {
-      const next = settled({ ...underLease, resend: 2 }, settlement, now, "enabled")
+      const next = settled({ ...underLease, resend: 2 }, settlement, now, null)
       assert.deepEqual(next, {
         ...underLease,
         state: "pending",
@@ -183,25 +183,35 @@ describe("a settled delivery", () => {
   })
 
   it("was answered by the attempt that was asked for before it began", () => {
-    assert.deepInclude(settled({ ...underLease, resend: 1 }, failedAgain, now, "enabled"), {
+    assert.deepInclude(settled({ ...underLease, resend: 1 }, failedAgain, now, null), {
       state: "retrying",
       resend: 0
     })
   })
 
-  it("is not retried when it was the probe of a disabled integration, asked for again or not", () => {
+  it("ends as it was, neither retried nor given up, when it was the probe of a disabled integration", () => {
+    const givenUp = settlementOf({
+      ...failedAgain,
+      state: "exhausted",
+      reason: "schedule_used_up",
+      next_attempt_at: null
+    })
     for (const resend of [0, 1, 2] as const) {
-      assert.deepEqual(settled({ ...underLease, resend }, failedAgain, now, "disabled"), {
-        state: "cancelled",
-        reason: "integration_disabled",
-        attempts: 2,
-        lane: 3,
-        due_at: null,
-        lease_token: null,
-        resend: 0
-      })
+      for (const settlement of [failedAgain, givenUp]) {
+        assert.deepEqual(settled({ ...underLease, resend }, settlement, now, "integration_gone"), {
+          state: "cancelled",
+          reason: "integration_gone",
+          attempts: 2,
+          lane: 3,
+          due_at: null,
+          lease_token: null,
+          resend: 0
+        })
+      }
     }
-    assert.strictEqual(settled(underLease, settlementOf(), now, "disabled").state, "delivered")
+    assert.strictEqual(settled(underLease, settlementOf(), now, "integration_gone").state, "delivered")
+    const expired = settlementOf({ attempt: null, state: "expired", reason: "lifetime_over" })
+    assert.strictEqual(settled(underLease, expired, now, "integration_gone").state, "expired")
   })
 })
 
@@ -275,5 +285,17 @@ describe("a delivery that is cancelled", () => {
     assert.sameMembers([...Standing.unacknowledgedStates], others)
     const recovered = deliveryStates.filter((state) => Standing.isRecoverable({ state }))
     assert.sameMembers(recovered, [...others, "retrying"])
+  })
+})
+
+describe("deliveries of an integration", () => {
+  it("end for the reason for which it takes no more", () => {
+    const disabled = (disabled_reason: "gone" | "failing" | "manual") =>
+      reasonToEnd({ status: "disabled", disabled_reason })
+    assert.deepEqual(
+      [disabled("gone"), disabled("failing"), disabled("manual"), reasonToEnd(undefined)],
+      ["integration_gone", "integration_disabled", "integration_disabled", "integration_deleted"]
+    )
+    assert.isNull(reasonToEnd({ status: "enabled", disabled_reason: null }))
   })
 })

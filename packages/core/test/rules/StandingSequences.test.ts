@@ -26,7 +26,7 @@ interface Step {
   readonly after: number
   readonly outcome: Settlement["state"]
   readonly attempted: boolean
-  readonly status: "enabled" | "disabled"
+  readonly toEnd: "integration_disabled" | null
 }
 
 const steps = fc.array(
@@ -35,7 +35,7 @@ const steps = fc.array(
     after: fc.integer({ min: 0, max: 30_000 }),
     outcome: fc.constantFrom<Settlement["state"]>("delivered", "retrying", "exhausted", "expired", "cancelled"),
     attempted: fc.boolean(),
-    status: fc.constantFrom<Step["status"]>("enabled", "enabled", "disabled")
+    toEnd: fc.constantFrom<Step["toEnd"]>(null, null, "integration_disabled")
   }),
   { maxLength: 30 }
 )
@@ -43,7 +43,7 @@ const steps = fc.array(
 const isHeld = ({ lease_token, state }: Standing.Standing): boolean => lease_token !== null && state === "delivering"
 
 /** Where it stands after a step; null when that can't be done to it. */
-const apply = (from: Standing.Standing, { attempted, call, outcome, status }: Step, time: number) => {
+const apply = (from: Standing.Standing, { attempted, call, outcome, toEnd }: Step, time: number) => {
   switch (call) {
     case "claim":
       return isDue(from, time) ? claimed(from, { token: `at ${time}`, until: time + 20_000 }) : null
@@ -57,7 +57,7 @@ const apply = (from: Standing.Standing, { attempted, call, outcome, status }: St
       if (from.lease_token === null) return null
       const attempt = attempted ? attemptOf("timeout", { number: from.attempts + 1 }) : null
       const next_attempt_at = outcome === "retrying" ? time + 1 : null
-      return settled(from, settlementOf({ attempt, state: outcome, next_attempt_at }), time, status)
+      return settled(from, settlementOf({ attempt, state: outcome, next_attempt_at }), time, toEnd)
     }
   }
 }
@@ -109,7 +109,7 @@ describe("whatever happens to a delivery, in whatever order", () => {
         for (const { after, before, step } of follow(made)) {
           if (step.call === "resend") owed = true
           if (step.call === "cancel") owed = false
-          if (step.call === "settle" && step.status === "disabled" && after.state === "cancelled") owed = false
+          if (step.call === "settle" && step.toEnd !== null && after.state === "cancelled") owed = false
           if (step.call === "release") owed ||= underway
           if (step.call === "claim") {
             underway = owed || (underway && isHeld(before))

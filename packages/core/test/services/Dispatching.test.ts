@@ -11,6 +11,7 @@ import {
   EventId,
   IntegrationStore,
   JsonText,
+  leastLease,
   MemoryStore,
   Notices,
   Publisher,
@@ -42,8 +43,8 @@ const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
   elapsed: 5_000
 })
 
-/** What the directory says of a right; `stuck`: nothing, and it can't be interrupted. */
-type Right = boolean | "unknown" | "silent" | "stuck"
+/** What the directory says of a right; `late`: yes, just in time; `stuck`: nothing, and it can't be interrupted. */
+type Right = boolean | "unknown" | "late" | "silent" | "stuck"
 
 /** The world around the engine: what receivers answer, what the directory says, what was sent. */
 class World extends Context.Service<
@@ -86,6 +87,7 @@ const directory = Layer.effect(
     const world = yield* World
     const right = Effect.gen(function* () {
       const may = yield* Ref.get(world.mayAccess)
+      if (may === "late") return yield* Effect.as(Effect.sleep(4_900), true)
       if (may === "silent") return yield* Effect.never
       if (may === "stuck") return yield* Effect.uninterruptible(Effect.never)
       if (may !== "unknown") return may
@@ -582,6 +584,21 @@ describe("publishing and dispatching", () => {
     yield* (yield* DeliveryStore).enqueue(records)
   })
   const enqueueOne = enqueueMany(1)
+  it.effect("sends under the shortest lease that is accepted, however long its directory may take", () => {
+    const lease = leastLease(5_000) + 1_000
+    return Effect.gen(function* () {
+      yield* enqueueOne
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "late")
+      yield* pass(6_000)
+      assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
+      assert.strictEqual(sent.length, 1)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(over(() => ({}), DeliverySettings.layer({ lease })))
+    )
+  })
+
   const refused = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("locked") }))
 
   it.effect("goes on after a defect in its first beat, after one in a claim, and after one in a settlement", () => {

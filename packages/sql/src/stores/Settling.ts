@@ -50,14 +50,14 @@ const lock = Effect.fnUntraced(function* (
       return row !== undefined && Consequences.mayHaveConsequences(outlineOf(id, row), batch)
     })
     .map(([id]) => id)
-  const isEnabled = (id: IntegrationId): boolean => seen.get(id)?.status === "enabled"
-  if (affected.length === 0) return { affected: new Map(), isEnabled }
+  // Those that nothing can follow for are enabled.
+  const isThere = (id: IntegrationId): boolean => seen.has(id) && !affected.includes(id)
+  if (affected.length === 0) return { affected: new Map(), isThere }
   yield* tables.lockIntegrations(affected)
   const locked: Subjects = yield* subjectsOf(tables, affected)
   return {
     affected: locked,
-    isEnabled: (id: IntegrationId): boolean =>
-      affected.includes(id) ? locked.get(id)?.integration.status === "enabled" : isEnabled(id)
+    isThere
   }
 })
 
@@ -99,12 +99,13 @@ export const settleAll = Effect.fnUntraced(function* (
   disableAfter: number
 ) {
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  const { affected, isEnabled } = yield* lock(tables, grouped)
+  const { affected, isThere } = yield* lock(tables, grouped)
   const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
   const moves = current.map(({ from, item }) => {
-    const status = isEnabled(from.integration_id) ? "enabled" : "disabled"
-    return { from, to: Standing.settled(from, item, now, status), attempt: item.attempt, settlement: item }
+    const id = from.integration_id
+    const toEnd = isThere(id) ? null : Standing.reasonToEnd(affected.get(id)?.integration)
+    return { from, to: Standing.settled(from, item, now, toEnd), attempt: item.attempt, settlement: item }
   })
   yield* move(tables, tally, moves)
   const changed: Array<IntegrationId> = []
@@ -154,7 +155,7 @@ export const settleAtOnce = Effect.fnUntraced(function* (
   for (const settlement of settlements) {
     const { attempt, delivery_id: id, token } = settlement
     if (attempt === null) return null
-    const to = Standing.settled(underLease(settlement), settlement, now, "enabled")
+    const to = Standing.settled(underLease(settlement), settlement, now, null)
     tally.move("delivering", to.state, 1)
     rows.push({ id, token, to, attempt })
   }

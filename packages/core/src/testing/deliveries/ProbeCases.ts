@@ -67,16 +67,24 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
     })
   },
   {
-    name: "a probe that fails ends as cancelled, and the integration stays disabled",
+    name: "a probe that fails ends as it was, without a word, and the integration stays disabled",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const { integration } = yield* gone
       yield* store.probe(integration.id, start + 10, leaseLength)
       const leased = yield* claimOne(start + 10)
-      const { changed } = yield* settleWithConsequences(start + 20, retryAt(leased, start + 30))
-      yield* expectEqual("changed", changed, [])
-      const { next_attempt_at, reason, state } = yield* findDelivery(leased.id)
-      yield* expectEqual("delivery", [state, reason, next_attempt_at], ["cancelled", "integration_disabled", null])
+      const { changed, notices } = yield* settleWithConsequences(start + 20, retryAt(leased, start + 30))
+      yield* expectEqual("followed", [changed, notices], [[], []])
+      const asItWas = Effect.gen(function* () {
+        const { next_attempt_at, reason, state } = yield* findDelivery(leased.id)
+        yield* expectEqual("delivery", [state, reason, next_attempt_at], ["cancelled", "integration_gone", null])
+      })
+      yield* asItWas
+      yield* store.probe(integration.id, start + 32, leaseLength)
+      const last = settlement(yield* claimOne(start + 32), { state: "exhausted", reason: "schedule_used_up" })
+      const given = yield* settleWithConsequences(start + 34, last)
+      yield* expectEqual("followed the last", [given.changed, given.notices], [[], []])
+      yield* asItWas
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "gone"])
       yield* expectEqual("claimed", yield* claim(start + 1_000_000), [])
