@@ -22,6 +22,10 @@ const defaults = { ln: 15, r: 8, p: 3 }
 /** Above this a stored hash is not checked, in bytes of memory: whoever can write one must not be able to stop the process. */
 const mostMemory = 512 * 1024 * 1024
 
+/** What is shorter, in bytes, was cut off: a short hash is that of many passwords, and an empty one that of all. */
+const leastHash = 16
+const leastSalt = 8
+
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt)
 
 interface Stored {
@@ -52,8 +56,10 @@ const parse = (stored: string): Option.Option<Stored> => {
   const read = { ln: Number(ln), r: Number(r), p: Number(p) }
   // Some libraries write a dot in place of the plus sign.
   const bytes = (text: string): Buffer => Buffer.from(text.replaceAll(".", "+"), "base64")
+  const found = { ...read, salt: bytes(salt), hash: bytes(hash) }
+  const isWhole = found.salt.length >= leastSalt && found.hash.length >= leastHash
   const isUsable = read.ln > 0 && read.r > 0 && read.p > 0 && memoryOf(read) <= mostMemory
-  return isUsable ? Option.some({ ...read, salt: bytes(salt), hash: bytes(hash) }) : Option.none()
+  return isWhole && isUsable ? Option.some(found) : Option.none()
 }
 
 /** The text to store for a password. */

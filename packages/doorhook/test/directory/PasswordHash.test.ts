@@ -23,6 +23,15 @@ describe("a stored password", () => {
     assert.isTrue(await verifyPassword("pleaseletmein", `$scrypt$ln=14,r=8,p=1$${salt}$${hash.replaceAll("+", ".")}`))
   })
 
+  it("cut off is nobody's: a short hash is that of many passwords, and an empty one that of all", async () => {
+    const stored = await hashPassword("correct horse", { ln: 4 })
+    const at = stored.lastIndexOf("$") + 1
+    for (const length of [1, 2, 4, 20])
+      assert.isFalse(await verifyPassword("correct horse", stored.slice(0, at + length)))
+    assert.isFalse(await verifyPassword("another", stored.slice(0, at + 1)))
+    assert.isTrue(await verifyPassword("correct horse", stored))
+  })
+
   it("of another form, or one that would take all memory, is nobody's", async () => {
     for (const stored of ["", "plain", "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA", "$scrypt$ln=30,r=8,p=1$AA$AA"]) {
       assert.isFalse(await verifyPassword("plain", stored))
