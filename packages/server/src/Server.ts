@@ -17,9 +17,10 @@ import type {
   SettingStore,
   TestEvents
 } from "@doorhook/core"
-import { Context, Layer, Predicate } from "effect"
-import { HttpMiddleware, HttpRouter } from "effect/http"
-import type { HttpServer } from "effect/http"
+import { Context, Effect, Layer, Predicate } from "effect"
+import type { Scope } from "effect"
+import { HttpEffect, HttpMiddleware, HttpRouter } from "effect/http"
+import type { HttpServer, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ApiEndpoint } from "./api/ApiEndpoint.ts"
 import type { ApiSettings } from "./api/ApiSettings.ts"
 import { FeedRoutes } from "./api/FeedRoutes.ts"
@@ -111,32 +112,30 @@ export const serve: Layer.Layer<never, never, HttpServer.HttpServer | ServerServ
   routerConfig
 }).pipe(Layer.provide(untraced))
 
-/** Answers web requests with services of their own, until `dispose` is called. */
-export interface FetchHandler {
+/** What each request brings along. */
+type OfRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
+
+/** The routes for hosts that have a server already: built once, so that limits count all requests, whichever way they come. */
+export interface Handlers {
+  /** For a server of Effect's. */
+  readonly app: Effect.Effect<HttpServerResponse.HttpServerResponse, HttpServerError.HttpServerError, OfRequest>
   /** The peer's address is that of the connection that the request came over: a web request does not know it. */
-  readonly handler: (request: Request, peer?: { readonly remoteAddress?: string | undefined }) => Promise<Response>
-  readonly dispose: () => Promise<void>
+  readonly fetch: (request: Request, peer?: { readonly remoteAddress?: string | undefined }) => Promise<Response>
 }
 
-/**
- * A handler for hosts that have a server already. The services are built at once; a request that comes earlier waits.
- * Loggers and tracers
- * among them serve the requests too. With a `memoMap`, what the host has built with it is shared.
- */
-export const makeFetchHandler = <E>(
-  services: Layer.Layer<ServerServices, E>,
-  memoMap?: Layer.MemoMap
-): FetchHandler => {
-  const { dispose, handler } = HttpRouter.toWebHandler(
-    Layer.merge(Routes, untraced).pipe(Layer.provideMerge(services)),
-    { disableLogger: true, memoMap, routerConfig }
-  )
+/** Builds them. Loggers and tracers of the context serve the requests too. */
+export const makeHandlers: Effect.Effect<Handlers, never, ServerServices | Scope.Scope> = Effect.gen(function* () {
+  const app = yield* HttpRouter.toHttpEffect(Routes)
+  const answer = HttpEffect.toWebHandlerWith<never, OfRequest>(yield* Effect.context())(app)
   return {
-    dispose,
-    handler: (request, peer) => {
-      // Servers that are given the handler itself call it with arguments of their own.
+    app,
+    fetch: (request: Request, peer?: { readonly remoteAddress?: string | undefined }) => {
+      // Servers that are given the function itself call it with arguments of their own.
       const address: unknown = peer?.remoteAddress
-      return handler(request, Context.make(PeerAddress, Predicate.isString(address) ? address : null))
+      return answer(request, Context.make(PeerAddress, Predicate.isString(address) ? address : null))
     }
   }
-}
+}).pipe(
+  Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
+  Effect.provideService(HttpRouter.RouterConfig, routerConfig)
+)

@@ -1,22 +1,20 @@
 import { PublicUrl } from "../src/http/PublicUrl.ts"
-import { makeFetchHandler } from "../src/Server.ts"
+import { makeHandlers } from "../src/Server.ts"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { document, services, valueAt } from "./TestServer.ts"
 
-const handler = Effect.acquireRelease(
-  Effect.sync(() =>
-    makeFetchHandler(Layer.merge(services(), PublicUrl.layer("https://doors.example/base/").pipe(Layer.orDie)))
-  ),
-  ({ dispose }) => Effect.promise(dispose)
-)
+const handler = Effect.gen(function* () {
+  const built = Layer.merge(services(), PublicUrl.layer("https://doors.example/base/").pipe(Layer.orDie))
+  return yield* makeHandlers.pipe(Effect.provideContext(yield* Layer.build(built)))
+})
 
 const url = "https://inside.example/v4/buildings/1/integrations"
 const headers = { authorization: "Bearer admin", "content-type": "application/json" }
 
 it.effect("web requests are answered without a server, and links lead to the public URL", () =>
   Effect.gen(function* () {
-    const { handler: fetch } = yield* handler
+    const { fetch } = yield* handler
     const created = yield* Effect.promise(() =>
       fetch(new Request(url, { method: "POST", headers, body: JSON.stringify(document()) }))
     )
@@ -34,7 +32,7 @@ it.effect("web requests are answered without a server, and links lead to the pub
 
 it.effect("web requests have no peer that metrics could trust", () =>
   Effect.gen(function* () {
-    const { handler: fetch } = yield* handler
+    const { fetch } = yield* handler
     const reply = yield* Effect.promise(() => fetch(new Request("https://inside.example/metrics")))
     assert.strictEqual(reply.status, 403)
   })
@@ -42,7 +40,7 @@ it.effect("web requests have no peer that metrics could trust", () =>
 
 it.effect("a body is capped while it streams, and one that breaks off is a bad request", () =>
   Effect.gen(function* () {
-    const { handler: fetch } = yield* handler
+    const { fetch } = yield* handler
     const post = (body: ReadableStream<Uint8Array>) =>
       Effect.promise(() => fetch(new Request(url, { method: "POST", headers, body, duplex: "half" })))
     const kilobyte = new Uint8Array(1_024).fill(32)

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Tracer } from "effect"
 import { createServer } from "node:http"
 import { PublicUrl } from "../src/http/PublicUrl.ts"
-import { makeFetchHandler, serve } from "../src/Server.ts"
+import { makeHandlers, serve } from "../src/Server.ts"
 import { call, services } from "./TestServer.ts"
 
 /** Everything that a request leaves behind in logs and spans. */
@@ -41,17 +41,10 @@ it.effect("requests leave no lines and no spans of their own behind on a server"
 it.effect("nor with a fetch handler", () => {
   const { written, layer } = recorder()
   return Effect.gen(function* () {
-    const handler = yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        makeFetchHandler(
-          Layer.merge(services(), PublicUrl.layer("https://doors.example").pipe(Layer.orDie)).pipe(
-            Layer.provideMerge(layer)
-          )
-        )
-      ),
-      ({ dispose }) => Effect.promise(dispose)
-    )
-    yield* Effect.promise(() => handler.handler(new Request(`https://doors.example${target}`)))
+    const own = Layer.merge(services(), PublicUrl.layer("https://doors.example").pipe(Layer.orDie))
+    const built = yield* Layer.build(own.pipe(Layer.provideMerge(layer)))
+    const { fetch } = yield* makeHandlers.pipe(Effect.provideContext(built))
+    yield* Effect.promise(() => fetch(new Request(`https://doors.example${target}`)))
     assert.deepStrictEqual(written, [])
   })
 })

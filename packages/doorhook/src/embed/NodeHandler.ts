@@ -1,11 +1,10 @@
 /**
  * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
  */
-import { bareAnswer, failure, internalError, isOwnPath, routerConfig, Routes } from "@doorhook/server"
-import type { ServerServices } from "@doorhook/server"
+import { bareAnswer, failure, internalError, isOwnPath, makeHandlers } from "@doorhook/server"
+import type { Handlers, ServerServices } from "@doorhook/server"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Predicate, Scope } from "effect"
-import { HttpMiddleware, HttpRouter } from "effect/http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { closedError, DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
@@ -23,26 +22,23 @@ export type NodeRequestHandler = (
   next?: (error?: unknown) => void
 ) => void
 
-/** Handles requests that are doorhook's and whose body nobody has read. */
-export class NodeHandler extends Context.Service<
-  NodeHandler,
-  { readonly handle: (request: IncomingMessage, response: ServerResponse) => void }
->()("doorhook/embed/NodeHandler") {
-  static readonly layer: Layer.Layer<NodeHandler, never, ServerServices> = Layer.effect(
-    NodeHandler,
+/** Handles requests that are doorhook's: those of `node:http` whose body nobody has read, and web requests. */
+export class OwnHandlers extends Context.Service<
+  OwnHandlers,
+  { readonly handle: (request: IncomingMessage, response: ServerResponse) => void; readonly fetch: Handlers["fetch"] }
+>()("doorhook/embed/OwnHandlers") {
+  static readonly layer: Layer.Layer<OwnHandlers, never, ServerServices> = Layer.effect(
+    OwnHandlers,
     Effect.gen(function* () {
       const scope = yield* Scope.Scope
-      const app = yield* HttpRouter.toHttpEffect(Routes)
-      return { handle: yield* NodeHttpServer.makeHandler(app, { scope }) }
-    }).pipe(
-      Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
-      Effect.provideService(HttpRouter.RouterConfig, routerConfig)
-    )
+      const { app, fetch } = yield* makeHandlers
+      return { handle: yield* NodeHttpServer.makeHandler(app, { scope }), fetch }
+    })
   ).pipe(Layer.provide(NodeHttpServer.layerHttpServices))
 }
 
 /** The handlers that a host's handler is made of. */
-export interface Handlers {
+export interface HostHandlerOptions {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void
   readonly fetch: (request: Request, peer: { readonly remoteAddress?: string | undefined }) => Promise<Response>
   readonly isClosed: () => boolean
@@ -64,7 +60,7 @@ const refuse = (
   error: Error,
   response: ServerResponse,
   next: ((error?: unknown) => void) | undefined,
-  log: Handlers["log"]
+  log: HostHandlerOptions["log"]
 ): void => {
   if (next !== undefined) return next(error)
   const isClosed = error instanceof DoorhookError && error.code === "closed"
@@ -82,7 +78,7 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 
 /** The handler for the host: of what is doorhook's, with or without a body parser in front. */
 export const makeHostHandler =
-  ({ fetch, handle, isClosed, log, open, seen }: Handlers): NodeRequestHandler =>
+  ({ fetch, handle, isClosed, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
   (request, response, next) => {
     if (next !== undefined && !isOwnPath(request.url ?? "")) return next()
     if (isClosed()) return refuse(closedError(), response, next, log)

@@ -3,7 +3,7 @@
  */
 import type { Action, NewEvent, ResourceType } from "@doorhook/core"
 import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
-import { isOwnPath, makeFetchHandler, OperatorKey, PublicUrl } from "@doorhook/server"
+import { isOwnPath, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
@@ -24,7 +24,7 @@ import type { IntegrationsClient } from "./IntegrationsClient.ts"
 import { LearnedUrl } from "./LearnedUrl.ts"
 import { makeIntegrationsClient } from "./IntegrationsClient.ts"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
-import { makeHostHandler, NodeHandler } from "./NodeHandler.ts"
+import { makeHostHandler, OwnHandlers } from "./NodeHandler.ts"
 import type { NoticesClient } from "./NoticesClient.ts"
 import { makeNoticesClient } from "./NoticesClient.ts"
 import { makeOpenCalls } from "./OpenCalls.ts"
@@ -125,7 +125,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger))
   )
-  const runtime = ManagedRuntime.make(NodeHandler.layer.pipe(Layer.provideMerge(services)))
+  const runtime = ManagedRuntime.make(OwnHandlers.layer.pipe(Layer.provideMerge(services)))
   const open = makeOpenCalls()
 
   let closing: Promise<void> | null = null
@@ -143,11 +143,11 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
       throw error
     })
   const key = await begin(run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made)))))
-  const web = makeFetchHandler(services, runtime.memoMap)
+  const own = await begin(run(OwnHandlers.use(Effect.succeed)))
   /** Answers requests of the host's framework and of the facade, too. */
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
-    return open.track(web.handler(request, peer ?? undefined))
+    return open.track(own.fetch(request, peer ?? undefined))
   }
   const fetch: Doorhook["fetch"] = async (request, peer) => {
     checkWebRequest(request)
@@ -155,7 +155,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return answer(request, peer)
   }
   const node = makeHostHandler({
-    handle: await begin(run(NodeHandler.use(({ handle }) => Effect.succeed(handle)))),
+    handle: own.handle,
     fetch: answer,
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
@@ -196,7 +196,6 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const close = (): Promise<void> => {
     closing ??= (async () => {
       await open.settled()
-      await web.dispose()
       await runtime.dispose()
     })()
     return closing

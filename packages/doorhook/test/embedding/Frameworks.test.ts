@@ -202,6 +202,20 @@ describe("doorhook on", () => {
   )
 
   live(
+    "limits count the requests of node and of fetch together",
+    Effect.gen(function* () {
+      const doorhook = yield* start({ requestsPerMinute: 2 })
+      const { url } = yield* mount(doorhook)
+      const token = yield* tokenFrom(url)
+      const headers = { authorization: `Bearer ${token}` }
+      const byFetch = Effect.promise(() => doorhook.fetch(new Request(`${url}/v4/buildings`, { headers })))
+      const byNode = Effect.promise(() => fetch(`${url}/v4/buildings`, { headers }))
+      const statuses = yield* Effect.all([byNode, byFetch, byNode, byFetch].map(Effect.map(({ status }) => status)))
+      assert.deepStrictEqual(statuses, [200, 200, 429, 429])
+    })
+  )
+
+  live(
     "one server several times: each with its own directory, database and key",
     Effect.gen(function* () {
       const [one, other] = yield* Effect.all([

@@ -13,7 +13,8 @@ type Answer<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R>
 /** What is done for each method. `HEAD` is answered like `GET`, without the body. */
 export type Methods<R> = Readonly<Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE", Answer<R>>>>
 
-const allowed = (methods: Iterable<string>): string =>
+/** What an `Allow` header says of these methods. */
+export const allowed = (methods: Iterable<string>): string =>
   [...methods].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
 
 /** A route for every method of an address. `refuse` answers the others. */

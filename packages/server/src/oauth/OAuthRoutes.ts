@@ -8,6 +8,7 @@ import type { Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddress } from "../http/ClientAddress.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
+import { allowed } from "../http/Resource.ts"
 import type { Failure } from "./Answers.ts"
 import { json, methodNotAllowed, recoverJson, recoverWith, statusOf, unsupportedMediaType } from "./Answers.ts"
 import { Appearance } from "./Appearance.ts"
@@ -60,7 +61,7 @@ const recoverOnPage = recoverWith((failure) => {
 const endpoint = (handlers: { readonly GET?: Handler; readonly POST?: Handler }): Handler =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ method }) => {
     const handler = method === "POST" ? handlers.POST : /^(?:GET|HEAD)$/.test(method) ? handlers.GET : undefined
-    return handler ?? Effect.succeed(methodNotAllowed(Object.keys(handlers).join(", ")))
+    return handler ?? Effect.succeed(methodNotAllowed(allowed(Object.keys(handlers))))
   })
 
 const endpoints = {

@@ -121,7 +121,7 @@ describe("the login page", () => {
     assert.strictEqual((await browser().request("/oauth/authorize", { method: "HEAD" })).status, 400)
     const answer = await browser().request("/oauth/authorize", { method: "DELETE" })
     assert.strictEqual(answer.status, 405)
-    assert.strictEqual(answer.headers.get("allow"), "GET, POST")
+    assert.strictEqual(answer.headers.get("allow"), "GET, HEAD, POST")
     assert.include(JSON.parse(answer.text), { error: "invalid_request" })
   })
 })
