@@ -124,7 +124,7 @@ export const History = Schema.Struct({ v: Schema.Literal(1), ops: Schema.Array(O
 export type History = typeof History.Type
 
 /**
- * Where a history runs, in the order of a run.
+ * Where a history runs; `executor/Session.ts` says in which order.
  *
  * `timing`: alone, so that deadlines can be judged. `state`: several at once. `aged`: begun early, ended last.
  * `disturbed`: several at once, after those that a fault of the receiver would spoil. `blocking`: alone, for they may

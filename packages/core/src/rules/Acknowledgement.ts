@@ -1,6 +1,7 @@
 /**
  * The one definition of «acknowledged» (document section 6, rule 3), used by the sender, the simulator and the
- * conformance suite alike: status exactly 200, and the answer's headers complete within the deadline.
+ * conformance suite alike: status exactly 200, or any 2xx where an integration asks for it, and the answer's headers
+ * complete within the deadline.
  */
 import type { AttemptOutcome } from "../domain/Delivery.ts"
 import type { TransportResult } from "../ports/Transport.ts"

@@ -1,6 +1,6 @@
 /**
- * Why a delivery stands as it does, in plain words, and what can be done: the one place where states and reasons become
- * sentences. Commands, the operator API and whatever shows deliveries to people say these.
+ * Why a delivery stands as it does, in plain words, and what can be done: the one place where a delivery's state
+ * and reason become sentences. Commands, the operator API and whatever shows deliveries to people say these.
  */
 import * as DurationText from "../domain/DurationText.ts"
 import type { Delivery } from "../domain/Delivery.ts"

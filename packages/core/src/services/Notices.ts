@@ -27,7 +27,7 @@ export class Notices extends Context.Service<
   {
     /** Tells notices that are stored, with what was seen of their integrations. Returns at once. */
     readonly tell: (notices: ReadonlyArray<Notice>, seen?: ReadonlyMap<IntegrationId, Seen>) => Effect.Effect<void>
-    /** The notices that are kept, the oldest first. */
+    /** The notices that are kept, the oldest first unless another order is asked for. */
     readonly list: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
   }
 >()("@doorhook/core/services/Notices") {

@@ -35,7 +35,7 @@ export interface Attempting {
   readonly make: (delivery: LeasedDelivery) => Effect.Effect<Settlement, TransportUnavailable, Crypto>
 }
 
-/** Builds both, from the services they need. */
+/** Builds all three, from the services they need. */
 export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings | Directory | Transport> = Effect.gen(
   function* () {
     const settings = yield* DeliverySettings

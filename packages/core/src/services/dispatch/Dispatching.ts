@@ -187,7 +187,7 @@ export const makeDispatcher: Effect.Effect<
     )
   )
 
-  // Runs before the loops above are interrupted: finish what is open, record it, give the rest back.
+  // Runs before the loops above are interrupted: give back what has not begun, finish what is open, record it.
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       stopping = true
