@@ -88,13 +88,20 @@ export class Directory extends Context.Service<
   }
 >()("@doorhook/core/ports/Directory") {}
 
-/** Whether a user may manage the integrations of a scope and receive its events. */
+/** Whether a user who exists, as whoever presents a token does, may manage the integrations of a scope. */
+export const hasRight = (
+  directory: Directory["Service"],
+  user: UserId,
+  scope: Scope
+): Effect.Effect<boolean, DirectoryError> =>
+  scope.type === "building" ? directory.administers(user, scope.id) : directory.isTenant(user, scope.id)
+
+/** Whether a user exists still and may receive the events of a scope. */
 export const mayAccess = (
   directory: Directory["Service"],
   user: UserId,
   scope: Scope
 ): Effect.Effect<boolean, DirectoryError> =>
-  Effect.flatMap(directory.isActive(user), (isActive) => {
-    if (!isActive) return Effect.succeed(false)
-    return scope.type === "building" ? directory.administers(user, scope.id) : directory.isTenant(user, scope.id)
-  })
+  Effect.flatMap(directory.isActive(user), (isActive) =>
+    isActive ? hasRight(directory, user, scope) : Effect.succeed(false)
+  )

@@ -9,7 +9,7 @@ import type { Scope } from "../domain/Integration.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
-import { Directory, mayAccess } from "../ports/Directory.ts"
+import { Directory, hasRight } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { ScopeNotFound } from "./IntegrationErrors.ts"
 import type { Actor } from "./integrations/Access.ts"
@@ -74,7 +74,7 @@ export class Premises extends Context.Service<
           ),
 
         events: Effect.fnUntraced(function* (actor, scope, resource_type, part) {
-          if (!(yield* mayAccess(directory, actor.user_id, scope))) return yield* new ScopeNotFound({ scope })
+          if (!(yield* hasRight(directory, actor.user_id, scope))) return yield* new ScopeNotFound({ scope })
           return yield* store.events({ scope, resource_type, ...part })
         })
       })

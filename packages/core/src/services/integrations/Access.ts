@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import type { ClientId, IntegrationId, UserId } from "../../domain/Ids.ts"
 import type { Scope } from "../../domain/Integration.ts"
-import { Directory, mayAccess } from "../../ports/Directory.ts"
+import { Directory, hasRight } from "../../ports/Directory.ts"
 import type { LocatedIntegration } from "../../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import { IntegrationNotFound, ScopeNotFound, VersionConflict } from "../IntegrationErrors.ts"
@@ -43,7 +43,7 @@ export const makeAccess = Effect.gen(function* () {
   return {
     /** Fails unless the actor has the right to a building, or is a tenant. */
     authorize: Effect.fnUntraced(function* (actor: Actor, scope: Scope) {
-      if (!(yield* mayAccess(directory, actor.user_id, scope))) return yield* new ScopeNotFound({ scope })
+      if (!(yield* hasRight(directory, actor.user_id, scope))) return yield* new ScopeNotFound({ scope })
     }),
 
     /** An integration of a scope. */
