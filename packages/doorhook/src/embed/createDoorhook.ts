@@ -85,8 +85,9 @@ export interface Doorhook extends PortalClient {
    * Rejects with `invalid_publish`, which names every problem; with `store_error` when the database did not carry it out: then
    * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused` or `idempotency_key_in_use`.
    */
-  publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
+  // The last of them, because compilers explain that one when none fits.
+  publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   /** What was not delivered, why, and sending it again. */
   readonly deliveries: DeliveriesClient
   /** Which integrations there are, which fail, and settings of their own. */
@@ -182,8 +183,8 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
       })
     )
 
-  function publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   function publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
+  function publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
   async function publish(
     input: PublishInput | ReadonlyArray<PublishInput>,
     options?: PublishOptions

@@ -20,19 +20,50 @@ const statement = `SELECT p.id, p.deliveries
   FROM unnest($1::text[]) WITH ORDINALITY AS e (body, place) CROSS JOIN LATERAL doorhook.publish(e.body) AS p
   ORDER BY e.place`
 
+/** Refused where no transaction has begun: what would be published there could not be taken back by the host. */
+const savepoint = "doorhook_publish"
+
+const notBegun =
+  "client: no transaction has begun on it, so nothing was published. Take one client of the pool (`await pool.connect()`) and send BEGIN first; without a transaction of your own call doorhook.publish"
+
+const unknownHere =
+  "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`: that makes it"
+
+/** What to do about refusals that have to do with doorhook, by SQLSTATE. */
+const remedies: ReadonlyMap<unknown, string> = new Map([
+  ["3F000", unknownHere],
+  ["42883", unknownHere],
+  [
+    "42501",
+    "This user of the database may not publish. As its owner: GRANT USAGE ON SCHEMA doorhook TO the user, and GRANT EXECUTE ON FUNCTION doorhook.publish TO the user"
+  ]
+])
+
+/** `no_active_sql_transaction`, by SQLSTATE. */
+const outsideTransaction = "25P01"
+
+/** The database's own error, as hosts retry by it, but for those that doorhook knows more about. */
+const refusal = (thrown: unknown): unknown => {
+  const code = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
+  if (code === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
+  const remedy = remedies.get(code)
+  return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
+}
+
 /** An event as the function reads it. What else the host gave with it is left out, and may be beyond JSON. */
 const textOf = ({ data, ...members }: NewEvent): string => `${JSON.stringify(members).slice(0, -1)},"data":${data}}`
 
 /**
  * Publishes an event, or several, in the transaction that the client has begun, on the database that doorhook uses: what
  * commits is delivered, what is rolled back was never there. Rejects with the code `invalid_publish` when an event can't be
- * one, with `bad_request` when the client can't be one, and with the database's own error when that refuses.
+ * one, with `bad_request` when the client can't be one or has begun no transaction, with `database_unusable` where doorhook is
+ * not there or not for this user, and with the database's own error when that refuses anything else.
  */
-export function publishIn(client: TransactionClient, event: PublishInput): Promise<PublishResult>
 export function publishIn(
   client: TransactionClient,
   events: ReadonlyArray<PublishInput>
 ): Promise<ReadonlyArray<PublishResult>>
+export function publishIn(client: TransactionClient, event: PublishInput): Promise<PublishResult>
 export async function publishIn(
   client: TransactionClient,
   input: PublishInput | ReadonlyArray<PublishInput>
@@ -44,7 +75,16 @@ export async function publishIn(
     PublishRequest.fromValue(input),
     ({ message }) => new DoorhookError("invalid_publish", message)
   )
-  const answer = decode(await client.query(statement, [events.map(textOf)]))
+  const query = async (text: string, ...values: ReadonlyArray<unknown>) => {
+    try {
+      return await client.query(text, [...values])
+    } catch (thrown) {
+      throw refusal(thrown)
+    }
+  }
+  await query(`SAVEPOINT ${savepoint}`)
+  const answer = decode(await query(statement, events.map(textOf)))
+  await query(`RELEASE SAVEPOINT ${savepoint}`)
   const published = Option.getOrThrowWith(
     answer,
     () =>

@@ -122,6 +122,31 @@ await describeOnPostgres("the directory over tables", (server) => {
     })
 
   live(
+    "says what is missing where doorhook is not there, or not for the host's user",
+    withPool(async (pool, url) => {
+      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const
+      const refusedIn = async (...before: ReadonlyArray<string>) => {
+        const client = await pool.connect()
+        try {
+          await client.query("BEGIN")
+          for (const statement of before) await client.query(statement)
+          return await Effect.runPromise(codeOf(publishIn(client, event)))
+        } finally {
+          await client.query("ROLLBACK")
+          client.release()
+        }
+      }
+      const absent = await refusedIn()
+      assert.strictEqual(absent.code, "database_unusable")
+      assert.match(absent.message, /Start doorhook on this database once/)
+      await (await createDoorhook({ database: url, directory: sqlDirectory({ database: pool }) })).close()
+      const barred = await refusedIn("CREATE ROLE nobody_here", "SET LOCAL ROLE nobody_here")
+      assert.strictEqual(barred.code, "database_unusable")
+      assert.match(barred.message, /GRANT USAGE ON SCHEMA doorhook/)
+    })
+  )
+
+  live(
     "answers from PostgreSQL, and its host publishes in transactions of its own",
     withPool(async (pool, url) => {
       await pool.query(standard + own)
@@ -147,6 +172,12 @@ await describeOnPostgres("the directory over tables", (server) => {
         assert.strictEqual((await doorhook.deliveries.summary()).events, 1)
         const wrong = await Effect.runPromise(codeOf(publishIn(client, [{ ...event, building_id: 0 }])))
         assert.strictEqual(wrong.code, "invalid_publish")
+        for (const outside of [client, pool]) {
+          const refused = await Effect.runPromise(codeOf(publishIn(outside, [event])))
+          assert.strictEqual(refused.code, "bad_request")
+          assert.match(refused.message, /no transaction has begun .* send BEGIN first/)
+        }
+        assert.strictEqual((await doorhook.deliveries.summary()).events, 1)
       } finally {
         client.release()
       }
