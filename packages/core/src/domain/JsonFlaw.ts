@@ -36,6 +36,9 @@ const flawOf = (
     return `can't be read${placeOf(path)}, which throws: ${said(thrown)}`
   }
   if (Predicate.isBigInt(value)) return `holds a BigInt${placeOf(path)}, which JSON can't: give a text or a number`
+  if (Predicate.isNumber(value) && !Number.isFinite(value)) {
+    return `holds ${value}${placeOf(path)}, which JSON writes as null: give a number, or null`
+  }
   if (!Predicate.isObjectOrArray(value)) return null
   if (within.includes(value)) return `refers to itself${placeOf(path)}`
   const [what, instead] = emptied.get(Object.prototype.toString.call(value)) ?? []
@@ -63,7 +66,7 @@ export const toText = (value: unknown): Result.Result<string | undefined, string
   try {
     const text: string | undefined = JSON.stringify(value)
     // Looked for only where something may have been emptied: it takes longer than writing.
-    const lost = /\{\}/.test(text ?? "") ? flawIn(value) : null
+    const lost = /\{\}|null/.test(text ?? "") ? flawIn(value) : null
     return lost === null ? Result.succeed(text) : Result.fail(lost)
   } catch (thrown) {
     const flaw = thrown instanceof RangeError ? "it is nested too deeply, or too large" : said(thrown)

@@ -59,6 +59,6 @@ const whatOf = (notice: NewNotice, who: string, formatTime: (millis: number) => 
     case "recovered":
       return `${who} acknowledges again.`
     case "exhausted":
-      return `${who}: ${notice.deliveries} ${notice.deliveries === 1 ? "delivery was" : "deliveries were"} given up, because the retry schedule is used up. They can be sent again (resend, recover).`
+      return `${who}: ${notice.deliveries} ${notice.deliveries === 1 ? "delivery was" : "deliveries were"} given up, because the retry schedule is used up. ${notice.deliveries === 1 ? "It" : "They"} can be sent again (resend, recover).`
   }
 }

@@ -70,6 +70,8 @@ describe("PublishRequest", () => {
   for (let depth = 0; depth < 20_000; depth++) deep = { deep }
   it.each([
     [{ a: { b: [0, 1n] } }, "holds a BigInt in a.b.1, which JSON can't: give a text or a number"],
+    [{ a: [1, NaN] }, "holds NaN in a.1, which JSON writes as null: give a number, or null"],
+    [-Infinity, "holds -Infinity, which JSON writes as null: give a number, or null"],
     [1n, "holds a BigInt, which JSON can't: give a text or a number"],
     [cycle, "refers to itself in rows.0.back"],
     [{ user: failing }, "can't be read in user, which throws: not loaded"],

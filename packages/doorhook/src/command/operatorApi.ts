@@ -40,7 +40,7 @@ const callsTo = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
     ...(isWebUrl(url) ? [] : [`--url: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
     ...(Option.isNone(key)
       ? [
-          "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the service's own, or the one that it printed at its first start."
+          "No operator key. Set DOORHOOK_OPERATOR_KEY in this shell too, or give --operator-key: the service's own, or the one that it printed at its first start; of an embedded doorhook, its operatorKey."
         ]
       : keyProblems(key.value))
   ]

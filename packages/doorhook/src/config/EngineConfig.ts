@@ -124,6 +124,8 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
   if (kind !== undefined) {
     return invalid(`database: ${kind}: is no kind of database that can be used; give a file, postgres://..., or memory`)
   }
+  // What other libraries call it. A file of that name would keep what nobody expects to be kept, and lose what is.
+  if (database === ":memory:") return invalid('database: ":memory:" is no file; for a database in memory give memory')
   return noFile.test(database)
     ? invalid(`database: must be a file, postgres://..., or memory, not ${nameOf(database)}`)
     : Result.succeed(database)

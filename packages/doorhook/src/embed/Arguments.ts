@@ -2,6 +2,7 @@
  * What calls are given: plain JavaScript has no types to rely on. What a call can't take is told with its name, what was given
  * and what is accepted.
  */
+import { didYouMean } from "@doorhook/core"
 import { Predicate } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
 import { DoorhookError } from "../DoorhookError.ts"
@@ -21,10 +22,23 @@ export const idInPath = (given: unknown, expected: string): string => {
 }
 
 /** Options that may be left out; null is none too. */
-export const optionsOf = <A extends object>(given: A | null | undefined): Partial<A> => {
+const givenOf = <A extends object>(given: A | null | undefined): Partial<A> => {
   if (given === undefined || given === null) return {}
   if (Predicate.isObject(given)) return given
   throw badArgument("options", "an object or left out", given)
+}
+
+/** Options of a call that knows these; a name that is none of them was meant for one, and is refused. */
+export const optionsOf = <A extends object>(
+  given: A | null | undefined,
+  known: ReadonlyArray<keyof A & string>
+): Partial<A> => {
+  const options = givenOf(given)
+  const unknown = Object.keys(options).filter((name) => !known.some((one) => one === name))
+  if (unknown.length === 0) return options
+  const hint = (name: string): string => didYouMean(name, known) || `; there is ${known.join(", ")}`
+  const told = unknown.map((name) => `${name}: no such option${hint(name)}`)
+  throw new DoorhookError("bad_request", `options: ${told.join("; ")}`)
 }
 
 /** What a call is about, which can't be left out. */
@@ -37,12 +51,12 @@ const isPlain = (value: unknown): value is string | number | bigint | boolean =>
   Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBigInt(value) || Predicate.isBoolean(value)
 
 /**
- * Options as a query, with its question mark; what is undefined or null is left out. But for a null `after`: that is the `next`
+ * Options as a query, whose names the operator API knows, with its question mark; what is undefined or null is left out. But for a null `after`: that is the `next`
  * of the last page, and to begin anew with it would never end.
  */
 export const queryOf = (options: object | null | undefined): string => {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(optionsOf(options))) {
+  for (const [name, value] of Object.entries(givenOf(options))) {
     if (name === "after" && value === null) {
       throw new DoorhookError(
         "bad_request",

@@ -44,7 +44,7 @@ export const makeClientsClient = ({ call, read }: OperatorCalls): ClientsClient 
   list: async () => (await read(ClientList, "GET", "/operator/clients")).clients,
   add: async (client) => read(ClientWithSecretDocument, "POST", "/operator/clients", bodyOf("client", client, example)),
   rotate: async (id, options) => {
-    const { overlap } = optionsOf(options)
+    const { overlap } = optionsOf(options, ["overlap"])
     return read(
       ClientWithSecretDocument,
       "POST",

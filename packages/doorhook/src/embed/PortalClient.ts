@@ -33,7 +33,7 @@ const pathOf = (id: string): string => `/operator/integrations/${idInPath(id, 't
 
 export const makePortalClient = ({ read }: OperatorCalls): PortalClient => ({
   portalLink: async (id, options) => {
-    const { expiresIn = null } = optionsOf(options)
+    const { expiresIn = null } = optionsOf(options, ["expiresIn"])
     return read(PortalLink, "POST", `${pathOf(id)}/portal_links`, expiresIn === null ? {} : { expires_in: expiresIn })
   },
   sendTestEvent: async (id) => read(TestSent, "POST", `${pathOf(id)}/test_event`)

@@ -189,7 +189,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     input: PublishInput | ReadonlyArray<PublishInput>,
     options?: PublishOptions
   ): Promise<PublishResult | ReadonlyArray<PublishResult>> {
-    const { published, isList } = await publishAll(input, optionsOf(options))
+    const { published, isList } = await publishAll(input, optionsOf(options, ["idempotencyKey"]))
     const [first] = published
     return isList || first === undefined ? published : first
   }

@@ -135,6 +135,19 @@ describe("arguments", () => {
   )
 
   live(
+    "of a name that is none are refused, and the one that was meant is told",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const refused = yield* codeOf(Reflect.apply(doorhook.publish, doorhook, [event, { idempotencykey: "a" }]))
+      assert.strictEqual(refused.code, "bad_request")
+      assert.match(refused.message, /^options: idempotencykey: no such option; did you mean idempotencyKey\?$/)
+      const link = yield* codeOf(Reflect.apply(doorhook.portalLink, doorhook, ["1", { expires: "1h" }]))
+      assert.match(link.message, /^options: expires: no such option; there is expiresIn$/)
+      assert.strictEqual((yield* Effect.promise(() => doorhook.deliveries.summary())).events, 0)
+    })
+  )
+
+  live(
     "of publishIn are one event or several, and a client of pg",
     Effect.gen(function* () {
       const client = {
