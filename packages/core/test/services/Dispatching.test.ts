@@ -81,6 +81,9 @@ const transport = Layer.effect(
   })
 )
 
+/** What a host's function rejects with: its database's own words are within. */
+const away = new Error("the query failed", { cause: new Error("users db:\n  ECONNREFUSED") })
+
 const directory = Layer.effect(
   Directory,
   Effect.gen(function* () {
@@ -91,7 +94,7 @@ const directory = Layer.effect(
       if (may === "silent") return yield* Effect.never
       if (may === "stuck") return yield* Effect.uninterruptible(Effect.never)
       if (may !== "unknown") return may
-      return yield* new DirectoryError({ operation: "administers", cause: new Error("down") })
+      return yield* new DirectoryError({ operation: "administers", cause: away })
     })
     return Directory.of({
       client: () => Effect.succeed(null),
@@ -701,7 +704,10 @@ describe("publishing and dispatching", () => {
       assert.isAtMost(seen.claims, 10)
       assert.isAtMost(seen.releases, 10)
       assert.lengthOf(seen.lines, 1)
-      assert.match(seen.lines[0] ?? "", /^All deliveries wait\. One is tried every 5 s .* The directory did not answer/)
+      assert.match(
+        seen.lines[0] ?? "",
+        /^All deliveries wait\. One is tried every 5 s .* The directory did not answer `administers`\. .* It said: users db: ECONNREFUSED$/
+      )
       yield* Ref.set(mayAccess, true)
       yield* pass(8_000)
       assert.strictEqual(sent.length, 1_000)

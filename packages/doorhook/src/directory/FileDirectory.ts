@@ -66,8 +66,10 @@ export const layer = (file: string): Layer.Layer<Directory, InvalidConfig, Crypt
     )
   )
 
+const withoutDirectory = "The service was started without a directory. Restart it with --directory and the file."
+
 const unknown = (operation: string): Effect.Effect<never, DirectoryError> =>
-  Effect.fail(new DirectoryError({ operation, cause: new Error("The service was started without a directory.") }))
+  Effect.fail(new DirectoryError({ operation, cause: new Error(withoutDirectory) }))
 
 /**
  * The directory of a service that was started without one. Nobody can log in; nobody is denied a right either, so that

@@ -3,8 +3,8 @@
  * that says what happened; only a defect has a stack.
  */
 import type { DirectoryError, StoreError } from "@doorhook/core"
-import { rootMessage } from "@doorhook/core"
-import { Cause, Effect, Predicate } from "effect"
+import { failureText, rootMessage } from "@doorhook/core"
+import { Cause, Effect } from "effect"
 import { HttpServerError } from "effect/http"
 
 /** What to tell whoever asked. The words of the database or the host are for the log only. */
@@ -32,7 +32,5 @@ export const logFailure = (
       ? Effect.logError(`${what}. ${defect.reason._tag}: ${"cause" in defect ? rootMessage(defect.cause) : ""}`)
       : Effect.logError(what, cause)
   }
-  const isUnanswered = error._tag === "DirectoryError" && !Predicate.hasProperty(error, "flaw")
-  const why = isUnanswered ? ` It said: ${rootMessage(error.cause)}` : ""
-  return Effect.logError(`${what}. ${error.message}${why}`.replaceAll(/\s+/g, " "))
+  return Effect.logError(`${what}. ${failureText(error)}`)
 }

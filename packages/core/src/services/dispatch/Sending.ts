@@ -10,6 +10,7 @@ import { formatDeliveryId } from "../../domain/Ids.ts"
 import type { Crypto } from "../../ports/Crypto.ts"
 import type { Directory, DirectoryError } from "../../ports/Directory.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
+import { failureText } from "../../ports/FailureText.ts"
 import type { Transport, TransportUnavailable } from "../../ports/Transport.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
@@ -130,7 +131,7 @@ export const makeSender = Effect.fnUntraced(function* ({
       if (verdict === "own") {
         const own = "The directory answers about other users, but not about its owner"
         return Effect.andThen(
-          Effect.logWarning(`${named(delivery)} waits. ${own}. ${error.message}`),
+          Effect.logWarning(`${named(delivery)} waits. ${own}. ${failureText(error)}`),
           Effect.suspend(() => wait([delivery]))
         )
       }
@@ -138,7 +139,7 @@ export const makeSender = Effect.fnUntraced(function* ({
       const waiting = Effect.suspend(() => wait([delivery, ...others]))
       if (verdict === "lasts") return waiting
       const pace = `One is tried every ${retryLater / 1_000} s until it gets through`
-      return Effect.andThen(Effect.logWarning(`All deliveries wait. ${pace}. ${error.message}`), waiting)
+      return Effect.andThen(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`), waiting)
     })
 
   /** What a delivery needed is there. */
