@@ -32,12 +32,18 @@ export const cleanUrl = (parameters: Parameters.Parameters) =>
     RedirectUri.withParameters(`${url}${paths.authorize}`, Object.fromEntries(repeatable(parameters)))
   )
 
-/** The host's login page with the way back; null when it names none that a browser may be sent to. */
-const loginUrlOf = (given: string, base: string, back: string): string | null => {
+/** Where a host sends those who are to log in; null when that is no place that a browser may be sent to. */
+const loginPageOf = (given: string, base: string): URL | null => {
   const url = URL.parse(given, base)
-  if (url === null || !/^https?:$/.test(url.protocol)) return null
-  url.searchParams.set(returnParameter, back)
-  return url.href
+  return url !== null && /^https?:$/.test(url.protocol) ? url : null
+}
+
+/** What is wrong with a `login_url`. Of it no more than the scheme is told: the rest may hold secrets. */
+const wrongLoginUrl = (given: string, base: string): DirectoryError => {
+  const scheme = URL.parse(given, base)?.protocol.slice(0, 40)
+  const found = scheme === undefined ? "a text that is none" : `one that begins with \`${scheme}\``
+  const flaw = `must return a \`login_url\` that is an http or https URL or a path, not ${found}`
+  return new DirectoryError({ operation: "session", flaw, cause: new Error(flaw) })
 }
 
 /** Asks the host. The way back is made of what is public: no header of the request can change it. */
@@ -48,10 +54,8 @@ export const visitor = Effect.fnUntraced(function* (parameters: Parameters.Param
   const answer = yield* (yield* Authorization).session({ url, headers: { ...headers } })
   if (answer === null) return { _tag: "Stranger" } satisfies Visitor
   if ("id" in answer) return { _tag: "User", id: answer.id, name: answer.name ?? answer.id } satisfies Visitor
-  const loginUrl = loginUrlOf(answer.login_url, `${base}/`, url)
-  if (loginUrl !== null) return { _tag: "Elsewhere", loginUrl } satisfies Visitor
-  return yield* new DirectoryError({
-    operation: "session",
-    cause: new Error("The login_url is no http or https URL.")
-  })
+  const page = loginPageOf(answer.login_url, `${base}/`)
+  if (page === null) return yield* wrongLoginUrl(answer.login_url, `${base}/`)
+  page.searchParams.set(returnParameter, url)
+  return { _tag: "Elsewhere", loginUrl: page.href } satisfies Visitor
 })

@@ -4,7 +4,7 @@
 import { DirectoryError, UserId } from "@doorhook/core"
 import type { SessionAnswer, SessionRequest } from "@doorhook/core"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
 import {
   admin,
   authorizeC1,
@@ -27,14 +27,17 @@ const sessions: Readonly<Record<string, SessionAnswer>> = {
   none: { login_url: "https://id.example/login?theme=dark" },
   path: { login_url: "/sign-in" },
   script: { login_url: "javascript:alert(1)" },
+  nowhere: { login_url: "https://id.example:port/?key=hunter2" },
   form: null
 }
 
 const asked: Array<SessionRequest> = []
+const lines: Array<string> = []
 
 let server: Awaited<ReturnType<typeof startServer>>
 beforeAll(async () => {
   server = await startServer({
+    around: Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))]),
     session: (request) => {
       asked.push(request)
       const name = /host_session=(\w+)/.exec(request.headers["cookie"] ?? "")?.[1] ?? "none"
@@ -45,7 +48,7 @@ beforeAll(async () => {
   })
 })
 afterAll(() => server.stop())
-beforeEach(() => void asked.splice(0))
+beforeEach(() => [asked, lines].forEach((seen) => seen.splice(0)))
 
 /** A browser in which somebody is logged in at the host. */
 const browserOf = (session: string) => {
@@ -255,11 +258,18 @@ describe("a user who is not logged in at the host", () => {
   })
 
   it("is sent to no address that is none, and waits while the host does not answer", async () => {
-    for (const session of ["script", "broken"]) {
+    const flaw = "The directory's `session` must return a `login_url` that is an http or https URL or a path, not"
+    for (const [session, said] of [
+      ["script", `${flaw} one that begins with \`javascript:\`.`],
+      ["nowhere", `${flaw} a text that is none.`],
+      ["broken", "It said: the session store is away"]
+    ] as const) {
       const answer = await browserOf(session).authorize(authorizeC1)
       assert.deepStrictEqual([answer.status, answer.headers.get("location")], [503, null])
       assert.notMatch(answer.text, /javascript|session store/)
+      assert.isTrue(lines.at(-1)?.endsWith(said), lines.at(-1))
     }
+    assert.notMatch(lines.join(), /alert|hunter2/)
   })
 
   it("logs in with login and password where the host says so", async () => {
