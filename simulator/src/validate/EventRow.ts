@@ -39,9 +39,7 @@ const mostTold = 8
 
 /** What is wrong with the members of a line, in words. */
 const problemsIn = (error: Schema.SchemaError): string => {
-  const told = schemaProblems(error).map(({ detail, pointer }) =>
-    detail === "Missing key" ? `${pointer} is missing` : `${pointer === "" ? "the line" : pointer} ${detail}`
-  )
+  const told = schemaProblems(error).map(({ detail, pointer }) => `${pointer === "" ? "the line" : pointer} ${detail}`)
   const more = told.length - mostTold
   return [...told.slice(0, mostTold), ...(more > 0 ? [`and ${more} more`] : [])].join("; ")
 }

@@ -17,6 +17,15 @@ const kinds: Readonly<Record<string, string>> = {
 /** What is said of a member that the schema does not have. */
 export const notKnown = "is not known here"
 
+/** What is said of a member that must be there and is not. */
+export const missingMember = "is missing"
+
+/** What is said for the schema's own words. */
+const sayings: Readonly<Record<string, string>> = {
+  "Expected no excess property": notKnown,
+  "Missing key": missingMember
+}
+
 /** What is accepted. That a member may be left out is no news to who has given it. */
 const kindOf = (expected: string): string =>
   expected
@@ -26,9 +35,7 @@ const kindOf = (expected: string): string =>
     .join(" or ")
 
 const reword = (message: string): string =>
-  message === "Expected no excess property"
-    ? notKnown
-    : message.replace(/^Expected (.*)$/, (_, expected: string) => `must be ${kindOf(expected)}`)
+  sayings[message] ?? message.replace(/^Expected (.*)$/, (_, expected: string) => `must be ${kindOf(expected)}`)
 
 const pointerOf = (path: ReadonlyArray<unknown> | undefined): string =>
   (path ?? []).map((key) => `/${JsonPointer.escapeToken(String(key))}`).join("")

@@ -110,4 +110,13 @@ describe("a host's functions", () => {
       assert.notInclude(lines.join(), "secret-token")
     })
   )
+
+  live(
+    "must answer a client with all its members: what is missing is named",
+    Effect.gen(function* () {
+      const { lines, url } = yield* over({ client: (id: string) => ({ id, name: "Acme" }) })
+      assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(url, client)))).status, 503)
+      assert.match(lines.at(-1) ?? "", /`client` must return .*: \/redirect_uris is missing\. request_id=/)
+    })
+  )
 })

@@ -1,12 +1,12 @@
 /**
  * Registering OAuth clients, giving them new secrets, and ending them.
  */
-import { Clients, defaultOverlap, DurationText, schemaProblems } from "@doorhook/core"
+import { Clients, defaultOverlap, DurationText } from "@doorhook/core"
 import type { NewClient } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
-import { unprocessable } from "../http/KnownFailures.ts"
 import { parseJson, readJson } from "../http/JsonBody.ts"
+import { readDocument } from "../http/ReadDocument.ts"
 import { readText } from "../http/RequestBody.ts"
 import { resource } from "../http/Resource.ts"
 import { clientDocument, clientWithSecretDocument } from "./ClientDocument.ts"
@@ -31,23 +31,10 @@ const Rotation = Schema.Struct({
   ).pipe(Schema.withDecodingDefaultTypeKey(Effect.succeed(defaultOverlap)))
 })
 
-/** A pointer leads to what the request has (JSON:API 1.1 section 11): where a member is missing, to what lacks it. */
-const reachable = ({ detail, pointer }: { readonly pointer: string; readonly detail: string }) => {
-  if (detail !== "Missing key") return { pointer, detail }
-  const at = pointer.lastIndexOf("/")
-  return { pointer: pointer.slice(0, at), detail: `\`${pointer.slice(at + 1)}\` is missing` }
-}
-
-/** Reads a value, or says all that is wrong with it. */
-const read = <A>(schema: Schema.Codec<A, unknown>, title: string, value: unknown) =>
-  Schema.decodeUnknownEffect(schema)(value, { errors: "all" }).pipe(
-    Effect.mapError((error) => unprocessable(title, schemaProblems(error).map(reachable)))
-  )
-
 /** How long the secrets before stay good; a day when it is not said. */
 const readOverlap = Effect.gen(function* () {
   const text = yield* readText(maxClientBytes)
-  return (yield* read(Rotation, "Invalid rotation", text === "" ? {} : yield* parseJson(text))).overlap
+  return (yield* readDocument(Rotation, "Invalid rotation", text === "" ? {} : yield* parseJson(text))).overlap
 })
 
 /** The client that the path names. Ids are the hosts' own, so any text may be one. */
@@ -63,7 +50,7 @@ const makeRoutes = Effect.gen(function* () {
 
   const add = operation([], () =>
     Effect.gen(function* () {
-      const wanted: NewClient = yield* read(Wanted, "Invalid client", yield* readJson(maxClientBytes))
+      const wanted: NewClient = yield* readDocument(Wanted, "Invalid client", yield* readJson(maxClientBytes))
       return { status: 201, body: clientWithSecretDocument(yield* clients.add(wanted)) }
     })
   )

@@ -1,11 +1,11 @@
 /**
  * `POST /operator/integrations/{id}/portal_links`: how a host gets a link for those whose integration it is.
  */
-import { DurationText, schemaProblems } from "@doorhook/core"
+import { DurationText } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { parseJson } from "../http/JsonBody.ts"
-import { unprocessable } from "../http/KnownFailures.ts"
+import { readDocument } from "../http/ReadDocument.ts"
 import { readText } from "../http/RequestBody.ts"
 import { resource } from "../http/Resource.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLinks } from "../portal/PortalLinks.ts"
@@ -25,10 +25,7 @@ const Wanted = Schema.Struct({
 const readLifetime = Effect.gen(function* () {
   const text = yield* readText(maxLinkBytes)
   const value = text === "" ? {} : yield* parseJson(text)
-  const { expires_in } = yield* Schema.decodeUnknownEffect(Wanted)(value, { errors: "all" }).pipe(
-    Effect.mapError((error) => unprocessable("Invalid link", schemaProblems(error)))
-  )
-  return expires_in
+  return (yield* readDocument(Wanted, "Invalid link", value)).expires_in
 })
 
 const makeRoutes = Effect.gen(function* () {

@@ -84,6 +84,8 @@ describe("clients", () => {
         yield* pointers({ id: "a b", name: " ", redirect_uris: ["https://ok.example/", "http://evil.example/"] }),
         ["/id", "/name", "/redirect_uris/1"]
       )
+      const nameless = yield* ask("POST", path, { ...acme, name: undefined })
+      assert.strictEqual(nameless.at("/errors/0/detail"), "`name` is missing.")
       assert.strictEqual((yield* ask("POST", path, "{")).status, 400)
       yield* ask("POST", path, acme)
       const twice = yield* ask("POST", path, acme)

@@ -111,8 +111,7 @@ export const readScenario = (text: string): Result.Result<Scenario, InvalidScena
         // Something missing is shown where it should be.
         let known = pointer
         while (!places.has(known)) known = known.slice(0, known.lastIndexOf("/"))
-        const said = detail === "Missing key" ? "is missing" : detail
-        return { ...lineAndColumn(source, places.get(known) ?? 0), path: jsonPath(pointer), detail: said }
+        return { ...lineAndColumn(source, places.get(known) ?? 0), path: jsonPath(pointer), detail }
       })
     })
   const decoded = decode(JSON.parse(source))
