@@ -22,7 +22,7 @@ export const endInTime = (config: EngineConfig): Effect.Effect<void, never, Scop
     const bound = ackTimeout + farewell
     const force = (): void => {
       process.stderr.write(
-        `doorhook: could not stop within ${bound} ms, because the database does not answer; ended by force\n`
+        `doorhook: could not stop within ${bound} ms, so it was ended by force. Something was still under way: check whether the database answers\n`
       )
       process.exit(1)
     }

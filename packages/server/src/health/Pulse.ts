@@ -18,7 +18,7 @@ export interface Pulse extends DispatcherStatus {
   readonly writable: boolean
 }
 
-/** Asks the store, and no longer than `patience` milliseconds; null when it does not answer, and why is in the log. */
+/** Asks the store, and no longer than `patience` milliseconds; null when it fails or says nothing, and why is in the log. */
 export const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number
@@ -30,7 +30,7 @@ export const askStore = <A, R>(
         Effect.fail(new StoreError({ operation: "health", cause: new Error(`no answer within ${patience} ms`) }))
     }),
     Effect.catchTag("StoreError", (error) =>
-      Effect.as(Effect.logWarning("The store does not answer", error.cause), null)
+      Effect.as(Effect.logWarning("The store did not do what was asked to see how it is", error.cause), null)
     )
   )
 
@@ -82,7 +82,8 @@ export const impedimentOf = (
   if (oldest_due_age_ms === null) {
     return {
       status: "store_unreachable",
-      detail: "The database does not answer. Publishing is refused and deliveries wait; both go on when it is back."
+      detail:
+        "The database does not answer, or not what it is asked; the log says why. Publishing is refused and deliveries wait; both go on when it is back."
     }
   }
   const refusedFor = store_failing_since === null ? 0 : now - store_failing_since

@@ -1,10 +1,24 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IntegrationId } from "@doorhook/core"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: {} }
+
+describe("the log of a store that refuses changes", () => {
+  it.effect("says what it said, and not that there was no answer", () => {
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    return Effect.gen(function* () {
+      ;(yield* Controls).fault = "read_only"
+      assert.strictEqual((yield* call("GET", "/health/ready")).status, 503)
+      assert.lengthOf(lines, 1)
+      assert.match(lines[0] ?? "", /The store did not do what was asked.*hunter2/)
+      assert.notMatch(lines[0] ?? "", /answer/)
+    }).pipe(Effect.provide(testServer().pipe(Layer.provide(logger))))
+  })
+})
 
 describe("health", () => {
   it.effect("is live without a key", () =>
@@ -95,7 +109,10 @@ describe("health", () => {
       const reply = yield* call("GET", "/health/ready")
       assert.strictEqual(reply.status, 503)
       assert.strictEqual(reply.at("/status"), "store_unreachable")
-      assert.match(reply.textAt("/detail"), /^The database does not answer\. /)
+      assert.match(
+        reply.textAt("/detail"),
+        /^The database does not answer, or not what it is asked; the log says why\. /
+      )
       assert.notInclude(reply.text, "hunter2")
       assert.isNull(reply.at("/oldest_due_age_ms"))
       assert.strictEqual(reply.at("/delivering"), 0)
