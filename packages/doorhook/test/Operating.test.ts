@@ -3,7 +3,7 @@
  */
 import { AbsentDirectory, BuildingId, DeliveryStore, JsonText, Publisher } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import type { Doorhook, DoorhookNotice } from "doorhook"
+import type { Doorhook, DoorhookNotice, NoticeListOptions } from "doorhook"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
@@ -191,6 +191,10 @@ describe("those who run doorhook", () => {
       )
       const { next, notices } = yield* Effect.promise(() => doorhook.notices.list({ integration_id: id }))
       assert.deepStrictEqual([notices, next], [heard, null])
+      const newest: NoticeListOptions = { integration_id: id, order: "newest", limit: 1 }
+      const last = yield* Effect.promise(() => doorhook.notices.list(newest))
+      const before = yield* Effect.promise(() => doorhook.notices.list({ ...newest, after: last.next }))
+      assert.deepStrictEqual([...last.notices, ...before.notices], heard.toReversed())
       assert.strictEqual((yield* codeOf(doorhook.integrations.show("99"))).code, "not_found")
     })
   )

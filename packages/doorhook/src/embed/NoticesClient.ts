@@ -12,10 +12,12 @@ export type DoorhookNotice = NoticeDocument
 const NoticePage = Schema.Struct({ notices: Schema.Array(NoticeDocument), next: Schema.NullOr(Schema.String) })
 export type NoticePage = typeof NoticePage.Type
 
-/** Which notices to list, the oldest first. */
+/** Which notices to list. */
 export interface NoticeListOptions {
   readonly integration_id?: string | undefined
-  /** Only notices after this one, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
+  /** Which comes first; default `oldest`. */
+  readonly order?: "oldest" | "newest" | undefined
+  /** Only notices after this one in that order, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
   readonly after?: string | null | undefined
   /** 1 to 1,000; default 100. */
   readonly limit?: number | undefined
