@@ -3,6 +3,9 @@
  */
 import type { Attempt } from "../domain/Delivery.ts"
 
+/** Whom something is explained to: who runs the service, or who owns the integration and may know nothing of our network. */
+export type Reader = "operator" | "owner"
+
 /** What of an attempt is explained. */
 export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration_ms" | "outcome" | "status" | "detail">
 
@@ -25,8 +28,12 @@ const meanings: Readonly<Record<string, string>> = {
   "5xx": "something failed inside it. Its own log says what"
 }
 
-const ofStatus = (status: number, detail: string | null): string => {
-  const meaning = meanings[String(status)] ?? meanings[`${Math.floor(status / 100)}xx`]
+/** What an owner is told in place of what only those who run the service can do. */
+const ownerMeanings: typeof meanings = { ...meanings, "2xx": "only 200 acknowledges. Let the receiver answer 200" }
+
+const ofStatus = (status: number, detail: string | null, reader: Reader): string => {
+  const known = reader === "owner" ? ownerMeanings : meanings
+  const meaning = known[String(status)] ?? known[`${Math.floor(status / 100)}xx`]
   const said = `The receiver answered ${status}${meaning === undefined ? "" : `: ${meaning}`}.`
   return detail === null ? said : `${said} It ${detail}.`
 }
@@ -50,12 +57,20 @@ const failures: Readonly<
   invalid_response: ["What the receiver answered is not a valid HTTP answer", "Check what listens at the URL"]
 }
 
+const ownerAdvice: Readonly<Partial<Record<Attempt["outcome"], string>>> = {
+  blocked_address:
+    "Give the integration a URL with a public address, or ask those who run this service to allow this one"
+}
+
 /** How an attempt ended, in a sentence or two. */
-export const explainAttempt = ({ detail, duration_ms, outcome, status }: ExplainedAttempt): string => {
+export const explainAttempt = (attempt: ExplainedAttempt, reader: Reader = "operator"): string => {
+  const { duration_ms, outcome, status } = attempt
+  const detail = reader === "owner" ? null : attempt.detail
   if (outcome === "acknowledged") return `The receiver acknowledged with ${status ?? 200} after ${duration_ms} ms.`
-  if (outcome === "bad_status") return ofStatus(status ?? 0, detail)
+  if (outcome === "bad_status") return ofStatus(status ?? 0, detail, reader)
   if (outcome === "timeout" && status !== null)
     return `The receiver answered ${status}, but too late: after ${duration_ms} ms. ${failures.timeout[1]}.`
   const [what, advice] = failures[outcome]
-  return `${what}${detail === null ? "" : ` (${detail})`}. ${advice}.`
+  const helps = reader === "owner" ? (ownerAdvice[outcome] ?? advice) : advice
+  return `${what}${detail === null ? "" : ` (${detail})`}. ${helps}.`
 }

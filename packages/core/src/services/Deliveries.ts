@@ -9,7 +9,7 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
-import type { Explanation } from "../rules/Explanation.ts"
+import type { Explanation, Reader } from "../rules/Explanation.ts"
 import { explain } from "../rules/Explanation.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 
@@ -54,7 +54,11 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
-    readonly show: (id: DeliveryId) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
+    /** One delivery, explained to a reader; default: to whoever runs the service. */
+    readonly show: (
+      id: DeliveryId,
+      reader?: Reader
+    ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
     /** Sends a delivery at once as its next attempt, whatever its state. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
     /** Sends all that an integration has not acknowledged since a time (ms since the epoch); says how many. */
@@ -81,13 +85,13 @@ export class Deliveries extends Context.Service<
           return event === null || lifetime === null ? null : event.created_at + lifetime
         })
 
-        const show = Effect.fnUntraced(function* (id: DeliveryId) {
+        const show = Effect.fnUntraced(function* (id: DeliveryId, reader?: Reader) {
           const delivery = yield* store.find(id)
           if (delivery === null) return yield* new DeliveryNotFound({ id })
           const history = yield* store.attempts(id)
           const integration = yield* integrations.find(delivery.integration_id)
           const lifetime_over_at = delivery.state === "expired" ? yield* lifetimeEnd(delivery) : null
-          const explanation = explain({ delivery, last: history.at(-1) ?? null, integration, lifetime_over_at })
+          const explanation = explain({ delivery, last: history.at(-1) ?? null, integration, lifetime_over_at }, reader)
           return { ...delivery, history, explanation }
         })
 

@@ -93,6 +93,24 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   ]
 ]
 
+describe("what an owner is told of an attempt", () => {
+  it.each([
+    ["bad_status", { status: 204 }, "The receiver answered 204: only 200 acknowledges. Let the receiver answer 200."],
+    [
+      "bad_status",
+      { status: 429, detail: "asked to wait 1m (Retry-After)" },
+      "The receiver answered 429: it has too many requests."
+    ],
+    [
+      "blocked_address",
+      { detail: "10.0.0.1" },
+      "This attempt was not sent, because the address is not allowed. Give the integration a URL with a public address, or ask those who run this service to allow this one."
+    ]
+  ] as const)("%s %j: what they can do, and nothing of our network", (outcome, fields, said) => {
+    assert.strictEqual(Explanation.explainAttempt(attemptOf(outcome, fields), "owner"), said)
+  })
+})
+
 describe("what is said of an attempt", () => {
   for (const [outcome, fields, expected] of examples)
     it(`${outcome}: ${expected}`, () =>

@@ -28,10 +28,10 @@ interface Known {
 }
 
 /** Of a delivery to an enabled integration that has failed three times, unless told otherwise. */
-const explain = (state: DeliveryState, known: Known = {}): Explanation.Explanation => {
+const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.Reader): Explanation.Explanation => {
   const { integration = enabled, last = failed(), lifetime_over_at, next_attempt_at = null, reason = null } = known
   const delivery = { state, reason, attempts: last?.number ?? 0, next_attempt_at }
-  return Explanation.explain({ delivery, last, integration, lifetime_over_at: lifetime_over_at ?? null })
+  return Explanation.explain({ delivery, last, integration, lifetime_over_at: lifetime_over_at ?? null }, reader)
 }
 
 const askForIt = "unless it is asked for: resend this delivery, or recover all of the integration since a time."
@@ -199,6 +199,45 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   ]
 ]
 
+const again = "send this delivery again, or all since a time"
+const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]> = [
+  [
+    "exhausted",
+    {},
+    `Nothing more is sent by itself. Those who run this service can ${again}. To see whether the receiver works by now, send a test event from the page of all deliveries.`
+  ],
+  [
+    "exhausted",
+    { integration: disabledBy("failing") },
+    `The integration is disabled, because its receiver had acknowledged nothing for too long. Try it again on the page of all deliveries: that sends the newest event that was not acknowledged, and enables the integration when it is acknowledged. Then those who run this service can ${again}.`
+  ],
+  [
+    "skipped",
+    { last: null, integration: disabledBy("manual") },
+    `The integration is disabled, by hand. Ask those who run this service to enable it, and to ${again}.`
+  ],
+  [
+    "cancelled",
+    { reason: "right_lost", last: null },
+    "Nothing is sent. When the right is back, ask those who run this service to send this delivery again."
+  ],
+  [
+    "expired",
+    {},
+    "Nothing more is sent: so late a call would ring for nobody. To see whether the receiver works by now, send a test event from the page of all deliveries."
+  ],
+  [
+    "retrying",
+    { last: failed(asked), next_attempt_at: due },
+    "Attempt 4 is due at 2026-03-02T07:01:02.000Z, 1m after that answer: its Retry-After is heeded, for up to 1h."
+  ]
+]
+
+describe("the explanation of a delivery to an owner", () => {
+  for (const [state, known, next] of ownerExamples)
+    it(`that is ${state}: ${next}`, () => assert.strictEqual(explain(state, known, "owner").next, next))
+})
+
 describe("the explanation of a delivery", () => {
   for (const [state, known, why, next] of examples) {
     it(`that is ${state}: ${why} ${next}`, () => {
@@ -266,12 +305,16 @@ describe("the explanation of a delivery", () => {
     })
     fc.assert(
       fc.property(delivery, fc.option(attempt), integration, (one, last, of) => {
-        const { next, why } = Explanation.explain({ delivery: one, last, integration: of })
-        for (const text of [why, next]) {
-          assert.notMatch(text, /undefined|null|NaN|PATCH|\/data/)
-          assert.isTrue(text === "" || text.endsWith("."), text)
+        for (const reader of ["operator", "owner"] as const) {
+          const { actions, next, why } = Explanation.explain({ delivery: one, last, integration: of }, reader)
+          for (const text of [why, next]) {
+            assert.notMatch(text, /undefined|null|NaN|PATCH|\/data/)
+            assert.isTrue(text === "" || text.endsWith("."), text)
+            if (reader === "owner") assert.notMatch(text, /resend|[Pp]robe|allow-target|what was seen/)
+          }
+          assert.notStrictEqual(next, "")
+          if (reader === "owner") assert.deepStrictEqual([...actions], [])
         }
-        assert.notStrictEqual(next, "")
       })
     )
   })

@@ -62,7 +62,7 @@ const status = ({ integration: { failing, integration } }: PortalFrame): Html.Ht
           {
             gone: "It is disabled because the receiver answered 410 Gone.",
             failing: "It is disabled because the receiver acknowledged nothing for too long.",
-            manual: "It is disabled. Nothing is sent until it is enabled again."
+            manual: "It was disabled by hand. Ask those who run this service to enable it: nothing is sent until then."
           }[disabled_reason ?? "manual"]
         }</p>`
       : failing === null
@@ -141,28 +141,19 @@ const excerpt = ({ response_excerpt }: Attempt): Html.Html | null =>
     ? null
     : Html.template`<details><summary>What the receiver answered</summary><pre tabindex="0">${response_excerpt}</pre></details>`
 
-/** An attempt without what doorhook knows of its own network. */
-const seen = (attempt: Attempt): Attempt => ({ ...attempt, detail: null })
-
 const attemptItem = (attempt: Attempt): Html.Html =>
   Html.template`<li class="${attempt.outcome}"><strong>Attempt ${String(attempt.number)}</strong> ${time(attempt.started_at)}, ${String(attempt.duration_ms)} ms
-<p>${Explanation.explainAttempt(seen(attempt))}</p>${excerpt(attempt)}</li>
+<p>${Explanation.explainAttempt(attempt, "owner")}</p>${excerpt(attempt)}</li>
 `
 
-/** One delivery with its attempts, and what was sent. */
+/** One delivery, explained to an owner, with its attempts, and what was sent. */
 export const deliveryPage = (
   input: PortalFrame,
   { delivery, event }: { readonly delivery: DeliveryWithAttempts; readonly event: Event | null },
   told: string | null
 ): PageContent => {
   const id = formatDeliveryId(delivery.id)
-  const last = delivery.history.at(-1)
-  const { next, why } = Explanation.explain({
-    delivery,
-    last: last === undefined ? null : seen(last),
-    integration: input.integration.integration
-  })
-  const { next_attempt_at, state } = delivery
+  const { explanation, next_attempt_at, state } = delivery
   const due = state === "retrying" && next_attempt_at !== null ? next_attempt_at : null
   return frame(
     input,
@@ -171,7 +162,7 @@ export const deliveryPage = (
 <div class="row apart"><h1>${capitalized(kindOf(event))} ${id}</h1>${badge(state)}</div>
 ${told === null ? null : Html.template`<p class="notice" role="status">${told}</p>`}
 <section class="panel" aria-labelledby="now"><h2 id="now">What happens</h2>
-<dl class="facts"><dt>Why</dt><dd>${why}</dd><dt>Next</dt><dd>${next}</dd><dt>webhook-id</dt><dd class="mono">${delivery.event_id}</dd><dt>Published</dt><dd>${time(delivery.created_at)}</dd></dl>
+<dl class="facts"><dt>Why</dt><dd>${explanation.why}</dd><dt>Next</dt><dd>${explanation.next}</dd><dt>webhook-id</dt><dd class="mono">${delivery.event_id}</dd><dt>Published</dt><dd>${time(delivery.created_at)}</dd></dl>
 <p class="row"><a class="button" href="${input.home}/deliveries/${id}">Look again</a></p></section>
 <section class="panel" aria-labelledby="attempts"><h2 id="attempts">Attempts</h2>
 ${
@@ -190,12 +181,3 @@ ${
 }`
   )
 }
-
-/** Says politely that there is nothing to see (any more), and who can help. */
-export const closedPage = (heading: string, message: string, code: number): PageContent => ({
-  title: heading,
-  status: code,
-  body: Html.template`<h1>${heading}</h1>
-<p>${message}</p>
-<p class="muted">Go back to where you found the link and open it anew.</p>`
-})

@@ -20,7 +20,6 @@ import { readText } from "../http/RequestBody.ts"
 import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failureResponse } from "../http/RequestFailure.ts"
 import type { KnownError } from "../http/KnownFailures.ts"
-import { notFound } from "../http/KnownFailures.ts"
 import { json } from "../http/MediaType.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import { resource } from "../http/Resource.ts"
@@ -28,7 +27,7 @@ import { Appearance } from "../oauth/Appearance.ts"
 import { confidential } from "../oauth/Answers.ts"
 import * as Page from "../oauth/Page.ts"
 import { pageOf, parseIntegrationId } from "../http/ListQuery.ts"
-import { expired, forged, notOpen, onPage, unknown } from "./ClosedPages.ts"
+import { expired, forged, gone, noDelivery, notOpen, onPage, unknown } from "./ClosedPages.ts"
 import * as Cookie from "./PortalCookie.ts"
 import { PortalLinks } from "./PortalLinks.ts"
 import type { PortalFrame, Row } from "./PortalPages.ts"
@@ -45,6 +44,15 @@ const maxFormBytes = 4 * 1024
 /** How long the answer to a test is waited for, and how often it is looked for, in milliseconds. */
 const testPatience = 6_000
 const lookEvery = 100
+
+/** Why neither test nor probe was sent, for those who can't enable an integration themselves. */
+const notSent = {
+  not_disabled:
+    "Nothing was sent: only what doorhook has disabled itself can be tried again. Ask those who run this service to enable the integration.",
+  nothing_to_send:
+    "Nothing was sent: there is no event left that was not acknowledged. Ask those who run this service to enable the integration.",
+  integration_disabled: "Nothing was sent: the integration was disabled meanwhile. Below is why, and what you can do."
+} as const
 
 const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.empty({ status: 303, headers: { ...confidential, location, ...headers } })
@@ -88,7 +96,7 @@ const makeRoutes = Effect.gen(function* () {
         formToken: yield* links.tokenFor("form", grant)
       }
       return yield* run(visitor, grant)
-    })
+    }).pipe(Effect.catchTag("UnknownIntegration", () => Page.answer(gone)))
 
   const open = Effect.gen(function* () {
     const access = yield* links.check("link", yield* pathParameter("token"))
@@ -135,10 +143,12 @@ const makeRoutes = Effect.gen(function* () {
     Effect.gen(function* () {
       const text = yield* pathParameter("delivery")
       const id = Option.getOrNull(parseDeliveryId(text))
-      const none = notFound("This integration has no such delivery.")
+      const none = Page.answer(noDelivery(visitor.home))
       if (id === null) return yield* none
-      const delivery = yield* deliveries.show(id).pipe(Effect.catchTag("DeliveryNotFound", () => none))
-      if (delivery.integration_id !== visitor.integration.integration.id) return yield* none
+      const delivery = yield* deliveries
+        .show(id, "owner")
+        .pipe(Effect.catchTag("DeliveryNotFound", () => Effect.succeed(null)))
+      if (delivery?.integration_id !== visitor.integration.integration.id) return yield* none
       const event = yield* store.findEvent(delivery.event_id)
       return yield* Page.answer(deliveryPage(visitor, { delivery, event }, null))
     })
@@ -151,6 +161,12 @@ const makeRoutes = Effect.gen(function* () {
         schedule: Schedule.spaced(lookEvery)
       }),
       Effect.timeoutOption(testPatience)
+    )
+
+  /** Shows the page with why nothing was sent, and the integration as it is by now. */
+  const showUnsent = (visitor: PortalFrame, why: keyof typeof notSent) =>
+    Effect.flatMap(integrations.show(visitor.integration.integration.id), (integration) =>
+      showHome({ ...visitor, integration }, { words: notSent[why], status: 409 })
     )
 
   /** Sends what can be sent: a test, or a probe of what doorhook disabled. Whoever sent it is led to how it went. */
@@ -166,7 +182,12 @@ const makeRoutes = Effect.gen(function* () {
       const sent = status === "disabled" ? yield* integrations.probe(id) : (yield* tests.send(id)).delivery_id
       yield* awaitOutcome(sent)
       return seeOther(`${visitor.home}/deliveries/${formatDeliveryId(sent)}`)
-    })
+    }).pipe(
+      Effect.catchTags({
+        NotProbed: ({ why }) => showUnsent(visitor, why),
+        NotDeliverable: ({ why }) => (why === "integration_deleted" ? Page.answer(gone) : showUnsent(visitor, why))
+      })
+    )
 
   /** Whether a form was shown in this visit. A browser that says that it comes from another site is believed. */
   const isGenuine = Effect.fnUntraced(function* (grant: Grant) {
@@ -184,7 +205,7 @@ const makeRoutes = Effect.gen(function* () {
   const home = visiting((visitor) => showHome(visitor, null))
   const one = visiting(showDelivery)
   const test = visiting((visitor, grant) =>
-    Effect.flatMap(isGenuine(grant), (genuine) => (genuine ? send(visitor) : Page.answer(forged)))
+    Effect.flatMap(isGenuine(grant), (genuine) => (genuine ? send(visitor) : Page.answer(forged(visitor.home))))
   )
 
   const refuse = (refusal: RequestFailure) =>

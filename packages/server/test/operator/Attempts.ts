@@ -26,7 +26,7 @@ const disableAfter = 3_600_000
 /** Makes an attempt of every due delivery, with this outcome. */
 export const attempt = Effect.fnUntraced(function* (
   outcome: AttemptOutcome,
-  state: "delivered" | "exhausted" | "retrying" | "cancelled",
+  state: "delivered" | "exhausted" | "expired" | "retrying" | "cancelled",
   gone = false
 ) {
   const store = yield* DeliveryStore

@@ -2,8 +2,8 @@ import { DeliveryStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { published } from "../operator/Attempts.ts"
-import { call, document, operatorKey, testServer } from "../TestServer.ts"
+import { attempt, published } from "../operator/Attempts.ts"
+import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
 import type { Reply } from "../TestServer.ts"
 
 const as = operatorKey
@@ -113,6 +113,55 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("explains a delivery to an owner, who has no operator's commands, with the end of its lifetime", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_000_000)
+      const created = yield* call("POST", "/v4/buildings/1/integrations", {
+        as: "admin",
+        body: document({ bindings: [{ resource_type: "call", actions: ["create"] }] })
+      })
+      const ring = { resource_type: "call", action: "create", building_id: 1, data: {} }
+      yield* call("POST", "/operator/events", { as, body: ring })
+      const [failed = 0] = yield* attempt("blocked_address", "expired")
+      const { cookie, home } = yield* open(yield* link(created.textAt("/data/id")))
+      const page = yield* get(`${home}/deliveries/dlv_${failed}`, cookie)
+      assert.strictEqual(page.status, 200)
+      assert.match(page.text, /no attempt is left before its lifetime ends at 1970-01-01T00:1\d:\d\d\.000Z\./)
+      assert.include(page.text, "ask those who run this service to allow this one")
+      assert.include(page.text, "send a test event from the page of all deliveries")
+      assert.notMatch(page.text, /resend|allow-target|[Pp]robe/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("tells with each refusal what helps against it", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const { cookie, home } = yield* open(yield* link(integration))
+      const anew = "open it anew"
+      const back = `<a href="${home}">your deliveries</a>`
+      const missing = yield* get(`${home}/deliveries/dlv_99`, cookie)
+      const forged = yield* submit(home, cookie, "")
+      for (const reply of [missing, forged]) {
+        assert.include(reply.text, back)
+        assert.notInclude(reply.text, anew)
+      }
+      assert.include((yield* get(home, "")).text, anew)
+      const [delivery] = /deliveries\/dlv_\d+/.exec((yield* get(home, cookie)).text) ?? []
+      const controls = yield* Controls
+      controls.fault = "store"
+      const failed = yield* get(`${home}/${delivery}`, cookie)
+      assert.strictEqual(failed.status, 503)
+      assert.include(failed.text, `with the id of this request: ${failed.headers.get("x-request-id")}<`)
+      assert.notInclude(failed.text, anew)
+      controls.fault = "none"
+      yield* call("DELETE", `/v4/buildings/1/integrations/${integration}`, { as: "admin" })
+      const gone = yield* get(home, cookie)
+      assert.strictEqual(gone.status, 404)
+      assert.include(gone.text, "This integration was deleted")
+      assert.notInclude(gone.text, anew)
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("is refused for what is no integration, and for lifetimes that are none", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
@@ -188,7 +237,12 @@ describe("a test from the portal", () => {
       yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "enabled" } })
       const token = formToken(yield* get(home, cookie))
       yield* call("PATCH", `/operator/integrations/${integration}`, { as, body: { status: "disabled" } })
-      for (let n = 0; n < 5; n++) assert.strictEqual((yield* submit(home, cookie, token)).status, 409)
+      for (let n = 0; n < 5; n++) {
+        const told = yield* submit(home, cookie, token)
+        assert.strictEqual(told.status, 409)
+        assert.include(told.text, "Ask those who run this service to enable the integration.")
+        assert.include(told.text, "Your webhooks")
+      }
       const refused = yield* submit(home, cookie, token)
       assert.strictEqual(refused.status, 429)
       assert.strictEqual(refused.headers.get("retry-after"), "60")
