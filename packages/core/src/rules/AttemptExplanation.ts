@@ -11,7 +11,8 @@ export type ExplainedAttempt = Pick<Attempt, "number" | "started_at" | "duration
 
 /** What statuses that do not acknowledge mean, and what helps. The last digits may stand for all of their hundred. */
 const meanings: Readonly<Record<string, string>> = {
-  "401": "it asks for credentials. Deliveries carry none: the receiver can tell them by their signature",
+  "401":
+    "it does not take the signature, or asks for credentials, of which deliveries carry none. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body as it came, before it is parsed",
   "403":
     "it does not let us in. The receiver can tell deliveries by their signature; a firewall may want the service's addresses",
   "404": "nothing is there at the integration's URL. Check the URL",

@@ -25,7 +25,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "bad_status",
     { status: 401 },
-    "The receiver answered 401: it asks for credentials. Deliveries carry none: the receiver can tell them by their signature."
+    "The receiver answered 401: it does not take the signature, or asks for credentials, of which deliveries carry none. Check that the receiver has this integration's signing secret (it can be replaced: rotate_secret) and the right time, and verifies the body as it came, before it is parsed."
   ],
   [
     "bad_status",
