@@ -2,9 +2,9 @@
  * A run of the suite against one receiver: which cases are executed, in which order, and when to stop.
  *
  * First the probe is calibrated. Then lane after lane is executed: what must be timed alone, what may run side by side,
- * what disturbs the receiver, what may block it, what stops it; first the directed cases of every requirement, then those
- * drawn from the seed. After each lane the receiver settles, once for all events of the lane, and their effects are
- * read. A case that several requirements ask for is executed once. A requirement that is decided asks for nothing more,
+ * what disturbs the receiver, what may block it, what stops it, what ends it; first the directed cases of every requirement,
+ * then those drawn from the seed. After each lane, and before the receiver is ended, it settles, once for all events of the
+ * lane, and their effects are read. A case that several requirements ask for is executed once. A requirement that is decided asks for nothing more,
  * so that a receiver that hangs costs a few deadlines and not one for each case. What may have been an accident is
  * repeated, alone.
  */
@@ -71,6 +71,13 @@ const concurrencyOf: Readonly<Record<Lane, number>> = {
   operated: 1,
   aged: 8
 }
+
+/** In which order histories are executed. */
+const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "blocking", "load", "operated"]
+
+/** Cases that don't end the receiver: what it only has in memory is gone afterwards, whichever case it is from. */
+const leavesRunning = (cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
+  cases.filter(({ history }) => history.ops.every(({ k }) => k !== "restart" && k !== "kill_amid"))
 
 /** What part of the run's time may be over before random histories of a lane are begun no more. */
 const randomUntil = 0.6
@@ -259,17 +266,21 @@ export const make = (options: SessionOptions): Session => {
     yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
     const allElseDone = yield* Deferred.make<void>()
     const fiber = yield* beginAged(directed, allElseDone)
-    const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "blocking", "load", "operated"]
     const others = directed.filter((one) => !controls.includes(one))
     for (const lane of lanes) {
-      yield* runLane(lane, others, lastBegin)
+      yield* runLane(lane, leavesRunning(others), lastBegin)
       yield* settleAll()
     }
+    yield* runLane("operated", others, lastBegin)
+    yield* settleAll()
     // What is drawn comes after all that is always done. More of the same says nothing more of a receiver that
     // acknowledges nothing, and may take a deadline each.
+    const drawUntil = begun + maxTime * randomUntil
     for (const lane of lanes) {
-      if (ledger.acknowledges()) yield* runLane(lane, sampled, begun + maxTime * randomUntil)
+      if (ledger.acknowledges()) yield* runLane(lane, leavesRunning(sampled), drawUntil)
     }
+    yield* settleAll()
+    if (ledger.acknowledges()) yield* runLane("operated", sampled, drawUntil)
     yield* settleAll()
     yield* Deferred.succeed(allElseDone, undefined)
     yield* Fiber.join(fiber)

@@ -174,8 +174,17 @@ const timelessOf = ({ outcomes, record: { facts } }: ReportInput): ReadonlyArray
       ]
 }
 
+/** What passes by its answers alone may store nothing. */
+const effectsUnseen = ({ facts }: Record): ReadonlyArray<string> =>
+  facts.level > 1
+    ? []
+    : [
+        "Level 1 judges by answers alone. Whether events take effect, once and as they were sent, is seen from --level 2 on, with --probe."
+      ]
+
 const notesOf = (input: ReportInput): ReadonlyArray<string> => [
   ...(input.problem === null ? [] : [input.problem]),
+  ...effectsUnseen(input.record),
   ...timelessOf(input),
   ...cutShortOf(input),
   ...beyondOf(input.record),
