@@ -28,6 +28,7 @@ export interface EgressProxyOptions {
 
 /** A setting that can't be used; the message says what is accepted, and repeats no credentials. */
 export class InvalidEgressProxy extends Schema.TaggedError<InvalidEgressProxy>()("InvalidEgressProxy", {
+  option: Schema.Literals(["url", "noProxy"]),
   message: Schema.String
 }) {}
 
@@ -41,8 +42,8 @@ export interface EgressProxy {
   readonly directNames: ReadonlyArray<string>
 }
 
-const invalid = (message: string): Result.Result<never, InvalidEgressProxy> =>
-  Result.fail(new InvalidEgressProxy({ message }))
+const invalid = (option: "url" | "noProxy", message: string): Result.Result<never, InvalidEgressProxy> =>
+  Result.fail(new InvalidEgressProxy({ option, message }))
 
 /** The user name and password of a URL as a header; fails when their percent-encoding is broken. */
 const authorizationOf = ({ password, username }: URL): Result.Result<Redacted.Redacted | null, unknown> =>
@@ -58,13 +59,16 @@ export const parse = (options: EgressProxyOptions): Result.Result<EgressProxy, I
   const url = URL.parse(options.url)
   const authorization = url === null ? Result.fail(null) : authorizationOf(url)
   if (url === null || !/^https?:$/.test(url.protocol) || Result.isFailure(authorization))
-    return invalid("the egress proxy must be a URL like http://user:password@proxy.example:3128")
+    return invalid("url", "the egress proxy must be a URL like http://user:password@proxy.example:3128")
   const exceptions = options.noProxy ?? []
   const isNetwork = (text: string): boolean => Option.isSome(AddressPolicy.parseNetwork(text))
   const names = exceptions.filter((text) => !isNetwork(text)).map((text) => text.toLowerCase().replace(/^\*?\./, ""))
   const odd = names.find((name) => !/^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(name))
   if (odd !== undefined)
-    return invalid(`noProxy: ${JSON.stringify(odd)} is neither a network like 10.0.0.0/8 nor a name like example.com`)
+    return invalid(
+      "noProxy",
+      `noProxy: ${JSON.stringify(odd)} is neither a network like 10.0.0.0/8 nor a name like example.com`
+    )
   const isSecure = url.protocol === "https:"
   return Result.succeed({
     isSecure,

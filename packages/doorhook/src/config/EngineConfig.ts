@@ -107,7 +107,8 @@ export const egressProxyOf = ({
     ? Result.succeed(null)
     : Result.mapError(
         EgressProxy.parse({ url: proxy, noProxy }),
-        ({ message }) => new InvalidConfig({ message: `proxy: ${message}` })
+        // What is wrong with the exceptions begins with their name.
+        ({ message, option }) => new InvalidConfig({ message: option === "noProxy" ? message : `proxy: ${message}` })
       )
 
 /** What begins a URL. One letter would be a drive. */
