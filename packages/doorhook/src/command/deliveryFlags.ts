@@ -1,14 +1,15 @@
 /**
  * The flags that say from which database deliveries are made, and how: the same for every command that delivers.
  */
-import { Config, Effect, Option, Redacted, Result } from "effect"
+import { Effect, Option, Result, Struct } from "effect"
 import type { Command } from "effect/cli"
 import { Flag } from "effect/cli"
+import { readEnvironment, variables } from "../config/EnvironmentConfig.ts"
 import type { Reading } from "../config/ReadingSettings.ts"
-import { collectAll, InvalidConfig } from "../config/ReadingSettings.ts"
+import { collectAll, InvalidConfig, withPlaces } from "../config/ReadingSettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { checkConfig, fromFile, parseRetryFlags } from "../config/ServeConfig.ts"
-import { withFlags } from "./settingFlags.ts"
+import { givenBy } from "./settingFlags.ts"
 
 export const deliveryFlags = {
   database: Flag.String("database").pipe(
@@ -47,7 +48,7 @@ export const deliveryFlags = {
     Flag.optional
   ),
   config: Flag.String("config").pipe(
-    Flag.withDescription("JSON file with the same settings; flags win"),
+    Flag.withDescription("JSON file with the same settings; flags and DOORHOOK_... win"),
     Flag.withMetavar("FILE.json"),
     Flag.optional
   )
@@ -55,15 +56,14 @@ export const deliveryFlags = {
 
 type DeliveryFlags = Command.Command.Config.Infer<typeof deliveryFlags>
 
-/** A value that other users of the machine must not see among the arguments of a process. */
-export const fromEnvironment = (name: string) =>
-  Config.Redacted(name).pipe(Config.option, Config.map(Option.map(Redacted.value)))
-
 /** What else can be wrong with settings; `isSound` says that nothing was found wrong so far. */
 type Check<R> = (
   config: ServeConfig,
   isSound: boolean
 ) => Effect.Effect<ReadonlyArray<Result.Result<unknown, InvalidConfig>>, never, R>
+
+const failuresOf = (problems: ReadonlyArray<string>): ReadonlyArray<Result.Result<never, InvalidConfig>> =>
+  problems.map((message) => Result.fail(new InvalidConfig({ message })))
 
 /** Nothing more to check. */
 const noMore = () => Effect.succeed([])
@@ -73,38 +73,47 @@ const noFile: Reading<ServeConfig> = { usable: {}, problems: [] }
 
 /**
  * Flags go before the environment, and that before the file, whose other settings are answered too; `more` are what else a
- * command takes, and `check` what else can be wrong with it. Fails with every problem of all of them.
+ * command takes over what it is given, and `check` what else can be wrong with it. Fails with every problem of all of them.
  */
 export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
   given: DeliveryFlags,
-  more: (file: ServeConfig) => Partial<ServeConfig> = () => ({}),
+  more: (otherwise: ServeConfig) => Partial<ServeConfig> = () => ({}),
   check: Check<R> = noMore
 ) {
-  const { problems, usable: file } = Option.isSome(given.config) ? yield* fromFile(given.config.value) : noFile
-  const retry = parseRetryFlags(given.retry)
-  const databaseInEnvironment = yield* fromEnvironment("DOORHOOK_DATABASE")
-  const database = Option.orElse(given.database, () => databaseInEnvironment)
-  const encryptionKey = yield* fromEnvironment("DOORHOOK_ENCRYPTION_KEY")
-  const proxy = yield* fromEnvironment("DOORHOOK_PROXY")
-  const config: ServeConfig = {
-    ...file,
-    database: Option.getOrElse(database, () => file.database),
-    directory: Option.getOrElse(given.directory, () => file.directory),
-    ackTimeout: Option.getOrElse(given.ackTimeout, () => file.ackTimeout),
-    disableAfter: Option.getOrElse(given.disableAfter, () => file.disableAfter),
-    retention: Option.getOrElse(given.retention, () => file.retention),
-    encryptionKey: Option.getOrElse(encryptionKey, () => file.encryptionKey),
-    proxy: Option.getOrElse(proxy, () => file.proxy),
-    allowTargets: given.allowTarget.length > 0 ? given.allowTarget : file.allowTargets,
-    retry: { ...file.retry, ...Result.getOrElse(retry, () => ({})) },
-    ...more(file)
+  const file = Option.isSome(given.config) ? yield* fromFile(given.config.value) : noFile
+  const environment = yield* readEnvironment
+  const flagged = parseRetryFlags(given.retry)
+  // What holds where no flag says otherwise.
+  const otherwise: ServeConfig = {
+    ...file.usable,
+    ...environment.usable,
+    retry: { ...file.usable.retry, ...environment.usable.retry }
   }
-  const own = [retry, checkConfig(config)]
-  const isSound = problems.length === 0 && own.every(Result.isSuccess)
+  const retry = Result.getOrElse(flagged, () => ({}))
+  const config: ServeConfig = {
+    ...otherwise,
+    database: Option.getOrElse(given.database, () => otherwise.database),
+    directory: Option.getOrElse(given.directory, () => otherwise.directory),
+    ackTimeout: Option.getOrElse(given.ackTimeout, () => otherwise.ackTimeout),
+    disableAfter: Option.getOrElse(given.disableAfter, () => otherwise.disableAfter),
+    retention: Option.getOrElse(given.retention, () => otherwise.retention),
+    allowTargets: given.allowTarget.length > 0 ? given.allowTarget : otherwise.allowTargets,
+    retry: given.retry.length > 0 ? { ...otherwise.retry, ...retry } : otherwise.retry,
+    ...more(otherwise)
+  }
+  const unflagged = Struct.keys(environment.usable).filter((name) => config[name] === otherwise[name])
+  const inVariables = withPlaces({ ...givenBy, ...Struct.pick(variables, unflagged) })
+  const own = [flagged, checkConfig(config)]
+  const isSound = file.problems.length + environment.problems.length === 0 && own.every(Result.isSuccess)
   const checks = collectAll<unknown>([...own, ...(yield* check(config, isSound))])
-  // The file's problems are told with the file's own names.
-  const inFile = problems.map((message) => Result.fail(new InvalidConfig({ message })))
-  yield* Effect.fromResult(collectAll<unknown>([...inFile, Result.mapError(checks, withFlags)]))
+  yield* Effect.fromResult(
+    collectAll<unknown>([
+      // The file's problems are told with the file's own names.
+      ...failuresOf(file.problems),
+      ...failuresOf(environment.problems).map(Result.mapError(withPlaces(variables))),
+      Result.mapError(checks, inVariables)
+    ])
+  )
   return config
 })
 

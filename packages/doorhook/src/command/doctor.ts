@@ -3,14 +3,14 @@
  */
 import { columns, CommandFailure, counted } from "@doorhook/core"
 import type { Inspection } from "@doorhook/sql"
-import { Clock, Console, Effect, Option } from "effect"
+import { Clock, Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
-import { deliveryConfigOf, deliveryFlags, fromEnvironment } from "./deliveryFlags.ts"
+import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 
 /** What one look found. A warning is worth knowing; a failure keeps the service from running. */
 interface Finding {
@@ -127,10 +127,8 @@ export const doctorCommand = Command.make(
   "doctor",
   deliveryFlags,
   Effect.fnUntraced(function* (given) {
-    const operatorKey = yield* fromEnvironment("DOORHOOK_OPERATOR_KEY")
-    const keyOf = (file: ServeConfig) => ({ operatorKey: Option.getOrElse(operatorKey, () => file.operatorKey) })
     // A directory that can't be used is one of the findings, unless there are none: then it is told with all else.
-    const config = yield* deliveryConfigOf(given, keyOf, ({ directory }, isSound) =>
+    const config = yield* deliveryConfigOf(given, undefined, ({ directory }, isSound) =>
       isSound ? Effect.succeed([]) : FileDirectory.check(directory)
     )
     const now = yield* Clock.currentTimeMillis

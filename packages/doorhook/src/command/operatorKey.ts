@@ -1,11 +1,10 @@
 /**
  * The key of the operator API, wherever a command takes one.
  */
-import { Effect, Option, Redacted, Result } from "effect"
+import { Config, Effect, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
 import { operatorKeyOf as configured } from "../config/KeySettings.ts"
 import { problemsIn } from "../config/ReadingSettings.ts"
-import { fromEnvironment } from "./deliveryFlags.ts"
 import { withFlags } from "./settingFlags.ts"
 
 export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
@@ -19,6 +18,9 @@ export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<stri
 
 /** The key that was given: the flag goes before the environment. */
 export const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {
-  const inEnvironment = yield* fromEnvironment("DOORHOOK_OPERATOR_KEY")
-  return Option.orElse(Option.map(given, Redacted.value), () => inEnvironment)
+  const inEnvironment = yield* Config.option(Config.Redacted("DOORHOOK_OPERATOR_KEY"))
+  return Option.map(
+    Option.orElse(given, () => inEnvironment),
+    Redacted.value
+  )
 })

@@ -2,7 +2,7 @@
  * `doorhook serve`: the service without a demo.
  */
 import { OperatorKey } from "@doorhook/server"
-import { Config, Console, Effect, Layer, Option, Redacted, Result } from "effect"
+import { Console, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { parsePort } from "../config/ServeConfig.ts"
@@ -12,7 +12,7 @@ import * as Serving from "../service/Serving.ts"
 import { keepCompiled } from "./compileCache.ts"
 import { deliveryArguments, deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
-import { operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
+import { operatorKeyFlag } from "./operatorKey.ts"
 import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
 import { checkShared, keepWorkers, parseWorkers } from "./workers.ts"
 
@@ -57,34 +57,20 @@ const flags = {
 
 type Flags = Command.Command.Config.Infer<typeof flags>
 
-/** Networks, separated by commas or spaces. */
-const networksInEnvironment = (name: string) =>
-  Config.String(name).pipe(
-    Config.withDefault(""),
-    Config.map((text) => text.split(/[\s,]+/).filter((network) => network !== ""))
-  )
-
-/** Networks that were given by flags, else by the environment; none when by neither. */
-const networksOf = (flags: ReadonlyArray<string>, name: string) =>
-  flags.length > 0 ? Effect.succeed(flags) : networksInEnvironment(name)
-
 /** Flags go before the environment, and that before the file. */
 const configOf = Effect.fnUntraced(function* (given: Flags) {
-  const operatorKey = yield* operatorKeyOf(given.operatorKey)
-  const sources = yield* networksOf(given.webhookSource, "DOORHOOK_WEBHOOK_SOURCES")
-  const proxies = yield* networksOf(given.trustedProxy, "DOORHOOK_TRUSTED_PROXIES")
   const port = Option.map(given.port, parsePort)
   const workers = parseWorkers(given.workers)
   const config = yield* deliveryConfigOf(
     given,
-    (file) => ({
-      port: Option.getOrElse(Option.flatMap(port, Result.getSuccess), () => file.port),
-      host: Option.getOrElse(given.host, () => file.host),
-      publicUrl: Option.getOrElse(given.publicUrl, () => file.publicUrl),
-      operatorKey: Option.getOrElse(operatorKey, () => file.operatorKey),
-      metricsFor: Option.getOrElse(given.metricsFor, () => file.metricsFor),
-      webhookSources: sources.length > 0 ? sources : file.webhookSources,
-      trustedProxies: proxies.length > 0 ? proxies : file.trustedProxies
+    (otherwise) => ({
+      port: Option.getOrElse(Option.flatMap(port, Result.getSuccess), () => otherwise.port),
+      host: Option.getOrElse(given.host, () => otherwise.host),
+      publicUrl: Option.getOrElse(given.publicUrl, () => otherwise.publicUrl),
+      operatorKey: Option.getOrElse(Option.map(given.operatorKey, Redacted.value), () => otherwise.operatorKey),
+      metricsFor: Option.getOrElse(given.metricsFor, () => otherwise.metricsFor),
+      webhookSources: given.webhookSource.length > 0 ? given.webhookSource : otherwise.webhookSources,
+      trustedProxies: given.trustedProxy.length > 0 ? given.trustedProxy : otherwise.trustedProxies
     }),
     Effect.fnUntraced(function* ({ database, directory }) {
       const shared = Result.flatMap(workers, (count) => checkShared(count, database))

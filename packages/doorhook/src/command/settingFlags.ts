@@ -1,9 +1,10 @@
 /**
  * Settings in the words of the command line: beside its name, the flag or the variable that gives a setting.
  */
-import { InvalidConfig } from "../config/ReadingSettings.ts"
+import { withPlaces } from "../config/ReadingSettings.ts"
 
-const givenBy: Readonly<Record<string, string>> = {
+/** What gives a setting, beside a configuration file. */
+export const givenBy: Readonly<Record<string, string>> = {
   port: "--port",
   host: "--host",
   workers: "--workers",
@@ -23,8 +24,4 @@ const givenBy: Readonly<Record<string, string>> = {
   proxy: "DOORHOOK_PROXY"
 }
 
-/** Problems begin with the name of what they are about, and stand one after the other. */
-const names = new RegExp(`(?<=^|; )(${Object.keys(givenBy).join("|")})(?=[ :.])`, "g")
-
-export const withFlags = ({ message }: InvalidConfig): InvalidConfig =>
-  new InvalidConfig({ message: message.replaceAll(names, (name) => `${name} (${givenBy[name] ?? ""})`) })
+export const withFlags = withPlaces(givenBy)

@@ -1,64 +1,119 @@
 /**
  * The engine's settings from the environment, or from whatever else a `ConfigProvider` reads: `DOORHOOK_DATABASE`,
- * `DOORHOOK_ACK_TIMEOUT`, and so on, each setting under its name in capitals. Lists are separated by commas, retry schedules
- * are written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`.
+ * `DOORHOOK_ACK_TIMEOUT`, and so on, each setting of `EngineConfig` under its name in capitals. Lists are separated by commas,
+ * retry schedules are written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`, and `DOORHOOK_APPEARANCE` is JSON.
  */
-import { Config, Effect, Option, Redacted } from "effect"
-import { parseRetryFlags } from "./ServeConfig.ts"
-import type { EngineConfig } from "./EngineConfig.ts"
+import { Config, Effect, Option, Record, Redacted, Result, Struct } from "effect"
+import { EngineConfig } from "./EngineConfig.ts"
+import type { Reading } from "./ReadingSettings.ts"
+import { collectAll, invalid, InvalidConfig, problemsIn, readSettings, withPlaces } from "./ReadingSettings.ts"
+import { checkConfig, parseRetryFlags } from "./ServeConfig.ts"
 
-const text = (name: string) => Config.option(Config.String(name))
-const secret = (name: string) => Config.option(Config.map(Config.Redacted(name), Redacted.value))
-const truth = (name: string) => Config.option(Config.Boolean(name))
-const texts = (name: string) =>
-  Config.option(Config.map(Config.String(name), (list) => list.split(/[\s,]+/).filter((item) => item !== "")))
+/** What a text stands for. One that stands for nothing is left as it is: the schema says what is accepted. */
+type Meaning = (text: string) => Result.Result<unknown, InvalidConfig>
 
-const settings = Config.all({
-  database: secret("DATABASE"),
-  allowTargets: texts("ALLOW_TARGETS"),
-  retry: text("RETRY"),
-  ackTimeout: text("ACK_TIMEOUT"),
-  sign: truth("SIGN"),
-  retention: text("RETENTION"),
-  disableAfter: text("DISABLE_AFTER"),
-  lease: text("LEASE"),
-  pollInterval: text("POLL_INTERVAL"),
-  publicUrl: text("PUBLIC_URL"),
-  operatorKey: secret("OPERATOR_KEY"),
-  encryptionKey: secret("ENCRYPTION_KEY"),
-  proxy: secret("PROXY"),
-  noProxy: texts("NO_PROXY"),
-  webhookSources: texts("WEBHOOK_SOURCES"),
-  trustedProxies: texts("TRUSTED_PROXIES"),
-  bodyTimeout: text("BODY_TIMEOUT"),
-  metricsFor: Config.option(Config.Literals(["loopback", "anyone"], "METRICS_FOR"))
-}).pipe(Config.nested("DOORHOOK"))
+const text: Meaning = Result.succeed
 
-/** The settings; fails with what is wrong with one. What is not there has its default. */
-export const fromEnvironment = Effect.gen(function* () {
-  const { retry, ...read } = yield* settings
-  const schedules = yield* Effect.fromResult(
-    parseRetryFlags(Option.match(retry, { onNone: () => [], onSome: (given) => given.split(";") }))
-  )
-  const given = {
-    database: Option.getOrUndefined(read.database),
-    allowTargets: Option.getOrUndefined(read.allowTargets),
-    ackTimeout: Option.getOrUndefined(read.ackTimeout),
-    sign: Option.getOrUndefined(read.sign),
-    retention: Option.getOrUndefined(read.retention),
-    disableAfter: Option.getOrUndefined(read.disableAfter),
-    lease: Option.getOrUndefined(read.lease),
-    pollInterval: Option.getOrUndefined(read.pollInterval),
-    publicUrl: Option.getOrUndefined(read.publicUrl),
-    operatorKey: Option.getOrUndefined(read.operatorKey),
-    encryptionKey: Option.getOrUndefined(read.encryptionKey),
-    proxy: Option.getOrUndefined(read.proxy),
-    noProxy: Option.getOrUndefined(read.noProxy),
-    webhookSources: Option.getOrUndefined(read.webhookSources),
-    trustedProxies: Option.getOrUndefined(read.trustedProxies),
-    bodyTimeout: Option.getOrUndefined(read.bodyTimeout),
-    metricsFor: Option.getOrUndefined(read.metricsFor)
+const truths = new Map(
+  Object.entries({
+    true: true,
+    yes: true,
+    on: true,
+    1: true,
+    y: true,
+    false: false,
+    no: false,
+    off: false,
+    0: false,
+    n: false
+  })
+)
+const truth: Meaning = (word) => Result.succeed(truths.get(word) ?? word)
+
+const number: Meaning = (digits) => Result.succeed(/^\d+$/.test(digits) ? Number(digits) : digits)
+
+/** One without items is not given. */
+const texts: Meaning = (list) => {
+  const items = list.split(/[\s,]+/).filter((item) => item !== "")
+  return Result.succeed(items.length === 0 ? undefined : items)
+}
+
+const look: Meaning = (json) => {
+  try {
+    const value: unknown = JSON.parse(json)
+    return Result.succeed(value)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return invalid(`appearance: must be JSON, like {"name":"Doors"} (${why})`)
   }
-  const config: EngineConfig = { ...given, retry: schedules }
-  return config
+}
+
+/** All of the settings: the type keeps one from being forgotten. */
+const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
+  database: text,
+  allowTargets: texts,
+  retry: (schedules) => parseRetryFlags(schedules.split(";")),
+  ackTimeout: text,
+  sign: truth,
+  retention: text,
+  disableAfter: text,
+  lease: text,
+  databaseTimeout: text,
+  pollInterval: text,
+  publicUrl: text,
+  operatorKey: text,
+  encryptionKey: text,
+  proxy: text,
+  noProxy: texts,
+  webhookSources: texts,
+  trustedProxies: texts,
+  bodyTimeout: text,
+  metricsFor: text,
+  requestsPerMinute: number,
+  appearance: look,
+  refreshRequiresSecret: truth,
+  refreshRotation: text,
+  unknownScope: text,
+  createdStatus: number,
+  plainJson: truth,
+  topLevelPageInfo: truth,
+  configAlias: truth,
+  doorReleaseAlias: truth
+}
+
+const capitals = (setting: string): string => setting.replaceAll(/[A-Z]/g, "_$&").toUpperCase()
+
+/** The variables that settings are read from, by the names of the settings. */
+export const variables: Readonly<Record<keyof EngineConfig, string>> = Record.map(
+  meanings,
+  (_, setting) => `DOORHOOK_${capitals(setting)}`
+)
+
+// Each as a secret, so that no message of a provider has its value.
+const written = Config.all(
+  Record.map(meanings, (_, setting) => Config.option(Config.Redacted(capitals(setting))))
+).pipe(Config.nested("DOORHOOK"))
+
+/** What the environment gives: what of it can be used, and every problem that it has. */
+export const readEnvironment = Effect.map(written, (given): Reading<EngineConfig> => {
+  const found = Struct.keys(meanings).flatMap((setting) =>
+    Option.match(given[setting], {
+      onNone: () => [],
+      onSome: (secret) => [[setting, meanings[setting](Redacted.value(secret))] as const]
+    })
+  )
+  const known = found.flatMap(([setting, meant]) =>
+    Result.isSuccess(meant) && meant.success !== undefined ? [[setting, meant.success]] : []
+  )
+  const { problems, usable } = readSettings(EngineConfig, Object.fromEntries(known))
+  return { usable, problems: [...problemsIn(found.map(([, meant]) => meant)), ...problems] }
+})
+
+/** The settings; fails with all that is wrong with any, and the variables it is in. What is not there has its default. */
+export const fromEnvironment = Effect.gen(function* () {
+  const { problems, usable } = yield* readEnvironment
+  const unread = problems.map((message) => Result.fail(new InvalidConfig({ message })))
+  const checked = collectAll<unknown>([...unread, checkConfig(usable)])
+  yield* Effect.fromResult(Result.mapError(checked, withPlaces(variables)))
+  return usable
 })

@@ -168,3 +168,14 @@ export const parseNetworks = (
       )
     )
   )
+
+/** Tells, beside the name of a setting, where it is given: a flag, or a variable of the environment. */
+export const withPlaces =
+  (places: Readonly<Record<string, string>>) =>
+  ({ message }: InvalidConfig): InvalidConfig =>
+    new InvalidConfig({
+      // Problems begin with the name of what they are about, and the path of what is in it, and stand one after the other.
+      message: message.replaceAll(/(?<=^|; )([a-z]+)(\.[^\s:;]+)?(?=[ :])/gi, (found, name: string) =>
+        Object.hasOwn(places, name) ? `${found} (${places[name] ?? ""})` : found
+      )
+    })

@@ -1,0 +1,156 @@
+/**
+ * Settings from the environment: every one of the engine's has a variable, for the commands and for applications in Effect.
+ */
+import { assert, describe } from "@effect/vitest"
+import { ConfigProvider, Effect, Schema } from "effect"
+import { EngineConfig, fromEnvironment } from "doorhook/effect"
+import { createServer } from "node:net"
+import { startReceiver } from "@doorhook/testkit/Receiver"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
+import { live } from "./harness/Embedded.ts"
+import { runHere, serveHere } from "./harness/InProcess.ts"
+import { directory, tokensOf } from "./harness/KnownDirectory.ts"
+import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
+
+/** For each setting its variable, a text that can be used with what it means, and one that can't be used. */
+const settings: {
+  readonly [Name in keyof EngineConfig]-?: readonly [
+    variable: string,
+    text: string,
+    meaning: EngineConfig[Name],
+    wrong: string
+  ]
+} = {
+  database: ["DOORHOOK_DATABASE", "memory", "memory", "mysql://user:swordfish@db.example/x"],
+  allowTargets: ["DOORHOOK_ALLOW_TARGETS", "10.0.0.0/8, ::1", ["10.0.0.0/8", "::1"], "here"],
+  retry: ["DOORHOOK_RETRY", "call=1s,2s;access_log=", { call: ["1s", "2s"], access_log: [] }, "call"],
+  ackTimeout: ["DOORHOOK_ACK_TIMEOUT", "4s", "4s", "soon"],
+  sign: ["DOORHOOK_SIGN", "no", false, "maybe"],
+  retention: ["DOORHOOK_RETENTION", "forever", "forever", "long"],
+  disableAfter: ["DOORHOOK_DISABLE_AFTER", "2d", "2d", "0s"],
+  lease: ["DOORHOOK_LEASE", "30s", "30s", "long"],
+  databaseTimeout: ["DOORHOOK_DATABASE_TIMEOUT", "3s", "3s", "0s"],
+  pollInterval: ["DOORHOOK_POLL_INTERVAL", "2s", "2s", "often"],
+  publicUrl: ["DOORHOOK_PUBLIC_URL", "https://doors.example", "https://doors.example", "doors"],
+  operatorKey: ["DOORHOOK_OPERATOR_KEY", operatorKey, operatorKey, "\u00fc-swordfish"],
+  encryptionKey: ["DOORHOOK_ENCRYPTION_KEY", "01234567".repeat(4), "01234567".repeat(4), "swordfish"],
+  proxy: ["DOORHOOK_PROXY", "http://proxy.internal:3128", "http://proxy.internal:3128", "socks://swordfish"],
+  noProxy: ["DOORHOOK_NO_PROXY", "127.0.0.1 example.com", ["127.0.0.1", "example.com"], "a..b"],
+  webhookSources: ["DOORHOOK_WEBHOOK_SOURCES", "192.0.2.1", ["192.0.2.1"], "everywhere"],
+  trustedProxies: ["DOORHOOK_TRUSTED_PROXIES", "10.0.0.1,10.0.0.2", ["10.0.0.1", "10.0.0.2"], "everyone"],
+  bodyTimeout: ["DOORHOOK_BODY_TIMEOUT", "9s", "9s", "0s"],
+  metricsFor: ["DOORHOOK_METRICS_FOR", "anyone", "anyone", "nobody"],
+  requestsPerMinute: ["DOORHOOK_REQUESTS_PER_MINUTE", "60", 60, "0"],
+  appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
+  refreshRequiresSecret: ["DOORHOOK_REFRESH_REQUIRES_SECRET", "true", true, "maybe"],
+  refreshRotation: ["DOORHOOK_REFRESH_ROTATION", "always", "always", "often"],
+  unknownScope: ["DOORHOOK_UNKNOWN_SCOPE", "ignore", "ignore", "accept"],
+  createdStatus: ["DOORHOOK_CREATED_STATUS", "200", 200, "204"],
+  plainJson: ["DOORHOOK_PLAIN_JSON", "on", true, "maybe"],
+  topLevelPageInfo: ["DOORHOOK_TOP_LEVEL_PAGE_INFO", "yes", true, "maybe"],
+  configAlias: ["DOORHOOK_CONFIG_ALIAS", "1", true, "2"],
+  doorReleaseAlias: ["DOORHOOK_DOOR_RELEASE_ALIAS", "y", true, "maybe"]
+}
+
+const given = Object.values(settings)
+const right = Object.fromEntries(given.map(([variable, text]) => [variable, text]))
+const wrong = Object.fromEntries(given.map(([variable, , , text]) => [variable, text]))
+
+const readFrom = (env: Readonly<Record<string, string>>) =>
+  fromEnvironment.pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
+
+/** The settings whose variables a message names, beside their names. */
+const namedIn = (message: string) =>
+  Object.entries(settings).flatMap(([name, [variable]]) => (message.includes(`${name} (${variable})`) ? [name] : []))
+
+const all = Object.keys(EngineConfig.fields)
+
+/** What a page is asked for with. */
+const query = new URLSearchParams({ response_type: "code", client_id: "c1", redirect_uri: "https://client.example/cb" })
+
+/** A wrong proxy hides what is wrong with its exceptions. */
+const butExceptions = all.filter((name) => name !== "noProxy")
+const wrongExceptions = { DOORHOOK_PROXY: "http://proxy.internal:3128", DOORHOOK_NO_PROXY: "a..b" }
+
+describe("the environment", () => {
+  live(
+    "gives every setting of the engine to applications in Effect",
+    Effect.gen(function* () {
+      const meant = Object.entries(settings).map(([name, [, , meaning]]) => [name, meaning])
+      const read = yield* readFrom(right)
+      assert.deepStrictEqual(read, Object.fromEntries(meant))
+      assert.sameMembers(Object.keys(read), all)
+      assert.deepStrictEqual(yield* readFrom({ DOORHOOK_ALLOW_TARGETS: "" }), {})
+      const unlimited = yield* readFrom({ DOORHOOK_REQUESTS_PER_MINUTE: "unlimited", DOORHOOK_SIGN: "yes" })
+      assert.deepStrictEqual(unlimited, { requestsPerMinute: "unlimited", sign: true })
+    })
+  )
+
+  live(
+    "is told all that is wrong with it at once, by the names of its variables",
+    Effect.gen(function* () {
+      const { message } = yield* Effect.flip(readFrom(wrong))
+      assert.sameMembers(namedIn(message), butExceptions)
+      assert.match(
+        (yield* Effect.flip(readFrom(wrongExceptions))).message,
+        /^noProxy \(DOORHOOK_NO_PROXY\): "a\.\.b" is/
+      )
+      for (const command of ["serve", "worker", "doctor", "migrate"]) {
+        const refused = yield* runHere([command], wrong)
+        assert.deepStrictEqual([refused.code, refused.stdout], [3, ""], command)
+        assert.match(refused.stderr, /^doorhook: [^\n]*\n$/)
+        assert.sameMembers(namedIn(refused.stderr), butExceptions)
+        assert.notInclude(refused.stderr, "swordfish")
+        for (const said of [
+          "createdStatus (DOORHOOK_CREATED_STATUS): must be 200 or 201",
+          "requestsPerMinute (DOORHOOK_REQUESTS_PER_MINUTE): must be a whole number from 1, or unlimited",
+          'appearance (DOORHOOK_APPEARANCE): must be JSON, like {"name":"Doors"}',
+          "plainJson (DOORHOOK_PLAIN_JSON): must be true or false"
+        ]) {
+          assert.include(refused.stderr, said)
+        }
+      }
+      const flagged = yield* runHere(["serve", "--database", "memory", "--ack-timeout", "later"], wrong)
+      assert.include(flagged.stderr, "ackTimeout (--ack-timeout):")
+      assert.include(flagged.stderr, "lease (DOORHOOK_LEASE):")
+      const look = yield* runHere(["serve"], { DOORHOOK_APPEARANCE: '{"nmae":"x"}' })
+      assert.match(look.stderr, /^doorhook: appearance\.nmae \(DOORHOOK_APPEARANCE\): is not known here/)
+    })
+  )
+
+  live(
+    "has its effect on a service, and a proxy its exceptions",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver()
+      // Where a proxy would be, nobody is: what arrives has not gone there.
+      const { url } = yield* serveHere(["--database", "memory", "--directory", directory], {
+        DOORHOOK_ALLOW_TARGETS: "127.0.0.0/8",
+        DOORHOOK_PROXY: `http://127.0.0.1:${yield* freePort}`,
+        DOORHOOK_NO_PROXY: "127.0.0.0/8",
+        DOORHOOK_CREATED_STATUS: "200",
+        DOORHOOK_CONFIG_ALIAS: "true",
+        DOORHOOK_APPEARANCE: '{"name":"North Tower"}'
+      })
+      const { access_token: token } = yield* Effect.promise(() => tokensOf(url))
+      const created = yield* Effect.promise(() =>
+        callApi(url, token, "POST", "/v4/buildings/1/integrations", integrationDocument(receiver.url))
+      )
+      assert.strictEqual(created.status, 200)
+      assert.include(yield* Effect.promise(() => created.text()), '"config":')
+      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
+      yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 1))
+      const page = yield* Effect.promise(async () => (await fetch(`${url}/oauth/authorize?${query.toString()}`)).text())
+      assert.include(page, "North Tower")
+    })
+  )
+})
+
+/** A port that nobody listens on. */
+const freePort = Effect.promise(async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()))
+  const address = Schema.decodeUnknownSync(Schema.Struct({ port: Schema.Int }))(server.address())
+  await new Promise((resolve) => server.close(resolve))
+  return address.port
+})
