@@ -7,6 +7,8 @@ import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
 import { Context, Effect, Layer, Redacted } from "effect"
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { configured, startWorker } from "./harness/Delivering.ts"
 import { eventually } from "./harness/Eventually.ts"
@@ -14,11 +16,13 @@ import { live } from "./harness/Embedded.ts"
 import { directory } from "./harness/KnownDirectory.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
-import { operatorKey, startService } from "@doorhook/testkit/Doorhook"
+import { operatorKey, startDoorhook, startService } from "@doorhook/testkit/Doorhook"
 import { runHere, serveHere } from "./harness/InProcess.ts"
 import { callApi } from "./harness/ThirdParty.ts"
 
 const { createIntegration, enqueue, records } = StoreFixtures
+
+const run = promisify(execFile)
 
 const idsOf = (received: ReadonlyArray<Received>) => new Set(received.map(({ headers }) => headers["webhook-id"]))
 
@@ -85,9 +89,11 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
       "a service runs workers beside itself, and stops them with itself",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))
-        const args = ["--database", database, "--directory", directory, "--workers", "1"]
-        const { child, finished, printed } = yield* startService(args)
+        const args = ["--port", "0", "--database", database, "--directory", directory, "--workers", "1"]
+        const { child, finished, printed } = yield* startDoorhook(["--log-level", "warn", "serve", ...args])
         const [, pid] = yield* Effect.promise(() => printed(/worker process (\d+)[^]*doorhook worker ready/))
+        const { stdout: shown } = yield* Effect.promise(() => run("ps", ["-o", "args=", "-p", String(pid)]))
+        assert.include(shown, " worker --log-level warn ")
         child.kill("SIGTERM")
         assert.strictEqual((yield* Effect.promise(() => finished)).code, 0)
         assert.throws(() => process.kill(Number(pid), 0), /ESRCH/)

@@ -2,6 +2,7 @@
  * The flags that say from which database deliveries are made, and how: the same for every command that delivers.
  */
 import { Effect, Option, Result, Struct } from "effect"
+import type { LogLevel } from "effect"
 import type { Command } from "effect/cli"
 import { Flag } from "effect/cli"
 import { readEnvironment, variables } from "../config/EnvironmentConfig.ts"
@@ -130,3 +131,10 @@ export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> =
   ...given.allowTarget.flatMap((network) => ["--allow-target", network]),
   ...given.retry.flatMap((retry) => ["--retry", retry])
 ]
+
+/** The same of the level that is logged from, which any command takes. */
+export const logLevelArguments = (level: Option.Option<LogLevel.LogLevel>): ReadonlyArray<string> =>
+  again(
+    "--log-level",
+    Option.map(level, (name) => name.toLowerCase())
+  )

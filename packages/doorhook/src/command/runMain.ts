@@ -5,26 +5,28 @@ import "./threads.ts"
 import "./closedOutput.ts"
 import "./lifeline.ts"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Effect, Layer, Stdio } from "effect"
+import { Effect, Stdio } from "effect"
 import type { Command } from "effect/cli"
-import * as Otlp from "../telemetry/Otlp.ts"
 import { exitCodeOf, reported } from "./ending.ts"
 import { runOn } from "./givenArguments.ts"
 import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
+import { Process } from "./untilStopped.ts"
 
-/** Runs a command. One that is `stoppable` runs until it is told to stop, and being told is then no failure. */
+/** Runs a command. When it is one that runs until it is told to stop, being told is no failure. */
 export const runMain = <Name extends string, Input, E, ContextInput>(
-  command: Command.Command<Name, Input, ContextInput, E, Platform>,
-  options: { readonly stoppable: boolean }
-): void =>
+  command: Command.Command<Name, Input, ContextInput, E, Platform>
+): void => {
+  const process = { runsUntilStopped: false }
   Stdio.Stdio.pipe(
     Effect.flatMap(({ args }) => args),
     Effect.flatMap((given) => runOn(command, given)),
-    Effect.provide((options.stoppable ? Otlp.layer() : Layer.empty).pipe(Layer.provideMerge(platform))),
+    Effect.provide(platform),
+    Effect.provideService(Process, process),
     reported,
     NodeRuntime.runMain({
       disableErrorReporting: true,
-      teardown: (exit, onExit) => onExit(exitCodeOf(exit, options))
+      teardown: (exit, onExit) => onExit(exitCodeOf(exit, { stoppable: process.runsUntilStopped }))
     })
   )
+}

@@ -3,17 +3,18 @@
  */
 import { OperatorKey } from "@doorhook/server"
 import { Console, Effect, Layer, Option, Redacted, Result } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command, Flag, GlobalFlag } from "effect/cli"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { parsePort } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase } from "../service/Database.ts"
 import * as Serving from "../service/Serving.ts"
 import { keepCompiled } from "./compileCache.ts"
-import { deliveryArguments, deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
+import { deliveryArguments, deliveryConfigOf, deliveryFlags, logLevelArguments } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
 import { operatorKeyFlag } from "./operatorKey.ts"
 import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
+import { untilStopped } from "./untilStopped.ts"
 import { checkShared, keepWorkers, parseWorkers } from "./workers.ts"
 
 const flags = {
@@ -100,15 +101,20 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
 export const serveCommand = Command.make(
   "serve",
   flags,
-  Effect.fnUntraced(function* (given) {
-    const { config, workers: count } = yield* configOf(given)
-    yield* endInTime(config)
-    yield* stopOnHangup(config.directory)
-    const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
-    const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
-    const workers = keepWorkers(count, config.database ?? defaultDatabase, deliveryArguments(given))
-    return yield* Effect.raceFirst(Layer.launch(service), workers).pipe(tellStopped("doorhook"))
-  }, Effect.scoped)
+  Effect.fnUntraced(
+    function* (given) {
+      const { config, workers: count } = yield* configOf(given)
+      yield* endInTime(config)
+      yield* stopOnHangup(config.directory)
+      const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
+      const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
+      const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
+      const workers = keepWorkers(count, config.database ?? defaultDatabase, shared)
+      return yield* Effect.raceFirst(Layer.launch(service), workers).pipe(tellStopped("doorhook"))
+    },
+    Effect.scoped,
+    untilStopped
+  )
 ).pipe(
   Command.withDescription("Run the service: OAuth, integrations, operator API, delivery"),
   Command.withExamples([

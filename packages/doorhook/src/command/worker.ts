@@ -11,33 +11,38 @@ import { keepCompiled } from "./compileCache.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 import { endInTime } from "./endInTime.ts"
 import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
+import { untilStopped } from "./untilStopped.ts"
 
 export const workerCommand = Command.make(
   "worker",
   deliveryFlags,
-  Effect.fnUntraced(function* (given) {
-    const config = yield* deliveryConfigOf(given, undefined, ({ directory }) => FileDirectory.check(directory))
-    const { database = defaultDatabase } = config
-    if (!isPostgres(database)) {
-      const what = database === "memory" ? "a database in memory" : `the SQLite file ${database}`
-      return yield* CommandFailure.usage(
-        `worker: ${what} belongs to one process alone, and "doorhook serve" delivers from it itself. Give the URL of the PostgreSQL database that the service uses, by --database postgres://... or DOORHOOK_DATABASE; without PostgreSQL, start no worker.`
-      )
-    }
-    yield* endInTime(config)
-    yield* stopOnHangup(config.directory)
-    const announce = Effect.gen(function* () {
-      if (config.directory === undefined) {
-        yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")
+  Effect.fnUntraced(
+    function* (given) {
+      const config = yield* deliveryConfigOf(given, undefined, ({ directory }) => FileDirectory.check(directory))
+      const { database = defaultDatabase } = config
+      if (!isPostgres(database)) {
+        const what = database === "memory" ? "a database in memory" : `the SQLite file ${database}`
+        return yield* CommandFailure.usage(
+          `worker: ${what} belongs to one process alone, and "doorhook serve" delivers from it itself. Give the URL of the PostgreSQL database that the service uses, by --database postgres://... or DOORHOOK_DATABASE; without PostgreSQL, start no worker.`
+        )
       }
-      yield* Console.log("doorhook worker ready")
-      yield* tellStopping("doorhook worker")
-      yield* keepCompiled
-    })
-    const directory = config.directory === undefined ? AbsentDirectory.layer : FileDirectory.layer(config.directory)
-    const delivery = Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory)))
-    return yield* Layer.launch(delivery).pipe(tellStopped("doorhook worker"))
-  }, Effect.scoped)
+      yield* endInTime(config)
+      yield* stopOnHangup(config.directory)
+      const announce = Effect.gen(function* () {
+        if (config.directory === undefined) {
+          yield* Console.log("no --directory: the rights of users are not asked for again before each attempt")
+        }
+        yield* Console.log("doorhook worker ready")
+        yield* tellStopping("doorhook worker")
+        yield* keepCompiled
+      })
+      const directory = config.directory === undefined ? AbsentDirectory.layer : FileDirectory.layer(config.directory)
+      const delivery = Layer.effectDiscard(announce).pipe(Layer.provideMerge(deliveryLayer(config, directory)))
+      return yield* Layer.launch(delivery).pipe(tellStopped("doorhook worker"))
+    },
+    Effect.scoped,
+    untilStopped
+  )
 ).pipe(
   Command.withDescription("Deliver from a shared database, without HTTP: as many as wanted, on as many machines"),
   Command.withExamples([

@@ -78,7 +78,7 @@ export const checkShared = (count: number, database: string = defaultDatabase): 
         "workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave --workers out"
       )
 
-/** Keeps so many workers running. `args` are the delivery flags that they share with the service. */
+/** Keeps so many workers running. `args` are the flags that they share with the service. */
 export const keepWorkers = (count: number, database: string, args: ReadonlyArray<string>): Effect.Effect<never> =>
   count === 0
     ? Effect.never

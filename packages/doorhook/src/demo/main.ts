@@ -18,6 +18,7 @@ import type { DeliverySummary } from "@doorhook/core"
 import { Clock, Console, Effect, Layer, Option, Random, Redacted, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
 import { runMain } from "../command/runMain.ts"
+import { untilStopped } from "../command/untilStopped.ts"
 import * as Serving from "../service/Serving.ts"
 import { DemoReceiver } from "./DemoReceiver.ts"
 import { ensureIntegrations } from "./DemoIntegrations.ts"
@@ -151,7 +152,7 @@ const command = Command.make(
     const config = { port: flags.port, database, allowTargets: ["127.0.0.0/8"] }
     const services = DemoReceiver.layer.pipe(Layer.provideMerge(Serving.layer(config, directory)))
     yield* demo(stopAfter).pipe(Effect.provide(services))
-  })
+  }, untilStopped)
 ).pipe(Command.withDescription("The whole of doorhook with two buildings, a receiver and live traffic"))
 
-runMain(command, { stoppable: true })
+runMain(command)

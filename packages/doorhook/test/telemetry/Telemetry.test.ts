@@ -11,7 +11,7 @@ import { live } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { startService } from "@doorhook/testkit/Doorhook"
+import { startDoorhook, startService } from "@doorhook/testkit/Doorhook"
 import { serveHere } from "../harness/InProcess.ts"
 import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 import { letIn } from "../embedding/Visitor.ts"
@@ -140,6 +140,24 @@ describe("telemetry", () => {
         const sent = name.replace(/_bucket$/, "")
         assert.isTrue(uncounted.has(sent) || names.has(sent), `the dashboard names ${name}, which is not sent`)
       }
+    })
+  )
+
+  live(
+    "is sent, and being told to stop is no failure, whatever flags come before the command's name",
+    Effect.gen(function* () {
+      const collector = yield* startCollector
+      const args = ["--log-level", "info", "serve", "--port", "0", "--database", "memory"]
+      const { child, finished, printed } = yield* startDoorhook(args, {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.origin,
+        OTEL_METRIC_EXPORT_INTERVAL: "200"
+      })
+      yield* Effect.promise(() => printed(/doorhook listening/))
+      yield* Effect.promise(() => collector.until((all) => all.some((one) => signalOf(one) === "metrics")))
+      child.kill("SIGTERM")
+      const { code, stdout } = yield* Effect.promise(() => finished)
+      assert.strictEqual(code, 0)
+      assert.match(stdout, /\ndoorhook stopped\n$/)
     })
   )
 
