@@ -19,16 +19,18 @@ import {
   IntegrationFeed,
   Integrations,
   IntegrationStore,
+  KeyInUse,
   NameResolver,
   NoticeListener,
   Notices,
   OperatorIntegrations,
   Publisher,
+  StoreError,
   TokenStore,
   Transport,
   Wake
 } from "@doorhook/core"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Rng } from "../random/Substream.ts"
 import type { History, Operation } from "./History.ts"
 import { Mailbox } from "./time/Mailbox.ts"
@@ -96,7 +98,12 @@ interface Changed {
 /** How an operation ends. An unknown end is that of a store that did not confirm, or of a process that died. */
 export type Ending<A> =
   | { readonly kind: "ok"; readonly value: A }
-  | { readonly kind: "fail" | "info"; readonly answer: string }
+  | {
+      readonly kind: "fail" | "info"
+      readonly answer: string
+      /** Whether it is worth trying again: nobody knows what became of it, the store was away, or it is being carried out. */
+      readonly isOpen: boolean
+    }
 
 /** Operations that the process's own dispatcher is told of before they are answered. */
 const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
@@ -166,8 +173,8 @@ export class Engine {
     const engine = this.process.number
     this.#history.add({ kind: "invoke", op, engine, operation })
     this.#open.set(op, () => {
-      const ending = { kind: "info", answer: "the process died" } as const
-      this.#history.add({ ...ending, op, engine })
+      const ending = { kind: "info", answer: "the process died", isOpen: true } as const
+      this.#history.add({ kind: ending.kind, answer: ending.answer, op, engine })
       whenEnded(ending)
     })
     Effect.runForkWith(Context.merge(services, this.process.context))(effect).addObserver((exit) => {
@@ -214,6 +221,9 @@ export class Engine {
 /** After most errors of a store nothing was changed; where its answer was lost, nobody knows. */
 const endingOf = <A, E>(exit: Exit.Exit<A, E>): Ending<A> => {
   if (Exit.isSuccess(exit)) return { kind: "ok", value: exit.value }
-  const answer = String(exit.cause)
-  return { kind: answer.includes("was lost") ? "info" : "fail", answer }
+  const error = Cause.squash(exit.cause)
+  const isUnknown = error instanceof StoreError && error.outcome === "unknown"
+  // Also KeyInUse: the first to ask with this key has no answer yet.
+  const isOpen = error instanceof StoreError || error instanceof KeyInUse
+  return { kind: isUnknown ? "info" : "fail", answer: String(exit.cause), isOpen }
 }

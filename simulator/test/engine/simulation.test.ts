@@ -35,7 +35,11 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
     case "ok":
     case "fail":
     case "info":
-      return [entry.kind, ...(/KeyReused|NotProbed|KeyInUse/.exec(entry.answer) ?? [])]
+      return [
+        entry.kind,
+        ...(/KeyReused|NotProbed|KeyInUse/.exec(entry.answer) ?? []),
+        ...(/StoreError/.test(entry.answer) ? [`${entry.kind} of the store`] : [])
+      ]
     default:
       return [entry.kind]
   }
@@ -45,6 +49,8 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
 const wanted: ReadonlyArray<string> = [
   ["delivered", "exhausted", "expired", "cancelled", "skipped"],
   ["killed", "closed", "store", "directory", "clock", "right", "info", "told of anything"],
+  // What the store did not carry out, and what nobody knows of.
+  ["fail of the store", "info of the store"],
   ["resent", "released", "probed", "purged", "fed", "KeyReused", "NotProbed"],
   ["settled as disabled", "settled as enabled", "notice failing", "notice disabled", "notice recovered"]
 ].flat()

@@ -8,10 +8,6 @@ import { between, oneOf } from "../world/Draw.ts"
 /** Between an unknown end and the next try, in milliseconds. */
 const patience = { least: 50, most: 4_000 }
 
-/** Whether it is worth trying again: nobody knows what became of it, or the store was away, or it is being carried out. */
-const isOpen = (ending: Ending<unknown>): boolean =>
-  ending.kind === "info" || (ending.kind === "fail" && /StoreError|KeyInUse/.test(ending.answer))
-
 export const persistently = (
   world: Simulation,
   delay: number,
@@ -22,6 +18,6 @@ export const persistently = (
   time.after(delay, () => {
     const engine = oneOf(rng, world.ready)
     if (engine === undefined) return persistently(world, again(), ask)
-    ask(engine, (ending) => (isOpen(ending) ? persistently(world, again(), ask) : undefined))
+    ask(engine, (ending) => (ending.kind !== "ok" && ending.isOpen ? persistently(world, again(), ask) : undefined))
   })
 }
