@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { conformance, idsWith } from "./support/command.ts"
@@ -186,6 +186,34 @@ describe("effects are counted", () => {
 })
 
 describe("what failed", () => {
+  it.live("and can't be stored or read is told in words, with what to do, and the verdict all the same", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "a-file")
+      writeFileSync(file, "")
+      const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate ? 409 : 200))
+      const run = (cases: string) =>
+        conformance("run", "--url", target.url, "--cases", cases, "--only", "R-DUP-01", "--seed", "7")
+      for (const [cases, why] of [
+        [file, "it is a file, not a folder"],
+        [join(file, "cases"), "a part of its path is a file, not a folder"]
+      ] as const) {
+        const { exitCode, output } = yield* run(cases)
+        assert.strictEqual(exitCode, 1, output)
+        const told = `could not be stored in ${cases}: ${why}. Name a folder that can be written by --cases, and run again with --seed 7.`
+        assert.include(output.replaceAll(/\s+/g, " "), told)
+      }
+      const replay = (what: string, cases: string) => conformance("replay", what, "--url", target.url, "--cases", cases)
+      const odd = join(folder, "odd.json")
+      mkdirSync(odd)
+      const unread = yield* replay(odd, folder)
+      assert.strictEqual(unread.exitCode, 3)
+      assert.match(unread.message, /odd\.json can't be read: it is a folder, not a file\. Name a history/)
+      const unlisted = yield* replay("R-DUP-01", file)
+      assert.strictEqual(unlisted.exitCode, 3)
+      assert.match(unlisted.message, /^--cases \S+: .* a part of its path is a file, not a folder\. Name the folder/)
+    })
+  )
+
   it.live("is stored, replayed, and taken away when it fails no more; a baseline knows it", () =>
     Effect.gen(function* () {
       const cases = join(folder, "cases")

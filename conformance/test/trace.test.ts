@@ -236,7 +236,7 @@ describe("check", () => {
       writeFileSync(`${folder}/half`, `${lines.slice(0, -1).join("\n")}\n`)
       writeFileSync(`${folder}/other`, `${lines[0]}\n{"line":"something"}\n`)
       for (const [name, says] of [
-        ["none", /can't be read/],
+        ["none", /none can't be read: there is no such file or folder\. /],
         ["half", /lacks its first or its last line/],
         ["other", /line 2 can't be understood/]
       ] as const) {

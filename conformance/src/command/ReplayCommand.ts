@@ -215,10 +215,11 @@ export const runReplay = (flags: ReplayFlags) =>
     Effect.gen(function* () {
       const requests = yield* Effect.fromResult(Reports.parse(flags.report))
       yield* Reports.check(requests)
-      const known = yield* storedIn(flags.cases)
       const file = flags.what.endsWith(".json")
         ? flags.what
-        : known.find((path) => basename(path, ".json").toLowerCase() === flags.what.toLowerCase())
+        : (yield* storedIn(flags.cases)).find(
+            (path) => basename(path, ".json").toLowerCase() === flags.what.toLowerCase()
+          )
       if (file !== undefined) return yield* replayFile(file, flags)
       const requirement = find(flags.what)
       if (requirement === undefined) {

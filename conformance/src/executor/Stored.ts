@@ -9,6 +9,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Outcome } from "./Judgement.ts"
 import { keyOf } from "./Judgement.ts"
+import { fileTroubleOf, isMissing } from "../FileTrouble.ts"
 import { lanes, Operation } from "../history/History.ts"
 import { suite } from "../Suite.ts"
 
@@ -43,6 +44,17 @@ export interface Stored {
   readonly problem: string | null
 }
 
+/** Writes a file and the folder that it is in; answers why it could not be written, null when it was. */
+const write = async (folder: string, file: string, text: string): Promise<string | null> => {
+  try {
+    await mkdir(folder, { recursive: true })
+    await writeFile(file, text)
+    return null
+  } catch (error) {
+    return fileTroubleOf(error)
+  }
+}
+
 /** Writes the histories of failures to a folder. A folder that can't be written keeps no verdict from being told. */
 export const storeCases = Effect.fnUntraced(function* (
   folder: string | null,
@@ -69,18 +81,11 @@ export const storeCases = Effect.fnUntraced(function* (
       confirm: confirmed,
       beside: !evidence.alone && outcomes.length > 1
     }
-    const failed = yield* Effect.tryPromise({
-      try: async () => {
-        await mkdir(folder, { recursive: true })
-        await writeFile(file, `${encode(stored)}\n`)
-      },
-      catch: (error) => new CommandFailure({ message: String(error), exitCode: CommandFailure.usageExitCode })
-    }).pipe(
-      Effect.as(null),
-      Effect.catchTag("CommandFailure", ({ message }) => Effect.succeed(message))
-    )
-    if (failed === null) files.set(requirement.id, file)
-    else problem = `Failing histories could not be stored in ${folder}: ${failed}`
+    const trouble = yield* Effect.promise(() => write(folder, file, `${encode(stored)}\n`))
+    if (trouble === null) files.set(requirement.id, file)
+    else {
+      problem = `Failing histories could not be stored in ${folder}: ${trouble}. Name a folder that can be written by --cases, and run again with --seed ${seed}.`
+    }
   }
   return { files, problem }
 })
@@ -90,7 +95,9 @@ export const readCase = (file: string): Effect.Effect<StoredCase, CommandFailure
   Effect.tryPromise({
     try: () => readFile(file, "utf8"),
     catch: (error) =>
-      CommandFailure.usage(`${file} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+      CommandFailure.usage(
+        `${file} can't be read: ${fileTroubleOf(error)}. Name a history that a run stored, which its report does too.`
+      )
   }).pipe(
     Effect.flatMap((text) =>
       Schema.decodeEffect(Schema.fromJsonString(StoredCase))(text).pipe(
@@ -101,9 +108,15 @@ export const readCase = (file: string): Effect.Effect<StoredCase, CommandFailure
     )
   )
 
-/** The files of a folder that hold stored histories. */
-export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.promise(() => readdir(folder).catch(() => [])).pipe(
+/** The files of a folder that hold stored histories; none where there is no such folder yet. */
+export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>, CommandFailure> =>
+  Effect.tryPromise({
+    try: () => readdir(folder).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error))),
+    catch: (error) =>
+      CommandFailure.usage(
+        `--cases ${folder}: stored histories can't be looked for there: ${fileTroubleOf(error)}. Name the folder that runs store them in.`
+      )
+  }).pipe(
     Effect.map((names) =>
       names
         .filter((name) => name.endsWith(".json"))
@@ -113,4 +126,11 @@ export const storedIn = (folder: string): Effect.Effect<ReadonlyArray<string>> =
   )
 
 /** Takes a history away that fails no more. */
-export const forget = (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true }))
+export const forget = (file: string): Effect.Effect<void, CommandFailure> =>
+  Effect.tryPromise({
+    try: () => rm(file, { force: true }),
+    catch: (error) =>
+      CommandFailure.usage(
+        `The history fails no more, but ${file} can't be deleted: ${fileTroubleOf(error)}. Delete it yourself, or keep it by --keep.`
+      )
+  })

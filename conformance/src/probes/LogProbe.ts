@@ -5,6 +5,7 @@ import { CommandFailure, eventIdsIn } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
+import { fileTroubleOf } from "../FileTrouble.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -104,7 +105,7 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
       )
       return reading
     },
-    catch: (error) => unusable(file, error instanceof Error ? error.message : String(error))
+    catch: (error) => unusable(file, fileTroubleOf(error))
   })
   return {
     kind: "log",

@@ -8,6 +8,7 @@ import type { CaseRun, Refinement } from "../executor/Judgement.ts"
 import type { Attempt, Effects, Trace } from "../observed/Trace.ts"
 import type { History } from "../history/History.ts"
 import type { Stored } from "../executor/Stored.ts"
+import { fileTroubleOf } from "../FileTrouble.ts"
 import type { Record } from "../record/Record.ts"
 import { Line } from "./Lines.ts"
 
@@ -123,10 +124,7 @@ const readLines = (file: string): Effect.Effect<ReadonlyArray<string>, CommandFa
       }
       return rest === "" ? lines : [...lines, rest]
     },
-    catch: (error) =>
-      CommandFailure.usage(
-        `${file} can't be read: ${error instanceof Error ? error.message : String(error)}. ${advice}`
-      )
+    catch: (error) => CommandFailure.usage(`${file} can't be read: ${fileTroubleOf(error)}. ${advice}`)
   })
 
 /** Reads a stored trace. */

@@ -6,6 +6,7 @@ import { Data, Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import type { Attempt, Trace } from "../observed/Trace.ts"
 import type { Stored } from "../executor/Stored.ts"
+import { fileTroubleOf } from "../FileTrouble.ts"
 import type { Record } from "../record/Record.ts"
 import type { Line } from "./Lines.ts"
 
@@ -74,6 +75,6 @@ export const writeTrace = (file: string, record: Record, stored: Stored): Effect
     try: () => writeFile(file, texts(linesOf(record, stored))),
     catch: (error) =>
       new TraceUnwritable({
-        message: `The trace could not be written to ${file}: ${error instanceof Error ? error.message : String(error)}`
+        message: `The trace could not be written to ${file}: ${fileTroubleOf(error)}. Name a file that can be written by --trace.`
       })
   })
