@@ -10,7 +10,6 @@ import { Cause, Predicate } from "effect"
 export const facadeCodes: Readonly<Record<string, { readonly status: number; readonly meaning: string }>> = {
   bad_request: { status: 400, meaning: "an argument that the call can't take; the message names it" },
   invalid_idempotency_key: { status: 400, meaning: "an `idempotencyKey` that can't be one" },
-  idempotency_key_in_use: { status: 409, meaning: "the first call with this `idempotencyKey` is still under way" },
   idempotency_key_reused: { status: 422, meaning: "this `idempotencyKey` was used for other events" },
   invalid_publish: { status: 422, meaning: "events that can't be published, all problems named" },
   body_consumed: {
@@ -45,7 +44,6 @@ export const closedError = (): DoorhookError =>
 /** Errors that the operator API knows by other names than by those of their classes. */
 const codes = new Map([
   ["KeyReused", "idempotency_key_reused"],
-  ["KeyInUse", "idempotency_key_in_use"],
   ["PublisherClosed", "closed"]
 ])
 
