@@ -7,6 +7,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path"
 import { DeliveryMetrics, NotDeliverable, NotProbed } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
+import { variables } from "../packages/doorhook/src/config/EnvironmentConfig.ts"
 import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
 import { helpOf, subcommandsIn } from "./help.ts"
 
@@ -53,16 +54,20 @@ const fieldsIn = (path: string): ReadonlyArray<ReadonlyArray<string>> =>
     }
   )
 
+const variableOf = new Map(Object.entries(variables).map(([name, variable]) => [`\`${name}\``, `\`${variable}\``]))
+
 const writeSettings = (): void => {
   const config = "packages/doorhook/src/config"
   write(
     "settings",
     "Settings",
-    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`).",
+    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`). Those of the engine have variables in the environment of a service too: lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`, and `DOORHOOK_APPEARANCE` is JSON.",
     "## Of the engine",
     table(
-      ["setting", "meaning", "default"],
-      [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)]
+      ["setting", "variable", "meaning", "default"],
+      [...fieldsIn(`${config}/EngineConfig.ts`), ...fieldsIn(`${config}/SurfaceConfig.ts`)].map(
+        ([name = "", ...more]) => [name, variableOf.get(name) ?? "", ...more]
+      )
     ),
     "## Of `doorhook serve` alone",
     table(["setting", "meaning", "default"], fieldsIn(`${config}/ServeConfig.ts`))
