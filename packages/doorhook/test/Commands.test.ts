@@ -461,7 +461,7 @@ describe("settings of a service", () => {
       const refused = [
         [
           ["--config", file],
-          /lease: must be more than twice ackTimeout \(5s: .*; operatorKey .*it is empty.*; host .*not ""/
+          /lease: must be more than ackTimeout \(5s\) .*; operatorKey .*it is empty.*; host .*not ""/
         ],
         [["--ack-timeout", "0s"], /^doorhook: ackTimeout \(--ack-timeout\): must be more than 0, like 5s\n$/],
         [["--database", ""], /^doorhook: database \(--database\): must be a file, .* not ""\n$/],

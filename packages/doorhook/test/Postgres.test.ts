@@ -181,7 +181,7 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
         )
         yield* enqueue(...records(1, 50, integration)).pipe(Effect.provideContext(stored))
         // The receiver answers when it is told to: no deadline is to come before.
-        const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "130s" }))
+        const worker = yield* startWorker(yield* stored1970(database, { ackTimeout: "1m", lease: "70s" }))
         yield* Effect.promise(() => receiver.until(({ length }) => length >= 5))
         worker.child.kill("SIGTERM")
         // It gives back what it has not begun; what it has begun it waits for.

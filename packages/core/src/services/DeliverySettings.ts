@@ -63,10 +63,11 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
 }) {}
 
 /**
- * A lease must be longer than this: the directory is asked first, which may take as long as an attempt, and afterwards enough
- * must be left for the attempt. A delivery that is leased for less would never be sent.
+ * How long the directory has for its answer before an attempt, in milliseconds: as long as the receiver, but no longer than
+ * leaves the attempt its part of the lease. Half of what is over, because a delivery may have waited for a place meanwhile.
  */
-export const leastLease = (ackTimeout: number): number => 2 * ackTimeout + settleBudget
+export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape): number =>
+  Math.min(ackTimeout, (lease - ackTimeout - settleBudget) / 2)
 
 const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
   const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, lease } = settings
@@ -76,10 +77,10 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
     ...(concurrency >= 1 ? [] : ["concurrency: must be at least 1"]),
     ...(buffer >= concurrency ? [] : ["buffer: must be at least concurrency"]),
     ...(concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration: must be at least 1"]),
-    ...(lease > leastLease(ackTimeout)
+    ...(lease > ackTimeout + settleBudget
       ? []
       : [
-          `lease: must be more than twice ackTimeout (${attempt}: the directory and the receiver may each take as long) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
+          `lease: must be more than ackTimeout (${attempt}) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
         ])
   ]
 }
@@ -94,7 +95,7 @@ export const deliverySettingsOf = (
   const { ackTimeout = defaultDeliverySettings.ackTimeout } = overrides
   const settings = {
     ...defaultDeliverySettings,
-    lease: Math.max(defaultDeliverySettings.lease, leastLease(ackTimeout) + settleBudget),
+    lease: Math.max(defaultDeliverySettings.lease, 2 * ackTimeout + 2 * settleBudget),
     ...overrides
   }
   const problems = problemsOf(settings)

@@ -11,7 +11,6 @@ import {
   EventId,
   IntegrationStore,
   JsonText,
-  leastLease,
   MemoryStore,
   Notices,
   Publisher,
@@ -587,21 +586,6 @@ describe("publishing and dispatching", () => {
     yield* (yield* DeliveryStore).enqueue(records)
   })
   const enqueueOne = enqueueMany(1)
-  it.effect("sends under the shortest lease that is accepted, however long its directory may take", () => {
-    const lease = leastLease(5_000) + 1_000
-    return Effect.gen(function* () {
-      yield* enqueueOne
-      const { mayAccess, sent } = yield* World
-      yield* Ref.set(mayAccess, "late")
-      yield* pass(6_000)
-      assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
-      assert.strictEqual(sent.length, 1)
-    }).pipe(
-      Effect.ensuring(Effect.forkDetach(pass(30_000))),
-      Effect.provide(over(() => ({}), DeliverySettings.layer({ lease })))
-    )
-  })
-
   const refused = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("locked") }))
 
   it.effect("goes on after a defect in its first beat, after one in a claim, and after one in a settlement", () => {
@@ -683,12 +667,15 @@ describe("publishing and dispatching", () => {
   })
 
   /** What is done while something is away: how many claims and releases, and what was logged. */
-  const watched = () => {
+  const watched = (settings: Parameters<typeof DeliverySettings.layer>[0] = {}) => {
     const seen = { claims: 0, releases: 0, lines: Array<string>() }
-    const layer = over((store) => ({
-      claim: (request) => Effect.tap(store.claim(request), () => Effect.sync(() => seen.claims++)),
-      release: (...released) => Effect.tap(store.release(...released), () => Effect.sync(() => seen.releases++))
-    }))
+    const layer = over(
+      (store) => ({
+        claim: (request) => Effect.tap(store.claim(request), () => Effect.sync(() => seen.claims++)),
+        release: (...released) => Effect.tap(store.release(...released), () => Effect.sync(() => seen.releases++))
+      }),
+      DeliverySettings.layer(settings)
+    )
     const logger = Logger.layer([Logger.make(({ message }) => void seen.lines.push(String(message)))])
     return { seen, layer: Layer.provideMerge(layer, logger) }
   }
@@ -713,6 +700,25 @@ describe("publishing and dispatching", () => {
       assert.strictEqual(sent.length, 1_000)
       assert.lengthOf(seen.lines, 2)
       assert.match(seen.lines[1] ?? "", /^The directory answers again after \d+ s\. \d+ deliveries wait\./)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  it.effect("says of a directory that is too slow for the lease that it is", () => {
+    const { layer, seen } = watched({ lease: 10_100 })
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "late")
+      yield* enqueueOne
+      yield* pass(8_000)
+      assert.strictEqual(sent.length, 0)
+      assert.isAtMost(seen.claims, 4)
+      assert.match(
+        seen.lines[0] ?? "",
+        /^All deliveries wait.* It said: no answer within 50 ms, which is what the lease/
+      )
+      yield* Ref.set(mayAccess, true)
+      yield* pass(6_000)
+      assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 

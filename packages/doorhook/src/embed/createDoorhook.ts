@@ -83,7 +83,7 @@ export interface Doorhook extends PortalClient {
    * refused: a BigInt, a cycle, a Map, a Set, a promise.
    *
    * Rejects with `invalid_publish`, which names every problem; with `store_error` when the database did not carry it out: then
-   * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused` or `idempotency_key_in_use`.
+   * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused`.
    */
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   // The last of them, because compilers explain that one when none fits.

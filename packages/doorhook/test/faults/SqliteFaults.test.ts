@@ -18,7 +18,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startService } from "@doorhook/testkit/Doorhook"
 
 /** The whole process waits for the lock, up to two seconds at a time: answers of receivers must not be late by that. */
-const patient = { ackTimeout: "6s", lease: "18s" }
+const patient = { ackTimeout: "6s", lease: "12s" }
 
 /** Nobody's lease ended while it could not record, as far as the clock says. */
 const inTime = (since: number): boolean => performance.now() - since < 10_000

@@ -17,7 +17,7 @@ import { createIntegration } from "./ThirdParty.ts"
  */
 const impatience = {
   ackTimeout: "1s",
-  lease: "7100ms",
+  lease: "6100ms",
   retry: { access_log: Array.from({ length: 50 }, () => "200ms") }
 }
 

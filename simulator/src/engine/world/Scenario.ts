@@ -2,7 +2,7 @@
  * What a seed decides beforehand: who and what exists, how the service is set up, and how much goes wrong.
  */
 import type { DeliverySettingsShape, Scope } from "@doorhook/core"
-import { BuildingId, defaultDeliverySettings, leastLease, TenantId, UserId } from "@doorhook/core"
+import { BuildingId, defaultDeliverySettings, settleBudget, TenantId, UserId } from "@doorhook/core"
 import type { Substream } from "../../random/Substream.ts"
 import { child, Rng } from "../../random/Substream.ts"
 import { between, happens, pick } from "./Draw.ts"
@@ -131,7 +131,7 @@ export const scenarioOf = (seed: Substream): Scenario => {
     engines: pick(rng, [1, 2, 2, 3]),
     settings: {
       ackTimeout,
-      lease: pick(rng, [20 * second, leastLease(ackTimeout) + 1 * second]),
+      lease: pick(rng, [20 * second, ackTimeout + settleBudget + 1 * second]),
       concurrency,
       concurrencyPerIntegration,
       buffer: pick(rng, [leastBuffer, 4 * leastBuffer, 8_192]),

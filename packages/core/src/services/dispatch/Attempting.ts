@@ -21,7 +21,7 @@ import { headersOf } from "../../rules/DeliveryRequest.ts"
 import { placeOf } from "../../rules/Redirect.ts"
 import { isExpired, parseRetryAfter } from "../../rules/RetryPolicy.ts"
 import { settleAttempt, settleExpired, settleRightLost } from "../../rules/Settling.ts"
-import { DeliverySettings } from "../DeliverySettings.ts"
+import { DeliverySettings, directoryPatience } from "../DeliverySettings.ts"
 
 export interface Attempting {
   /** How to settle a delivery whose event is too old; null when it is not. Needs nobody to be asked. */
@@ -45,9 +45,12 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
     const random = yield* Random.Random
     const ask = Effect.runForkWith(yield* Effect.context<never>())
 
-    const noAnswer = Effect.suspend(() =>
-      Effect.fail(new DirectoryError({ operation: "mayAccess", cause: new Error("no answer in time") }))
-    )
+    const patience = directoryPatience(settings)
+    const cut = patience < settings.ackTimeout ? ", which is what the lease leaves: a longer one leaves more" : ""
+    const noAnswer = Effect.suspend(() => {
+      const cause = new Error(`no answer within ${patience} ms${cut}`)
+      return Effect.fail(new DirectoryError({ operation: "mayAccess", cause }))
+    })
 
     /** A directory that never answers must not hold a place for ever. One that answers at once needs no timer. */
     const mayReceive = (user: UserId, scope: Scope): Effect.Effect<boolean, DirectoryError> => {
@@ -55,7 +58,7 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
       return (
         question.pollUnsafe() ??
         Fiber.join(question).pipe(
-          Effect.timeoutOrElse({ duration: settings.ackTimeout, orElse: () => noAnswer }),
+          Effect.timeoutOrElse({ duration: patience, orElse: () => noAnswer }),
           // Not waited for: one that can't be interrupted would hold the place as well.
           Effect.ensuring(Effect.sync(() => question.interruptUnsafe()))
         )
