@@ -44,9 +44,9 @@ const outsideTransaction = "25P01"
 
 /** The database's own error, as hosts retry by it, but for those that doorhook knows more about. */
 const refusal = (thrown: unknown): unknown => {
-  const code = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
-  if (code === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
-  const remedy = remedies.get(code)
+  const sqlState = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
+  if (sqlState === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
+  const remedy = remedies.get(sqlState)
   return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
 }
 
