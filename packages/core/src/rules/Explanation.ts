@@ -32,7 +32,7 @@ const cancelled = (explained: Explained, reader: Reader): Explanation => {
         : {
             why: join(
               last === null ? "" : explainAttempt(last, reader),
-              "Then the receiver answered another delivery with 410 Gone: the integration was disabled."
+              "The receiver answered another delivery with 410 Gone, for which the integration was disabled."
             ),
             ...next
           }

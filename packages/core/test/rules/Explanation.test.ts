@@ -164,13 +164,13 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   [
     "cancelled",
     { reason: "integration_gone" },
-    `${failedWords} Then the receiver answered another delivery with 410 Gone: the integration was disabled.`,
+    `${failedWords} The receiver answered another delivery with 410 Gone, for which the integration was disabled.`,
     `Nothing more is sent ${askForIt}`
   ],
   [
     "cancelled",
     { reason: "integration_gone", last: null, integration: null },
-    "Then the receiver answered another delivery with 410 Gone: the integration was disabled.",
+    "The receiver answered another delivery with 410 Gone, for which the integration was disabled.",
     "Nothing is sent: the integration was deleted."
   ],
   [

@@ -20,7 +20,7 @@ const statement = `SELECT p.id, p.deliveries
   FROM unnest($1::text[]) WITH ORDINALITY AS e (body, place) CROSS JOIN LATERAL doorhook.publish(e.body) AS p
   ORDER BY e.place`
 
-/** Refused where no transaction has begun: what would be published there could not be taken back by the host. */
+/** Can't be made where no transaction has begun: what would be published there could not be taken back by the host. */
 const savepoint = "doorhook_publish"
 
 const notBegun =
@@ -50,6 +50,29 @@ const refusal = (thrown: unknown): unknown => {
   return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
 }
 
+/** What is refused within costs the host's transaction nothing: it can go on. */
+const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise<A>): Promise<A> => {
+  try {
+    await client.query(`SAVEPOINT ${savepoint}`, [])
+  } catch (thrown) {
+    throw refusal(thrown)
+  }
+  const release = `RELEASE SAVEPOINT ${savepoint}`
+  try {
+    const done = await work()
+    await client.query(release, [])
+    return done
+  } catch (thrown) {
+    try {
+      await client.query(`ROLLBACK TO SAVEPOINT ${savepoint}`, [])
+      await client.query(release, [])
+    } catch {
+      // The connection is gone, and what came first says why.
+    }
+    throw refusal(thrown)
+  }
+}
+
 /** An event as the function reads it. What else the host gave with it is left out, and may be beyond JSON. */
 const textOf = ({ data, ...members }: NewEvent): string => `${JSON.stringify(members).slice(0, -1)},"data":${data}}`
 
@@ -75,18 +98,9 @@ export async function publishIn(
     PublishRequest.fromValue(input),
     ({ message }) => new DoorhookError("invalid_publish", message)
   )
-  const query = async (text: string, ...values: ReadonlyArray<unknown>) => {
-    try {
-      return await client.query(text, [...values])
-    } catch (thrown) {
-      throw refusal(thrown)
-    }
-  }
-  await query(`SAVEPOINT ${savepoint}`)
-  const answer = decode(await query(statement, events.map(textOf)))
-  await query(`RELEASE SAVEPOINT ${savepoint}`)
+  const answer = await withinSavepoint(client, () => client.query(statement, [events.map(textOf)]))
   const published = Option.getOrThrowWith(
-    answer,
+    decode(answer),
     () =>
       new DoorhookError(
         "bad_request",

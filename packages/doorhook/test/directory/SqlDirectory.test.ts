@@ -130,7 +130,9 @@ await describeOnPostgres("the directory over tables", (server) => {
         try {
           await client.query("BEGIN")
           for (const statement of before) await client.query(statement)
-          return await Effect.runPromise(codeOf(publishIn(client, event)))
+          const refused = await Effect.runPromise(codeOf(publishIn(client, event)))
+          assert.lengthOf((await client.query("SELECT 1")).rows, 1, "the transaction can go on")
+          return refused
         } finally {
           await client.query("ROLLBACK")
           client.release()
