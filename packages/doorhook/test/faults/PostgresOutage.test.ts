@@ -178,7 +178,8 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
       const before = all.receiver.received.length
       const event = `{"resource_type":"access_log","action":"create","building_id":1,"data":{"id":0}}`
       yield* Effect.promise(() => server.administer(`SELECT doorhook.publish('${event}')`, all.database))
-      yield* Effect.promise(() => all.receiver.until(({ length }) => length > before))
+      const arrived = Effect.sync(() => all.receiver.received.length)
+      yield* eventually("a worker sends what SQL published", arrived, (count) => count > before)
       for (const worker of all.workers) assert.strictEqual((yield* end(worker, "SIGTERM")).code, 0)
     })
   )
