@@ -50,14 +50,14 @@ const lock = Effect.fnUntraced(function* (
       return row !== undefined && Consequences.mayHaveConsequences(outlineOf(id, row), batch)
     })
     .map(([id]) => id)
-  // Those that nothing can follow for are enabled.
-  const isThere = (id: IntegrationId): boolean => seen.has(id) && !affected.includes(id)
-  if (affected.length === 0) return { affected: new Map(), isThere }
-  yield* tables.lockIntegrations(affected)
-  const locked: Subjects = yield* subjectsOf(tables, affected)
+  if (affected.length > 0) yield* tables.lockIntegrations(affected)
+  const locked: Subjects = affected.length === 0 ? new Map() : yield* subjectsOf(tables, affected)
+  const isAffected = new Set(affected)
   return {
     affected: locked,
-    isThere
+    /** Why deliveries to an integration end; null where they may go on. Those that nothing can follow for are enabled. */
+    toEnd: (id: IntegrationId) =>
+      seen.has(id) && !isAffected.has(id) ? null : Standing.reasonToEnd(locked.get(id)?.integration)
   }
 })
 
@@ -99,13 +99,12 @@ export const settleAll = Effect.fnUntraced(function* (
   disableAfter: number
 ) {
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  const { affected, isThere } = yield* lock(tables, grouped)
+  const { affected, toEnd } = yield* lock(tables, grouped)
   const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
   const moves = current.map(({ from, item }) => {
-    const id = from.integration_id
-    const toEnd = isThere(id) ? null : Standing.reasonToEnd(affected.get(id)?.integration)
-    return { from, to: Standing.settled(from, item, now, toEnd), attempt: item.attempt, settlement: item }
+    const to = Standing.settled(from, item, now, toEnd(from.integration_id))
+    return { from, to, attempt: item.attempt, settlement: item }
   })
   yield* move(tables, tally, moves)
   const changed: Array<IntegrationId> = []
