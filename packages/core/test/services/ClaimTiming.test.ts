@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import type { ClaimResult } from "../../src/services/dispatch/ClaimTiming.ts"
-import { ClaimTiming, grain, horizon, moment } from "../../src/services/dispatch/ClaimTiming.ts"
+import { ClaimTiming, grain, horizon, moment, secondLook } from "../../src/services/dispatch/ClaimTiming.ts"
 
 const pollInterval = 1_000
 const goodRoom = 100
@@ -45,6 +45,23 @@ describe("ClaimTiming", () => {
     assert.strictEqual(timing.next(plenty), 5_300, "a backlog that is due hides no retry that is known of")
   })
 
+  it("looks a second time for what is due and was taken by nobody here: who has it may fail to send it", () => {
+    const timing = new ClaimTiming({ pollInterval: 60_000, goodRoom })
+    timing.begin(5_000)
+    timing.end({ cutShort: false, nextDue: 5_000 })
+    assert.strictEqual(timing.next(plenty), 5_000 + secondLook)
+    timing.begin(5_000 + secondLook)
+    timing.end(nothing)
+    assert.strictEqual(timing.next(plenty), 5_000 + secondLook + 60_000)
+  })
+
+  it("does not take a claim that never ended for one that left nothing", () => {
+    const timing = looked(5_000)
+    timing.signal()
+    timing.begin(5_500)
+    assert.strictEqual(timing.next(plenty), 5_500)
+  })
+
   it("asks again for what is signalled while a claim is under way", () => {
     const timing = looked(5_000)
     timing.signal()
@@ -82,7 +99,7 @@ describe("ClaimTiming", () => {
             timing.end(action)
             ;[lookedAt, cutShort, signalled] = [now, action.cutShort, false]
             known = known.filter((at) => at > now)
-            if (action.nextDue !== null) know(action.nextDue)
+            if (action.nextDue !== null) know(action.nextDue > now ? action.nextDue : now + secondLook)
           } else if (action.op === "due") {
             timing.noteDue(now + action.after)
             know(now + action.after)

@@ -703,6 +703,39 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
+  it.effect("tries at its pace during an outage, and goes on after it, however seldom it looks otherwise", () => {
+    const { layer, seen } = watched({ pollInterval: 600_000 })
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(10)
+      yield* pass(31_000)
+      assert.isAtLeast(seen.claims, 5)
+      yield* Ref.set(mayAccess, true)
+      yield* pass(6_000)
+      assert.strictEqual(sent.length, 10)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  it.effect("goes on after a defect in a claim, however seldom it looks otherwise", () => {
+    const broken = new Set(["claim"])
+    return Effect.gen(function* () {
+      yield* enqueueOne
+      yield* pass(2_000)
+      assert.strictEqual((yield* only).state, "delivered")
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over(
+          (store) => ({
+            claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request))
+          }),
+          DeliverySettings.layer({ pollInterval: 600_000 })
+        )
+      )
+    )
+  })
+
   it.effect("says of a directory that is too slow for the lease that it is", () => {
     const { layer, seen } = watched({ lease: 10_100 })
     return Effect.gen(function* () {
@@ -711,7 +744,7 @@ describe("publishing and dispatching", () => {
       yield* enqueueOne
       yield* pass(8_000)
       assert.strictEqual(sent.length, 0)
-      assert.isAtMost(seen.claims, 4)
+      assert.isAtMost(seen.claims, 6)
       assert.match(
         seen.lines[0] ?? "",
         /^All deliveries wait.* It said: no answer within 50 ms, which is what the lease/

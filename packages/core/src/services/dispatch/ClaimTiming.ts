@@ -18,6 +18,11 @@ export const horizon = 60_000
 /** Due times are rounded up to this, so that few are remembered, and retries of one moment are claimed together. In milliseconds. */
 export const grain = 20
 
+/**
+ * When it looks again for what was due and was not taken, in milliseconds: another worker may be taking it, and may fail to.
+ */
+export const secondLook = 1_000
+
 export interface ClaimTimingOptions {
   /** How long to go at most without looking. */
   readonly pollInterval: number
@@ -72,6 +77,8 @@ export class ClaimTiming {
   begin(now: number): void {
     this.lookedAt = now
     this.signalled = false
+    // Until the claim has ended it is not known what it left; after a defect it never will be.
+    this.cutShort = true
     if (this.firstDue > now) return
     for (const time of this.dueTimes) if (time <= now) this.dueTimes.delete(time)
     this.firstDue = Math.min(...this.dueTimes)
@@ -80,8 +87,9 @@ export class ClaimTiming {
   /** A claim has ended. */
   end({ cutShort, nextDue }: ClaimResult): void {
     this.cutShort = cutShort
-    // What is due already and was not taken has no room here; whoever makes room asks again.
-    if (nextDue !== null && this.lookedAt !== null && nextDue > this.lookedAt) this.noteDue(nextDue)
+    if (nextDue === null || this.lookedAt === null) return
+    // What is due already and was not taken has no room here, and whoever makes room asks again; or somebody else has it.
+    this.noteDue(nextDue > this.lookedAt ? nextDue : this.lookedAt + secondLook)
   }
 
   /** When to look next. */

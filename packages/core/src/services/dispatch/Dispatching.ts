@@ -141,6 +141,7 @@ export const makeDispatcher: Effect.Effect<
       if (attempt !== null) streaks.note(outcome.delivery.integration.id, attempt)
       recorder.record(outcome)
     },
+    tried: claimer.reconsider,
     resume: (cause, lasted) =>
       Effect.suspend(() => {
         sender.pump()

@@ -58,6 +58,8 @@ export interface SenderOptions {
   /** Gives deliveries back to the store unattempted, due at a time. */
   readonly giveBack: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt: number) => Effect.Effect<void>
   readonly record: (outcome: Outcome) => void
+  /** A try during an outage is over: it is known when the next one may be made. */
+  readonly tried: () => void
   /** An outage is over that lasted so many milliseconds: everything can be sent again. */
   readonly resume: (cause: OutageCause, lasted: number) => Effect.Effect<void>
 }
@@ -78,7 +80,8 @@ export const makeSender = Effect.fnUntraced(function* ({
   maySend,
   outages,
   record,
-  resume
+  resume,
+  tried
 }: SenderOptions): Effect.fn.Return<Sender, never, DeliverySettings | Directory | Transport | Crypto> {
   const settings = yield* DeliverySettings
   const attempting = yield* makeAttempting
@@ -189,7 +192,10 @@ export const makeSender = Effect.fnUntraced(function* ({
     underWay.add(fiber)
     fiber.addObserver((exit) => {
       underWay.delete(fiber)
-      if (isTry) outages.endTry()
+      if (isTry) {
+        outages.endTry()
+        tried()
+      }
       const surplus = buffer.answered(delivery, Exit.isSuccess(exit) ? exit.value : null)
       if (surplus.length > 0) run(giveBack(surplus, clock.currentTimeMillisUnsafe()))
       pump()
