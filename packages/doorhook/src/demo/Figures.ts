@@ -1,15 +1,12 @@
 /**
  * What the demo shows while it runs and when it ends.
  */
-import type { DeliverySummary } from "@doorhook/core"
-import { Deliveries, DeliveryMetrics, deliveryStates, DurationText } from "@doorhook/core"
+import type { DeliveryId, DeliverySummary, EventId } from "@doorhook/core"
+import { counted, Deliveries, DeliveryMetrics, deliveryStates, DurationText } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 
-/** Events and deliveries that this run's publisher was told are accepted. */
-export interface Accepted {
-  readonly events: number
-  readonly deliveries: number
-}
+/** The events that this run was told are accepted, each with the number of its deliveries. */
+export type Accepted = ReadonlyMap<EventId, number>
 
 const statesText = ({ states }: Pick<DeliverySummary, "states">): string =>
   deliveryStates
@@ -20,11 +17,11 @@ const statesText = ({ states }: Pick<DeliverySummary, "states">): string =>
 const latencyText = (millis: number | null): string => (millis === null ? "-" : `${Math.round(millis)}ms`)
 
 /** One line: events per second, deliveries by state, acknowledgement latency, oldest due delivery. */
-export const liveLine = Effect.fnUntraced(function* (accepted: Accepted, elapsed: number) {
+export const liveLine = Effect.fnUntraced(function* (events: number, elapsed: number) {
   const summary = yield* (yield* Deliveries).summary
   const now = yield* Clock.currentTimeMillis
   const [p50, p99] = yield* Effect.all([DeliveryMetrics.latencyQuantile(0.5), DeliveryMetrics.latencyQuantile(0.99)])
-  const rate = elapsed === 0 ? 0 : (accepted.events * 1_000) / elapsed
+  const rate = elapsed === 0 ? 0 : (events * 1_000) / elapsed
   const oldest = summary.oldest_due_at === null ? "none" : DurationText.format(Math.max(0, now - summary.oldest_due_at))
   return [
     `${rate.toFixed(1)} events/s`,
@@ -36,33 +33,62 @@ export const liveLine = Effect.fnUntraced(function* (accepted: Accepted, elapsed
 
 const total = ({ states }: DeliverySummary): number => deliveryStates.reduce((sum, state) => sum + states[state], 0)
 
-/** The difference that a run made to the store. */
-const between = (before: DeliverySummary, after: DeliverySummary) => ({
-  events: after.events - before.events,
-  deliveries: total(after) - total(before)
+/** How many deliveries are read at once. */
+const page = 1_000
+
+/** The delivery that was stored last; undefined before the first. */
+export const newestDelivery = Effect.gen(function* () {
+  const [newest] = yield* (yield* Deliveries).list({ order: "newest", limit: 1 })
+  return newest?.id
 })
 
-/** Whether what was accepted and what the store holds agree, and how it ended, in words. */
+/** The events of all deliveries that were stored after one, each with how many it has; undefined: of all that there are. */
+export const storedAfter = Effect.fnUntraced(function* (newest: DeliveryId | undefined) {
+  const { list } = yield* Deliveries
+  const stored = new Map<EventId, number>()
+  let after = newest
+  for (let found = page; found === page;) {
+    const deliveries = yield* list({ limit: page, ...(after !== undefined && { after }) })
+    for (const { event_id } of deliveries) stored.set(event_id, (stored.get(event_id) ?? 0) + 1)
+    found = deliveries.length
+    after = deliveries.at(-1)?.id
+  }
+  return stored
+})
+
+/** How many missing events are named. */
+const named = 3
+
+const missingText = (missing: ReadonlyArray<EventId>): string => {
+  const some = missing.slice(0, named).join(", ")
+  return `NOT accounted for: ${counted(missing.length, "event")} (${missing.length > named ? `${some}, ...` : some})`
+}
+
+/**
+ * Whether the store holds all that was accepted, event by event, and how it ended, in words. Whoever publishes to the demo
+ * too, and what was stored without an answer because the run stopped before, is no error.
+ */
 export const endReport = (
   accepted: Accepted,
-  before: DeliverySummary,
-  after: DeliverySummary
+  stored: ReadonlyMap<EventId, number>,
+  summary: DeliverySummary
 ): { readonly lines: ReadonlyArray<string>; readonly complete: boolean } => {
-  const stored = between(before, after)
-  const missing = accepted.deliveries - stored.deliveries
-  const complete = missing === 0 && accepted.events === stored.events
+  const missing = [...accepted].flatMap(([id, deliveries]) => ((stored.get(id) ?? 0) < deliveries ? [id] : []))
+  const others = [...stored.keys()].filter((id) => !accepted.has(id)).length
   const sum = deliveryStates
-    .filter((state) => after.states[state] > 0)
-    .map((state) => `${state} ${after.states[state]}`)
+    .filter((state) => summary.states[state] > 0)
+    .map((state) => `${state} ${summary.states[state]}`)
     .join(" + ")
+  const promised = [...accepted.values()].reduce((total, deliveries) => total + deliveries, 0)
   return {
-    complete,
+    complete: missing.length === 0,
     lines: [
-      `accepted in this run: ${accepted.events} events with ${accepted.deliveries} deliveries`,
-      `in the database: ${sum === "" ? "nothing" : sum} = ${total(after)} deliveries of ${after.events} events`,
-      complete
-        ? "every accepted event is accounted for"
-        : `NOT accounted for: ${accepted.events - stored.events} events, ${missing} deliveries`
+      `accepted in this run: ${accepted.size} events with ${promised} deliveries`,
+      ...(others > 0
+        ? [`besides: ${counted(others, "event")} that others published meanwhile, or that no answer came for`]
+        : []),
+      `in the database: ${sum === "" ? "nothing" : sum} = ${total(summary)} deliveries of ${summary.events} events`,
+      missing.length === 0 ? "every accepted event is accounted for" : missingText(missing)
     ]
   }
 }

@@ -14,7 +14,7 @@ import {
 import { OperatorKey } from "@doorhook/server"
 import { demoDirectory, Measurements, runDemo, showProgress } from "@doorhook/simulator"
 import type { Target } from "@doorhook/simulator"
-import type { DeliverySummary } from "@doorhook/core"
+import type { DeliveryId, EventId } from "@doorhook/core"
 import { Clock, Console, Effect, Layer, Option, Random, Redacted, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
 import { runMain } from "../command/runMain.ts"
@@ -23,7 +23,7 @@ import * as Serving from "../service/Serving.ts"
 import { DemoReceiver } from "./DemoReceiver.ts"
 import { ensureIntegrations } from "./DemoIntegrations.ts"
 import type { Accepted } from "./Figures.ts"
-import { endReport, liveLine } from "./Figures.ts"
+import { endReport, liveLine, newestDelivery, storedAfter } from "./Figures.ts"
 
 const database = ".doorhook/demo.db"
 
@@ -62,8 +62,8 @@ const introduce = Effect.gen(function* () {
   )
 })
 
-/** The service in this process, as a run of the simulator publishes to it. What is accepted is counted, come what may. */
-const thisService = (publisher: Publisher["Service"], count: (accepted: Accepted) => void): Target<never> => ({
+/** The service in this process, as a run of the simulator publishes to it. What is accepted is noted, come what may. */
+const thisService = (publisher: Publisher["Service"], accepted: Map<EventId, number>): Target<never> => ({
   name: "the demo's service",
   greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
   publish: (events, key) =>
@@ -76,7 +76,7 @@ const thisService = (publisher: Publisher["Service"], count: (accepted: Accepted
             : { _tag: "Refused" as const, status: 422, why: error.message },
         onSuccess: (events) => {
           const deliveries = events.reduce((sum, { deliveries }) => sum + deliveries, 0)
-          count({ events: events.length, deliveries })
+          for (const event of events) accepted.set(event.id, event.deliveries)
           return { _tag: "Accepted" as const, deliveries, events }
         }
       }),
@@ -85,26 +85,22 @@ const thisService = (publisher: Publisher["Service"], count: (accepted: Accepted
 })
 
 /** Publishes live traffic until interrupted. */
-const traffic = Effect.fnUntraced(function* (count: (accepted: Accepted) => void) {
+const traffic = Effect.fnUntraced(function* (accepted: Map<EventId, number>) {
   const seed = Math.floor(yield* Random.nextBetween(1, 1_000_000))
-  yield* runDemo({ seed, rateScale }, thisService(yield* Publisher, count), new Measurements())
+  yield* runDemo({ seed, rateScale }, thisService(yield* Publisher, accepted), new Measurements())
 })
 
 const demo = Effect.fnUntraced(function* (stopAfter: number | null) {
-  const deliveries = yield* Deliveries
   const receiver = yield* DemoReceiver
   yield* ensureIntegrations(receiver.url)
-  const before = yield* deliveries.summary
+  const before = yield* newestDelivery
   yield* introduce
-  let accepted: Accepted = { events: 0, deliveries: 0 }
+  const accepted = new Map<EventId, number>()
   const began = yield* Clock.currentTimeMillis
-  const line = Effect.suspend(() => Effect.flatMap(Clock.currentTimeMillis, (now) => liveLine(accepted, now - began)))
-  const publishing = traffic((more) => {
-    accepted = { events: accepted.events + more.events, deliveries: accepted.deliveries + more.deliveries }
-  })
-  const running = Effect.raceFirst(publishing, showProgress(line))
+  const line = Effect.flatMap(Clock.currentTimeMillis, (now) => liveLine(accepted.size, now - began))
+  const running = Effect.raceFirst(traffic(accepted), showProgress(line))
   yield* (stopAfter === null ? running : Effect.timeoutOption(running, stopAfter)).pipe(
-    Effect.onExit(() => finish(() => accepted, before))
+    Effect.onExit(() => finish(accepted, before))
   )
 })
 
@@ -121,12 +117,10 @@ const drain = Effect.flatMap(Deliveries, ({ summary }) => summary).pipe(
 )
 
 /** Says how the run ended; an event that is not accounted for is a failure. */
-const finish = Effect.fnUntraced(function* (accepted: () => Accepted, before: DeliverySummary) {
+const finish = Effect.fnUntraced(function* (accepted: Accepted, before: DeliveryId | undefined) {
   yield* Console.log("\nstopping: what is on its way is finished")
   yield* drain
-  const stored = yield* (yield* Deliveries).summary
-  // Asked for now: publications that were under way at the stop have been counted since.
-  const { complete, lines } = endReport(accepted(), before, stored)
+  const { complete, lines } = endReport(accepted, yield* storedAfter(before), yield* (yield* Deliveries).summary)
   yield* Console.log(lines.join("\n"))
   if (!complete)
     return yield* new CommandFailure({ message: "accepted events are missing from the database", exitCode: 1 })

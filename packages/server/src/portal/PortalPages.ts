@@ -3,7 +3,7 @@
  * script; made for a phone and a screen reader. What doorhook knows of its own network (`detail` of an attempt) is not
  * shown here.
  */
-import { bodyOf, deliveryStates, Explanation, formatDeliveryId, Html, isoOf } from "@doorhook/core"
+import { bodyOf, counted, deliveryStates, Explanation, formatDeliveryId, Html, isoOf } from "@doorhook/core"
 import type { Attempt, Delivery, DeliveryWithAttempts, Event, SurveyedIntegration } from "@doorhook/core"
 import type { PageContent } from "../oauth/Page.ts"
 import { look } from "./Look.ts"
@@ -97,7 +97,7 @@ const trial = ({ formToken, home, integration: { integration } }: PortalFrame): 
 
 const row = (home: string, { delivery, event }: Row): Html.Html => {
   const id = formatDeliveryId(delivery.id)
-  const attempts = `${delivery.attempts} attempt${delivery.attempts === 1 ? "" : "s"}`
+  const attempts = counted(delivery.attempts, "attempt")
   return Html.template`<tr role="row"><td role="cell"><a class="whole" href="${home}/deliveries/${id}">${id}</a></td><td role="cell">${badge(delivery.state)}</td>
 <td role="cell">${kindOf(event)}</td><td role="cell" data-label="Published">${time(delivery.created_at)}</td><td role="cell">${attempts}</td></tr>
 `
