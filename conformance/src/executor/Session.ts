@@ -4,9 +4,9 @@
  * First the probe is calibrated. Then lane after lane is executed: what must be timed alone, what may run side by side,
  * what disturbs the receiver, what may block it, what stops it, what ends it; first the directed cases of every requirement,
  * then those drawn from the seed. After each lane, and before the receiver is ended, it settles, once for all events of the
- * lane, and their effects are read. A case that several requirements ask for is executed once. A requirement that is decided asks for nothing more,
- * so that a receiver that hangs costs a few deadlines and not one for each case. What may have been an accident is
- * repeated, alone.
+ * lane, and their effects are read. A case that several requirements ask for is executed once. A requirement that is decided
+ * asks for nothing more, so that a receiver that hangs costs a few deadlines and not one for each case. What may have been
+ * an accident is repeated, alone.
  */
 import type { Crypto } from "@doorhook/core"
 import { Clock, Deferred, Effect, Fiber, Latch } from "effect"
@@ -72,12 +72,23 @@ const concurrencyOf: Readonly<Record<Lane, number>> = {
   aged: 8
 }
 
-/** In which order histories are executed. */
-const lanes: ReadonlyArray<Lane> = ["timing", "state", "disturbed", "blocking", "load", "operated"]
+/** Cases of a lane that are executed together. */
+interface Stage {
+  readonly lane: Lane
+  /** Whether the receiver may be ended: what it only has in memory is gone afterwards, whichever case it is from. */
+  readonly mayEnd: boolean
+}
 
-/** Cases that don't end the receiver: what it only has in memory is gone afterwards, whichever case it is from. */
-const leavesRunning = (cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
-  cases.filter(({ history }) => history.ops.every(({ k }) => k !== "restart" && k !== "kill_amid"))
+/** In which order histories are executed. */
+const stages: ReadonlyArray<Stage> = [
+  ...(["timing", "state", "disturbed", "blocking", "load", "operated"] as const).map((lane) => ({
+    lane,
+    mayEnd: false
+  })),
+  { lane: "operated", mayEnd: true }
+]
+
+const endsReceiver = ({ history }: Case): boolean => history.ops.some(({ k }) => k === "restart" || k === "kill_amid")
 
 /** What part of the run's time may be over before random histories of a lane are begun no more. */
 const randomUntil = 0.6
@@ -220,11 +231,11 @@ export const make = (options: SessionOptions): Session => {
     return ledger.runs().length > first
   })
 
-  /** Executes a lane. What was not asked for while something was suspected is, once that has come to nothing. */
-  const runLane = Effect.fnUntraced(function* (lane: Lane, cases: ReadonlyArray<Case>, until: number) {
-    const ofLane = cases.filter((one) => one.lane === lane)
+  /** Executes a stage. What was not asked for while something was suspected is, once that has come to nothing. */
+  const runStage = Effect.fnUntraced(function* ({ lane, mayEnd }: Stage, cases: ReadonlyArray<Case>, until: number) {
+    const ofStage = cases.filter((one) => one.lane === lane && (mayEnd || !endsReceiver(one)))
     let more = true
-    while (more) more = yield* runOnce(lane, ofLane, until)
+    while (more) more = yield* runOnce(lane, ofStage, until)
   })
 
   const calibrate = Effect.fnUntraced(function* () {
@@ -267,20 +278,17 @@ export const make = (options: SessionOptions): Session => {
     const allElseDone = yield* Deferred.make<void>()
     const fiber = yield* beginAged(directed, allElseDone)
     const others = directed.filter((one) => !controls.includes(one))
-    for (const lane of lanes) {
-      yield* runLane(lane, leavesRunning(others), lastBegin)
+    for (const stage of stages) {
+      yield* runStage(stage, others, lastBegin)
       yield* settleAll()
     }
-    yield* runLane("operated", others, lastBegin)
-    yield* settleAll()
     // What is drawn comes after all that is always done. More of the same says nothing more of a receiver that
     // acknowledges nothing, and may take a deadline each.
     const drawUntil = begun + maxTime * randomUntil
-    for (const lane of lanes) {
-      if (ledger.acknowledges()) yield* runLane(lane, leavesRunning(sampled), drawUntil)
+    for (const stage of stages) {
+      if (stage.mayEnd) yield* settleAll()
+      if (ledger.acknowledges()) yield* runStage(stage, sampled, drawUntil)
     }
-    yield* settleAll()
-    if (ledger.acknowledges()) yield* runLane("operated", sampled, drawUntil)
     yield* settleAll()
     yield* Deferred.succeed(allElseDone, undefined)
     yield* Fiber.join(fiber)
