@@ -103,14 +103,14 @@ export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerSer
 export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false, maxParamLength: 3 * 255 } as const
 
 /** No spans of requests: they would carry query strings, and those a client's secret (RFC 6749 section 2.3.1). */
-const untraced = Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)
+const untraced = (): boolean => true
 
 /** Serves the routes on the server of the context. */
 export const serve: Layer.Layer<never, never, HttpServer.HttpServer | ServerServices> = HttpRouter.serve(Routes, {
   disableLogger: true,
   disableListenLog: true,
   routerConfig
-}).pipe(Layer.provide(untraced))
+}).pipe(Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, untraced)))
 
 /** What each request brings along. */
 type OfRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
@@ -136,6 +136,6 @@ export const makeHandlers: Effect.Effect<Handlers, never, ServerServices | Scope
     }
   }
 }).pipe(
-  Effect.provideService(HttpMiddleware.TracerDisabledWhen, () => true),
+  Effect.provideService(HttpMiddleware.TracerDisabledWhen, untraced),
   Effect.provideService(HttpRouter.RouterConfig, routerConfig)
 )

@@ -3,7 +3,7 @@
  */
 import type { Action, NewEvent, ResourceType } from "@doorhook/core"
 import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
-import { isOwnPath, OperatorKey, PublicUrl } from "@doorhook/server"
+import { isOwnPath, logUnanswered, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
@@ -161,14 +161,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
     open,
-    log: (id, error) =>
-      void runtime.runFork(
-        Effect.annotateLogs(
-          Effect.logError(`A request could not be carried out. ${rootMessage(error)}`),
-          "request_id",
-          id
-        )
-      )
+    log: (id, error) => void runtime.runFork(Effect.annotateLogs(logUnanswered(rootMessage(error)), "request_id", id))
   })
 
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>

@@ -47,7 +47,12 @@ describe("doorhook on a damaged row", () => {
         deliveries.some(({ state }) => state === "delivered")
       )
 
-      assert.strictEqual((yield* publish).status, 503)
+      const refused = yield* publish
+      assert.strictEqual(refused.status, 503)
+      const asked = String(refused.headers.get("x-request-id"))
+      yield* Effect.promise(() =>
+        service.complained(new RegExp(`could not be carried out\\..* request_id=${asked}\\n`))
+      )
       const listed = yield* runDoorhook(["integrations", "list", "--url", url], { DOORHOOK_OPERATOR_KEY: operatorKey })
       assert.match(listed.stdout, new RegExp(`^2 .*\\nintegration ${damaged.id} of building 1 can't be read: .*\\n$`))
       const path = `/v4/buildings/1/integrations/${damaged.id}`

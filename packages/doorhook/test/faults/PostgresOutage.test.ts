@@ -8,7 +8,7 @@ import pg from "pg"
 import { describeOnOwnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import type { OwnServer, TestServer } from "@doorhook/testkit/postgres/TestServer"
 import { accountFor, assertClearRefusals, readinessOf } from "../harness/Accounting.ts"
-import { eventually, testPatience } from "../harness/Eventually.ts"
+import { eventually, testPatience, within } from "../harness/Eventually.ts"
 import { configured, end, startDelivering, startWorker } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
@@ -177,9 +177,11 @@ await describeOnOwnPostgres("doorhook when PostgreSQL fails", (server) => {
       assert.strictEqual((yield* end(all.service, "SIGTERM")).code, 0)
       const before = all.receiver.received.length
       const event = `{"resource_type":"access_log","action":"create","building_id":1,"data":{"id":0}}`
-      yield* Effect.promise(() => server.administer(`SELECT doorhook.publish('${event}')`, all.database))
-      const arrived = Effect.sync(() => all.receiver.received.length)
-      yield* eventually("a worker sends what SQL published", arrived, (count) => count > before)
+      const said = () => all.workers.map(({ stderr }) => stderr()).join("\n")
+      const publish = Effect.promise(() => server.administer(`SELECT doorhook.publish('${event}')`, all.database))
+      yield* within("SQL publishes", publish, said)
+      const arrived = Effect.promise(() => all.receiver.until(({ length }) => length > before))
+      yield* within("a worker sends what SQL published", arrived, said)
       for (const worker of all.workers) assert.strictEqual((yield* end(worker, "SIGTERM")).code, 0)
     })
   )

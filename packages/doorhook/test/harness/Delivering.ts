@@ -8,6 +8,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startDoorhook, startService } from "@doorhook/testkit/Doorhook"
 import type { Running } from "@doorhook/testkit/Process"
+import { within } from "./Eventually.ts"
 import { directory, tokensOf } from "./KnownDirectory.ts"
 import { createIntegration } from "./ThirdParty.ts"
 
@@ -51,8 +52,12 @@ export const startWorker = Effect.fnUntraced(function* (flags: ReadonlyArray<str
 })
 
 /** Sends a signal and answers how the process ended. */
-export const end = ({ child, finished }: Running, signal: NodeJS.Signals) =>
+export const end = ({ child, finished, stderr, stdout }: Running, signal: NodeJS.Signals) =>
   Effect.suspend(() => {
     child.kill(signal)
-    return Effect.promise(() => finished)
+    return within(
+      `process ${child.pid} ends after ${signal}`,
+      Effect.promise(() => finished),
+      () => `it printed ${stdout()}\n${stderr()}`
+    )
   })

@@ -19,18 +19,22 @@ export const unavailableDetail = (error: StoreError | DirectoryError): string =>
   return "The service can not reach its storage or the directory of users. Nothing was changed. Try again in a moment."
 }
 
+const what = "A request could not be carried out"
+
+/** Logs why there was no answer of doorhook's own. */
+export const logUnanswered = (why: string): Effect.Effect<void> => Effect.logError(`${what}. ${why}`)
+
 /** Logs a failure; null is a defect, which the cause describes. */
 export const logFailure = (
   error: { readonly _tag: string; readonly message: string; readonly cause?: unknown } | null,
   cause: Cause.Cause<unknown>
 ): Effect.Effect<void> => {
-  const what = "A request could not be carried out"
   if (error === null) {
     const defect = Cause.squash(cause)
     // Its own message repeats the address that was asked for, with the query, and it holds the request's headers.
     return HttpServerError.isHttpServerError(defect)
-      ? Effect.logError(`${what}. ${defect.reason._tag}: ${"cause" in defect ? rootMessage(defect.cause) : ""}`)
+      ? logUnanswered(`${defect.reason._tag}: ${"cause" in defect ? rootMessage(defect.cause) : ""}`)
       : Effect.logError(what, cause)
   }
-  return Effect.logError(`${what}. ${failureText(error)}`)
+  return logUnanswered(failureText(error))
 }
