@@ -3,8 +3,11 @@
  */
 import { execFileSync } from "node:child_process"
 
-/** Its words. */
-export const wordsOf = (command: string): ReadonlyArray<string> =>
-  execFileSync("bash", ["-c", `export LC_ALL=C.UTF-8; printf '%s\\0' ${command}`], { encoding: "utf8" })
+/** Its words, in a locale: the plainest there is, unless it is told. */
+export const wordsOf = (command: string, locale = "C"): ReadonlyArray<string> =>
+  execFileSync("bash", ["-c", `printf '%s\\0' ${command}`], {
+    encoding: "utf8",
+    env: { ...process.env, LC_ALL: locale }
+  })
     .split("\0")
     .slice(0, -1)

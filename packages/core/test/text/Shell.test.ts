@@ -7,13 +7,13 @@ import { wordsOf } from "@doorhook/testkit/Bash"
 import * as fc from "fast-check"
 
 describe("a quoted word", () => {
-  it("means to a shell what it says, whatever is in it", () => {
+  it("means to a shell what it says, whatever is in it and wherever the shell is", () => {
     // A word can't hold NUL, nor a lone surrogate UTF-8. One shell reads them all: starting one is what takes its time.
     const words = fc
       .sample(fc.string({ unit: "binary" }), 400)
       .map((text) => text.replaceAll("\u0000", "").toWellFormed())
     const command = words.map(Shell.quote).join(" ")
-    assert.deepStrictEqual(wordsOf(command), words)
+    for (const locale of ["C", "C.UTF-8"]) assert.deepStrictEqual(wordsOf(command, locale), words, locale)
     assert.match(command, /^[\x20-\x7e]*$/)
   })
 })
