@@ -19,6 +19,10 @@ const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
 const nothingHere = notFound("Nothing is served at this address.")
+/** Who opens the address that a service prints wants to know where to go on. */
+const atRoot = notFound(
+  "This is a doorhook service. Its console is at /console, the description of its API at /openapi.json."
+)
 
 /** The media type that an address nobody serves answers in: that of its neighbours. */
 const mediaTypeFor = ({ headers, url }: HttpServerRequest.HttpServerRequest, plainJson: boolean): string =>
@@ -37,7 +41,10 @@ const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResp
     handler,
     Effect.fnUntraced(function* (cause) {
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause)
-      if (isRouteNotFound(Cause.squash(cause))) return yield* tell(nothingHere, plainJson)
+      if (isRouteNotFound(Cause.squash(cause))) {
+        const { url } = yield* HttpServerRequest.HttpServerRequest
+        return yield* tell(url === "/" ? atRoot : nothingHere, plainJson)
+      }
       yield* logFailure(null, cause)
       return yield* tell(internalError, plainJson)
     })

@@ -112,6 +112,8 @@ describe("unknown addresses", () => {
         assert.strictEqual(reply.status, 404, target)
         assert.strictEqual(reply.headers.get("content-type"), type, target)
         assert.strictEqual(reply.at("/errors/0/code"), "not_found")
+        const leadsOn = String(reply.at("/errors/0/detail")).includes("console is at /console")
+        assert.strictEqual(leadsOn, target === "/", target)
       }
     }).pipe(Effect.provide(testServer()))
   )
