@@ -55,6 +55,16 @@ describe("ClaimTiming", () => {
     assert.strictEqual(timing.next(plenty), 5_000 + secondLook + 60_000)
   })
 
+  it("asks anew at the horizon for what is due later, however seldom it looks otherwise", () => {
+    const timing = new ClaimTiming({ pollInterval: 10 * horizon, goodRoom })
+    timing.begin(5_000)
+    timing.end({ cutShort: false, nextDue: 5_000 + horizon + 30_000 })
+    assert.strictEqual(timing.next(plenty), 5_000 + horizon)
+    timing.begin(5_000 + horizon)
+    timing.end({ cutShort: false, nextDue: 5_000 + horizon + 30_000 })
+    assert.strictEqual(timing.next(plenty), 5_000 + horizon + 30_000)
+  })
+
   it("does not take a claim that never ended for one that left nothing", () => {
     const timing = looked(5_000)
     timing.signal()

@@ -12,7 +12,7 @@
 /** The shortest time between two looks that bring little, in milliseconds. */
 export const moment = 20
 
-/** How far ahead the due times of retries are remembered. In milliseconds; what is due later is found by asking. */
+/** How far ahead the due times of retries are remembered, in milliseconds: then it asks anew for what is due later. */
 export const horizon = 60_000
 
 /** Due times are rounded up to this, so that few are remembered, and retries of one moment are claimed together. In milliseconds. */
@@ -67,8 +67,8 @@ export class ClaimTiming {
 
   /** A delivery will be due. */
   noteDue(at: number): void {
-    if (this.lookedAt !== null && at > this.lookedAt + horizon) return
-    const time = Math.ceil(at / grain) * grain
+    const until = this.lookedAt === null ? at : this.lookedAt + horizon
+    const time = Math.ceil(Math.min(at, until) / grain) * grain
     this.dueTimes.add(time)
     this.firstDue = Math.min(this.firstDue, time)
   }
