@@ -111,7 +111,7 @@ export class Simulation {
     const engine = new Engine(process, this.#breakage.engine?.(ports) ?? ports, history, crypto, () => {
       // A signal can be late or lost: there is a poll behind it.
       for (const other of this.#engines) {
-        if (!happens(rng, 0.1)) time.after(rng.below(scenario.storeLatency + 1), () => other.wake())
+        if (!happens(rng, scenario.signalsLost)) time.after(rng.below(scenario.storeLatency + 1), () => other.wake())
       }
     })
     this.#engines = [...this.#engines, engine]

@@ -12,6 +12,7 @@ import { Wake } from "../ports/Wake.ts"
 import type { Explanation, Reader } from "../rules/Explanation.ts"
 import { explain } from "../rules/Explanation.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
+import { waking } from "./Waking.ts"
 
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", { id: DeliveryId }) {
   override get message(): string {
@@ -102,19 +103,18 @@ export class Deliveries extends Context.Service<
         })
 
         const resend = Effect.fnUntraced(function* (id: DeliveryId) {
-          const result = yield* store.resend(id, yield* Clock.currentTimeMillis)
+          const resending = store.resend(id, yield* Clock.currentTimeMillis)
+          const result = yield* waking(wake, resending, (resent) => resent === "resent")
           if (result === "not_found") return yield* new DeliveryNotFound({ id })
           if (result !== "resent") return yield* new NotDeliverable({ why: result })
-          yield* wake.signal
         })
 
         const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
           const integration = yield* integrations.find(id)
           if (integration === null) return yield* new UnknownIntegration({ id })
           if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
-          const count = yield* store.recover(id, since, yield* Clock.currentTimeMillis)
-          if (count > 0) yield* wake.signal
-          return count
+          const recovering = store.recover(id, since, yield* Clock.currentTimeMillis)
+          return yield* waking(wake, recovering, (count) => count > 0)
         })
 
         const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))

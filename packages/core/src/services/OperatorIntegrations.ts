@@ -1,7 +1,7 @@
 /**
  * The operator's view of integrations: which there are, which fail, and what the operator can set.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema, Predicate } from "effect"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { switched } from "../domain/Integration.ts"
@@ -15,6 +15,7 @@ import { UnknownIntegration } from "./Deliveries.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import type { Dispatcher } from "./Dispatcher.ts"
 import { makeStoredChange } from "./integrations/StoredChange.ts"
+import { waking } from "./Waking.ts"
 
 /** A probe was not sent. */
 export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
@@ -74,10 +75,10 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const probe = Effect.fnUntraced(function* (id: IntegrationId) {
-        const result = yield* deliveries.probe(id, yield* Clock.currentTimeMillis, lease)
+        const probing = deliveries.probe(id, yield* Clock.currentTimeMillis, lease)
+        const result = yield* waking(wake, probing, Predicate.isNumber)
         if (result === "not_found") return yield* new UnknownIntegration({ id })
         if (result === "not_disabled" || result === "nothing_to_send") return yield* new NotProbed({ why: result })
-        yield* wake.signal
         return result
       })
 

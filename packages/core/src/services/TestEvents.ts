@@ -19,6 +19,7 @@ import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import { NotDeliverable, UnknownIntegration } from "./Deliveries.ts"
+import { waking } from "./Waking.ts"
 
 /** A test event that is on its way. */
 export interface TestSent {
@@ -123,8 +124,7 @@ export class TestEvents extends Context.Service<
             matched_version: integration.version,
             initial: { state: "pending" }
           } as const
-          const [stored] = yield* store
-            .enqueue([{ event, deliveries: [delivery] }])
+          const [stored] = yield* waking(wake, store.enqueue([{ event, deliveries: [delivery] }]), () => true)
             // No key was given that could be taken.
             .pipe(Effect.catchTag("KeyTaken", Effect.die))
           const [sent] = stored ?? []
@@ -132,7 +132,6 @@ export class TestEvents extends Context.Service<
             return yield* new NotDeliverable({ why: "integration_deleted" })
           }
           if (sent.state === "skipped") return yield* new NotDeliverable({ why: "integration_disabled" })
-          yield* wake.signal
           return { event_id: event.id, delivery_id: sent.id, resource_type }
         })
 

@@ -717,6 +717,55 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
+  /** What is stored under a lease, as by a publisher: `worker` holds it, and says nothing more. */
+  const enqueueLeased = Effect.fnUntraced(function* (token: string, until: number) {
+    const { id } = yield* (yield* IntegrationStore).create(newIntegration())
+    const initial = { state: "delivering", lease: { token, until } } as const
+    const event = { ...newEvent(), id: EventId.make(`evt_${"0".repeat(20)}`), created_at: 0 }
+    const delivery: NewDelivery = { integration_id: id, lane: 2, matched_version: 1, initial }
+    yield* (yield* DeliveryStore).enqueue([{ event, deliveries: [delivery] }])
+    return { integration_id: id, lane: delivery.lane }
+  })
+  const seldom = DeliverySettings.layer({ pollInterval: 600_000 })
+
+  it.effect("heeds signals when its clock was set back, and does not wait for the time before", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(3_600_000)
+      yield* pass(2_000)
+      yield* TestClock.setTime(1_000)
+      yield* enqueueOne
+      yield* (yield* Wake).signal
+      yield* pass(1_000)
+      assert.strictEqual((yield* only).state, "delivered")
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(4_000_000))), Effect.provide(over(() => ({}))))
+  )
+
+  it.effect("sends what a worker held that died, and told nobody of", () =>
+    Effect.gen(function* () {
+      yield* pass(1_000)
+      yield* enqueueLeased("dead", 21_000)
+      yield* pass(19_000)
+      assert.lengthOf((yield* World).sent, 0)
+      yield* pass(6_000)
+      assert.strictEqual((yield* only).state, "delivered")
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
+  )
+
+  it.effect("sends what was stored under a lease of its own by a publication whose answer was lost", () =>
+    Effect.gen(function* () {
+      const dispatcher = yield* Dispatcher
+      yield* pass(1_000)
+      const { lease } = yield* dispatcher.reserve([])
+      yield* dispatcher.cancel([yield* enqueueLeased(lease.token, lease.until)])
+      yield* pass(lease.until + 1_000)
+      assert.strictEqual((yield* only).state, "delivered")
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      // No beat finds it.
+      Effect.provide(over(() => ({ beat: () => refused }), seldom))
+    )
+  )
+
   it.effect("goes on after a defect in a claim, however seldom it looks otherwise", () => {
     const broken = new Set(["claim"])
     return Effect.gen(function* () {

@@ -21,6 +21,13 @@ describe("an outage", () => {
     assert.strictEqual(outages.pausedUntil(9_000), 14_000)
   })
 
+  it("pauses no longer when the clock is set back", () => {
+    const outages = new Outages()
+    outages.failed("egress", anna, 3_600_000)
+    assert.strictEqual(outages.pausedUntil(1_000), 6_000)
+    assert.isNull(outages.pausedUntil(6_000))
+  })
+
   it("ends with the first that gets through, and another cause lasts", () => {
     const outages = new Outages()
     outages.failed("directory", anna, 0)

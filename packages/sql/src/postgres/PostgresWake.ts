@@ -32,9 +32,14 @@ const make = Effect.gen(function* () {
       return Queue.offer(told, undefined)
     })
 
+  /** Whether it has heard since it began to try. */
+  let hears = false
+
+  /** Each try gives back its connection, that of a server which refuses to listen too. */
   const listen = Effect.scoped(
     Effect.gen(function* () {
-      const notifications = yield* sql.listen(channel).pipe(Effect.tapError(deaf), Effect.retry(reconnect))
+      const notifications = yield* sql.listen(channel)
+      hears = true
       yield* wakeHere
       if (heardBefore) {
         changed = null
@@ -45,7 +50,14 @@ const make = Effect.gen(function* () {
     })
   )
 
-  const untilItBreaks = Effect.catch(listen, (error) => Effect.andThen(deaf(error), Effect.sleep("100 millis")))
+  const untilItBreaks = Effect.suspend(() => {
+    hears = false
+    return listen.pipe(
+      Effect.tapError(deaf),
+      Effect.retry({ schedule: reconnect, while: () => !hears }),
+      Effect.catch(() => Effect.sleep("100 millis"))
+    )
+  })
   yield* Effect.forkScoped(lasting("Listening for wake signals", untilItBreaks))
 
   return Wake.of({

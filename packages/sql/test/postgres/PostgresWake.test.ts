@@ -3,6 +3,7 @@
  */
 import { IntegrationId, IntegrationStore, Wake } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
+import { PgClient } from "@effect/sql-pg/PgClient"
 import { PostgresDatabase, PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"
@@ -117,6 +118,34 @@ await describeOnPostgres("wake signals", (server) => {
         yield* a.wake.signal
         yield* a.wake.wait
       }
+    })
+  )
+
+  it.live("a server that refuses to listen keeps no connection of whoever asks it again and again", () =>
+    Effect.gen(function* () {
+      const { url } = yield* lentDatabase(server)
+      const database = PostgresDatabase.layer({ url: Redacted.make(url), maxConnections: 2 })
+      let refusals = 0
+      const counted = Effect.sync(() => refusals++)
+      const refusing = Layer.effect(
+        PgClient,
+        Effect.map(PgClient, (sql) => {
+          // As on a standby: PostgreSQL refuses the statement, and the connection lives on.
+          const listen = (channel: string) =>
+            sql.listen(refusals < 3 ? "" : channel).pipe(Effect.tapError(() => counted))
+          return new Proxy(sql, {
+            get: (client, key, receiver) => (key === "listen" ? listen : Reflect.get(client, key, receiver))
+          })
+        })
+      )
+      const services = yield* Layer.build(
+        Layer.fresh(PostgresWake.layer.pipe(Layer.provide(refusing), Layer.provideMerge(database)))
+      )
+      const wake = Context.get(services, Wake)
+      yield* wake.wait
+      assert.strictEqual(refusals, 3)
+      yield* wake.signal
+      yield* wake.wait
     })
   )
 })

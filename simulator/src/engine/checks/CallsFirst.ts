@@ -4,7 +4,7 @@
 import type { Check } from "./Check.ts"
 import { isDisturbed } from "./Disturbances.ts"
 import type { Trace, TracedDelivery } from "./Trace.ts"
-import { leastShare } from "./Trace.ts"
+import { leastShare, longestUnseen } from "./Trace.ts"
 
 /**
  * Places are kept for calls. Where there is but one place for all, what is open has to be answered or to time out first,
@@ -12,9 +12,11 @@ import { leastShare } from "./Trace.ts"
  */
 const bound = (trace: Trace): number => {
   const { scenario } = trace.outcome
-  const { ackTimeout, concurrency, pollInterval } = trace.settings
+  const { ackTimeout, concurrency } = trace.settings
   const wait = Math.min(concurrency, leastShare(trace)) > 1 ? 0 : 2 * ackTimeout
-  return wait + pollInterval + 8 * scenario.storeLatency + 4 * scenario.directoryLatency + 2 * scenario.skew + 500
+  return (
+    wait + longestUnseen(trace) + 8 * scenario.storeLatency + 4 * scenario.directoryLatency + 2 * scenario.skew + 500
+  )
 }
 
 /** When nothing more was done for a delivery. */

@@ -7,7 +7,7 @@ import { Matching, RetryPolicy, settledStates } from "@doorhook/core"
 import type { FinalDelivery } from "../History.ts"
 import type { Check, Violation } from "./Check.ts"
 import type { EntryOf, IntegrationEntry, Trace, TracedDelivery } from "./Trace.ts"
-import { entriesOf } from "./Trace.ts"
+import { entriesOf, longestUnseen } from "./Trace.ts"
 
 /** A backlog behind receivers that answer nothing is not lost while it is worked at, in milliseconds. */
 const recently = 60_000
@@ -79,13 +79,13 @@ const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
     scenario: { skew },
     wall
   } = trace.outcome
-  const { pollInterval } = trace.settings
+  const unseen = longestUnseen(trace)
   return deliveries.flatMap((delivery) => {
     const { id, integration_id, next_attempt_at, state } = delivery
     if (settled.has(state)) return []
     const due = next_attempt_at ?? Infinity
     const isWaiting = due > wall && due <= wall + longestWait(trace, state) + skew
-    const isJustDue = due <= wall && (wall - due <= pollInterval + 2 * skew + 1_000 || worksAt(trace, integration_id))
+    const isJustDue = due <= wall && (wall - due <= unseen + 2 * skew + 1_000 || worksAt(trace, integration_id))
     if (isWaiting || isJustDue) return []
     const what = `delivery ${id} is ${state} and due ${due - wall} ms from the end`
     return [{ what, entries: entriesAbout(trace, delivery) }]

@@ -8,7 +8,7 @@ import type { Check, Violation } from "./Check.ts"
 import { isBusy, isDisturbed } from "./Disturbances.ts"
 import { schedulesAt } from "./Knowledge.ts"
 import type { Request, Trace, TracedDelivery } from "./Trace.ts"
-import { clockOf, putBackSince } from "./Trace.ts"
+import { clockOf, longestUnseen, putBackSince } from "./Trace.ts"
 
 /** What a receiver asked for, in milliseconds. The simulated ones send seconds, or nonsense. */
 const askedFor = (result: TransportResult): number => {
@@ -68,8 +68,10 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
   })
 
 /** A poll that just missed it, the store calls of a round, and two questions to the directory. */
-const slack = ({ outcome: { scenario }, settings }: Trace): number =>
-  settings.pollInterval + 8 * scenario.storeLatency + 2 * scenario.directoryLatency + 2 * scenario.skew + 200
+const slack = (trace: Trace): number => {
+  const { directoryLatency, skew, storeLatency } = trace.outcome.scenario
+  return longestUnseen(trace) + 8 * storeLatency + 2 * directoryLatency + 2 * skew + 200
+}
 
 export const retryTimes: Check = {
   name: "retry-times",

@@ -76,6 +76,13 @@ export const entriesOf = <Kind extends Fact["kind"]>(
   kind: Kind
 ): ReadonlyArray<EntryOf<Kind>> => entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind)
 
+/** How long what is due may lie before a worker looks, where it hears every signal, in milliseconds. */
+const heardWithin = 2_000
+
+/** How long what is due may lie before a worker looks, in milliseconds. */
+export const longestUnseen = ({ outcome: { scenario }, settings }: Trace): number =>
+  scenario.signalsLost === 0 ? heardWithin : settings.pollInterval
+
 const settingsOf = ({ scenario }: Outcome): DeliverySettingsShape => ({
   ...defaultDeliverySettings,
   ...scenario.settings

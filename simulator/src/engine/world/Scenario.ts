@@ -45,6 +45,8 @@ export interface Scenario {
   readonly settings: Partial<DeliverySettingsShape>
   readonly faults: FaultRates
   readonly hearing: HearingQuality
+  /** How likely it is that a wake signal is lost. Where none is, there is no poll to speak of either. */
+  readonly signalsLost: number
   /** How far the clock of an engine is off at most, in milliseconds. */
   readonly skew: number
   /** The slowest that a store call is, in milliseconds. */
@@ -124,6 +126,7 @@ export const scenarioOf = (seed: Substream): Scenario => {
   const lively = pick(rng, [0.2, 1, 1])
   const often = (most: number): number => Math.round(lively * rng.below(most + 1))
   const storeLatency = pick(rng, [0, 5, 50])
+  const trustsSignals = happens(new Rng(child(seed, "signals")), 0.3)
   return {
     buildings,
     places,
@@ -139,10 +142,12 @@ export const scenarioOf = (seed: Substream): Scenario => {
       retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } },
       allow: [],
       disableAfter: pick(rng, [8 * second, 25 * second, 60 * second, defaultDeliverySettings.disableAfter]),
-      retention: pick(rng, [null, 15 * second, 40 * second])
+      retention: pick(rng, [null, 15 * second, 40 * second]),
+      ...(trustsSignals && { pollInterval: 600 * second })
     },
     faults: { crash: pick(rng, [0, 0.002, 0.01]), storeError: pick(rng, [0.3, 0.9]) },
     hearing: { delay: pick(rng, [0, 20, 200]), lost: pick(rng, [0, 0, 0.2]), reconnect: 3 * second },
+    signalsLost: trustsSignals ? 0 : 0.1,
     skew: pick(rng, [0, 100, 2 * second]),
     storeLatency,
     directoryLatency: pick(rng, [0, 20]),

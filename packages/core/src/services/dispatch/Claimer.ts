@@ -63,6 +63,8 @@ export const makeClaimer = Effect.fnUntraced(function* ({
 
   /** Nothing is claimed while nothing can be recorded or sent: it could not be sent before its lease ends. */
   const nextTime = (now: number): number => {
+    // The clock was set back.
+    if (lookedAt !== null && lookedAt > now) return now
     if (refusals.has("settle")) return now + settings.pollInterval
     const paused = outages.pausedUntil(now)
     return paused === null ? timing.next(buffer) : Math.min(paused, (lookedAt ?? now) + settings.pollInterval)

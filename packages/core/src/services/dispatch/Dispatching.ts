@@ -96,12 +96,17 @@ export const makeDispatcher: Effect.Effect<
               claimer.reconsider()
             }),
             // What can't be given back comes back by itself when its lease ends.
-            Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message))
+            Effect.catchTag("StoreError", (error) => {
+              for (const { lease } of deliveries) claimer.noteDue(lease.until)
+              claimer.reconsider()
+              return Effect.logWarning(error.message)
+            })
           )
 
   /** Sends nothing more of what is held of some integrations; it is claimed anew if it is due. */
-  const forget = (changed: Iterable<IntegrationId>, now: number): Effect.Effect<void> =>
+  const forget = (changed: Iterable<IntegrationId>): Effect.Effect<void> =>
     Effect.suspend(() => {
+      const now = clock.currentTimeMillisUnsafe()
       const held = Array.from(changed, (id) => {
         leases.forget(id, now)
         streaks.forget(id)
@@ -111,11 +116,10 @@ export const makeDispatcher: Effect.Effect<
     })
 
   /** Sends nothing more of what is held at all. */
-  const forgetAll = (now: number): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      leases.forgetAll()
-      return giveBack(buffer.removeAll(), now)
-    })
+  const forgetAll = Effect.suspend(() => {
+    leases.forgetAll()
+    return giveBack(buffer.removeAll(), clock.currentTimeMillisUnsafe())
+  })
 
   const claimer = yield* makeClaimer({ buffer, leases, outages, refusals, inTurn, pump: () => sender.pump() })
 
@@ -159,9 +163,8 @@ export const makeDispatcher: Effect.Effect<
     "Listening for changes",
     Effect.gen(function* () {
       const changed = yield* wake.changes
-      const now = clock.currentTimeMillisUnsafe()
       // Not waited for: the next change must be heeded at once.
-      yield* Effect.forkScoped(changed === null ? forgetAll(now) : forget(changed, now), { startImmediately: true })
+      yield* Effect.forkScoped(changed === null ? forgetAll : forget(changed), { startImmediately: true })
       yield* claimer.signal
     })
   )
@@ -172,6 +175,10 @@ export const makeDispatcher: Effect.Effect<
     buffer.share(yield* store.beat(worker, now, now + beatFor))
     refusals.clear("beat")
     sender.pump()
+    // Nobody else knows what a worker that died had taken in and not told of, nor when its leases end.
+    const due = yield* store.nextDue
+    if (due !== null) claimer.noteDue(due)
+    claimer.reconsider()
   }).pipe(
     // With nothing to send this is the only write: it is how a full disk is noticed before an event comes.
     Effect.catchTag("StoreError", refusals.note("beat"))
@@ -184,9 +191,11 @@ export const makeDispatcher: Effect.Effect<
   const claiming = yield* Effect.forkScoped(
     Effect.andThen(
       Effect.catchDefect(beat, (defect) => Effect.logError("Counting workers failed; it goes on", defect)),
-      Effect.all([claimer.run, waking, changes, beating, warnings], { concurrency: "unbounded", discard: true })
+      Effect.all([claimer.run, waking, beating, warnings], { concurrency: "unbounded", discard: true })
     )
   )
+  // To the end of what is open: an attempt that waits for the directory must not be made once its integration has ended.
+  yield* Effect.forkScoped(changes)
 
   // Runs before the loops above are interrupted: give back what has not begun, finish what is open, record it.
   yield* Effect.addFinalizer(() =>
@@ -213,9 +222,14 @@ export const makeDispatcher: Effect.Effect<
         sender.pumpUrgent()
         return Effect.void
       }),
-    cancel: (admitted) => Effect.sync(() => admitted.forEach(({ integration_id }) => buffer.unreserve(integration_id))),
-    forget: (integration) =>
-      Effect.suspend(() => forget([integration], clock.currentTimeMillisUnsafe())).pipe(Effect.andThen(claimer.signal)),
+    cancel: (admitted) =>
+      Effect.sync(() => {
+        for (const { integration_id } of admitted) buffer.unreserve(integration_id)
+        // The store may have carried it out and lost its answer: then it is there, under a lease of ours.
+        claimer.noteDue(clock.currentTimeMillisUnsafe() + settings.lease)
+        claimer.reconsider()
+      }),
+    forget: (integration) => Effect.andThen(forget([integration]), claimer.signal),
     status: Effect.sync(() => ({
       delivering: buffer.open,
       buffered: buffer.queued,

@@ -46,6 +46,8 @@ export class Outages {
   pausedUntil(now: number): number | null {
     if (!this.isOpen) return null
     if (this.tryingSince !== null) return Number.POSITIVE_INFINITY
+    // Not longer than a pause where the clock was set back.
+    this.tryAt = Math.min(this.tryAt, now + retryLater)
     return now < this.tryAt ? this.tryAt : null
   }
 

@@ -33,7 +33,7 @@ export interface RecordingOptions {
   /** Runs a transaction in its turn. */
   readonly inTurn: <A, E, R>(transaction: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /** Integrations were enabled or disabled by what was recorded, or may have been. */
-  readonly forget: (changed: Iterable<IntegrationId>, now: number) => Effect.Effect<void>
+  readonly forget: (changed: Iterable<IntegrationId>) => Effect.Effect<void>
   /** A delivery will be due again. */
   readonly noteDue: (at: number) => void
   /** There is room for more. */
@@ -95,7 +95,11 @@ export const makeRecorder = Effect.fnUntraced(function* ({
           refusals.note("settle")(error),
           // It may have disabled integrations all the same, and the retry will find nothing left to do.
           error.outcome === "unknown"
-            ? forget(new Set(settlements.map(({ integration_id }) => integration_id)), now)
+            ? Effect.andThen(
+                forget(new Set(settlements.map(({ integration_id }) => integration_id))),
+                // What was asked for again meanwhile is due, and the retry will not say so.
+                Effect.sync(() => noteDue(now))
+              )
             : Effect.void
         )
       ),
@@ -103,7 +107,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     )
     if (dueAgain) noteDue(now)
     for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) noteDue(next_attempt_at)
-    if (changed.length > 0) yield* forget(changed, now)
+    if (changed.length > 0) yield* forget(changed)
     const recorded = batch.filter(({ delivery }) => applied.has(delivery.id))
     counter.ended(recorded)
     const stale = batch.length - recorded.length

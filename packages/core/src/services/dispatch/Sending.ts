@@ -192,12 +192,10 @@ export const makeSender = Effect.fnUntraced(function* ({
     underWay.add(fiber)
     fiber.addObserver((exit) => {
       underWay.delete(fiber)
-      if (isTry) {
-        outages.endTry()
-        tried()
-      }
+      if (isTry) outages.endTry()
       const surplus = buffer.answered(delivery, Exit.isSuccess(exit) ? exit.value : null)
       if (surplus.length > 0) run(giveBack(surplus, clock.currentTimeMillisUnsafe()))
+      if (isTry) tried()
       pump()
     })
   }

@@ -22,7 +22,11 @@ export const makeStoredChange = Effect.gen(function* () {
       const current = yield* find
       const now = yield* Clock.currentTimeMillis
       const changed = apply(current, now)
-      if (Equal.equals(current, changed)) return current
+      if (Equal.equals(current, changed)) {
+        // What is answered holds from now on: whoever made it so may be somebody of whom the dispatcher has not heard yet.
+        yield* dispatcher.forget(current.id)
+        return current
+      }
       const updated_at = Math.max(now, current.updated_at + 1)
       const next = { ...changed, version: current.version + 1, updated_at }
       if (yield* heeded(dispatcher, current.id, store.update(next, current.version))) return next

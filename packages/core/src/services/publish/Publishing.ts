@@ -27,6 +27,7 @@ import type { IdempotentRequest } from "../Idempotency.ts"
 import { KeyReused } from "../Idempotency.ts"
 import type { Published, Publisher } from "../Publisher.ts"
 import { PublisherClosed } from "../Publisher.ts"
+import { waking } from "../Waking.ts"
 import { makeIntake } from "./Intake.ts"
 import { answerOf, remember, sortCalls } from "./Remembering.ts"
 
@@ -115,9 +116,9 @@ export const makePublisher: Effect.Effect<
         initial: initialOf(candidate)
       }))
     }))
-    const answers = yield* store
-      .enqueue(records, remembered)
-      .pipe(Effect.onError(() => dispatcher.cancel([...admitted])))
+    // Where it fails: what it leaves otherwise is told below.
+    const storing = waking(wake, store.enqueue(records, remembered), () => false)
+    const answers = yield* Effect.onError(storing, () => dispatcher.cancel([...admitted]))
     const stored = answers.flat()
     const leased: Array<LeasedDelivery> = []
     const refused: Array<Handover> = []
@@ -132,7 +133,7 @@ export const makePublisher: Effect.Effect<
     })
     yield* dispatcher.accept(leased)
     if (refused.length > 0) yield* dispatcher.cancel(refused)
-    if (admitted.size < wanted.length) yield* wake.signal
+    if (admitted.size < wanted.length || refused.length > 0) yield* wake.signal
   })
 
   const countAccepted = (events: ReadonlyArray<NewEvent>): void => {
