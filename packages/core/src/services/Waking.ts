@@ -17,6 +17,8 @@ export const waking = <A, E, R>(
   change: Effect.Effect<A, E, R>,
   leavesWork: (result: A) => boolean
 ): Effect.Effect<A, E, R> =>
-  Effect.onExit(change, (exit) =>
-    (Exit.isSuccess(exit) ? leavesWork(exit.value) : mayHaveChanged(exit.cause)) ? signal : Effect.void
-  )
+  Effect.onExit(change, (exit) => {
+    if (Exit.isSuccess(exit)) return leavesWork(exit.value) ? signal : Effect.void
+    // Not waited for: a store that loses answers may take its time for a signal too.
+    return mayHaveChanged(exit.cause) ? Effect.forkDetach(signal, { startImmediately: true }) : Effect.void
+  })

@@ -116,7 +116,7 @@ export const makePublisher: Effect.Effect<
         initial: initialOf(candidate)
       }))
     }))
-    // Where it fails: what it leaves otherwise is told below.
+    // Signals where it fails and may be stored all the same; what is stored for sure is signalled below.
     const storing = waking(wake, store.enqueue(records, remembered), () => false)
     const answers = yield* Effect.onError(storing, () => dispatcher.cancel([...admitted]))
     const stored = answers.flat()
