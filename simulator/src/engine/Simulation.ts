@@ -162,6 +162,8 @@ export class Simulation {
 
   #replace(engine: Engine): void {
     this.#engines = this.#engines.filter((other) => other !== engine)
+    const { replaced } = this.scenario
+    if (this.#engines.length > 0 && replaced < 1 && !happens(this.rng, replaced)) return
     this.time.after(this.rng.below(longestAbsence), () => this.startEngine())
   }
 

@@ -47,6 +47,8 @@ export interface Scenario {
   readonly hearing: HearingQuality
   /** How likely it is that a wake signal is lost. Where none is, there is no poll to speak of either. */
   readonly signalsLost: number
+  /** How likely it is that a process that ended is replaced while there are others. */
+  readonly replaced: number
   /** How far the clock of an engine is off at most, in milliseconds. */
   readonly skew: number
   /** The slowest that a store call is, in milliseconds. */
@@ -148,6 +150,7 @@ export const scenarioOf = (seed: Substream): Scenario => {
     faults: { crash: pick(rng, [0, 0.002, 0.01]), storeError: pick(rng, [0.3, 0.9]) },
     hearing: { delay: pick(rng, [0, 20, 200]), lost: pick(rng, [0, 0, 0.2]), reconnect: 3 * second },
     signalsLost: trustsSignals ? 0 : 0.1,
+    replaced: trustsSignals ? 0.5 : 1,
     skew: pick(rng, [0, 100, 2 * second]),
     storeLatency,
     directoryLatency: pick(rng, [0, 20]),
