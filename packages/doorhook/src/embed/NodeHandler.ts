@@ -84,7 +84,8 @@ export const makeHostHandler =
     if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
     seen(request)
-    void open.track(new Promise((resolve) => response.once("close", resolve)))
+    // Who hung up while the host did something before is gone already, and says so once only.
+    if (!response.closed) void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
       const body = parsedBodyOf(request)
       const again = body === null ? null : toWebRequest(request, body)

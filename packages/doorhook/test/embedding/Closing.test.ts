@@ -6,12 +6,17 @@ import { createDoorhook } from "doorhook"
 import { Deferred, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { symlinkSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as FileOwner from "../../src/service/FileOwner.ts"
 import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
+import { listening } from "@doorhook/testkit/Listening"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { makeHostHandler } from "../../src/embed/NodeHandler.ts"
+import { makeOpenCalls } from "../../src/embed/OpenCalls.ts"
 import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 
 const program = fileURLToPath(new URL("EndsByItself.ts", import.meta.url))
@@ -24,6 +29,34 @@ describe("closing", () => {
       const { finished } = yield* startNode(["--conditions=source", program, "memory", database])
       const { code, stderr, stdout } = yield* Effect.promise(() => finished)
       assert.deepStrictEqual([code, stdout, stderr], [0, "closed\nclosed\n", ""])
+    })
+  )
+
+  live(
+    "waits for no request whose client hung up before the host passed it on",
+    Effect.gen(function* () {
+      let tracked = 0
+      const handler = makeHostHandler({
+        handle: () => undefined,
+        fetch: () => Promise.reject(new Error("not asked")),
+        isClosed: () => false,
+        seen: () => undefined,
+        open: { ...makeOpenCalls(), track: (call) => (tracked++, call) },
+        log: () => undefined
+      })
+      const passedOn = yield* Deferred.make<void>()
+      const server = createServer((request, response) => {
+        socket.destroy()
+        response.once("close", () => {
+          handler(request, response)
+          Effect.runSync(Deferred.succeed(passedOn, undefined))
+        })
+      })
+      const { port } = yield* listening(server)
+      const socket = connect(port, "127.0.0.1").on("error", () => undefined)
+      socket.write("GET /v4/buildings HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      yield* Deferred.await(passedOn)
+      assert.strictEqual(tracked, 0)
     })
   )
 

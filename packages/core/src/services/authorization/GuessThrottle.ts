@@ -81,7 +81,7 @@ const networkOf = (address: string): string =>
 export class GuessThrottle extends Context.Service<
   GuessThrottle,
   {
-    /** Makes an attempt, unless too many failed before. Null is a failure; an error is neither. */
+    /** Makes an attempt, unless too many failed before. Null is a failure, and so is one that is interrupted; an error is neither. */
     readonly guard: <A, E, R>(guess: Guess, attempt: Effect.Effect<A | null, E, R>) => Effect.Effect<Guarded<A>, E, R>
   }
 >()("@doorhook/core/services/authorization/GuessThrottle") {}
@@ -121,6 +121,11 @@ export const make = (): GuessThrottle["Service"] => {
       return Effect.ensuring(attempt, end)
     })
 
+  const fail = (name: string, pair: string | null, now: number): void => {
+    byName.add(name, now, failuresPerName)
+    if (pair !== null) byAddress.add(pair, now, failuresPerAddress)
+  }
+
   const guard: GuessThrottle["Service"]["guard"] = Effect.fnUntraced(function* (guess, attempt) {
     const name = nameKey(guess)
     const pair = guess.address === null ? null : `${networkOf(guess.address)} ${name}`
@@ -131,16 +136,18 @@ export const make = (): GuessThrottle["Service"] => {
       const wait = waitOf(name, pair, begin)
       if (wait !== null) return { _tag: "Throttled", retry_after: wait }
     }
-    const value = yield* pair !== null && guess.kind === "login" ? bounded(name, pair, begin, attempt) : attempt
+    const trial = pair !== null && guess.kind === "login" ? bounded(name, pair, begin, attempt) : attempt
+    // Who hangs up before a slow no must not guess on for nothing.
+    const value = yield* Effect.onInterrupt(trial, () =>
+      Effect.map(Clock.currentTimeMillis, (now) => fail(name, pair, now))
+    )
     if (value === tooMany) return { _tag: "Throttled", retry_after: 1 }
     const now = yield* Clock.currentTimeMillis
     // Looked at again before anything is told, so that many attempts at once show no more than one after the other.
     const wait = pair === null ? null : waitOf(name, pair, now)
     if (wait !== null) return { _tag: "Throttled", retry_after: wait }
-    if (value === null) {
-      byName.add(name, now, failuresPerName)
-      if (pair !== null) byAddress.add(pair, now, failuresPerAddress)
-    } else if (pair !== null) byAddress.forget(pair)
+    if (value === null) fail(name, pair, now)
+    else if (pair !== null) byAddress.forget(pair)
     return { _tag: "Done", value }
   })
 

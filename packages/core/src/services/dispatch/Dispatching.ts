@@ -229,7 +229,8 @@ export const makeDispatcher: Effect.Effect<
         claimer.noteDue(clock.currentTimeMillisUnsafe() + settings.lease)
         claimer.reconsider()
       }),
-    forget: (integration) => Effect.andThen(forget([integration]), claimer.signal),
+    // Whoever asks may hang up: what is taken out must be given back all the same.
+    forget: (integration) => Effect.uninterruptible(Effect.andThen(forget([integration]), claimer.signal)),
     status: Effect.sync(() => ({
       delivering: buffer.open,
       buffered: buffer.queued,

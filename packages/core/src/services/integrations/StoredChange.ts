@@ -18,13 +18,13 @@ export const makeStoredChange = Effect.gen(function* () {
     find: Effect.Effect<Integration, E>,
     apply: (integration: Integration, now: number) => Integration
   ) {
-    for (;;) {
+    for (let lostRace = false; ; lostRace = true) {
       const current = yield* find
       const now = yield* Clock.currentTimeMillis
       const changed = apply(current, now)
       if (Equal.equals(current, changed)) {
-        // What is answered holds from now on: whoever made it so may be somebody of whom the dispatcher has not heard yet.
-        yield* dispatcher.forget(current.id)
+        // What is answered holds from now on, and the dispatcher may not have heard yet of whoever made it so.
+        if (lostRace || current.status === "disabled") yield* dispatcher.forget(current.id)
         return current
       }
       const updated_at = Math.max(now, current.updated_at + 1)
