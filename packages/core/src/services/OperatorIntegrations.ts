@@ -1,7 +1,7 @@
 /**
  * The operator's view of integrations: which there are, which fail, and what the operator can set.
  */
-import { Clock, Context, Effect, Layer, Schema, Predicate } from "effect"
+import { Clock, Context, Effect, Layer, Predicate, Schema } from "effect"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { switched } from "../domain/Integration.ts"
