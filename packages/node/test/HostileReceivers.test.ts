@@ -15,6 +15,7 @@ import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { sendsMore } from "@doorhook/testkit/hostile/Lengths"
 import { answers, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { sendsInvalidUtf8, sendsLongText, sendsNul } from "@doorhook/testkit/hostile/OddBytes"
+import { nextTurn } from "@doorhook/testkit/Turn"
 import type { Posted } from "./Posting.ts"
 import { detailOf, outcomeOf, post } from "./Posting.ts"
 
@@ -125,7 +126,7 @@ describe("hostile receivers", () => {
       assert.strictEqual(outcomeOf(yield* post(hinting?.url ?? "", { deadline: 60_000 })), 200)
       yield* Effect.forEach(receivers, ({ allClosed }) => Effect.promise(allClosed))
       // The last to close on this side are seen as closed a turn later on the other.
-      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      yield* nextTurn
       const left = [...heldResources()]
       // What tests before held may have gone meanwhile.
       for (const type of held) if (left.includes(type)) left.splice(left.indexOf(type), 1)

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
+import { nextTurn } from "@doorhook/testkit/Turn"
 import { connect } from "node:net"
 import { httpDefaults } from "../../src/http/HttpSettings.ts"
 import { call, document, testServer } from "../TestServer.ts"
@@ -93,7 +94,7 @@ describe("bodies", () => {
       // Time passes only here, and the deadline runs from when the server has seen the head.
       while (answering.pollUnsafe() === undefined) {
         yield* TestClock.adjust(httpDefaults.bodyTimeout)
-        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+        yield* nextTurn
       }
       const answer = yield* Fiber.join(answering)
       assert.match(answer, /^HTTP\/1\.1 408 /)

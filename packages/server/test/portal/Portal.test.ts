@@ -2,6 +2,7 @@ import { DeliveryStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { nextTurn } from "@doorhook/testkit/Turn"
 import { attempt, published } from "../operator/Attempts.ts"
 import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
 import type { Reply } from "../TestServer.ts"
@@ -187,8 +188,7 @@ describe("a test from the portal", () => {
       const sending = yield* Effect.forkChild(submit(home, cookie, token))
       const store = yield* DeliveryStore
       // The form is read in real time: virtual time that went on meanwhile would be over before it has come.
-      const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-      yield* Effect.repeat(Effect.andThen(turn, store.list({ limit: 1 })), { until: ({ length }) => length === 1 })
+      yield* Effect.repeat(Effect.andThen(nextTurn, store.list({ limit: 1 })), { until: ({ length }) => length === 1 })
       // Nobody sends in these tests: the page stops waiting for the answer.
       yield* Effect.repeat(TestClock.adjust("1 second"), {
         until: () => Effect.sync(() => sending.pollUnsafe() !== undefined)

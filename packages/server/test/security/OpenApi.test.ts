@@ -8,6 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Predicate } from "effect"
 import { HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
+import { nextTurn } from "@doorhook/testkit/Turn"
 import { OpenAPIClientAxios } from "openapi-client-axios"
 import { converse } from "./RawHttp.ts"
 import { authorizeC1, exchangeOf, multipart, obtainCode, secretOfC1, startServer } from "../oauth/OAuthServer.ts"
@@ -219,7 +220,7 @@ describe("the OpenAPI description", () => {
         // Time passes only here, and the deadline runs from when the server has seen the head.
         while (answering.pollUnsafe() === undefined) {
           yield* TestClock.adjust("1 minute")
-          yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+          yield* nextTurn
         }
         const { text } = yield* Fiber.join(answering)
         const [lines = "", body = ""] = text.split("\r\n\r\n")

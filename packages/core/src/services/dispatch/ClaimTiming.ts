@@ -68,6 +68,8 @@ export class ClaimTiming {
   /** A delivery will be due. */
   noteDue(at: number): void {
     const until = this.lookedAt === null ? at : this.lookedAt + horizon
+    // A poll asks anew before that.
+    if (at > until && this.options.pollInterval <= horizon) return
     const time = Math.ceil(Math.min(at, until) / grain) * grain
     this.dueTimes.add(time)
     this.firstDue = Math.min(this.firstDue, time)
