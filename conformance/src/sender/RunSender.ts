@@ -26,7 +26,11 @@ export interface SenderOptions {
 /** How many events there must be, for every case. */
 export const eventsNeeded = plan.length
 
-const guard = 250
+/**
+ * What can't be told around the deadline, in milliseconds: a busy machine sees a request late, and the longer one waits, the
+ * more of that there is. Half of what a slow answer leaves (`Treatment.ts`).
+ */
+const guardOf = (deadline: number): number => Math.max(250, deadline / 10)
 
 /** Fails only when it can't listen. */
 export const runSender = (options: SenderOptions): Effect.Effect<SenderReport.SenderReport, CannotListen> =>
@@ -42,5 +46,8 @@ export const runSender = (options: SenderOptions): Effect.Effect<SenderReport.Se
       Effect.timeoutOption(maxTime)
     )
     const observation = receiver.observation()
-    return SenderReport.make(observation, yield* checkSignatures(observation, secret), { deadline, guard })
+    return SenderReport.make(observation, yield* checkSignatures(observation, secret), {
+      deadline,
+      guard: guardOf(deadline)
+    })
   }).pipe(Effect.scoped, Effect.provide(Crypto.layerWebCrypto))
