@@ -6,7 +6,8 @@ import { createDoorhook, DoorhookError, hashPassword, publishIn, sqlDirectory } 
 import type { HostDirectory, SqlDirectoryOptions } from "doorhook"
 import { Effect } from "effect"
 import { DatabaseSync } from "node:sqlite"
-import pg from "pg"
+import type pg from "pg"
+import { hostPool } from "@doorhook/testkit/postgres/HostPool"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { codeOf, live } from "../harness/Embedded.ts"
 
@@ -114,11 +115,8 @@ await describeOnPostgres("the directory over tables", (server) => {
   const withPool = <A>(use: (pool: pg.Pool, url: string) => Promise<A>) =>
     Effect.gen(function* () {
       const url = server.url(yield* newDatabase(server))
-      return yield* Effect.acquireUseRelease(
-        Effect.sync(() => new pg.Pool({ connectionString: url })),
-        (pool) => Effect.promise(() => use(pool, url)),
-        (pool) => Effect.promise(() => pool.end())
-      )
+      const pool = yield* hostPool(url)
+      return yield* Effect.promise(() => use(pool, url))
     })
 
   live(
