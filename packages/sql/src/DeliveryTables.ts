@@ -126,8 +126,14 @@ export class DeliveryTables extends Context.Service<
     ) => Answer<ReadonlyArray<Pick<Integration, "id" | "status" | "version">>>
     /** The same and how they fail, as rows for `IntegrationRows` to read, without keeping them so. */
     readonly subjects: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<SubjectRow>>
-    /** Locks integrations, before their deliveries are locked: for who looks at both. */
-    readonly lockIntegrations: (ids: ReadonlyArray<IntegrationId>) => Answer<void>
+    /**
+     * Locks integrations, before their deliveries are locked: for who looks at both. Those of them whose status or version
+     * may change are named again: who published to them has committed, and nobody does until the transaction ends.
+     */
+    readonly lockIntegrations: (
+      ids: ReadonlyArray<IntegrationId>,
+      changing: ReadonlyArray<IntegrationId>
+    ) => Answer<void>
     /** The integrations of some deliveries. */
     readonly integrationsOf: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<IntegrationId>>
     /** Where some deliveries stand that are in `queue`, until the transaction ends. The others are left out. */

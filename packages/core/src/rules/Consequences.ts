@@ -45,6 +45,17 @@ export const mayHaveConsequences = (
       gone || state === "exhausted" || (attempt !== null && attempt.outcome !== "acknowledged")
   )
 
+/** Whether a batch that has consequences may disable or enable the integration at a time, as far as can be told before. */
+export const maySwitch = (
+  { failing, integration }: Subject,
+  settlements: ReadonlyArray<Pick<Settlement, "attempt" | "gone">>,
+  now: number,
+  disableAfter: number
+): boolean =>
+  integration.status === "disabled"
+    ? settlements.some(isAcknowledged)
+    : settlements.some(({ gone }) => gone) || (failing !== null && now - failing.since >= disableAfter)
+
 type About = Pick<NewNotice, "integration_id" | "scope" | "at">
 
 const aboutOf = ({ id, scope }: Subject["integration"], at: number): About => ({ integration_id: id, scope, at })

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
-const { consequencesOf, mayHaveConsequences, warningOf } = Consequences
+const { consequencesOf, mayHaveConsequences, maySwitch, warningOf } = Consequences
 
 const now = 1_000_000
 const disableAfter = 1_000
@@ -194,6 +194,24 @@ describe("a batch that shows a disabled integration", () => {
   })
 })
 
+/** A batch of one integration, with where its deliveries stood before and stand after. */
+const batches = fc
+  .array(
+    fc.record({
+      from: fc.constantFrom(underLease, endedMeanwhile, { ...underLease, resend: 2 as const }),
+      state: fc.constantFrom<Settlement["state"]>("delivered", "retrying", "exhausted", "expired", "cancelled"),
+      outcome: fc.option(fc.constantFrom<Attempt["outcome"]>("acknowledged", "acknowledged", "timeout")),
+      gone: fc.integer({ min: 0, max: 9 }).map((of10) => of10 === 0)
+    }),
+    { maxLength: 4 }
+  )
+  .map((batch) =>
+    batch.map(({ from, gone, outcome, state }) => {
+      const settlement = settlementOf({ attempt: outcome === null ? null : attemptOf(outcome), state, gone })
+      return { settlement, from, to: Standing.settled(from, settlement, now, null) }
+    })
+  )
+
 describe("what needs nothing of a store", () => {
   it("is all that is acknowledged, or was not attempted, of an enabled integration that does not fail", () => {
     assert.isFalse(mayHaveConsequences(enabled(), [acknowledged, unattempted]))
@@ -207,22 +225,9 @@ describe("what needs nothing of a store", () => {
   })
 
   it("has no consequences, wherever its deliveries stood", () => {
-    const settlements = fc.array(
-      fc.record({
-        from: fc.constantFrom(underLease, endedMeanwhile, { ...underLease, resend: 2 as const }),
-        state: fc.constantFrom<Settlement["state"]>("delivered", "retrying", "exhausted", "expired", "cancelled"),
-        outcome: fc.option(fc.constantFrom<Attempt["outcome"]>("acknowledged", "acknowledged", "timeout")),
-        gone: fc.integer({ min: 0, max: 9 }).map((of10) => of10 === 0)
-      }),
-      { maxLength: 4 }
-    )
     let harmless = 0
     fc.assert(
-      fc.property(settlements, (batch) => {
-        const applied = batch.map(({ from, gone, outcome, state }) => {
-          const settlement = settlementOf({ attempt: outcome === null ? null : attemptOf(outcome), state, gone })
-          return { settlement, from, to: Standing.settled(from, settlement, now, null) }
-        })
+      fc.property(batches, (applied) => {
         const all = applied.map(({ settlement }) => settlement)
         if (mayHaveConsequences(enabled(), all)) return
         harmless++
@@ -231,5 +236,43 @@ describe("what needs nothing of a store", () => {
       { numRuns: 300 }
     )
     assert.isAbove(harmless, 20)
+  })
+})
+
+describe("what may disable or enable an integration", () => {
+  const failings = fc.option(
+    fc.record({ since: fc.constantFrom(0, now - disableAfter, now - disableAfter + 1, now), noticed: fc.nat(3) })
+  )
+  const subjects = fc.oneof(
+    failings.map(enabled),
+    fc
+      .tuple(fc.constantFrom("manual" as const, "gone" as const, "failing" as const), failings)
+      .map((of) => disabled(...of))
+  )
+
+  it("is known before its deliveries are looked at", () => {
+    let switched = 0
+    fc.assert(
+      fc.property(subjects, batches, (subject, applied) => {
+        const { disable, enable } = consequencesOf(subject, applied, now, disableAfter)
+        if (disable === null && !enable) return
+        switched++
+        const all = applied.map(({ settlement }) => settlement)
+        assert.isTrue(maySwitch(subject, all, now, disableAfter))
+      }),
+      { numRuns: 500 }
+    )
+    assert.isAbove(switched, 20)
+  })
+
+  it("is no mere failure, and nothing that came of a disabled one but an acknowledgement", () => {
+    const may = (subject: Consequences.Subject, ...batch: ReadonlyArray<Settlement>) =>
+      maySwitch(subject, batch, now, disableAfter)
+    assert.isFalse(may(enabled(), failed, exhausted, acknowledged))
+    assert.isFalse(may(enabled({ since: now - disableAfter + 1, noticed: 3 }), failed))
+    assert.isTrue(may(enabled({ since: now - disableAfter, noticed: 3 }), failed))
+    assert.isTrue(may(enabled(), acknowledged, gone))
+    assert.isFalse(may(disabled("failing"), failed, gone, unattempted))
+    assert.isTrue(may(disabled("failing"), failed, acknowledged))
   })
 })

@@ -7,7 +7,8 @@
  * has the database open, or opens it next. They are counted as they are moved: until then `tallies` adds them up.
  *
  * An integration that has an ending takes nothing: it is deleted or disabled, and before it is enabled or probed the ending
- * is finished. Who begins or finishes one keeps the integration locked, so that nothing is published to it meanwhile.
+ * is finished. Who begins one has locked the integration for change, so that nothing is published to it meanwhile; who
+ * finishes one keeps it locked while it is disabled, when nothing that is published to it becomes active.
  */
 import type { DeliveryId, DeliveryReason, IntegrationId } from "@doorhook/core"
 import { activeStates, lasting } from "@doorhook/core"

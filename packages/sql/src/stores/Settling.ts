@@ -41,16 +41,21 @@ const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
 /** The integrations of a batch, and which of them something may follow for: these are locked, before any delivery is. */
 const lock = Effect.fnUntraced(function* (
   tables: Tables,
-  settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>
+  settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
+  now: number,
+  disableAfter: number
 ) {
   const seen = new Map((yield* tables.subjects([...settlements.keys()])).map((row) => [row.id, row]))
-  const affected = [...settlements]
-    .filter(([id, batch]) => {
-      const row = seen.get(id)
-      return row !== undefined && Consequences.mayHaveConsequences(outlineOf(id, row), batch)
-    })
-    .map(([id]) => id)
-  if (affected.length > 0) yield* tables.lockIntegrations(affected)
+  const affected: Array<IntegrationId> = []
+  const changing: Array<IntegrationId> = []
+  for (const [id, batch] of settlements) {
+    const row = seen.get(id)
+    const subject = row === undefined ? null : outlineOf(id, row)
+    if (subject === null || !Consequences.mayHaveConsequences(subject, batch)) continue
+    affected.push(id)
+    if (Consequences.maySwitch(subject, batch, now, disableAfter)) changing.push(id)
+  }
+  if (affected.length > 0) yield* tables.lockIntegrations(affected, changing)
   const locked: Subjects = affected.length === 0 ? new Map() : yield* subjectsOf(tables, affected)
   const isAffected = new Set(affected)
   return {
@@ -79,7 +84,7 @@ const write = Effect.fnUntraced(function* (tables: Tables, notices: ReadonlyArra
 export const warnAll = Effect.fnUntraced(function* (tables: Tables, now: number, disableAfter: number, limit: number) {
   const due = yield* tables.toBeWarned(Failing.warnedSince(now, disableAfter), limit)
   if (due.length === 0) return []
-  yield* tables.lockIntegrations(due)
+  yield* tables.lockIntegrations(due, [])
   const notices: Array<NewNotice> = []
   for (const [id, subject] of yield* subjectsOf(tables, due)) {
     const warning = Consequences.warningOf(subject, now, disableAfter)
@@ -99,7 +104,7 @@ export const settleAll = Effect.fnUntraced(function* (
   disableAfter: number
 ) {
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  const { affected, toEnd } = yield* lock(tables, grouped)
+  const { affected, toEnd } = yield* lock(tables, grouped, now, disableAfter)
   const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
   const moves = current.map(({ from, item }) => {
@@ -116,6 +121,8 @@ export const settleAll = Effect.fnUntraced(function* (
     if (subject === undefined || batch === undefined) continue
     const follows = Consequences.consequencesOf(subject, batch, now, disableAfter)
     if (!isSame(follows.failing, subject.failing)) yield* tables.setFailing(id, follows.failing)
+    // It was another when it was looked at before the lock, if this has to wait.
+    if (follows.disable !== null || follows.enable) yield* tables.lockIntegrations([id], [id])
     if (follows.disable !== null && (yield* tables.disableIntegration(id, follows.disable, now))) {
       changed.push(id)
       yield* endings.begin(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))

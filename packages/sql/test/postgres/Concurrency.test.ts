@@ -326,6 +326,46 @@ await describeOnPostgres("concurrency", (server) => {
       })
   )
 
+  it.live(
+    "a host's transaction that stays open holds up no outcome, not that of a failing integration; a change waits for it",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* lentDatabase(server)
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const integration = yield* createIntegration({ scope: StoreFixtures.building(1) })
+          yield* enqueue(...records(1, 1, integration))
+          const claimed = yield* claim(start)
+          const event = JSON.stringify({ resource_type: "access_log", action: "create", building_id: 1, data: {} })
+          const publish = sql.unsafe(`SELECT publish('${event}'::text)`)
+          const disable = IntegrationStore.use((store) =>
+            store.update({ ...integration, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
+          )
+          const waits = sql.unsafe(waiting)
+          const changing = yield* Effect.scoped(
+            sql.withTransaction(
+              Effect.gen(function* () {
+                yield* sql.unsafe("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                yield* publish
+                const failed = settle(start, ...claimed.map((each) => StoreFixtures.retryAt(each, start + 5_000)))
+                assert.strictEqual((yield* Effect.provide(failed, onStore(url))).size, 1)
+                // That the integration fails was noted since the host's snapshot, and is no conflict either.
+                yield* publish
+                const changing = yield* disable.pipe(Effect.provide(onStore(url)), Effect.forkDetach)
+                while ((yield* waits).length === 0) yield* Effect.yieldNow
+                return changing
+              })
+            )
+          )
+          assert.isTrue(yield* Fiber.join(changing))
+          const { states } = yield* (yield* DeliveryStore).summary(start)
+          assert.deepEqual(states, yield* counted)
+          // What the host published before the change ended with it.
+          assert.deepEqual([states.cancelled, states.pending], [3, 0])
+        }).pipe(Effect.provide(onStore(url)))
+      })
+  )
+
   it.live("a connection that breaks in the middle of a transaction takes it all back, and the next call works", () =>
     Effect.gen(function* () {
       const { name, url } = yield* lentDatabase(server)

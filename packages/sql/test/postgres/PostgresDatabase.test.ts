@@ -122,7 +122,7 @@ await describeOnPostgres("opening a database", (server) => {
       )
       const { message, why } = yield* refusal(server.url(name))
       assert.strictEqual(why, "newer_version")
-      assert.match(message, /version 99, this doorhook knows 3/)
+      assert.match(message, /version 99, this doorhook knows 4/)
     })
   )
 })

@@ -24,6 +24,124 @@ const lane = `CASE WHEN type = 'call' THEN 0 ELSE 2 END`
 
 const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
+/**
+ * The function itself, by how it is created, and by the lock under which it keeps the integrations that it matched as they
+ * are until the caller's transaction ends.
+ */
+export const publishText = (create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION", kept: string): string =>
+  `${create} publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
+LANGUAGE plpgsql VOLATILE ${settings} AS $$
+  #variable_conflict use_column
+  DECLARE
+    body json := publish.event::json;
+    type text;
+    building bigint;
+    tenants bigint[] := '{}';
+    data text;
+    seq bigint;
+    first bigint;
+    last bigint;
+    waiting integer;
+    pair constant text := chr(92) || chr(92);
+    escape constant text := chr(92) || 'u';
+    hidden boolean := false;
+  BEGIN
+    IF strpos(publish.event, escape) > 0 AND NOT can_look_into(body) THEN
+      IF publish.event ~ ('[' || chr(57344) || chr(57345) || ']') THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'the event has an escape that PostgreSQL can not look behind';
+      END IF;
+      hidden := true;
+      body := replace(replace(publish.event, pair, chr(57344)), escape, chr(57345))::json;
+    END IF;
+    IF json_typeof(body) <> 'object' THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'an event must be an object';
+    END IF;
+    IF json_typeof(body->'resource_type') IS DISTINCT FROM 'string'
+      OR body->>'resource_type' NOT IN ('call', 'access_log') THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'resource_type must be call or access_log';
+    END IF;
+    type := body->>'resource_type';
+    IF json_typeof(body->'action') IS DISTINCT FROM 'string' OR body->>'action' <> 'create' THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'action must be create';
+    END IF;
+    IF NOT coalesce(is_id(body->'building_id'), false) THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'building_id must be a positive whole number';
+    END IF;
+    building := (body->>'building_id')::numeric::bigint;
+    IF body->'tenant_ids' IS NOT NULL THEN
+      IF json_typeof(body->'tenant_ids') <> 'array'
+        OR EXISTS (SELECT 1 FROM json_array_elements(body->'tenant_ids') AS t (value) WHERE NOT is_id(t.value)) THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'tenant_ids must be a list of positive whole numbers';
+      END IF;
+      tenants := ARRAY(
+        SELECT t.value::text::numeric::bigint
+        FROM json_array_elements(body->'tenant_ids') WITH ORDINALITY AS t (value, place) ORDER BY t.place
+      );
+    END IF;
+    IF (SELECT count(*) FROM json_object_keys(body) AS k (name) WHERE k.name = 'data') > 1 THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'data is given more than once';
+    END IF;
+    IF json_typeof(body->'data') IS DISTINCT FROM 'object' THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'data must be an object';
+    END IF;
+    data := (body->'data')::text;
+    IF hidden THEN
+      data := replace(replace(data, chr(57345), escape), chr(57344), pair);
+    END IF;
+    IF octet_length(convert_to(data, 'UTF8')) > 262144 THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'data must be at most 256 KiB';
+    END IF;
+
+    -- Once in a transaction, by its first event.
+    IF coalesce(current_setting('doorhook.announced', true), '') = '' THEN
+      PERFORM ${announce};
+      PERFORM set_config('doorhook.announced', 'yes', true);
+    END IF;
+
+    publish.id := make_event_id(publish.now);
+    WITH matched AS (
+      SELECT i.id, i.status FROM integrations AS i
+      WHERE ((i.scope_type = 'building' AND i.scope_id = building)
+          OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
+        AND EXISTS (
+          SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
+          WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? 'create'
+        )
+      ORDER BY i.id ${kept}
+    ),
+    numbered AS MATERIALIZED (
+      SELECT nextval('delivery_ids') AS id, m.id AS integration_id, m.status = 'enabled' AS enabled FROM matched AS m
+    ),
+    queued AS (
+      INSERT INTO queue (id, event_id, integration_id, created_at, state, attempts, lane, due_at, resend)
+      SELECT n.id, publish.id, n.integration_id, publish.now, 'pending', 0, ${lane}, publish.now, 0
+      FROM numbered AS n WHERE n.enabled
+    ),
+    skipped AS (
+      INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane)
+      SELECT n.id, publish.id, n.integration_id, publish.now, 'skipped', 'integration_disabled', 0, ${lane}
+      FROM numbered AS n WHERE NOT n.enabled
+    )
+    SELECT count(*), count(*) FILTER (WHERE n.enabled), min(n.id), max(n.id)
+      INTO publish.deliveries, waiting, first, last FROM numbered AS n;
+    INSERT INTO events AS e
+        (seq, id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
+      VALUES (nextval('event_numbers'), publish.id, type, 'create', building,
+        '[' || array_to_string(tenants, ',') || ']', data, publish.now, first, last)
+      RETURNING e.seq INTO seq;
+    INSERT INTO events_of (scope_type, scope_id, resource_type, event_seq)
+      SELECT 'building', building, type, seq
+      UNION ALL
+      SELECT DISTINCT 'tenant', t.id, type, seq FROM unnest(tenants) AS t (id);
+
+    INSERT INTO tallies
+        (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
+      VALUES (1, waiting, 0, 0, 0, 0, 0, 0, publish.deliveries - waiting);
+    -- Heard when the transaction commits, once however often it is given.
+    IF waiting > 0 THEN PERFORM pg_notify('doorhook_wake', ''); END IF;
+  END
+$$`
+
 export const publishFunction: ReadonlyArray<string> = [
   // The ids of hosts: positive whole numbers that JavaScript can hold too.
   `CREATE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -57,118 +175,7 @@ export const publishFunction: ReadonlyArray<string> = [
     END
   $$`,
 
-  `CREATE FUNCTION publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
-  LANGUAGE plpgsql VOLATILE ${settings} AS $$
-    #variable_conflict use_column
-    DECLARE
-      body json := publish.event::json;
-      type text;
-      building bigint;
-      tenants bigint[] := '{}';
-      data text;
-      seq bigint;
-      first bigint;
-      last bigint;
-      waiting integer;
-      pair constant text := chr(92) || chr(92);
-      escape constant text := chr(92) || 'u';
-      hidden boolean := false;
-    BEGIN
-      IF strpos(publish.event, escape) > 0 AND NOT can_look_into(body) THEN
-        IF publish.event ~ ('[' || chr(57344) || chr(57345) || ']') THEN
-          RAISE invalid_parameter_value USING MESSAGE = 'the event has an escape that PostgreSQL can not look behind';
-        END IF;
-        hidden := true;
-        body := replace(replace(publish.event, pair, chr(57344)), escape, chr(57345))::json;
-      END IF;
-      IF json_typeof(body) <> 'object' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'an event must be an object';
-      END IF;
-      IF json_typeof(body->'resource_type') IS DISTINCT FROM 'string'
-        OR body->>'resource_type' NOT IN ('call', 'access_log') THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'resource_type must be call or access_log';
-      END IF;
-      type := body->>'resource_type';
-      IF json_typeof(body->'action') IS DISTINCT FROM 'string' OR body->>'action' <> 'create' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'action must be create';
-      END IF;
-      IF NOT coalesce(is_id(body->'building_id'), false) THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'building_id must be a positive whole number';
-      END IF;
-      building := (body->>'building_id')::numeric::bigint;
-      IF body->'tenant_ids' IS NOT NULL THEN
-        IF json_typeof(body->'tenant_ids') <> 'array'
-          OR EXISTS (SELECT 1 FROM json_array_elements(body->'tenant_ids') AS t (value) WHERE NOT is_id(t.value)) THEN
-          RAISE invalid_parameter_value USING MESSAGE = 'tenant_ids must be a list of positive whole numbers';
-        END IF;
-        tenants := ARRAY(
-          SELECT t.value::text::numeric::bigint
-          FROM json_array_elements(body->'tenant_ids') WITH ORDINALITY AS t (value, place) ORDER BY t.place
-        );
-      END IF;
-      IF (SELECT count(*) FROM json_object_keys(body) AS k (name) WHERE k.name = 'data') > 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'data is given more than once';
-      END IF;
-      IF json_typeof(body->'data') IS DISTINCT FROM 'object' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'data must be an object';
-      END IF;
-      data := (body->'data')::text;
-      IF hidden THEN
-        data := replace(replace(data, chr(57345), escape), chr(57344), pair);
-      END IF;
-      IF octet_length(convert_to(data, 'UTF8')) > 262144 THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'data must be at most 256 KiB';
-      END IF;
-
-      -- Once in a transaction, by its first event.
-      IF coalesce(current_setting('doorhook.announced', true), '') = '' THEN
-        PERFORM ${announce};
-        PERFORM set_config('doorhook.announced', 'yes', true);
-      END IF;
-
-      publish.id := make_event_id(publish.now);
-      WITH matched AS (
-        SELECT i.id, i.status FROM integrations AS i
-        WHERE ((i.scope_type = 'building' AND i.scope_id = building)
-            OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
-          AND EXISTS (
-            SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
-            WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? 'create'
-          )
-        ORDER BY i.id FOR SHARE
-      ),
-      numbered AS MATERIALIZED (
-        SELECT nextval('delivery_ids') AS id, m.id AS integration_id, m.status = 'enabled' AS enabled FROM matched AS m
-      ),
-      queued AS (
-        INSERT INTO queue (id, event_id, integration_id, created_at, state, attempts, lane, due_at, resend)
-        SELECT n.id, publish.id, n.integration_id, publish.now, 'pending', 0, ${lane}, publish.now, 0
-        FROM numbered AS n WHERE n.enabled
-      ),
-      skipped AS (
-        INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane)
-        SELECT n.id, publish.id, n.integration_id, publish.now, 'skipped', 'integration_disabled', 0, ${lane}
-        FROM numbered AS n WHERE NOT n.enabled
-      )
-      SELECT count(*), count(*) FILTER (WHERE n.enabled), min(n.id), max(n.id)
-        INTO publish.deliveries, waiting, first, last FROM numbered AS n;
-      INSERT INTO events AS e
-          (seq, id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
-        VALUES (nextval('event_numbers'), publish.id, type, 'create', building,
-          '[' || array_to_string(tenants, ',') || ']', data, publish.now, first, last)
-        RETURNING e.seq INTO seq;
-      INSERT INTO events_of (scope_type, scope_id, resource_type, event_seq)
-        SELECT 'building', building, type, seq
-        UNION ALL
-        SELECT DISTINCT 'tenant', t.id, type, seq FROM unnest(tenants) AS t (id);
-
-      INSERT INTO tallies
-          (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
-        VALUES (1, waiting, 0, 0, 0, 0, 0, 0, publish.deliveries - waiting);
-      -- Heard when the transaction commits, once however often it is given.
-      IF waiting > 0 THEN PERFORM pg_notify('doorhook_wake', ''); END IF;
-    END
-  $$`,
+  publishText("CREATE FUNCTION", "FOR SHARE"),
 
   ...["json", "jsonb"].map(
     (

@@ -5,8 +5,14 @@ import { Migrator } from "effect/sql"
 import { initial } from "./0001_Initial.ts"
 import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { endings } from "./0003_Endings.ts"
+import { publishLock } from "./0004_PublishLock.ts"
 
-const migrations = { "1_initial": initial, "2_previous_secrets": previousSecrets, "3_endings": endings }
+const migrations = {
+  "1_initial": initial,
+  "2_previous_secrets": previousSecrets,
+  "3_endings": endings,
+  "4_publish_lock": publishLock
+}
 
 export const loader = Migrator.fromRecord(migrations)
 

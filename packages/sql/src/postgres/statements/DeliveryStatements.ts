@@ -16,7 +16,7 @@ import { addToTalliesIf } from "./TallyStatements.ts"
 export const insert = `WITH locked AS MATERIALIZED (
     SELECT i.status = 'enabled' AND i.version = m.version AS sound
     FROM unnest($1::bigint[], $2::bigint[]) AS m (id, version)
-      CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR SHARE) AS i
+      CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR KEY SHARE) AS i
   ),
   announced AS MATERIALIZED (
     SELECT ${announce} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
@@ -125,9 +125,10 @@ export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
 
 /**
  * Which of some integrations exist, and what they are. The rows are shared with whoever asks the same; who would change
- * them waits until what was decided by them is stored, and then sees it.
+ * them (`lockForChange`) waits until what was decided by them is stored, and then sees it. Who only notes how they fail
+ * does not wait.
  */
-export const targets = `SELECT id, status, version FROM integrations WHERE id = ANY($1) ORDER BY id FOR SHARE`
+export const targets = `SELECT id, status, version FROM integrations WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`
 
 const integrationsOf = (ids: string): string => `SELECT integration_id AS id FROM queue WHERE id = ANY(${ids})
     UNION SELECT integration_id AS id FROM deliveries WHERE id = ANY(${ids})`
@@ -135,12 +136,16 @@ const integrationsOf = (ids: string): string => `SELECT integration_id AS id FRO
 /** The integrations of some deliveries. */
 export const integrationsOfDeliveries = integrationsOf("$1")
 
-/** Locks an integration. */
+/** Locks an integration, beside who publishes to it. */
 export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO KEY UPDATE`
 
-/** Locks those of some integrations that nobody else keeps, and returns them. */
+/** Locks an integration whose status or version may change: who published to it before has committed, who would waits. */
+export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
+
+/** Locks those of some integrations that nobody else keeps in a way that excludes this one, and returns them. */
 export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id
   FOR NO KEY UPDATE SKIP LOCKED`
+export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED`
 
 /**
  * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of

@@ -14,7 +14,7 @@ export const lastOf = (integration: string): string =>
 const identity = "id, event_id, integration_id, created_at"
 
 /**
- * Begins to end all active deliveries of an integration, which is locked, for a reason, if there are any. Whoever published
+ * Begins to end all active deliveries of an integration, which is locked for change, for a reason, if there are any. Whoever published
  * to it before has committed: no id of theirs is greater than the last that was given out. Returns it if it was begun.
  */
 export const beginEnding = `INSERT INTO endings (integration_id, last_id, reason)
