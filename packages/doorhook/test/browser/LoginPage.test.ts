@@ -73,6 +73,20 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
+  it.each([
+    ["allowed", "code"],
+    ["denied", "error"]
+  ] as const)("leads through a callback that sends the user on to another origin: %s", async (what, answer) => {
+    const { callback, toEntrance } = stage()
+    const { complaints, page } = await stage().page()
+    await page.goto(toEntrance)
+    await fill(page, admin)
+    await (what === "allowed" ? allow : deny)(page).click()
+    await page.waitForURL(`${callback}?**`)
+    assert.isNotNull(new URL(page.url()).searchParams.get(answer))
+    assert.deepStrictEqual(complaints, [])
+  })
+
   it("shows an out-of-band code on a page, and neither it nor the client's secret in an address that stays", async () => {
     const { outOfBand, url } = stage()
     const { addresses, page } = await stage().page()

@@ -3,7 +3,9 @@
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { createServer } from "node:http"
 import type { Page } from "playwright-core"
+import { listening } from "@doorhook/testkit/Listening"
 import { authorizeUrl, exchange } from "../harness/CodeGrant.ts"
 import { serveHere } from "../harness/InProcess.ts"
 import { acme, directory } from "../harness/KnownDirectory.ts"
@@ -20,19 +22,22 @@ export const openLoginStage = Effect.gen(function* () {
   const { url } = yield* serveHere(["--database", "memory", "--directory", directory])
   const site = yield* openSites
   const app = yield* Effect.promise(() => site(welcome))
+  // Takes the user at its callback and leads to the app, which has an origin of its own.
+  const entrance = yield* listening(
+    createServer(({ url: target = "/" }, response) => response.writeHead(302, { location: app + target }).end())
+  )
   const visitors = yield* openVisitors
   const client = { client_id: "p1", redirect_uri: `${app}/cb` }
+  const way = { state: "s t/á", code_challenge: pkce.challenge, code_challenge_method: "S256" }
   return {
     ...visitors,
     url,
     app,
     callback: client.redirect_uri,
     /** Ends at the app. */
-    toApp: authorizeUrl(url, client, {
-      state: "s t/á",
-      code_challenge: pkce.challenge,
-      code_challenge_method: "S256"
-    }),
+    toApp: authorizeUrl(url, client, way),
+    /** Ends there too, by a callback that redirects. */
+    toEntrance: authorizeUrl(url, { ...client, redirect_uri: `${entrance.url}/cb` }, way),
     /** Ends on the page with the code, at a client that puts its secret into the address. */
     outOfBand: `${url}/oauth/authorize?client_id=${acme.client_id}&response_type=code&client_secret=${acme.client_secret}`,
     site,

@@ -152,7 +152,7 @@ export const post = Effect.gen(function* () {
     return isGenuine ? yield* refuse(check) : yield* Page.answer(problemPage(expired.message, expired.status))
   }
   const { request } = check
-  // A browser would not follow a redirect out of a form to a login page that the form's policy does not name.
+  // Said rather than redirected to the login page: a button was pressed, and nothing came of it.
   if (present._tag === "Elsewhere") return yield* Page.answer(returnPage(request, yield* cleanUrl(form)))
   if (!isGenuine) return yield* showForm(request, form, present, expired)
   const chosen = form.values.get(decision.name)

@@ -36,14 +36,6 @@ export interface FormWords {
   readonly warning: Html.Html
 }
 
-/** The origin, or scheme, that the browser is sent to after the form, as a source of a content security policy. */
-const targetOf = (redirectUri: string): string | null => {
-  if (redirectUri === outOfBandUri) return null
-  const url = new URL(redirectUri)
-  // Policies can't name IPv6 hosts, and schemes other than http have no origin.
-  return /^https?:$/.test(url.protocol) && !url.hostname.startsWith("[") ? url.origin : url.protocol
-}
-
 /** Where the user goes on to, in words. */
 const destination = (redirectUri: string): string => {
   if (redirectUri === outOfBandUri) return "You will then be shown a code to enter there."
@@ -59,13 +51,12 @@ const alert = (problem: FormProblem | null): Html.Html | null =>
   problem === null ? null : Html.template`<p class="alert" id="problem" role="alert">${problem.message}</p>`
 
 /** What the page shows. */
-export const formPage = ({ request, action, hidden, problem }: FormInput, words: FormWords): PageContent => {
-  const target = targetOf(request.redirect_uri)
-  return {
-    title: `${problem === null ? "" : "Error: "}${words.title} ${request.client.name}`,
-    formTargets: target === null ? [] : [target],
-    ...(problem === null ? {} : { status: problem.status, headers: problem.headers ?? {} }),
-    body: Html.template`<h1>${words.heading}</h1>
+export const formPage = ({ request, action, hidden, problem }: FormInput, words: FormWords): PageContent => ({
+  title: `${problem === null ? "" : "Error: "}${words.title} ${request.client.name}`,
+  // Chromium holds `form-action` against every redirect that follows, also from the client's callback to wherever it leads.
+  formsLeadOn: true,
+  ...(problem === null ? {} : { status: problem.status, headers: problem.headers ?? {} }),
+  body: Html.template`<h1>${words.heading}</h1>
 <p><strong>${request.client.name}</strong> asks for access to your buildings, doors and calls.</p>
 ${alert(problem)}
 <form method="post" action="${action}">
@@ -73,5 +64,4 @@ ${[...hidden].map(hiddenField)}${words.inputs}<button type="submit" name="${deci
 <button type="submit" name="${decision.name}" value="${decision.deny}" class="quiet" formnovalidate>Deny</button>
 </form>
 <p class="muted">${destination(request.redirect_uri)} ${words.warning}</p>`
-  }
-}
+})

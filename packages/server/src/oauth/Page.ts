@@ -50,8 +50,8 @@ export interface PageContent {
   readonly style?: string
   /** What the page may do beyond standing still, as directives of a content security policy. */
   readonly allows?: ReadonlyArray<string>
-  /** Where forms of the page may lead besides this origin, as sources of a content security policy. */
-  readonly formTargets?: ReadonlyArray<string>
+  /** Whether a form of the page leads on to addresses that nobody can name beforehand; default is that it stays here. */
+  readonly formsLeadOn?: boolean
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -78,14 +78,16 @@ export const answer = Effect.fnUntraced(function* (content: PageContent) {
   const appearance = yield* Appearance
   const style = styleSheet + (content.style ?? "") + (appearance.css ?? "")
   const digest = Base64.encode(yield* crypto.sha256(new TextEncoder().encode(style)))
-  const formAction = ["'self'", ...(content.formTargets ?? [])].join(" ")
+  const formAction = content.formsLeadOn === true ? [] : ["form-action 'self'"]
   return HttpServerResponse.text(documentOf(content, style, appearance).toString(), {
     status: content.status ?? 200,
     contentType: "text/html; charset=utf-8",
     headers: {
       ...confidential,
       "content-security-policy": [
-        `default-src 'none'; style-src 'sha256-${digest}'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+        `default-src 'none'; style-src 'sha256-${digest}'`,
+        ...formAction,
+        "frame-ancestors 'none'; base-uri 'none'",
         ...(content.allows ?? [])
       ].join("; "),
       "x-frame-options": "DENY",

@@ -115,7 +115,7 @@ describe("a user who is logged in at the host", () => {
     assert.strictEqual(headers.get("x-frame-options"), "DENY")
     assert.match(
       headers.get("content-security-policy") ?? "",
-      /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self' https:\/\/client\.example; frame-ancestors 'none'; base-uri 'none'$/
+      /^default-src 'none'; style-src 'sha256-[^']+'; frame-ancestors 'none'; base-uri 'none'$/
     )
     assert.strictEqual(headers.get("cache-control"), "no-store")
     assert.isNull(headers.get("access-control-allow-origin"))
