@@ -13,12 +13,14 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 import { configured, startWorker } from "./harness/Delivering.ts"
 import { eventually } from "./harness/Eventually.ts"
 import { live } from "./harness/Embedded.ts"
-import { directory } from "./harness/KnownDirectory.ts"
+import { acme, directory, tokensOf } from "./harness/KnownDirectory.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { operatorKey, startDoorhook, startService } from "@doorhook/testkit/Doorhook"
 import { runHere, serveHere } from "./harness/InProcess.ts"
-import { callApi } from "./harness/ThirdParty.ts"
+import { authorizeUrl } from "./harness/CodeGrant.ts"
+import { logIn } from "./harness/LoginForm.ts"
+import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
 const { createIntegration, enqueue, records } = StoreFixtures
 
@@ -48,6 +50,56 @@ const untilStates = (services: Context.Context<DeliveryStore>, isSo: (states: Re
     Effect.map(Context.get(services, DeliveryStore).summary(0), ({ states }) => states),
     isSo
   )
+
+/** What a service answers to requests in which every text that comes from outside has a NUL, which PostgreSQL can't keep. */
+const answersToNul = async (url: string): Promise<Readonly<Record<string, number>>> => {
+  const nul = "a\u0000b"
+  const { access_token } = await tokensOf(url)
+  const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    fetch(`${url}${path}`, { method: "POST", headers, body: new URLSearchParams(fields) })
+  const operate = (method: string, path: string, body?: unknown) => callApi(url, operatorKey, method, path, body)
+  const call = (method: string, path: string, body?: unknown) => callApi(url, access_token, method, path, body)
+  const basic = { authorization: `Basic ${btoa("a%00b:s")}` }
+  const code = { grant_type: "authorization_code", code: nul, ...acme }
+  const refresh = { grant_type: "refresh_token", client_id: acme.client_id, refresh_token: nul }
+  const client = { name: "App", redirect_uris: [acme.redirect_uri] }
+  const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: nul, [nul]: nul } }
+  const asked: Readonly<Record<string, Promise<Response>>> = {
+    "client_id to authorize": fetch(authorizeUrl(url, { ...acme, client_id: nul })),
+    "redirect_uri to authorize": fetch(authorizeUrl(url, { ...acme, redirect_uri: nul })),
+    "client_secret to authorize": fetch(authorizeUrl(url, { ...acme, client_secret: nul }, { client_secret: nul })),
+    code_challenge: fetch(authorizeUrl(url, acme, { code_challenge: nul }), { redirect: "manual" }),
+    login: logIn(authorizeUrl(url, acme), nul, nul),
+    "client_id to token": post("/oauth/token", { ...code, client_id: nul }),
+    "client_id to revoke": post("/oauth/revoke", { ...acme, client_id: nul, token: "x" }),
+    "client_id to introspect": post("/oauth/introspect", { ...acme, client_id: nul, token: "x" }),
+    Basic: post("/oauth/token", { grant_type: "refresh_token", refresh_token: "x" }, basic),
+    client_secret: post("/oauth/token", { ...code, client_secret: nul }),
+    code: post("/oauth/token", code),
+    refresh_token: post("/oauth/token", refresh),
+    token: post("/oauth/introspect", { ...acme, token: nul }),
+    "client to delete": operate("DELETE", "/operator/clients/%00"),
+    "client to rotate": operate("POST", "/operator/clients/x%00y/rotate"),
+    "client's id": operate("POST", "/operator/clients", { ...client, id: nul }),
+    "client's name": operate("POST", "/operator/clients", { ...client, name: nul }),
+    "client's redirect URI": operate("POST", "/operator/clients", { ...client, redirect_uris: [nul] }),
+    events: operate("POST", "/operator/events", event),
+    "events' type": operate("POST", "/operator/events", { ...event, resource_type: nul }),
+    "deliveries by state": operate("GET", "/operator/deliveries?state=%00"),
+    "deliveries by event": operate("GET", "/operator/deliveries?event_id=evt_00000000000000000000%00"),
+    "deliveries after": operate("GET", "/operator/deliveries?after=dlv_1%00"),
+    delivery: operate("GET", "/operator/deliveries/%00"),
+    "notices after": operate("GET", "/operator/notices?after=%00"),
+    "integration's url": call("POST", "/v4/buildings/1/integrations", integrationDocument(`https://a.example/${nul}`)),
+    integration: call("GET", "/v4/buildings/1/integrations/%00"),
+    building: call("GET", "/v4/buildings/%00"),
+    "portal link": fetch(`${url}/portal/open/%00`)
+  }
+  const statuses = await Promise.all(
+    Object.entries(asked).map(async ([what, answer]) => [what, (await answer).status] as const)
+  )
+  return Object.fromEntries(statuses)
+}
 
 await describeOnPostgres("doorhook on PostgreSQL", (server) => {
   // Most of their time they wait for processes and leases.
@@ -82,6 +134,17 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
           return JSON.stringify(await answer.json())
         })
         assert.match(list, /dlv_1".*dlv_2"/)
+      })
+    )
+
+    live(
+      "a service answers texts that PostgreSQL can't keep as one in memory does",
+      Effect.gen(function* () {
+        const serve = (database: string) => serveHere(["--database", database, "--directory", directory])
+        const [inMemory, here] = [yield* serve("memory"), yield* serve(server.url(yield* newDatabase(server)))]
+        const expected = yield* Effect.promise(() => answersToNul(inMemory.url))
+        assert.deepStrictEqual(yield* Effect.promise(() => answersToNul(here.url)), expected)
+        for (const [what, status] of Object.entries(expected)) assert.isBelow(status, 500, what)
       })
     )
 

@@ -47,13 +47,20 @@ const eventIdWords = new RegExp(`\\b${eventIdForm}\\b`, "g")
 /** The words of a text that have the form of an event id, in order. */
 export const eventIdsIn = (text: string): ReadonlyArray<string> => text.match(eventIdWords) ?? []
 
-/** A user of the host. */
-export const UserId = Schema.NonEmptyString.pipe(Schema.brand("UserId"))
+/** A user of the host. PostgreSQL keeps no text with a NUL in it. */
+export const UserId = Schema.NonEmptyString.check(
+  Schema.isPattern(/^[^\0]*$/, { message: "must have no NUL character" })
+).pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 
-/** An OAuth client (RFC 6749 section 2.2). */
-export const ClientId = Schema.NonEmptyString.pipe(Schema.brand("ClientId"))
+/** An OAuth client (RFC 6749 section 2.2). Control characters are in none (appendix A.1). */
+export const ClientId = Schema.NonEmptyString.check(
+  Schema.isPattern(/^\P{Cc}*$/u, { message: "must have no control characters" })
+).pipe(Schema.brand("ClientId"))
 export type ClientId = typeof ClientId.Type
+
+/** Reads a client id; none when the text can be the id of no client, so that nobody need be asked for it. */
+export const parseClientId: (text: string) => Option.Option<ClientId> = Schema.decodeOption(ClientId)
 
 /** One authorization given by one user to one client: the family that its code and all its tokens belong to. */
 export const GrantId = Schema.NonEmptyString.pipe(Schema.brand("GrantId"))

@@ -12,7 +12,7 @@ export class ClientStore extends Context.Service<
   {
     /** Stores a client; false when there is one of that id. */
     readonly add: (client: RegisteredClient) => Effect.Effect<boolean, StoreError>
-    readonly find: (id: string) => Effect.Effect<RegisteredClient | null, StoreError>
+    readonly find: (id: ClientId) => Effect.Effect<RegisteredClient | null, StoreError>
     /** All clients, in the order of their ids. */
     readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
     /** Replaces the secrets of a client that still has those it was found with; false when it has others, or is gone. */

@@ -1,9 +1,9 @@
 /**
  * Clients as those who run the service register them: beside the clients that the host's directory knows.
  */
-import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { RegisteredClient } from "../domain/Client.ts"
-import { ClientId } from "../domain/Ids.ts"
+import { ClientId, parseClientId } from "../domain/Ids.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
@@ -65,6 +65,7 @@ const problemsOf = ({ id, name, redirect_uris }: NewClient) => [
     ? []
     : [{ pointer: "/id", detail: "must be 1 to 255 visible ASCII characters" }]),
   ...(name.trim() === "" ? [{ pointer: "/name", detail: "must not be empty: users see it when they log in" }] : []),
+  ...(/\p{Cc}/u.test(name) ? [{ pointer: "/name", detail: "must have no control characters" }] : []),
   ...(redirect_uris.length === 0 ? [{ pointer: "/redirect_uris", detail: "must name at least one" }] : []),
   ...redirect_uris.flatMap((uri, at) =>
     RedirectUri.isAcceptable(uri)
@@ -115,10 +116,13 @@ export class Clients extends Context.Service<
         return { client, secret: made === null ? null : Redacted.make(made.value) }
       })
 
+      const find = (id: string): Effect.Effect<RegisteredClient | null, StoreError> =>
+        Option.match(parseClientId(id), { onNone: () => Effect.succeed(null), onSome: store.find })
+
       const rotate = Effect.fnUntraced(function* (id: string, overlap: number) {
         const made = yield* newSecret
         for (;;) {
-          const client = yield* store.find(id)
+          const client = yield* find(id)
           if (client === null) return yield* new UnknownClient({ id })
           if (client.secrets.length === 0) return yield* new ClientIsPublic({ id })
           const now = yield* Clock.currentTimeMillis
@@ -133,7 +137,7 @@ export class Clients extends Context.Service<
       })
 
       const remove = Effect.fnUntraced(function* (id: string) {
-        const client = yield* store.find(id)
+        const client = yield* find(id)
         if (client === null) return yield* new UnknownClient({ id })
         const revoke = Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsTo(client.id, now))
         // Before: whoever is stopped half way can do it again. After: a login can have come between.

@@ -28,10 +28,10 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       const store = yield* ClientStore
       const client = newClient("c", { name: "Café “Ü” \u{1f511}", secrets: [secret("a", start + 5), secret("b")] })
       yield* expectEqual("added", yield* store.add(client), true)
-      yield* expectEqual("found", yield* store.find("c"), client)
+      yield* expectEqual("found", yield* store.find(ClientId.make("c")), client)
       yield* expectEqual("again", yield* store.add(newClient("c", { name: "another" })), false)
-      yield* expectEqual("as before", yield* store.find("c"), client)
-      yield* expectEqual("unknown", yield* store.find("C"), null)
+      yield* expectEqual("as before", yield* store.find(ClientId.make("c")), client)
+      yield* expectEqual("unknown", yield* store.find(ClientId.make("C")), null)
     })
   },
   {
@@ -52,9 +52,9 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       yield* store.add(client)
       const secrets = [secret("new"), secret("hash", start + 100)]
       yield* expectEqual("replaced", yield* store.replaceSecrets(client, secrets), true)
-      yield* expectEqual("found", yield* store.find("c"), { ...client, secrets })
+      yield* expectEqual("found", yield* store.find(ClientId.make("c")), { ...client, secrets })
       yield* expectEqual("seen before", yield* store.replaceSecrets(client, [secret("late")]), false)
-      yield* expectEqual("as it was", yield* store.find("c"), { ...client, secrets })
+      yield* expectEqual("as it was", yield* store.find(ClientId.make("c")), { ...client, secrets })
       yield* expectEqual("unknown", yield* store.replaceSecrets(newClient("x"), secrets), false)
     })
   },
@@ -65,7 +65,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       const client = newClient("c")
       yield* store.add(client)
       yield* expectEqual("removed", yield* store.remove(client.id), true)
-      yield* expectEqual("found", yield* store.find("c"), null)
+      yield* expectEqual("found", yield* store.find(ClientId.make("c")), null)
       yield* expectEqual("removed again", yield* store.remove(client.id), false)
       yield* expectEqual("added anew", yield* store.add(client), true)
     })

@@ -63,7 +63,7 @@ describe("a registered client", () => {
     Effect.gen(function* () {
       const store = yield* ClientStore
       // Every rotation has seen the same secrets before the first replaces them.
-      const slow = { ...store, find: (id: string) => Effect.tap(store.find(id), Effect.yieldNow) }
+      const slow = { ...store, find: (id: ClientId) => Effect.tap(store.find(id), Effect.yieldNow) }
       const clients = yield* Clients.pipe(
         Effect.provide(Layer.fresh(Clients.layer).pipe(Layer.provide(Layer.succeed(ClientStore, slow))))
       )
@@ -96,6 +96,8 @@ describe("a registered client", () => {
         error.problems.map(({ pointer }) => pointer),
         ["/id", "/name", "/redirect_uris/0"]
       )
+      const hidden = yield* Effect.flip(clients.add({ ...wanted, name: "Ac\u0000me" }))
+      assert.strictEqual(hidden.message, "/name: must have no control characters")
       yield* clients.add({ ...wanted, id: "acme" })
       assert.strictEqual((yield* Effect.flip(clients.add({ ...wanted, id: "acme" })))._tag, "ClientExists")
       assert.strictEqual((yield* Effect.flip(clients.rotate("unknown", 0)))._tag, "UnknownClient")

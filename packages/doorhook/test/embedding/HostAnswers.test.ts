@@ -97,6 +97,7 @@ describe("a host's functions", () => {
       for (const [given, said] of [
         [{ id: 1.5 }, /`authenticate` must return a user like \{ id \}, or null: \/id must be a text/],
         [{ id: 2 ** 53 }, /\/id must be a text/],
+        [{ id: "a\u0000b" }, /\/id must have no NUL character/],
         ["secret-token", /must return a user like \{ id \}, or null, not a text\. request_id=/],
         [false, /or null, not false\. request_id=/]
       ] as const) {

@@ -2,10 +2,11 @@
  * Which client sends a request to the token endpoint or one of its siblings, and whether it can prove it (RFC 6749
  * section 2.3): by HTTP Basic or by body fields, never by both.
  */
-import { Clock, Effect, Redacted, Result } from "effect"
+import { Clock, Effect, Option, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import type { KnownClient } from "../../domain/Client.ts"
 import { isConfidential } from "../../domain/Client.ts"
+import { parseClientId } from "../../domain/Ids.ts"
 import { ClientStore } from "../../ports/ClientStore.ts"
 import { Directory } from "../../ports/Directory.ts"
 import { GuessThrottle } from "./GuessThrottle.ts"
@@ -90,7 +91,9 @@ export const isSecretOf = Effect.fnUntraced(function* (client: KnownClient, secr
 })
 
 /** The client of that id: the host's own, or one that was registered with the service. */
-export const findClient = Effect.fnUntraced(function* (id: string) {
+export const findClient = Effect.fnUntraced(function* (text: string) {
+  const id = Option.getOrNull(parseClientId(text))
+  if (id === null) return null
   const own: KnownClient | null = yield* (yield* Directory).client(id)
   return own ?? (yield* (yield* ClientStore).find(id))
 })
