@@ -60,6 +60,33 @@ describe("a host's functions", () => {
   )
 
   live(
+    "are not asked about an empty login or password, nor about one with a NUL: these are wrong, and count as such",
+    Effect.gen(function* () {
+      const asked: Array<unknown> = []
+      const { url } = yield* over({
+        // As a host that binds to an LDAP server with whatever it is given.
+        authenticate: (login: unknown, password: unknown) => asked.push([login, password]) > 0 && { id: "u1" }
+      })
+      const statusOf = (login: string, password: string) =>
+        Effect.promise(async () => (await logIn(authorizeUrl(url, client), login, password)).status)
+      for (const [login, password] of [
+        ["", ""],
+        ["", "right"],
+        ["admin\u0000", "right"],
+        ["admin", "right\u0000"]
+      ] as const) {
+        assert.strictEqual(yield* statusOf(login, password), 403)
+      }
+      for (let failure = 2; failure <= 10; failure++) assert.strictEqual(yield* statusOf("admin", ""), 403)
+      assert.strictEqual(yield* statusOf("admin", ""), 429)
+      assert.strictEqual(yield* statusOf("admin", "right"), 429)
+      assert.deepStrictEqual(asked, [])
+      assert.strictEqual(yield* statusOf("ada", " "), 303)
+      assert.deepStrictEqual(asked, [["ada", " "]])
+    })
+  )
+
+  live(
     "must answer a right with true or false: until then nothing is shown, sent or cancelled, and the log says what is wrong",
     Effect.gen(function* () {
       let answer: unknown = true

@@ -2,8 +2,7 @@
  * Logs a user in and issues the authorization code (RFC 6749 section 4.1.2). Logging in to a page that names the client
  * is the consent; a user whom the host knows already consents by a button.
  */
-import { Clock, Effect } from "effect"
-import type { Redacted } from "effect"
+import { Clock, Effect, Redacted } from "effect"
 import type { UserId } from "../../domain/Ids.ts"
 import { GrantId } from "../../domain/Ids.ts"
 import { codeLifetimeSeconds } from "../../domain/Token.ts"
@@ -63,13 +62,24 @@ export const approve = Effect.fnUntraced(function* (request: AuthorizeRequest, u
   return code.value
 })
 
+/**
+ * Whether a text can be nobody's login or password. An LDAP server takes an empty one for a bind without a name, and grants it
+ * (RFC 4513 section 5.1.2); a NUL ends a text for some hash functions, and no text of PostgreSQL has one.
+ */
+const isNobodys = (text: string): boolean => text === "" || text.includes("\0")
+
+/** Asks the host, unless it needs no asking. */
+const authenticate = Effect.fnUntraced(function* ({ login: name, password }: LoginAttempt) {
+  if (isNobodys(name) || isNobodys(Redacted.value(password))) return null
+  return yield* (yield* Directory).authenticate(name, password)
+})
+
 /** Tries to log in for a checked request. */
 export const login = Effect.fnUntraced(function* (request: AuthorizeRequest, attempt: LoginAttempt) {
-  const directory = yield* Directory
   const throttle = yield* GuessThrottle
   const guarded = yield* throttle.guard(
     { kind: "login", name: attempt.login, address: attempt.address },
-    directory.authenticate(attempt.login, attempt.password)
+    authenticate(attempt)
   )
   if (guarded._tag === "Throttled") return guarded satisfies LoginResult
   if (guarded.value === null) return { _tag: "Refused" } satisfies LoginResult
