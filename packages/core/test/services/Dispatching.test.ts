@@ -268,6 +268,32 @@ describe("publishing and dispatching", () => {
     })
   )
 
+  for (const [how, drip] of [
+    ["let their bodies drip", { headers_elapsed: 1, elapsed: 4_900 }],
+    ["think for long", { headers_elapsed: 4_900, elapsed: 4_900 }]
+  ] as const)
+    test(
+      `keeps places free beside any number of receivers that acknowledge and ${how}`,
+      Effect.gen(function* () {
+        const late = Effect.map(Effect.delay(answer(200), 4_900), (result) => ({ ...result, ...drip }))
+        const { publisher, world } = yield* setup(({ url }) => (url.includes("late") ? late : answer(200)))
+        const configuration = { url: "https://late.example/", method: "post" } as const
+        const scope = { type: "building", id: BuildingId.make(2) } as const
+        const integrations = yield* IntegrationStore
+        for (let i = 0; i < 60; i++) yield* integrations.create(newIntegration({ configuration, scope }))
+        const elsewhere = newEvent({ building_id: scope.id, tenant_ids: [] })
+        yield* publisher.publish(Array.from({ length: 20 }, () => elsewhere))
+        yield* pass(6_000)
+        const sentTo = (name: string) => world.sent.filter(({ url }) => url.includes(name)).length
+        assert.isAbove(sentTo("late"), 409, "all places were taken before anything was known")
+        yield* publisher.publish(Array.from({ length: 40 }, () => newEvent()))
+        yield* pass(500)
+        assert.strictEqual(sentTo("receiver"), 40)
+        yield* pass(30_000)
+        assert.strictEqual(sentTo("late"), 1_200)
+      })
+    )
+
   test(
     "sends everything in the end, however much comes at once",
     Effect.gen(function* () {

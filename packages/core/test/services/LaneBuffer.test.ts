@@ -102,7 +102,7 @@ describe("LaneBuffer", () => {
     for (const [index, depth] of [8, 16, 32, 64, 100, 100].entries()) {
       buffer.acceptClaimed(makeLeased(200 + index))
       const [sent] = drain(buffer)
-      if (sent !== undefined) buffer.answered(sent, "acknowledged")
+      if (sent !== undefined) buffer.answered(sent, "prompt")
       assert.strictEqual(buffer.appetites.get(id(1)) ?? buffer.allowance, depth)
     }
   })
@@ -182,7 +182,7 @@ describe("LaneBuffer", () => {
     for (let i = 1; i <= 40; i++) buffer.acceptClaimed(makeLeased(i, { event: { data } }))
     assert.strictEqual(buffer.room, 0)
     assert.isFalse(buffer.reserve(id(2), 2))
-    for (const delivery of drain(buffer)) buffer.answered(delivery, "acknowledged")
+    for (const delivery of drain(buffer)) buffer.answered(delivery, "prompt")
     assert.isTrue(buffer.reserve(id(3), 2))
   })
 
@@ -240,7 +240,7 @@ describe("LaneBuffer", () => {
           assert.isAtMost(buffer.held, size)
           for (const delivery of open) {
             const slow = Number(delivery.integration.id) % slowOf === 0
-            store.push(...buffer.answered(delivery, slow ? "slow" : "acknowledged"))
+            store.push(...buffer.answered(delivery, slow ? "slow" : "prompt"))
             sent++
           }
           open = []
@@ -265,7 +265,7 @@ describe("LaneBuffer", () => {
     assert.strictEqual(500 - 1 - surplus.length, buffer.minimum, "held: open and queued")
     assert.isFalse(buffer.reserve(id(1), 2), "more waits in the store")
     assert.lengthOf(buffer.answered(second, "slow"), 0, "once")
-    for (const delivery of rest) buffer.answered(delivery, "acknowledged")
+    for (const delivery of rest) buffer.answered(delivery, "prompt")
     assert.lengthOf(drain(buffer), 8)
   })
 
@@ -297,7 +297,7 @@ describe("LaneBuffer", () => {
       fc.record({
         op: fc.constant("answer" as const),
         pick: fc.nat(),
-        pace: fc.constantFrom("acknowledged" as const, "slow" as const, null)
+        pace: fc.constantFrom("prompt" as const, "slow" as const, null)
       }),
       fc.record({ op: fc.constant("remove" as const), integration: fc.integer({ min: 1, max: 4 }) })
     )

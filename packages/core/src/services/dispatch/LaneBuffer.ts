@@ -1,6 +1,6 @@
 /**
  * The deliveries that one dispatcher holds under lease: how many of whom (`Room`), and in which order they are sent
- * (`Turns`). An integration whose attempts time out has less of both.
+ * (`Turns`). An integration whose attempts take long has less of both.
  *
  * Plain data in one process: nothing here waits or fails.
  */
@@ -11,8 +11,11 @@ import type { RoomOptions } from "./Room.ts"
 import { Room } from "./Room.ts"
 import { Turns } from "./Turns.ts"
 
-/** How an attempt went, for the places of its integration. Null: there was none, or it failed quickly. */
-export type Pace = "acknowledged" | "slow" | null
+/**
+ * How an attempt went, for the places of its integration: it held its place for long, or was acknowledged soon. Null: it
+ * says nothing, because there was none, or it failed at once, as those of a dead receiver may between two that hang.
+ */
+export type Pace = "prompt" | "slow" | null
 
 export class LaneBuffer {
   private readonly holds: Room

@@ -36,7 +36,7 @@ interface Holding {
   depth: number
   /** The store has more of it than was handed over: new deliveries must queue behind those. */
   behind: boolean
-  /** Its last attempt failed, and took its time to. */
+  /** The last attempt that says something of its pace took long. */
   slow: boolean
   /** From which limit on more of it should be claimed; 0 when nothing is known to wait. */
   hungryFrom: number

@@ -28,13 +28,13 @@ const gatherFor = 10
  */
 const slice = 16
 
-/** A failure that took longer than this was a wait for the receiver, in milliseconds. */
-const slowFailure = 1_000
+/** An attempt that took longer than this was a wait for the receiver, however it ended, in milliseconds. */
+const slowAttempt = 1_000
 
 const paceOf = ({ attempt }: Settlement): Pace => {
   if (attempt === null) return null
-  if (attempt.outcome === "acknowledged") return "acknowledged"
-  return attempt.duration_ms > slowFailure ? "slow" : null
+  if (attempt.duration_ms > slowAttempt) return "slow"
+  return attempt.outcome === "acknowledged" ? "prompt" : null
 }
 
 /** What a delivery is called in a log. */

@@ -3,8 +3,8 @@
  *
  * Lanes go before each other by urgency; within a lane the integrations take turns; each integration has so many places
  * and no more. Some of its places, and of all places, are kept for what is urgent; retries together never take more than
- * half of all, nor do integrations whose attempts time out. So neither a backlog, nor a receiver that answers nothing, nor
- * a hundred of them, hold up what is urgent or healthy.
+ * half of all, nor do integrations whose attempts take long. So neither a backlog, nor a receiver that answers late or nothing,
+ * nor a hundred of them, hold up what is urgent or healthy.
  */
 import type { Lane, LeasedDelivery } from "../../domain/Delivery.ts"
 import { isRetryLane, isUrgentLane, lanes } from "../../domain/Delivery.ts"
@@ -17,7 +17,7 @@ interface Line {
   readonly queues: Readonly<Record<Lane, Array<LeasedDelivery>>>
   queued: number
   open: number
-  /** Its last attempt failed, and took its time to. */
+  /** The last attempt that says something of its pace took long. */
   slow: boolean
 }
 
