@@ -22,6 +22,11 @@ export interface DispatcherStatus {
   readonly buffered: number
   /** Attempts that are over and not recorded in the store yet. */
   readonly unsettled: number
+  /**
+   * Since when such attempts wait and none has been recorded, in milliseconds since the epoch; null while there are none. It
+   * moves with each that is.
+   */
+  readonly unsettled_since: number | null
   /** When it last looked for due deliveries with success, in milliseconds since the epoch; null before the first. */
   readonly last_claim_at: number | null
   /** Since when the store has not let it claim, or record outcomes, in milliseconds since the epoch; null while it does. */
@@ -37,6 +42,7 @@ export const idleStatus: DispatcherStatus = {
   delivering: 0,
   buffered: 0,
   unsettled: 0,
+  unsettled_since: null,
   last_claim_at: null,
   store_failing_since: null,
   failing: 0,

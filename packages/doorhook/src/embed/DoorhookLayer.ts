@@ -7,6 +7,7 @@ import { Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { checkConfig } from "../config/ServeConfig.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
+import * as GuardedLogger from "../telemetry/GuardedLogger.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
@@ -25,7 +26,8 @@ export const layer = <E = never, R = never, E2 = never, R2 = never>(
       yield* Effect.fromResult(checkConfig(config))
       return engineLayer(config, directory).pipe(
         Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
-        Layer.provide(Layer.succeed(Tracing, true))
+        Layer.provide(Layer.succeed(Tracing, true)),
+        Layer.provide(GuardedLogger.layer)
       )
     })
   )

@@ -4,6 +4,7 @@
 import { Layer, Logger, Predicate } from "effect"
 import type { LogLevel } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
+import { guarded } from "../telemetry/GuardedLogger.ts"
 import { logLine } from "../telemetry/LogLine.ts"
 
 /** Takes lines: `console`, pino, winston and most others do. */
@@ -44,5 +45,5 @@ const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unkn
 export const layer = (logger: HostLogger | false | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Layer.empty
   if (logger === false) return Logger.layer([])
-  return Logger.layer([Logger.make((options) => write(logger, options.logLevel, logLine(options)))])
+  return Logger.layer([guarded(Logger.make((options) => write(logger, options.logLevel, logLine(options))))])
 }

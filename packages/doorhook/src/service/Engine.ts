@@ -57,9 +57,10 @@ export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Lay
 /** A dispatcher that is told to look seldom does not stand still when it does. */
 const healthOf = ({ metricsFor }: EngineConfig) =>
   Layer.unwrap(
-    Effect.map(DeliverySettings, ({ pollInterval }) =>
+    Effect.map(DeliverySettings, ({ lease, pollInterval }) =>
       HealthSettings.layer({
         claimPause: 5_000 + 5 * pollInterval,
+        recordPause: lease,
         ...(metricsFor !== undefined && { metricsFor })
       })
     )

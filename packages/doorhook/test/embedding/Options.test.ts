@@ -158,4 +158,32 @@ describe("options", () => {
       assert.match(lines[0] ?? "", /^warn Integration 1 .*1 delivery was given up/)
     })
   )
+
+  for (const [how, fail] of [
+    [
+      "throws",
+      () => {
+        throw new Error("write after end")
+      }
+    ],
+    ["rejects", () => Promise.reject(new Error("write after end"))]
+  ] as const) {
+    live(
+      `goes on recording what it delivers beside a logger that ${how}`,
+      Effect.gen(function* () {
+        const doorhook = yield* start({ logger: { info: fail, warn: fail, error: fail }, retry: { access_log: [] } })
+        const { url } = yield* mount(doorhook)
+        const receiver = yield* startReceiver((_, nth) => (nth === 1 ? 500 : 200))
+        yield* integrate(url, receiver.url)
+        for (const state of ["exhausted", "delivered"]) {
+          const { id } = yield* Effect.promise(() => doorhook.publish(event))
+          yield* eventually(
+            `it is ${state}`,
+            Effect.promise(() => doorhook.deliveries.list({ event_id: id })),
+            ({ deliveries }) => deliveries[0]?.state === state
+          )
+        }
+      })
+    )
+  }
 })

@@ -8,6 +8,8 @@ export interface HealthSettingsShape {
   readonly standstill: number
   /** How long ago the last successful look for due deliveries may be, in milliseconds: one is made every second. */
   readonly claimPause: number
+  /** How long outcomes may wait with none recorded, in milliseconds. A lease: what waits longer is sent again. */
+  readonly recordPause: number
   /** How long the store may take to answer, or refuse changes, in milliseconds. Load balancers do not wait long either. */
   readonly patience: number
   /** Who may read `/metrics`: programs on this machine, or anybody who can reach the service. */
@@ -17,6 +19,7 @@ export interface HealthSettingsShape {
 export const healthDefaults: HealthSettingsShape = {
   standstill: 30_000,
   claimPause: 10_000,
+  recordPause: 20_000,
   patience: 2_000,
   metricsFor: "loopback"
 }

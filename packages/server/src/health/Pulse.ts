@@ -76,8 +76,8 @@ export interface Impediment {
  * however old.
  */
 export const impedimentOf = (
-  { last_claim_at, now, oldest_due_age_ms, store_failing_since, writable }: Pulse,
-  { claimPause, patience, standstill }: HealthSettingsShape
+  { last_claim_at, now, oldest_due_age_ms, store_failing_since, unsettled_since, writable }: Pulse,
+  { claimPause, patience, recordPause, standstill }: HealthSettingsShape
 ): Impediment | null => {
   if (oldest_due_age_ms === null) {
     return {
@@ -98,6 +98,12 @@ export const impedimentOf = (
     return {
       status: "standing_still",
       detail: `Nobody has looked for due deliveries for ${now - last_claim_at} ms. Restart this process; the log may say why.`
+    }
+  }
+  if (unsettled_since !== null && now - unsettled_since > recordPause) {
+    return {
+      status: "standing_still",
+      detail: `Attempts are over, and none has been recorded for ${now - unsettled_since} ms: they will be made again. Restart this process; the log may say why.`
     }
   }
   if (last_claim_at === null && oldest_due_age_ms > standstill) {

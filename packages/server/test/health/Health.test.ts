@@ -77,6 +77,19 @@ describe("health", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("is not ready when outcomes wait for longer than a lease and none is recorded", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      yield* TestClock.setTime(1_000_000)
+      controls.status = { ...controls.status, last_claim_at: 1_000_000, unsettled: 2, unsettled_since: 980_000 }
+      assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
+      yield* TestClock.adjust(1)
+      const reply = yield* call("GET", "/health/ready")
+      assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "standing_still"])
+      assert.match(reply.textAt("/detail"), /none has been recorded for 20001 ms/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("is not ready while the store answers and refuses all changes", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
@@ -145,6 +158,7 @@ describe("GET /metrics", () => {
         delivering: 4,
         buffered: 3,
         unsettled: 2,
+        unsettled_since: 999_000,
         last_claim_at: 999_000,
         store_failing_since: null,
         failing: 40,

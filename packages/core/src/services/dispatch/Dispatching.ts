@@ -19,7 +19,7 @@ import type { Transport } from "../../ports/Transport.ts"
 import { Wake } from "../../ports/Wake.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
 import type { Dispatcher } from "../Dispatcher.ts"
-import { lasting } from "../Lasting.ts"
+import { lasting, tellDefect } from "../Lasting.ts"
 import type { Notices } from "../Notices.ts"
 import { makeClaimer } from "./Claimer.ts"
 import { FailureStreaks } from "./FailureStreaks.ts"
@@ -190,7 +190,7 @@ export const makeDispatcher: Effect.Effect<
   yield* Effect.forkScoped(recorder.run)
   const claiming = yield* Effect.forkScoped(
     Effect.andThen(
-      Effect.catchDefect(beat, (defect) => Effect.logError("Counting workers failed; it goes on", defect)),
+      Effect.catchDefect(beat, (defect) => tellDefect("Counting workers failed; it goes on", defect)),
       Effect.all([claimer.run, waking, beating, warnings], { concurrency: "unbounded", discard: true })
     )
   )
@@ -235,6 +235,7 @@ export const makeDispatcher: Effect.Effect<
       delivering: buffer.open,
       buffered: buffer.queued,
       unsettled: recorder.unsettled(),
+      unsettled_since: recorder.waitingSince(),
       last_claim_at: claimer.lookedAt(),
       store_failing_since: refusals.since,
       failing: streaks.count,

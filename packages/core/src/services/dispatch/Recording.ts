@@ -44,6 +44,11 @@ interface Recorder {
   readonly record: (outcome: Outcome) => void
   /** Outcomes that are not recorded yet. */
   readonly unsettled: () => number
+  /**
+   * Since when outcomes wait and nothing was recorded, in milliseconds since the epoch; null while nothing waits. It moves
+   * with each batch.
+   */
+  readonly waitingSince: () => number | null
   /** Whether recording keeps up with sending: nothing more should be sent than can be recorded. */
   readonly keepsUp: () => boolean
   /** Waits until everything is recorded. */
@@ -81,6 +86,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   const settledAll = yield* Latch.make(true)
   const failures = new FailureLog()
   let unsettled = 0
+  let lastProgress = 0
 
   const settle = Effect.fnUntraced(function* (batch: ReadonlyArray<Outcome>) {
     const now = clock.currentTimeMillisUnsafe()
@@ -128,6 +134,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
           // After a defect too: with nothing left to record, nothing else would say that the store can be asked again.
           refusals.clear("settle")
           unsettled -= batch.length
+          lastProgress = clock.currentTimeMillisUnsafe()
           if (unsettled === 0) settledAll.openUnsafe()
           goOn()
         })
@@ -145,12 +152,14 @@ export const makeRecorder = Effect.fnUntraced(function* ({
 
   return {
     record: (outcome) => {
+      if (unsettled === 0) lastProgress = clock.currentTimeMillisUnsafe()
       unsettled++
       settledAll.closeUnsafe()
       waiting.push(outcome)
       arrived.openUnsafe()
     },
     unsettled: () => unsettled,
+    waitingSince: () => (unsettled === 0 ? null : lastProgress),
     keepsUp: () => !refusals.has("settle") && unsettled < maxUnsettled * settings.concurrency,
     settledAll: settledAll.await,
     run: lasting("Recording attempts", recordWaiting)

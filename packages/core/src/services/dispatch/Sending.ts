@@ -14,6 +14,7 @@ import { failureText } from "../../ports/FailureText.ts"
 import type { Transport, TransportUnavailable } from "../../ports/Transport.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
+import { tellDefect } from "../Lasting.ts"
 import { makeAttempting } from "./Attempting.ts"
 import type { LaneBuffer, Pace } from "./LaneBuffer.ts"
 import type { OutageCause, Outages } from "./Outages.ts"
@@ -180,7 +181,7 @@ export const makeSender = Effect.fnUntraced(function* ({
       // A defect must not strand its delivery: it is given back and its cause is told.
       Effect.catchDefect((defect) =>
         Effect.andThen(
-          Effect.logError(`${named(delivery)} could not be attempted`, defect),
+          tellDefect(`${named(delivery)} could not be attempted`, defect),
           Effect.suspend(() => wait([delivery]))
         )
       )
