@@ -34,6 +34,7 @@ import type { HealthSettings } from "./health/HealthSettings.ts"
 import { MetricsRoute } from "./health/MetricsRoute.ts"
 import { ClientAddress, PeerAddress } from "./http/ClientAddress.ts"
 import { LastResort } from "./LastResort.ts"
+import { isOwnPath } from "./OwnPaths.ts"
 import type { PublicUrl } from "./http/PublicUrl.ts"
 import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
 import { ClientRoutes } from "./operator/ClientRoutes.ts"
@@ -104,6 +105,18 @@ export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false
 
 /** No spans of requests: they would carry query strings, and those a client's secret (RFC 6749 section 2.3.1). */
 const untraced = (): boolean => true
+
+/**
+ * None either of doorhook's requests to a server that it shares: for what serves the router. A router's own middleware is too
+ * late, the span of a request begins before.
+ */
+export const untracedLayer: Layer.Layer<never> = Layer.effect(
+  HttpMiddleware.TracerDisabledWhen,
+  Effect.map(
+    HttpMiddleware.TracerDisabledWhen,
+    (others) => (request: HttpServerRequest.HttpServerRequest) => isOwnPath(request.url) || others(request)
+  )
+)
 
 /** Serves the routes on the server of the context. */
 export const serve: Layer.Layer<never, never, HttpServer.HttpServer | ServerServices> = HttpRouter.serve(Routes, {

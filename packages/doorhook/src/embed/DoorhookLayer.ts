@@ -2,7 +2,7 @@
  * The whole engine as a layer, for applications that are written in Effect.
  */
 import type { Directory } from "@doorhook/core"
-import { PublicUrl } from "@doorhook/server"
+import { PublicUrl, untracedLayer } from "@doorhook/server"
 import { Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { checkConfig } from "../config/ServeConfig.ts"
@@ -13,7 +13,7 @@ import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
 /**
  * Every service of doorhook, over a directory of the application's own. The settings are given, or read by an effect like
- * `fromEnvironment`. Closing its scope drains it. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what
+ * `fromEnvironment`. A server that it is provided to makes no spans of requests to doorhook. Closing its scope drains it. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what
  * to do.
  */
 export const layer = <E = never, R = never, E2 = never, R2 = never>(
@@ -26,6 +26,7 @@ export const layer = <E = never, R = never, E2 = never, R2 = never>(
       yield* Effect.fromResult(checkConfig(config))
       return engineLayer(config, directory).pipe(
         Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
+        Layer.provideMerge(untracedLayer),
         Layer.provide(Layer.succeed(Tracing, true)),
         Layer.provide(GuardedLogger.layer)
       )
