@@ -7,6 +7,7 @@ import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpSer
 import { ApiSettings } from "./api/ApiSettings.ts"
 import { logFailure } from "./http/FailureLog.ts"
 import { HttpSettings } from "./http/HttpSettings.ts"
+import { Territory } from "./OwnPaths.ts"
 import { internalError, notFound } from "./http/KnownFailures.ts"
 import { json, jsonApi, negotiate } from "./http/MediaType.ts"
 import { isPlainlySpelled } from "./http/PathSpelling.ts"
@@ -52,17 +53,19 @@ const catchAll = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResp
 
 /**
  * The layer that puts this around a router: all that every request has, laid over its context in one step. It also stops
- * effect/http's own line per request: query strings can carry a client's secret.
+ * effect/http's own line per request: query strings can carry a client's secret. A host's own requests pass through.
  */
 export const LastResort = HttpRouter.middleware(
   Effect.gen(function* () {
     const { bodyTimeout } = yield* HttpSettings
     const { plainJson } = yield* ApiSettings
+    const isOurs = yield* Territory
     return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
       const answered = HttpMiddleware.withLoggerDisabled(catchAll(handler, plainJson))
       const refused = HttpMiddleware.withLoggerDisabled(tell(nothingHere, plainJson))
       return Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        if (!isOurs(request.url)) return handler
         const id = requestIdOf(request, fiber)
         const annotations = { ...fiber.getRef(References.CurrentLogAnnotations), request_id: id }
         return Effect.updateContext(
@@ -81,3 +84,22 @@ export const LastResort = HttpRouter.middleware(
   }),
   { global: true }
 )
+
+/**
+ * Keeps doorhook's routes from being reached by an address that is not taken for theirs, and so passes all of this: a router
+ * reads `/%6fperator/events` as `/operator/events`, one that is set so `/Operator/events` too.
+ */
+export const OwnAddresses = HttpRouter.middleware(
+  Effect.map(
+    Territory,
+    (isOurs) =>
+      <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+          isOurs(request.url)
+            ? handler
+            : Effect.die(
+                new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
+              )
+        )
+  )
+).layer

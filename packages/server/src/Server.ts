@@ -33,8 +33,8 @@ import { HealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
 import { MetricsRoute } from "./health/MetricsRoute.ts"
 import { ClientAddress, PeerAddress } from "./http/ClientAddress.ts"
-import { LastResort } from "./LastResort.ts"
-import { isOwnPath } from "./OwnPaths.ts"
+import { LastResort, OwnAddresses } from "./LastResort.ts"
+import { isOwnPath, Territory } from "./OwnPaths.ts"
 import type { PublicUrl } from "./http/PublicUrl.ts"
 import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
 import { ClientRoutes } from "./operator/ClientRoutes.ts"
@@ -84,15 +84,17 @@ const OperatorRoutes = Layer.mergeAll(
   PortalLinkRoutes
 ).pipe(Layer.provide(OperatorEndpoint.layer))
 
-/** Every route, for a router of the caller's. */
+/** Every route, for a router of the caller's; other routes in it are left alone. */
 export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerServices> = Layer.mergeAll(
-  OAuthRoutes,
-  ApiRoutes,
-  Layer.mergeAll(OperatorRoutes, PortalRoutes).pipe(Layer.provide(PortalLinks.layer)),
-  ConsoleRoutes,
-  HealthRoutes,
-  MetricsRoute,
-  OpenApiRoute,
+  Layer.mergeAll(
+    OAuthRoutes,
+    ApiRoutes,
+    Layer.mergeAll(OperatorRoutes, PortalRoutes).pipe(Layer.provide(PortalLinks.layer)),
+    ConsoleRoutes,
+    HealthRoutes,
+    MetricsRoute,
+    OpenApiRoute
+  ).pipe(Layer.provide(OwnAddresses)),
   ClientAddress,
   LastResort
 )
@@ -105,6 +107,9 @@ export const routerConfig = { caseSensitive: true, ignoreDuplicateSlashes: false
 
 /** No spans of requests: they would carry query strings, and those a client's secret (RFC 6749 section 2.3.1). */
 const untraced = (): boolean => true
+
+/** In a router of its own, doorhook answers whatever comes. */
+const everything = (): boolean => true
 
 /**
  * None either of doorhook's requests to a server that it shares: for what serves the router. A router's own middleware is too
@@ -123,7 +128,10 @@ export const serve: Layer.Layer<never, never, HttpServer.HttpServer | ServerServ
   disableLogger: true,
   disableListenLog: true,
   routerConfig
-}).pipe(Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, untraced)))
+}).pipe(
+  Layer.provide(Layer.succeed(Territory, everything)),
+  Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, untraced))
+)
 
 /** What each request brings along. */
 type OfRequest = HttpServerRequest.HttpServerRequest | Scope.Scope
@@ -149,6 +157,7 @@ export const makeHandlers: Effect.Effect<Handlers, never, ServerServices | Scope
     }
   }
 }).pipe(
+  Effect.provideService(Territory, everything),
   Effect.provideService(HttpMiddleware.TracerDisabledWhen, untraced),
   Effect.provideService(HttpRouter.RouterConfig, routerConfig)
 )

@@ -4,12 +4,12 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe } from "@effect/vitest"
 import * as Doorhook from "doorhook/effect"
-import { Effect, Layer, Logger, Tracer } from "effect"
-import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import { Effect, Layer, Logger, Option, Schema, Tracer } from "effect"
+import { HttpRouter, HttpServer, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { createServer } from "node:http"
 import { client, directory, live } from "../harness/Embedded.ts"
 
-const engine = Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(directory))
+const engine = Doorhook.layer({ database: "memory", trustedProxies: ["127.0.0.0/8"] }, Doorhook.directoryOf(directory))
 const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
 
 /** Asks the server of the context. */
@@ -36,7 +36,98 @@ const recorder = () => {
   return { layer, lines, spans }
 }
 
+/** What the host has failed with, which says itself how it is answered. */
+class Teapot extends Schema.TaggedError<Teapot>()("Teapot", {}) {
+  [HttpServerRespondable.symbol]() {
+    return Effect.succeed(HttpServerResponse.text("I am a teapot", { status: 418 }))
+  }
+}
+
+/** Routes of the host's own, of every kind that something around them could change. */
+const ownRoutes = Layer.mergeAll(
+  HttpRouter.add("GET", "/own", HttpServerResponse.text("own")),
+  HttpRouter.add("GET", "/teapot", Effect.fail(new Teapot())),
+  HttpRouter.add("GET", "/defect", Effect.die(new Error("their bug"))),
+  HttpRouter.add(
+    "POST",
+    "/json",
+    Effect.flatMap(HttpServerRequest.schemaBodyJson(Schema.Struct({ a: Schema.Finite })), (body) =>
+      HttpServerResponse.json(body)
+    )
+  ),
+  HttpRouter.add(
+    "GET",
+    "/address",
+    Effect.map(HttpServerRequest.HttpServerRequest, ({ remoteAddress }) =>
+      HttpServerResponse.text(Option.getOrElse(remoteAddress, () => "nobody's"))
+    )
+  ),
+  HttpRouter.add("GET", "/files/*", HttpServerResponse.text("a file"))
+)
+
+const ownRequests: ReadonlyArray<readonly [path: string, init?: RequestInit]> = [
+  ["/own"],
+  ["/own", { method: "PUT" }],
+  ["/teapot"],
+  ["/defect"],
+  ["/json", { method: "POST", body: '{"a":"x"}', headers: { "content-type": "application/json" } }],
+  ["/address", { headers: { "x-forwarded-for": "192.0.2.7" } }],
+  ["/files/%61%20b.pdf"],
+  ["/files/x;v=1"],
+  ["/nothing"],
+  ["/"]
+]
+
+/** What a host's requests are answered with, and what is logged of them. */
+const answersOf = <E, R>(served: Layer.Layer<never, E, R | HttpServer.HttpServer>, requests = ownRequests) => {
+  const { layer, lines } = recorder()
+  return Effect.gen(function* () {
+    const answers = yield* Effect.forEach(requests, ([path, init]) =>
+      Effect.flatMap(ask(path, init), (response) =>
+        Effect.promise(async () => {
+          const headers = [...response.headers].filter(([name]) => name !== "date")
+          return [path, response.status, headers, await response.text()] as const
+        })
+      )
+    )
+    return { answers, lines }
+  }).pipe(Effect.provide(served.pipe(Layer.provideMerge(server), Layer.provide(layer))))
+}
+
 describe("in one router", () => {
+  live(
+    "all that is not doorhook's is answered, and logged, as without it",
+    Effect.gen(function* () {
+      const config = { routerConfig: Doorhook.routerConfig, disableListenLog: true }
+      const shared = HttpRouter.serve(Layer.merge(Doorhook.Routes, ownRoutes), config).pipe(Layer.provide(engine))
+      const alone = yield* answersOf(HttpRouter.serve(ownRoutes, config))
+      assert.deepStrictEqual(yield* answersOf(shared), alone)
+      assert.deepStrictEqual(
+        alone.answers.map(([, status]) => status),
+        [200, 404, 418, 500, 400, 200, 200, 200, 404, 404]
+      )
+    })
+  )
+
+  live(
+    "no other spelling leads to doorhook's routes, past what stands around them",
+    Effect.gen(function* () {
+      const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }
+      const served = HttpRouter.serve(Doorhook.Routes, config).pipe(Layer.provide(engine))
+      const { answers } = yield* answersOf(served, [
+        ["/health/live"],
+        ["/%68ealth/live"],
+        ["/Health/live"],
+        ["//health/live"],
+        ["/health/%6cive"]
+      ])
+      assert.deepStrictEqual(
+        answers.map(([, status]) => status),
+        [200, 404, 404, 404, 404]
+      )
+    })
+  )
+
   live(
     "requests to doorhook leave no spans and no lines behind, and the host's own do",
     Effect.gen(function* () {

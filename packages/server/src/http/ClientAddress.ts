@@ -10,6 +10,7 @@ import { Context, Effect, Option } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
 import { NetAddress } from "effect/net"
+import { Territory } from "../OwnPaths.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 
 /** The address of the peer of a web request, which has none of its own; null when whoever hands it on does not say. */
@@ -47,9 +48,11 @@ const makeWarning = (isTrusted: (peer: string) => boolean) => {
   }
 }
 
-/** Finds out the address of each request before a route sees it. */
+/** Finds out the address of each request to doorhook before a route sees it. */
 export const ClientAddress = HttpRouter.middleware(
-  Effect.map(HttpSettings, ({ trustedProxies }) => {
+  Effect.gen(function* () {
+    const { trustedProxies } = yield* HttpSettings
+    const isOurs = yield* Territory
     const isTrusted = (address: string): boolean => AddressPolicy.isInside(address, trustedProxies)
     const forwarded = HttpMiddleware.xForwardedHeaders({
       trustedProxies: (address) => isTrusted(NetAddress.formatIp(address))
@@ -58,7 +61,9 @@ export const ClientAddress = HttpRouter.middleware(
     return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
       const believed = trustedProxies.length === 0 ? handler : forwarded(handler)
       return withPeer(
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => Effect.andThen(warn(request), believed))
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+          isOurs(request.url) ? Effect.andThen(warn(request), believed) : handler
+        )
       )
     }
   }),
