@@ -8,7 +8,7 @@ import { TokenHash } from "../domain/Token.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { start } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { expectEqual } from "./SuiteCase.ts"
+import { atOnce, expectEqual } from "./SuiteCase.ts"
 
 const secret = (name: string, expires_at: number | null = null) => ({ hash: TokenHash.make(name), expires_at })
 
@@ -56,6 +56,41 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       yield* expectEqual("seen before", yield* store.replaceSecrets(client, [secret("late")]), false)
       yield* expectEqual("as it was", yield* store.find(ClientId.make("c")), { ...client, secrets })
       yield* expectEqual("unknown", yield* store.replaceSecrets(newClient("x"), secrets), false)
+    })
+  },
+  {
+    name: "of twenty that add a client of one id at once, one does, and its client is kept",
+    run: Effect.gen(function* () {
+      const store = yield* ClientStore
+      const client = (n: number) => newClient("c", { name: `Client ${n}`, secrets: [secret(`hash ${n}`)] })
+      const answers = yield* atOnce(20, (n) => store.add(client(n)))
+      yield* expectEqual("winners", answers.filter(Boolean).length, 1)
+      yield* expectEqual("found", yield* store.find("c"), client(answers.indexOf(true)))
+      yield* expectEqual("all", (yield* store.list).length, 1)
+    })
+  },
+  {
+    name: "of twenty that replace the same secrets at once, one does, and no secret of the others is told of as kept",
+    run: Effect.gen(function* () {
+      const store = yield* ClientStore
+      const client = newClient("c")
+      yield* store.add(client)
+      const secrets = (n: number) => [secret(`hash ${n}`), ...client.secrets]
+      const answers = yield* atOnce(20, (n) => store.replaceSecrets(client, secrets(n)))
+      yield* expectEqual("winners", answers.filter(Boolean).length, 1)
+      yield* expectEqual("found", yield* store.find("c"), { ...client, secrets: secrets(answers.indexOf(true)) })
+    })
+  },
+  {
+    name: "of twenty that remove a client at once, one does; no secrets that are replaced meanwhile bring it back",
+    run: Effect.gen(function* () {
+      const store = yield* ClientStore
+      const client = newClient("c")
+      yield* store.add(client)
+      const replace = Effect.as(store.replaceSecrets(client, [secret("new")]), false)
+      const answers = yield* atOnce(21, (n) => (n === 0 ? replace : store.remove(client.id)))
+      yield* expectEqual("winners", answers.filter(Boolean).length, 1)
+      yield* expectEqual("found", yield* store.find("c"), null)
     })
   },
   {

@@ -8,7 +8,7 @@ import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { createIntegration, eventId, newEvent, newIntegration, record, start } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { expectEqual } from "./SuiteCase.ts"
+import { atOnce, expectEqual } from "./SuiteCase.ts"
 
 const remembered = (key: string, fields: Partial<RememberedRequest> = {}): RememberedRequest => ({
   key,
@@ -79,13 +79,34 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore
       const integration = yield* createIntegration()
-      const exits = yield* Effect.forEach(
-        Array.from({ length: 10 }, (_, n) => n + 1),
-        (n) => Effect.exit(deliveries.enqueue([record(newEvent(n), integration)], [remembered("a")])),
-        { concurrency: "unbounded" }
+      const answers = yield* atOnce(10, (n) =>
+        deliveries.enqueue([record(newEvent(n + 1), integration)], [remembered("a")]).pipe(
+          Effect.as("carried out"),
+          Effect.catchTag("KeyTaken", ({ key }) => Effect.succeed(key))
+        )
       )
-      yield* expectEqual("carried out", exits.filter(({ _tag }) => _tag === "Success").length, 1)
+      yield* expectEqual("answers", answers.toSorted(), [...Array.from({ length: 9 }, () => "a"), "carried out"])
       yield* expectEqual("events", (yield* deliveries.summary(start)).events, 1)
+    })
+  },
+  {
+    name: "of concurrent calls that create an integration with one key, one does, and the key answers its id",
+    run: Effect.gen(function* () {
+      const integrations = yield* IntegrationStore
+      const { answer: _, ...key } = remembered("a")
+      const answers = yield* atOnce(10, () =>
+        integrations.create(newIntegration(), key).pipe(Effect.catchTag("KeyTaken", () => Effect.succeed(null)))
+      )
+      const created = answers.filter((answer) => answer !== null)
+      yield* expectEqual("created", created.length, 1)
+      const { items } = yield* integrations.list(newIntegration().scope, { offset: 0, limit: 20 })
+      yield* expectEqual("stored", items, created)
+      const found = yield* (yield* IdempotencyStore).find(["a"], start)
+      yield* expectEqual(
+        "answers",
+        found.map(({ answer }) => answer),
+        created.map(({ id }) => String(id))
+      )
     })
   },
   {

@@ -22,7 +22,7 @@ import {
   tenant
 } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { expectEqual } from "./SuiteCase.ts"
+import { atOnce, expectEqual } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
@@ -111,12 +111,23 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
     run: Effect.gen(function* () {
       const store = yield* IntegrationStore
       const created = yield* createIntegration()
-      const answers = yield* Effect.forEach(
-        Array.from({ length: 20 }, (_, index) => index),
-        (index) => store.update({ ...created, version: 2, updated_at: start + index }, 1),
-        { concurrency: "unbounded" }
-      )
+      const changed = (n: number) => ({ ...created, version: 2, updated_at: start + n })
+      const answers = yield* atOnce(20, (n) => store.update(changed(n), 1))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
+      yield* expectEqual("found", yield* store.find(created.id), changed(answers.indexOf(true)))
+    })
+  },
+  {
+    name: "of concurrent updates and removals of one version, one wins",
+    run: Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      for (const isUpdate of [(n: number) => n % 2 === 0, (n: number) => n % 2 === 1]) {
+        const created = yield* createIntegration()
+        const changed = { ...created, version: 2, updated_at: start + 1 }
+        const answers = yield* atOnce(20, (n) => (isUpdate(n) ? store.update(changed, 1) : store.remove(created)))
+        yield* expectEqual("winners", answers.filter(Boolean).length, 1)
+        yield* expectEqual("found", yield* store.find(created.id), isUpdate(answers.indexOf(true)) ? changed : null)
+      }
     })
   },
   {

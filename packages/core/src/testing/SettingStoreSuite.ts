@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import { SettingStore } from "../ports/SettingStore.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
-import { expectEqual } from "./SuiteCase.ts"
+import { atOnce, expectEqual } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
   {
@@ -20,11 +20,7 @@ export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
     name: "of concurrent callers one makes the setting, and all get the same value",
     run: Effect.gen(function* () {
       const store = yield* SettingStore
-      const answers = yield* Effect.forEach(
-        Array.from({ length: 20 }, (_, index) => `candidate ${index}`),
-        (candidate) => store.getOrCreate("key", candidate),
-        { concurrency: "unbounded" }
-      )
+      const answers = yield* atOnce(20, (n) => store.getOrCreate("key", `candidate ${n}`))
       yield* expectEqual("values", new Set(answers.map(({ value }) => value)).size, 1)
       yield* expectEqual("makers", answers.filter(({ created }) => created).length, 1)
     })

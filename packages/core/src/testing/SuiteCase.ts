@@ -30,6 +30,17 @@ export const expectPresent = <A>(what: string, actual: A | null | undefined): Ef
     ? Effect.fail(new RuleBroken({ what, expected: "a value", actual }))
     : Effect.succeed(actual)
 
+/** Asks that many times at once, from number 0 on; the answers are in the order of the numbers. */
+export const atOnce = <A, E, R>(
+  times: number,
+  ask: (n: number) => Effect.Effect<A, E, R>
+): Effect.Effect<ReadonlyArray<A>, E, R> =>
+  Effect.forEach(
+    Array.from({ length: times }, (_, n) => n),
+    ask,
+    { concurrency: "unbounded" }
+  )
+
 /** Gives each case a store of its own: `layer` is built anew for each. */
 export const provideEach = <R, E>(
   cases: ReadonlyArray<SuiteCase<R>>,

@@ -23,7 +23,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual, expectPresent } from "../SuiteCase.ts"
+import { atOnce, expectEqual, expectPresent } from "../SuiteCase.ts"
 
 const failingOf = Effect.fnUntraced(function* ({ id }: Integration) {
   const found = yield* expectPresent("integration", yield* (yield* IntegrationStore).surveyOne(id))
@@ -197,6 +197,27 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
         "whom",
         [...first, ...second].toSorted((a, b) => a - b),
         integrations.map(({ id }) => id)
+      )
+    })
+  },
+  {
+    name: "whoever looks at the same time, each integration is told of once",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(record(newEvent(1), ...integrations))
+      for (const leased of yield* claim(start)) yield* settle(start, retryAt(leased, start + 1))
+      const told = (yield* atOnce(20, () => store.warn(start + 0.5 * disableAfter, disableAfter, 10))).flat()
+      yield* expectEqual(
+        "told of",
+        told.map(({ integration_id }) => integration_id).toSorted((a, b) => a - b),
+        integrations.map(({ id }) => id)
+      )
+      const kept = yield* store.notices({ limit: 100 })
+      yield* expectEqual(
+        "kept",
+        kept,
+        told.toSorted((a, b) => a.id - b.id)
       )
     })
   },

@@ -20,7 +20,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
 
 export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
@@ -42,14 +42,27 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     run: Effect.gen(function* () {
       const integrations = yield* Effect.replicateEffect(createIntegration(), 4)
       yield* enqueue(...records(1, 50, ...integrations))
-      const claims = yield* Effect.forEach(
-        Array.from({ length: 30 }, (_, index) => index),
-        (index) => claim(start, { lease: { token: `claimer-${index}`, until: start + 20_000 }, limit: 10 }),
-        { concurrency: "unbounded" }
+      const claims = yield* atOnce(30, (n) =>
+        claim(start, { lease: { token: `claimer-${n}`, until: start + 20_000 }, limit: 10 })
       )
       const ids = idsOf(claims.flat())
       yield* expectEqual("different deliveries", new Set(ids).size, ids.length)
       yield* expectEqual("all of them", ids.length, 200)
+    })
+  },
+  {
+    name: "at the end of a lease a delivery is settled or claimed anew, never both",
+    run: Effect.gen(function* () {
+      yield* enqueue(...records(1, 20, yield* createIntegration()))
+      const leased = yield* claim(start, { lease: { token: "slow", until: start + 1_000 } })
+      const next = { lease: { token: "next", until: start + 9_000 }, limit: 20 }
+      const answers = yield* atOnce(21, (n) => {
+        const own = leased[n]
+        if (own === undefined) return Effect.map(claim(start + 1_000, next), idsOf)
+        return Effect.map(settle(start + 1_000, settlement(own)), (applied) => [...applied])
+      })
+      const ids = answers.flat()
+      yield* expectEqual("each once", [ids.length, new Set(ids)], [20, new Set(idsOf(leased))])
     })
   },
   {

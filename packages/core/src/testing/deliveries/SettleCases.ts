@@ -25,7 +25,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
 
 const endings = [
   ["delivered", null],
@@ -116,6 +116,61 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("state", (yield* findDelivery(id)).state, "delivered")
       yield* expectEqual("attempts", (yield* store.attempts(id)).length, 1)
       yield* expectEqual("applied of nothing", [...(yield* settle(start + 3))], [])
+    })
+  },
+  {
+    name: "of twenty that settle under one token at once, one does, and its attempt alone is kept",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
+      const leased = yield* claimOne(start)
+      const told = (n: number) => attempt(1, { duration_ms: n })
+      const answers = yield* atOnce(20, (n) => {
+        const own = { attempt: told(n), state: "exhausted", reason: "schedule_used_up" } as const
+        return settleWithConsequences(start + 1, settlement(leased, own))
+      })
+      const winner = answers.findIndex(({ applied }) => applied.has(id))
+      yield* expectEqual("winners", answers.filter(({ applied }) => applied.size > 0).length, 1)
+      yield* expectEqual("attempts", yield* store.attempts(id), [told(winner)])
+      const { attempts, state } = yield* findDelivery(id)
+      yield* expectEqual("delivery", [attempts, state], [1, "exhausted"])
+      const notices = answers.map((answer) => answer.notices.length)
+      yield* expectEqual(
+        "told of",
+        notices,
+        answers.map((_, n) => (n === winner ? 1 : 0))
+      )
+      yield* expectEqual("kept", yield* store.notices({ limit: 20 }), answers[winner]?.notices)
+    })
+  },
+  {
+    name: "of many that settle for one integration at once, one disables it",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 20, integration))
+      const leased = yield* claim(start)
+      const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
+      const answers = yield* Effect.forEach(
+        leased,
+        (each) => settleWithConsequences(start + 1, settlement(each, gone)),
+        { concurrency: "unbounded" }
+      )
+      yield* expectEqual("settled", answers.map(({ applied }) => applied.size).length, 20)
+      yield* expectEqual(
+        "changed",
+        answers.flatMap(({ changed }) => changed),
+        [integration.id]
+      )
+      const notices = answers.flatMap((answer) => answer.notices)
+      yield* expectEqual(
+        "told of",
+        notices.map(({ kind }) => kind),
+        ["disabled"]
+      )
+      yield* expectEqual("kept", yield* store.notices({ limit: 20 }), notices)
+      const found = yield* (yield* IntegrationStore).find(integration.id)
+      yield* expectEqual("integration", [found?.disabled_reason, found?.version], ["gone", 2])
     })
   },
   {

@@ -5,8 +5,8 @@ import { Effect } from "effect"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
-import { access, granted, hash, issue, newCode, newGrant, refresh } from "./TokenFixtures.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { access, expectTokensOf, granted, hash, issue, newCode, newGrant, refresh } from "./TokenFixtures.ts"
 
 export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
@@ -52,24 +52,9 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* TokenStore
       const grant = newGrant("g")
       yield* store.createCode(grant, newCode(grant, "c"))
-      const numbers = Array.from({ length: 20 }, (_, index) => index)
-      const answers = yield* Effect.forEach(
-        numbers,
-        (n) => store.redeemCode(hash("c"), issue(grant, `a${n}`, `r${n}`), start),
-        { concurrency: "unbounded" }
-      )
+      const answers = yield* atOnce(20, (n) => store.redeemCode(hash("c"), issue(grant, `a${n}`, `r${n}`), start))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
-      const found = yield* Effect.forEach(numbers, (n) =>
-        Effect.map(
-          Effect.all([store.findAccessToken(hash(`a${n}`)), store.findRefreshToken(hash(`r${n}`))]),
-          ([a, r]) => [a !== null, r !== null]
-        )
-      )
-      yield* expectEqual(
-        "tokens",
-        found,
-        answers.map((won) => [won, won])
-      )
+      yield* expectTokensOf(answers)
     })
   },
   {

@@ -5,8 +5,8 @@ import { Effect } from "effect"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
-import { access, granted, hash, issue, refresh } from "./TokenFixtures.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
+import { access, expectTokensOf, granted, hash, issue, refresh } from "./TokenFixtures.ts"
 
 export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
@@ -44,6 +44,37 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* expectEqual("successor", yield* store.refresh(hash("r2"), issue(grant, "a5", "r5"), start + 50), true)
     })
   },
+  {
+    name: "of twenty that present a refresh token at once, each gets tokens, and it is rotated once",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      const presented = hash("refresh-g")
+      const rotatedAt = Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at ?? 0)
+      const times = yield* atOnce(20, (n) =>
+        store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + n).pipe(Effect.andThen(rotatedAt))
+      )
+      yield* expectTokensOf(times.map(() => true))
+      yield* expectEqual("rotated at", new Set(times), new Set([yield* rotatedAt]))
+    })
+  },
+  ...(["its grant is revoked", "it is retired"] as const).map((end) => ({
+    name: `whoever presents a refresh token while ${end} gets tokens before that, and none after`,
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      const presented = hash("refresh-g")
+      yield* store.refresh(presented, issue(grant, "a", "r"), start + 1)
+      const ending =
+        end === "it is retired"
+          ? store.retireRefreshToken(presented, start + 2)
+          : store.revokeGrant(grant.id, start + 2)
+      const ask = (n: number) => store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + 2)
+      const answers = yield* atOnce(21, (n) => (n === 10 ? Effect.as(ending, false) : ask(n)))
+      yield* expectTokensOf([...answers, yield* ask(21)])
+      yield* expectEqual("afterwards", yield* ask(22), false)
+    })
+  })),
   {
     name: "only a rotated refresh token is retired",
     run: Effect.gen(function* () {

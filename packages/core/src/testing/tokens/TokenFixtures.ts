@@ -8,6 +8,7 @@ import { TokenHash } from "../../domain/Token.ts"
 import type { IssuedTokens } from "../../ports/TokenStore.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
+import { expectEqual } from "../SuiteCase.ts"
 
 export const hash = (text: string): TokenHash => TokenHash.make(text)
 
@@ -53,6 +54,19 @@ export const refresh = (grant: Grant, text: string, fields: Partial<RefreshToken
 export const issue = (grant: Grant, accessText: string, refreshText: string | null): IssuedTokens => ({
   access: access(grant, accessText),
   refresh: refreshText === null ? null : refresh(grant, refreshText)
+})
+
+/** Fails unless the tokens `aN` and `rN` exist where answer number N says that they were issued, and nowhere else. */
+export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArray<boolean>) {
+  const store = yield* TokenStore
+  const found = yield* Effect.forEach(answers, (_, n) =>
+    Effect.all([store.findAccessToken(hash(`a${n}`)), store.findRefreshToken(hash(`r${n}`))])
+  )
+  yield* expectEqual(
+    "tokens",
+    found.map(([a, r]) => [a !== null, r !== null]),
+    answers.map((isIssued) => [isIssued, isIssued])
+  )
 })
 
 /** A grant whose code was redeemed for the tokens `access-ID` and `refresh-ID`. */
