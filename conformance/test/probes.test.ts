@@ -33,6 +33,34 @@ describe("an address that is no probe", () => {
   )
 })
 
+describe("a digest", () => {
+  const hex = "9f2c".repeat(16)
+  const read = (digest: string | null) =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 200, JSON.stringify({ effects: 1, digest })))
+      return yield* httpProbe(new URL("/probe", target.url)).read(subject)
+    })
+
+  it.live("is one and the same in either case of its hex digits, and may be left out", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* read(`sha256:${hex}`)).digest, `sha256:${hex}`)
+      assert.strictEqual((yield* read(`sha256:${hex.toUpperCase()}`)).digest, `sha256:${hex}`)
+      assert.strictEqual((yield* read(`SHA256:${hex}`)).digest, `sha256:${hex}`)
+      assert.isNull((yield* read(null)).digest)
+    })
+  )
+
+  it.live("that is none says nothing of the receiver: the probe is unusable", () =>
+    Effect.gen(function* () {
+      for (const wrong of ["", hex, `sha256:${hex}0`, `sha256:${hex.slice(1)}`, `sha512:${hex}`, "sha256:n/a"]) {
+        const { _tag, message } = yield* Effect.flip(read(wrong))
+        assert.strictEqual(_tag, "ProbeUnusable", wrong)
+        assert.include(message, `answered the digest "${wrong}", which is not sha256: and 64 hex digits`)
+      }
+    })
+  )
+})
+
 describe("a command", () => {
   const ask = (command: string) => execProbe(command).read(subject)
   const said = (command: string) => Effect.map(Effect.flip(ask(command)), ({ message }) => message)

@@ -32,6 +32,9 @@ const unusable = (base: URL, what: string): ProbeUnusable =>
     message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
   })
 
+/** The digest in the one form that it is compared in; null where it is none. Hex digits have no case (RFC 4648, section 8). */
+const readDigest = (text: string): string | null => (/^sha256:[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : null)
+
 /** What was asked and answered. Values of the probe's own query may be secrets. */
 const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): ProbeUnusable => {
   const asked = `${base.origin}${base.pathname}?${base.search === "" ? "" : "...&"}id=${webhookId}${endpoint === null ? "" : "&endpoint=..."}`
@@ -67,7 +70,14 @@ export const httpProbe = (base: URL): Probe => {
       Effect.mapError(() => unusable(base, `answered ${JSON.stringify(text.slice(0, 100))}`))
     )
     if (effects < 0) return yield* unusable(base, `answered effects: ${effects}`)
-    return { effects, digest }
+    if (digest === null) return { effects, digest }
+    const read = readDigest(digest)
+    return read === null
+      ? yield* unusable(
+          base,
+          `answered the digest ${JSON.stringify(digest.slice(0, 100))}, which is not sha256: and 64 hex digits`
+        )
+      : { effects, digest: read }
   })
 
   return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency: 8, read }
