@@ -25,8 +25,8 @@ const flip = (text: string, at: number): string =>
 
 type Headers = Readonly<Record<string, string>>
 
-const without = (headers: Headers, name: string): Headers =>
-  Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name))
+const without = (headers: Headers, ...removed: ReadonlyArray<string>): Headers =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !removed.includes(name)))
 
 /** A signature is `v1,` and 44 characters; the last before `=` holds bits that decoders ignore, the one before it not. */
 const lastFullCharacter = 3 + 41
@@ -66,6 +66,14 @@ export const forge = Effect.fnUntraced(function* (
       return request(without(good, names.signature))
     case "no_timestamp":
       return request(without(good, names.timestamp))
+    case "empty_timestamp":
+      return request({ ...good, [names.timestamp]: "" })
+    case "no_id":
+      return request(without(good, names.id))
+    case "empty_id":
+      return request({ ...good, [names.id]: "" })
+    case "bare":
+      return request(without(good, names.id, names.timestamp, names.signature))
     case "empty":
       return under("")
     case "random":

@@ -7,6 +7,10 @@ import { kindsOf } from "./KindsOf.ts"
 const forgeries = {
   missing: "without a signature",
   no_timestamp: "signed, without a timestamp",
+  empty_timestamp: "signed, with an empty timestamp",
+  no_id: "signed, without a webhook-id",
+  empty_id: "signed, with an empty webhook-id",
+  bare: "without signature, timestamp and webhook-id",
   empty: "with an empty signature",
   random: "with a random signature",
   other_secret: "signed with another secret",

@@ -1,7 +1,7 @@
 /**
  * Faults in checking signatures.
  */
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto"
 import { flatHeaders } from "../receiver/NodeListener.ts"
 import type { Setting } from "../receivers/Parts.ts"
 import type { Change } from "../receivers/Server.ts"
@@ -70,6 +70,25 @@ export const signatureFaults: ReadonlyArray<Fault> = [
     "R-SIG-01",
     "Lets a request without a signature through.",
     checks((given) => given.signatures === "" || (isSigned(given) && isFresh(given)))
+  ),
+  signed(
+    "id-made-up",
+    "R-SIG-01",
+    "Gives a request without an id one of its own, and lets it through: there is nothing its signature could fit.",
+    (correct) => {
+      const madeUp = new Set<string>()
+      return {
+        arrived: (request) => {
+          if (!request.headers["webhook-id"]) {
+            const id = randomUUID()
+            madeUp.add(id)
+            request.headers["webhook-id"] = id
+          }
+          return correct.arrived(request)
+        },
+        isGenuine: (headers, body) => madeUp.has(headers["webhook-id"] ?? "") || correct.isGenuine(headers, body)
+      }
+    }
   ),
   signed(
     "any-signature",

@@ -34,6 +34,7 @@ const quick = [
   "exact-content-type",
   "wedged",
   "unsigned-welcome",
+  "id-made-up",
   "length-only",
   "any-version",
   "forgives-whitespace",
