@@ -118,7 +118,8 @@ const formOf = (how: ReadonlyArray<Variation>): WireForm | null => {
 const untilClosed = 40
 
 const agedBy = 70_000
-const oldBy = 240_000
+/** Within the five minutes that timestamps may be off, by what clocks may differ. */
+const offBy = 240_000
 
 /** The stamp that follows. Retries differ in their second: what is keyed by it must not go unnoticed. */
 const follow = (last: Stamp, how: ReadonlyArray<Variation>, now: number, first: boolean): Stamp => ({
@@ -127,10 +128,12 @@ const follow = (last: Stamp, how: ReadonlyArray<Variation>, now: number, first: 
   signed_at: how.includes("aged")
     ? now - agedBy
     : how.includes("old_stamp")
-      ? now - oldBy
-      : first || how.includes("resigned")
-        ? Math.max(now, Math.min(last.signed_at + 1_000, now + 1_500))
-        : last.signed_at
+      ? now - offBy
+      : how.includes("early_stamp")
+        ? now + offBy
+        : first || how.includes("resigned")
+          ? Math.max(now, Math.min(last.signed_at + 1_000, now + 1_500))
+          : last.signed_at
 })
 
 export const makeStage = Effect.fnUntraced(function* (

@@ -26,7 +26,8 @@ const meanings = {
   signature_last: "with two signatures, the second of them good",
   signature_first: "with two signatures, the first of them good",
   signature_among_unknown: "with signatures of unknown versions around the good one",
-  old_stamp: "with a timestamp of four minutes ago"
+  old_stamp: "with a timestamp of four minutes ago",
+  early_stamp: "with a timestamp of four minutes ahead"
 } as const
 
 export type Variation = keyof typeof meanings

@@ -177,6 +177,12 @@ export const signatureFaults: ReadonlyArray<Fault> = [
     "Refuses timestamps that are ten seconds old.",
     checks((given) => isSigned(given) && isFresh(given, 10))
   ),
+  signed(
+    "no-early-birds",
+    "R-SIG-08",
+    "Refuses timestamps that are more than ten seconds ahead of its own clock.",
+    checks((given) => isSigned(given) && isFresh(given, 300, 10))
+  ),
   signed("any-age", "R-SIG-09", "Does not look at the timestamp.", checks(isSigned)),
   signed(
     "from-the-future",

@@ -40,6 +40,7 @@ const quick = [
   "forgives-whitespace",
   "first-signature",
   "reserialised",
+  "no-early-birds",
   "any-age",
   "whole-secret",
   "known-before-checked",
