@@ -65,7 +65,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       const client = (n: number) => newClient("c", { name: `Client ${n}`, secrets: [secret(`hash ${n}`)] })
       const answers = yield* atOnce(20, (n) => store.add(client(n)))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
-      yield* expectEqual("found", yield* store.find("c"), client(answers.indexOf(true)))
+      yield* expectEqual("found", yield* store.find(ClientId.make("c")), client(answers.indexOf(true)))
       yield* expectEqual("all", (yield* store.list).length, 1)
     })
   },
@@ -78,7 +78,10 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       const secrets = (n: number) => [secret(`hash ${n}`), ...client.secrets]
       const answers = yield* atOnce(20, (n) => store.replaceSecrets(client, secrets(n)))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
-      yield* expectEqual("found", yield* store.find("c"), { ...client, secrets: secrets(answers.indexOf(true)) })
+      yield* expectEqual("found", yield* store.find(ClientId.make("c")), {
+        ...client,
+        secrets: secrets(answers.indexOf(true))
+      })
     })
   },
   {
@@ -90,7 +93,7 @@ export const cases: ReadonlyArray<SuiteCase<ClientStore>> = [
       const replace = Effect.as(store.replaceSecrets(client, [secret("new")]), false)
       const answers = yield* atOnce(21, (n) => (n === 0 ? replace : store.remove(client.id)))
       yield* expectEqual("winners", answers.filter(Boolean).length, 1)
-      yield* expectEqual("found", yield* store.find("c"), null)
+      yield* expectEqual("found", yield* store.find(ClientId.make("c")), null)
     })
   },
   {
