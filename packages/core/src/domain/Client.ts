@@ -1,7 +1,7 @@
 /**
  * An OAuth client (RFC 6749 section 2): as the host's directory describes it, or as it was registered with the service.
  */
-import { Schema } from "effect"
+import { Predicate, Schema } from "effect"
 import { ClientId } from "./Ids.ts"
 import { TokenHash } from "./Token.ts"
 
@@ -16,8 +16,8 @@ export const Client = Schema.Struct({
   id: ClientId,
   /** Shown to the user who is asked to log in. */
   name: Schema.NonEmptyString,
-  /** A client without a secret is public (RFC 6749 section 2.1) and must use PKCE. */
-  secret: Schema.optionalKey(Schema.RedactedFromValue(Schema.NonEmptyString)),
+  /** A client without a secret is public (RFC 6749 section 2.1) and must use PKCE. In a row of a table it is null. */
+  secret: Schema.optional(Schema.NullOr(Schema.RedactedFromValue(Schema.NonEmptyString))),
   redirect_uris: Schema.Array(Schema.NonEmptyString)
 })
 export type Client = typeof Client.Type
@@ -37,4 +37,4 @@ export type KnownClient = Client | RegisteredClient
 
 /** Whether the client has a secret to authenticate with (RFC 6749 section 2.1). */
 export const isConfidential = (client: KnownClient): boolean =>
-  "secrets" in client ? client.secrets.length > 0 : client.secret !== undefined
+  "secrets" in client ? client.secrets.length > 0 : Predicate.isNotNullish(client.secret)

@@ -1,6 +1,6 @@
 import { DirectoryDocument } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Redacted, Result } from "effect"
+import { Predicate, Redacted, Result } from "effect"
 import { directoryValue, readDirectory, includes } from "./fixtures.ts"
 
 /** The problems of a directory, as lines. */
@@ -16,7 +16,7 @@ describe("DirectoryDocument", () => {
   it("reads a directory, its secrets redacted and its lists filled in", () => {
     const { clients, users, buildings, tenants } = readDirectory(directoryValue)
     assert.deepStrictEqual<unknown>(
-      clients.map(({ id, secret }) => [id, secret === undefined ? null : Redacted.value(secret)]),
+      clients.map(({ id, secret }) => [id, Predicate.isNotNullish(secret) ? Redacted.value(secret) : null]),
       [
         ["c1", "s1"],
         ["c2", "s:2 /+%é"],

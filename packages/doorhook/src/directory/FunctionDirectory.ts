@@ -8,11 +8,11 @@ import { nameOf } from "../config/ReadingSettings.ts"
 import type { Answer } from "./HostAnswers.ts"
 import { askFor, found, foundUser } from "./HostAnswers.ts"
 
-/** A client as the host keeps it. Without a secret it is public and must use PKCE. */
+/** A client as the host keeps it. Without a secret, or with null for one, it is public and must use PKCE. */
 export interface HostClient {
   readonly id: string
   readonly name: string
-  readonly secret?: string
+  readonly secret?: string | null | undefined
   readonly redirect_uris: ReadonlyArray<string>
 }
 
@@ -22,14 +22,14 @@ export interface HostBuilding {
   readonly name: string
   /** IANA name, like `Europe/Berlin`. */
   readonly time_zone: string
-  readonly access_points?: ReadonlyArray<{ readonly id: number; readonly name: string }>
+  readonly access_points?: ReadonlyArray<{ readonly id: number; readonly name: string }> | undefined
 }
 
 /** A tenant as the host describes it. */
 export interface HostTenant {
   readonly id: number
   readonly building_id: number
-  readonly unit?: { readonly id: number; readonly label: string } | null
+  readonly unit?: { readonly id: number; readonly label: string } | null | undefined
 }
 
 /** The page of the authorize step that somebody has opened. */
@@ -74,9 +74,9 @@ export interface HostDirectory {
   /** Whether the user still exists; `true` or `false`, as `administers`. Default: always. */
   readonly isActive?: (userId: string) => Answer<boolean>
   /** The buildings the user administers. Default: none are listed. */
-  readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding>>
+  readonly buildings?: (userId: string) => Answer<ReadonlyArray<HostBuilding> | null | undefined>
   /** The tenants the user is. Default: none are listed. */
-  readonly tenants?: (userId: string) => Answer<ReadonlyArray<HostTenant>>
+  readonly tenants?: (userId: string) => Answer<ReadonlyArray<HostTenant> | null | undefined>
 }
 
 const required = ["client", "authenticate", "administers", "isTenant"] as const
@@ -114,13 +114,13 @@ const Building = Schema.Struct({
   id: BuildingId,
   name: Schema.String,
   time_zone: Schema.String,
-  access_points: Schema.optionalKey(Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String })))
+  access_points: Schema.optional(Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String })))
 })
 
 const Tenant = Schema.Struct({
   id: TenantId,
   building_id: BuildingId,
-  unit: Schema.optionalKey(Schema.NullOr(Schema.Struct({ id: Schema.Int, label: Schema.String })))
+  unit: Schema.optional(Schema.NullOr(Schema.Struct({ id: Schema.Int, label: Schema.String })))
 })
 
 const User = Schema.NullOr(Schema.Struct({ id: UserId }))

@@ -42,7 +42,7 @@ export interface PublishInput {
   /** Where: a building by the number that the directory knows. */
   readonly building_id: number
   /** The tenants it involves. Default none: only integrations of the building get it. */
-  readonly tenant_ids?: ReadonlyArray<number>
+  readonly tenant_ids?: ReadonlyArray<number> | undefined
   /** What receivers get as `event.data`; at most 256 KiB as JSON. */
   readonly data: object
 }

@@ -7,10 +7,15 @@ import type { HostDirectory } from "doorhook"
 import { Effect } from "effect"
 import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
-import { authorizeUrl } from "../harness/CodeGrant.ts"
+import { authorizeUrl, exchange } from "../harness/CodeGrant.ts"
 import { logIn } from "../harness/LoginForm.ts"
 import { callApi, createIntegration } from "../harness/ThirdParty.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
+
+/** RFC 7636 appendix B. */
+const challenge = { code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256" }
+
+const row = { name: "App", redirect_uris: [client.redirect_uri] }
 
 /** A doorhook over a directory that answers in part in ways of its own, with the lines that it logs. */
 const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>) {
@@ -139,12 +144,59 @@ describe("a host's functions", () => {
     })
   )
 
+  for (const secret of [null, undefined]) {
+    live(
+      `may answer a client whose secret is ${secret}, as a row of a table has it: it is public`,
+      Effect.gen(function* () {
+        const host: HostDirectory = { ...directory, client: (id) => ({ ...row, id, secret }) }
+        const { lines, url } = yield* over({ client: host.client })
+        const withoutChallenge = yield* Effect.promise(() => fetch(authorizeUrl(url, client), { redirect: "manual" }))
+        assert.match(withoutChallenge.headers.get("location") ?? "", /must%20use%20PKCE/)
+        const page = yield* Effect.promise(() => fetch(authorizeUrl(url, client, challenge)))
+        assert.strictEqual(page.status, 200)
+        const wrong = yield* Effect.promise(() => exchange(url, client, "x"))
+        assert.strictEqual(wrong.status, 401)
+        assert.deepStrictEqual(lines, [])
+      })
+    )
+  }
+
+  live(
+    "may leave out what there is not, by null, undefined or not at all",
+    Effect.gen(function* () {
+      const host: HostDirectory = {
+        ...directory,
+        buildings: () => [{ id: 1, name: "North", time_zone: "UTC", access_points: undefined }],
+        tenants: () => [
+          { id: 1, building_id: 1, unit: undefined },
+          { id: 2, building_id: 1, unit: null },
+          { id: 3, building_id: 1 }
+        ]
+      }
+      const { doorhook, url } = yield* over({ ...host })
+      const token = yield* tokenFrom(url)
+      const statusOf = (at: string, bearer: string, path: string) =>
+        Effect.promise(async () => (await callApi(at, bearer, "GET", path)).status)
+      assert.strictEqual(yield* statusOf(url, token, "/v4/buildings"), 200)
+      assert.strictEqual(yield* statusOf(url, token, "/v4/tenants?scope=self"), 200)
+      yield* Effect.promise(() => doorhook.publish({ ...event, tenant_ids: undefined }))
+      const none: HostDirectory = { ...directory, buildings: () => null, tenants: async () => undefined }
+      const empty = yield* over({ ...none })
+      const another = yield* tokenFrom(empty.url)
+      assert.strictEqual(yield* statusOf(empty.url, another, "/v4/buildings"), 200)
+      assert.strictEqual(yield* statusOf(empty.url, another, "/v4/tenants?scope=self"), 200)
+    })
+  )
+
   live(
     "must answer a client with all its members: what is missing is named",
     Effect.gen(function* () {
       const { lines, url } = yield* over({ client: (id: string) => ({ id, name: "Acme" }) })
       assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(url, client)))).status, 503)
       assert.match(lines.at(-1) ?? "", /`client` must return .*: \/redirect_uris is missing\. request_id=/)
+      const secretless = yield* over({ client: (id: string) => ({ ...row, id, secret: "" }) })
+      assert.strictEqual((yield* Effect.promise(() => fetch(authorizeUrl(secretless.url, client)))).status, 503)
+      assert.match(secretless.lines.at(-1) ?? "", /`client` must return .*: \/secret must be a value with a length/)
     })
   )
 })

@@ -2,7 +2,7 @@
  * Which client sends a request to the token endpoint or one of its siblings, and whether it can prove it (RFC 6749
  * section 2.3): by HTTP Basic or by body fields, never by both.
  */
-import { Clock, Effect, Option, Redacted, Result } from "effect"
+import { Clock, Effect, Option, Predicate, Redacted, Result } from "effect"
 import { Base64 } from "effect/encoding"
 import type { KnownClient } from "../../domain/Client.ts"
 import { isConfidential } from "../../domain/Client.ts"
@@ -80,7 +80,7 @@ const readCredentials = Effect.fnUntraced(function* ({ parameters, authorization
 /** Whether a secret is one of a client's. A public client has none, so that any is wrong. */
 export const isSecretOf = Effect.fnUntraced(function* (client: KnownClient, secret: string) {
   if (!("secrets" in client))
-    return client.secret !== undefined && (yield* equals(Redacted.value(client.secret), secret))
+    return Predicate.isNotNullish(client.secret) && (yield* equals(Redacted.value(client.secret), secret))
   const hash = yield* hashOf(secret)
   const now = yield* Clock.currentTimeMillis
   let known = false
