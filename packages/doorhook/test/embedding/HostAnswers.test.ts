@@ -162,6 +162,35 @@ describe("a host's functions", () => {
   }
 
   live(
+    "are told when a redirect URI of theirs is none that is taken, and so is who opens the page; others of the client work",
+    Effect.gen(function* () {
+      const refused = ["http://intranet/cb", "myapp://cb"]
+      const redirect_uris = [...refused, client.redirect_uri]
+      const { lines, url } = yield* over({ client: (id: string) => ({ ...row, id, secret: "s1", redirect_uris }) })
+      const open = (redirect_uri: string) =>
+        Effect.promise(async () => {
+          const page = await fetch(authorizeUrl(url, { ...client, redirect_uri }), { redirect: "manual" })
+          return { status: page.status, text: await page.text() }
+        })
+      for (const uri of refused) {
+        lines.length = 0
+        const { status, text } = yield* open(uri)
+        assert.strictEqual(status, 400)
+        assert.match(
+          text,
+          /is registered for the application, but it is none that is taken here: it must be an https URL/
+        )
+        assert.lengthOf(lines, 1)
+        assert.match(lines[0] ?? "", /`client` answers a redirect URI that is not taken: it must be an https URL/)
+      }
+      lines.length = 0
+      assert.include((yield* open("https://client.example/other")).text, "is not registered")
+      assert.strictEqual((yield* open(client.redirect_uri)).status, 200)
+      assert.deepStrictEqual(lines, [])
+    })
+  )
+
+  live(
     "may leave out what there is not, by null, undefined or not at all",
     Effect.gen(function* () {
       const host: HostDirectory = {

@@ -72,6 +72,21 @@ const toClient =
 export const denied = (request: AuthorizeRequest): AuthorizeProblem =>
   toClient(request)("access_denied", "Access was denied. Nothing was shared with the application.")
 
+/** What is wrong with a redirect URI; null when nothing is. Whoever runs the host is told of one that only it finds right. */
+const redirectProblem = Effect.fnUntraced(function* (registered: ReadonlyArray<string>, given: string | null) {
+  if (RedirectUri.isRegistered(registered, given ?? outOfBandUri)) return null
+  if (given === null) {
+    return "The parameter redirect_uri is missing, and the application is not registered to show its codes on a page."
+  }
+  if (!registered.includes(given)) {
+    return "This redirect_uri is not registered for the application. It must be repeated character by character."
+  }
+  yield* Effect.logWarning(
+    `The directory's \`client\` answers a redirect URI that is not taken: it must be ${RedirectUri.expected}.`
+  )
+  return `This redirect_uri is registered for the application, but it is none that is taken here: it must be ${RedirectUri.expected}.`
+})
+
 /** What is wrong with a PKCE challenge; null when nothing is. */
 const challengeProblem = (client: Client, challenge: string | null, method: string | null): string | null => {
   if (challenge === null) {
@@ -100,13 +115,8 @@ export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameter
 
   const given = get(parameters, "redirect_uri")
   const redirect_uri = given ?? outOfBandUri
-  if (!RedirectUri.isRegistered(client.redirect_uris, redirect_uri)) {
-    return page(
-      given === null
-        ? "The parameter redirect_uri is missing, and the application is not registered to show its codes on a page."
-        : "This redirect_uri is not registered for the application. It must be repeated character by character."
-    )
-  }
+  const astray = yield* redirectProblem(client.redirect_uris, given)
+  if (astray !== null) return page(astray)
   const secret = get(parameters, "client_secret")
   if (secret !== null) {
     const isRight = yield* Effect.catchTag(
