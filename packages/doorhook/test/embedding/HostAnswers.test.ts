@@ -218,6 +218,26 @@ describe("a host's functions", () => {
   )
 
   live(
+    "must answer the client of exactly the id that is asked for: another spelling gets nothing, and no tries of its own",
+    Effect.gen(function* () {
+      // As a database does that ignores case and spaces at the end.
+      const find = (id: string) => (id.trim().toLowerCase() === "c1" ? { ...row, id: "c1", secret: "s1" } : null)
+      const { lines, url } = yield* over({ client: find })
+      const statusOf = (client_id: string, client_secret: string) =>
+        Effect.promise(async () => (await exchange(url, { ...client, client_id, client_secret }, "x")).status)
+      for (const spelling of ["C1", "c1 "]) {
+        assert.strictEqual(yield* statusOf(spelling, "wrong"), 503)
+        assert.match(lines.at(-1) ?? "", /`client` must return the client of exactly the id that it is asked for/)
+        const page = yield* Effect.promise(() => fetch(authorizeUrl(url, { ...client, client_id: spelling })))
+        assert.strictEqual(page.status, 503)
+      }
+      for (let failure = 1; failure <= 10; failure++) assert.strictEqual(yield* statusOf("c1", "wrong"), 401)
+      assert.strictEqual(yield* statusOf("c1", "s1"), 429)
+      assert.strictEqual(yield* statusOf("C1", "s1"), 503)
+    })
+  )
+
+  live(
     "must answer a client with all its members: what is missing is named",
     Effect.gen(function* () {
       const { lines, url } = yield* over({ client: (id: string) => ({ id, name: "Acme" }) })

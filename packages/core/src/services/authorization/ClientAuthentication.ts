@@ -8,7 +8,7 @@ import type { KnownClient } from "../../domain/Client.ts"
 import { isConfidential } from "../../domain/Client.ts"
 import { parseClientId } from "../../domain/Ids.ts"
 import { ClientStore } from "../../ports/ClientStore.ts"
-import { Directory } from "../../ports/Directory.ts"
+import { Directory, DirectoryError } from "../../ports/Directory.ts"
 import { GuessThrottle } from "./GuessThrottle.ts"
 import type { Guess } from "./GuessThrottle.ts"
 import { OAuthError, TooManyGuesses } from "./OAuthError.ts"
@@ -90,11 +90,17 @@ export const isSecretOf = Effect.fnUntraced(function* (client: KnownClient, secr
   return known
 })
 
-/** The client of that id: the host's own, or one that was registered with the service. */
+const otherClient = "must return the client of exactly the id that it is asked for, letter by letter, not another one"
+
+/** The client of exactly that id: the host's own, or one that was registered with the service. */
 export const findClient = Effect.fnUntraced(function* (text: string) {
   const id = Option.getOrNull(parseClientId(text))
   if (id === null) return null
   const own: KnownClient | null = yield* (yield* Directory).client(id)
+  // Another spelling of an id would have wrong secrets counted apart, and tokens that belong to no client.
+  if (own !== null && own.id !== id) {
+    return yield* new DirectoryError({ operation: "client", flaw: otherClient, cause: new Error(otherClient) })
+  }
   return own ?? (yield* (yield* ClientStore).find(id))
 })
 
