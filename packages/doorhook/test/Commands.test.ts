@@ -464,6 +464,11 @@ describe("settings of a service", () => {
           /lease: must be more than ackTimeout \(5s\) .*; operatorKey .*it is empty.*; host .*not ""/
         ],
         [["--ack-timeout", "0s"], /^doorhook: ackTimeout \(--ack-timeout\): must be more than 0, like 5s\n$/],
+        [["--ack-timeout", "30d"], /^doorhook: ackTimeout \(--ack-timeout\): must be at most 1h, not 30d\n$/],
+        [
+          ["--retry", "call=60s"],
+          /^doorhook: retry \(--retry\) of call: delay 1 must be less than the lifetime of 45s/
+        ],
         [["--database", ""], /^doorhook: database \(--database\): must be a file, .* not ""\n$/],
         [["--host", ""], /^doorhook: host \(--host\): must be an address/],
         [["--operator-key", ""], /^doorhook: operatorKey \(--operator-key or DOORHOOK_OPERATOR_KEY\): it is empty/],

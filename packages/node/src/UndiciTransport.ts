@@ -29,6 +29,9 @@ const excerptOf = (chunks: ReadonlyArray<Buffer>): string => {
 const headerText = (value: string | ReadonlyArray<string> | undefined): string | null =>
   value === undefined ? null : typeof value === "string" ? value : (value[0] ?? null)
 
+/** What a timer of Node's can't wait for is over at once; in milliseconds. */
+const longestTimer = 2 ** 31 - 1
+
 /** How many interim answers (status 1xx, RFC 9110 section 15.2) may come before the real one. */
 const maxInterim = 16
 
@@ -79,7 +82,10 @@ const send = (
   /** Once the headers are complete, what is to be decided is decided: the body may break off or never end. */
   const giveUp = (failure: () => TransportFailure): void => (head === null ? fail(failure()) : report(head, false))
 
-  const timer = setTimeout(() => giveUp(() => ofTimeout(request.deadline, connection.stage())), request.deadline)
+  const timer = setTimeout(
+    () => giveUp(() => ofTimeout(request.deadline, connection.stage())),
+    Math.min(request.deadline, longestTimer)
+  )
 
   connection.client.dispatch(
     { path: url.pathname + url.search, method: "POST", headers: { ...request.headers }, body: request.body },

@@ -2,21 +2,15 @@
  * Durations as people write them: `300ms`, `5s`, `2m`, `1h`, `3d`. One reader and one writer for every flag, setting
  * and scenario.
  */
-import { Option, Schema, SchemaTransformation } from "effect"
+import { Option, Result, Schema, SchemaTransformation } from "effect"
 
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 type Unit = keyof typeof units
 
 const isUnit = (text: string): text is Unit => text in units
 
-/** Milliseconds of a written duration; none when it is not one. Zero (`0s`) is a duration. */
-export const parse = (text: string): Option.Option<number> => {
-  const match = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(text.trim())
-  const unit = match?.[2]
-  if (match === null || unit === undefined || !isUnit(unit)) return Option.none()
-  const millis = Math.round(Number(match[1]) * units[unit])
-  return Number.isSafeInteger(millis) ? Option.some(millis) : Option.none()
-}
+/** Ten years, in milliseconds. A longer span is a slip of the pen, and what is due after it may be due at no time there is. */
+export const longest = 3_650 * units.d
 
 /** The shortest exact way to write a number of milliseconds: 90000 is `90s`, 120000 is `2m`. */
 export const format = (millis: number): string => {
@@ -28,9 +22,23 @@ export const format = (millis: number): string => {
 /** What to tell somebody whose duration could not be read. */
 export const expected = "a duration like 300ms, 5s, 2m, 1h or 3d"
 
+/** Milliseconds of a written duration, or what it should have been. Zero (`0s`) is a duration. */
+export const read = (text: string): Result.Result<number, string> => {
+  const match = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(text.trim())
+  const unit = match?.[2]
+  if (match === null || unit === undefined || !isUnit(unit)) return Result.fail(expected)
+  const millis = Math.round(Number(match[1]) * units[unit])
+  return millis <= longest ? Result.succeed(millis) : Result.fail(`a duration of at most ${format(longest)}`)
+}
+
+/** Milliseconds of a written duration; none when it is not one, or too long. */
+export const parse = (text: string): Option.Option<number> => Result.getSuccess(read(text))
+
 /** A written duration in a document, decoded to milliseconds. */
 export const DurationText = Schema.String.check(
-  Schema.makeFilter((text) => Option.isSome(parse(text)) || `must be ${expected}`)
+  Schema.makeFilter((text) =>
+    Result.match(read(text), { onSuccess: () => true, onFailure: (wanted) => `must be ${wanted}` })
+  )
 ).pipe(
   Schema.decodeTo(
     Schema.Finite,

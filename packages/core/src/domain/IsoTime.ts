@@ -3,5 +3,8 @@
  */
 import { DateTime } from "effect"
 
-/** ISO 8601 UTC, to the millisecond: `2026-03-02T00:00:00.000Z`. */
-export const isoOf = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+/** The last time there is (ECMA-262 section 21.4.1.1), in the year 275760. */
+export const latest = 8_640_000_000_000_000
+
+/** ISO 8601 UTC, to the millisecond: `2026-03-02T00:00:00.000Z`. A time beyond all others is written as the last there is. */
+export const isoOf = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(Math.min(millis, latest)))

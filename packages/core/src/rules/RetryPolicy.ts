@@ -4,6 +4,7 @@
  * A policy is a list of delays, one for each retry, counted from the end of the failed attempt, and a lifetime of the
  * event. Jitter only adds: a retry never comes earlier than written.
  */
+import * as DurationText from "../domain/DurationText.ts"
 
 /** All times in milliseconds. */
 export interface RetryPolicy {
@@ -17,6 +18,16 @@ export const maxJitter = 0.2
 
 /** The longest a receiver can ask us to wait by `Retry-After`, in milliseconds. */
 export const maxRetryAfter = 3_600_000
+
+/** What is wrong with a delay of a policy, by its place in the list; null when nothing is. */
+export const flawOf = ({ delays, lifetime }: RetryPolicy): { readonly at: number; readonly detail: string } | null => {
+  const wrong = delays.findIndex((delay) => !(delay >= 0 && delay <= DurationText.longest))
+  if (wrong !== -1) return { at: wrong, detail: `must be at most ${DurationText.format(DurationText.longest)}` }
+  const [first = 0] = delays
+  if (lifetime === null || first < lifetime) return null
+  const [given, end] = [DurationText.format(first), DurationText.format(lifetime)]
+  return { at: 0, detail: `must be less than the lifetime of ${end}, not ${given}: nothing would be retried` }
+}
 
 /** What follows a failed attempt. */
 export type RetryDecision =
@@ -46,9 +57,11 @@ export const next = (
     readonly retryAfter: number | null
   }
 ): RetryDecision => {
-  const delay = policy.delays[input.failed - 1]
+  const written = policy.delays[input.failed - 1]
   const ended: RetryDecision = policy.lifetime === null ? { _tag: "Exhausted" } : { _tag: "Expired" }
-  if (delay === undefined) return ended
+  if (written === undefined) return ended
+  // What was stored before there was a limit may be longer.
+  const delay = Math.min(written, DurationText.longest)
   const jittered = delay + Math.floor(delay * maxJitter * input.random)
   const at = input.now + Math.max(jittered, Math.min(input.retryAfter ?? 0, maxRetryAfter))
   return isExpired(policy, input.publishedAt, at) ? { _tag: "Expired" } : { _tag: "RetryAt", at }

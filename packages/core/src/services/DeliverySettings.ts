@@ -4,11 +4,12 @@
 import { Context, Effect, Layer, Record, Result, Schema } from "effect"
 import * as DurationText from "../domain/DurationText.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
-import { resourceTypes } from "../domain/ResourceType.ts"
+import { resourceTypeNames, resourceTypes } from "../domain/ResourceType.ts"
 import { defaultDeadline } from "../rules/Acknowledgement.ts"
 import type { AllowList } from "../rules/AddressPolicy.ts"
 import { defaultDisableAfter } from "../rules/Failing.ts"
 import type { RetryPolicy } from "../rules/RetryPolicy.ts"
+import { flawOf } from "../rules/RetryPolicy.ts"
 
 /** All durations in milliseconds. */
 export interface DeliverySettingsShape {
@@ -40,6 +41,12 @@ export interface DeliverySettingsShape {
   readonly retention: number | null
 }
 
+/** The longest that a receiver may take: nothing is behind it any more, and its place is taken all the time. In milliseconds. */
+export const longestAckTimeout = 3_600_000
+
+/** The longest that this process holds a delivery, or does not look for any, in milliseconds. */
+export const longestHold = 24 * 3_600_000
+
 /** Time that must be left of a lease after the longest attempt, to record how it ended. */
 export const settleBudget = 5_000
 
@@ -69,19 +76,34 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
 export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape): number =>
   Math.min(ackTimeout, (lease - ackTimeout - settleBudget) / 2)
 
+/** A setting that is longer than it may be; one that is no number is as well. */
+const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<string> =>
+  millis <= longest
+    ? []
+    : [`${name}: must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`]
+
 const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
-  const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, lease } = settings
+  const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, lease, retention } = settings
   const [attempt, settle] = [DurationText.format(ackTimeout), DurationText.format(settleBudget)]
   return [
     ...(ackTimeout > 0 ? [] : ["ackTimeout: must be more than 0"]),
+    ...tooLong("ackTimeout", ackTimeout, longestAckTimeout),
+    ...tooLong("pollInterval", settings.pollInterval, longestHold),
+    ...tooLong("disableAfter", settings.disableAfter, DurationText.longest),
+    ...tooLong("retention", retention ?? 0, DurationText.longest),
+    ...resourceTypeNames.flatMap((type) => {
+      const flaw = flawOf(settings.retry[type])
+      return flaw === null ? [] : [`retry of ${type}: delay ${flaw.at + 1} ${flaw.detail}`]
+    }),
     ...(concurrency >= 1 ? [] : ["concurrency: must be at least 1"]),
     ...(buffer >= concurrency ? [] : ["buffer: must be at least concurrency"]),
     ...(concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration: must be at least 1"]),
-    ...(lease > ackTimeout + settleBudget
+    ...(lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout
       ? []
       : [
           `lease: must be more than ackTimeout (${attempt}) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
-        ])
+        ]),
+    ...tooLong("lease", lease, longestHold)
   ]
 }
 
@@ -95,7 +117,7 @@ export const deliverySettingsOf = (
   const { ackTimeout = defaultDeliverySettings.ackTimeout } = overrides
   const settings = {
     ...defaultDeliverySettings,
-    lease: Math.max(defaultDeliverySettings.lease, 2 * ackTimeout + 2 * settleBudget),
+    lease: Math.max(defaultDeliverySettings.lease, Math.min(longestHold, 2 * ackTimeout + 2 * settleBudget)),
     ...overrides
   }
   const problems = problemsOf(settings)

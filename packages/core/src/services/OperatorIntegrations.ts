@@ -6,11 +6,15 @@ import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { switched } from "../domain/Integration.ts"
 import type { IntegrationSwitches } from "../domain/IntegrationSwitches.ts"
+import { InvalidSwitches } from "../domain/IntegrationSwitches.ts"
+import { resourceTypeNames } from "../domain/ResourceType.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { SurveyedIntegration, SurveyedStatus, UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
+import { retryOf } from "../rules/DeliveryPolicy.ts"
+import { flawOf } from "../rules/RetryPolicy.ts"
 import { UnknownIntegration } from "./Deliveries.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import type { Dispatcher } from "./Dispatcher.ts"
@@ -38,11 +42,11 @@ export class OperatorIntegrations extends Context.Service<
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<SurveyedIntegration | UnreadableIntegration>, StoreError>
     readonly show: (id: IntegrationId) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
-    /** Enables or disables an integration, or replaces its overrides. */
+    /** Enables or disables an integration, or replaces its overrides, unless nothing could be retried by these. */
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
-    ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
+    ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | InvalidSwitches | StoreError>
     /**
      * Sends the newest unacknowledged delivery of a disabled integration: acknowledged, it enables the integration. Answers
      * which delivery that is.
@@ -59,7 +63,7 @@ export class OperatorIntegrations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const deliveries = yield* DeliveryStore
-      const { lease } = yield* DeliverySettings
+      const { lease, retry } = yield* DeliverySettings
       const stored = yield* makeStoredChange
       const wake = yield* Wake
 
@@ -69,6 +73,8 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
+        const problems = problemsOf(switches, retry)
+        if (problems.length > 0) return yield* new InvalidSwitches({ problems })
         const found = Effect.map(show(id), ({ integration }) => integration)
         yield* stored.change(found, (current) => applySwitches(current, switches))
         return yield* show(id)
@@ -86,6 +92,16 @@ export class OperatorIntegrations extends Context.Service<
     })
   )
 }
+
+/** What is wrong with the schedules of a change, by the lifetimes that are set for all. */
+const problemsOf = (
+  { overrides }: IntegrationSwitches,
+  retry: DeliverySettings["Service"]["retry"]
+): InvalidSwitches["problems"] =>
+  resourceTypeNames.flatMap((type) => {
+    const flaw = overrides?.retry?.[type] === undefined ? null : flawOf(retryOf(retry, { overrides }, type))
+    return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
+  })
 
 const applySwitches = (current: Integration, { overrides, status }: IntegrationSwitches): Integration => ({
   ...current,

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DurationText } from "@doorhook/core"
-import { Option } from "effect"
+import { Option, Result } from "effect"
 import fc from "fast-check"
 
 describe("DurationText", () => {
   it("reads back what it writes", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 1e12 }), (millis) => {
+      fc.property(fc.integer({ min: 0, max: DurationText.longest }), (millis) => {
         assert.deepStrictEqual(DurationText.parse(DurationText.format(millis)), Option.some(millis))
       })
     )
@@ -26,6 +26,13 @@ describe("DurationText", () => {
 
   it.each(["", "5", "s", "-5s", "5 s", "5sec", "1h30m", "1e3s", "999999999999d"])("refuses %j", (text) => {
     assert.isTrue(Option.isNone(DurationText.parse(text)))
+  })
+
+  it("says whether a text is none, or too long", () => {
+    assert.deepStrictEqual(DurationText.read("soon"), Result.fail(DurationText.expected))
+    assert.deepStrictEqual(DurationText.read("3650d"), Result.succeed(DurationText.longest))
+    for (const text of ["3651d", "99999999d", "315360000001ms"])
+      assert.deepStrictEqual(DurationText.read(text), Result.fail("a duration of at most 3650d"))
   })
 
   it.each([

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { resourceTypes, RetryPolicy } from "@doorhook/core"
+import { DurationText, resourceTypes, RetryPolicy } from "@doorhook/core"
 import fc from "fast-check"
 
-const { next, maxJitter, maxRetryAfter, parseRetryAfter } = RetryPolicy
+const { flawOf, next, maxJitter, maxRetryAfter, parseRetryAfter } = RetryPolicy
 
 const policies = fc.record({
   delays: fc.array(fc.integer({ min: 0, max: 86_400_000 }), { maxLength: 12 }),
@@ -55,6 +55,24 @@ describe("RetryPolicy", () => {
       next(resourceTypes.access_log.retry, { failed: 3, publishedAt: 0, now: 0, random, retryAfter: null })
     assert.deepStrictEqual(at(0), { _tag: "RetryAt", at: 120_000 })
     assert.deepStrictEqual(at(0.5), { _tag: "RetryAt", at: 132_000 })
+  })
+
+  it("retries what was stored with a longer delay than there may be at a time there is", () => {
+    const policy = { delays: [99_999_999 * 86_400_000], lifetime: null }
+    const decision = next(policy, { failed: 1, publishedAt: 0, now: 0, random: 0, retryAfter: null })
+    assert.deepStrictEqual(decision, { _tag: "RetryAt", at: DurationText.longest })
+  })
+
+  it.each([
+    [[], 45_000, null],
+    [[44_999, 60_000], 45_000, null],
+    [[60_000], null, null],
+    [[45_000, 1_000], 45_000, 0],
+    [[1_000, DurationText.longest + 1], null, 1],
+    [[Number.NaN], null, 0],
+    [[-1], null, 0]
+  ])("of delays %j within a lifetime of %j, refuses number %j", (delays, lifetime, at) => {
+    assert.strictEqual(flawOf({ delays, lifetime })?.at ?? null, at)
   })
 
   it("rings at most four times, within 45 seconds", () => {

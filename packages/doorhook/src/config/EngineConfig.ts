@@ -15,7 +15,8 @@ import {
   parseDuration,
   parseNetworks,
   parseOptional,
-  parseSpan
+  parseSpan,
+  parseTimeout
 } from "./ReadingSettings.ts"
 import { surfaceFields } from "./SurfaceConfig.ts"
 
@@ -135,42 +136,41 @@ export const databaseOf = ({ database }: EngineConfig): Result.Result<string | u
 /** How long PostgreSQL may take for a statement, in milliseconds; undefined for the default. */
 export const databaseTimeoutOf = ({
   databaseTimeout
-}: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseSpan("databaseTimeout", databaseTimeout)
+}: EngineConfig): Result.Result<number | undefined, InvalidConfig> => parseTimeout("databaseTimeout", databaseTimeout)
 
-/** What was read of two settings that must fit each other. What could not be read is told by itself. */
-const checkLease = (
-  ackTimeout: Result.Result<number | undefined, InvalidConfig>,
-  lease: Result.Result<number | undefined, InvalidConfig>
-): Result.Result<unknown, InvalidConfig> => {
-  if (Result.isFailure(ackTimeout) || Result.isFailure(lease)) return Result.succeed(undefined)
-  const given = {
-    ...(ackTimeout.success !== undefined && { ackTimeout: ackTimeout.success }),
-    ...(lease.success !== undefined && { lease: lease.success })
-  }
-  return Result.mapError(deliverySettingsOf(given), ({ message }) => new InvalidConfig({ message }))
-}
+/** What was read of a setting; undefined where it was not given, or is told as a problem by itself. */
+const usable = <A>(read: Result.Result<A | undefined, InvalidConfig>): A | undefined =>
+  Result.getOrElse(read, () => undefined)
 
-/** The delivery settings that a configuration changes. */
+/** The delivery settings that a configuration changes. All that can be read of them must fit together. */
 export const deliveryOverrides = (
   config: EngineConfig
 ): Result.Result<Partial<DeliverySettingsShape>, InvalidConfig> => {
-  const allow = parseNetworks("allowTargets", config.allowTargets)
-  const retry = collectAll(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays)))
-  const ackTimeout = parseSpan("ackTimeout", config.ackTimeout)
-  const disableAfter = parseSpan("disableAfter", config.disableAfter)
-  const retention = parseRetention(config.retention)
-  const lease = parseOptional("lease", config.lease)
-  const fits = checkLease(ackTimeout, lease)
-  const pollInterval = parseSpan("pollInterval", config.pollInterval)
-  const all = collect({ allow, retry, ackTimeout, disableAfter, retention, lease, fits, pollInterval })
-  return Result.map(all, (read) => ({
-    allow: read.allow,
+  const read = {
+    allow: parseNetworks("allowTargets", config.allowTargets),
+    retry: collectAll(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays))),
+    ackTimeout: parseSpan("ackTimeout", config.ackTimeout),
+    disableAfter: parseSpan("disableAfter", config.disableAfter),
+    retention: parseRetention(config.retention),
+    lease: parseOptional("lease", config.lease),
+    pollInterval: parseSpan("pollInterval", config.pollInterval)
+  }
+  const ackTimeout = usable(read.ackTimeout)
+  const disableAfter = usable(read.disableAfter)
+  const retention = usable(read.retention)
+  // Too long or too short for what? That can't be said.
+  const lease = Result.isFailure(read.ackTimeout) ? undefined : usable(read.lease)
+  const pollInterval = usable(read.pollInterval)
+  const overrides = {
+    allow: usable(read.allow) ?? [],
     ...(config.sign !== undefined && { sign: config.sign }),
-    ...(read.ackTimeout !== undefined && { ackTimeout: read.ackTimeout }),
-    ...(read.disableAfter !== undefined && { disableAfter: read.disableAfter }),
-    ...(read.retention !== undefined && { retention: read.retention }),
-    ...(read.lease !== undefined && { lease: read.lease }),
-    ...(read.pollInterval !== undefined && { pollInterval: read.pollInterval }),
-    retry: { ...defaultDeliverySettings.retry, ...Object.fromEntries(read.retry) }
-  }))
+    ...(ackTimeout !== undefined && { ackTimeout }),
+    ...(disableAfter !== undefined && { disableAfter }),
+    ...(retention !== undefined && { retention }),
+    ...(lease !== undefined && { lease }),
+    ...(pollInterval !== undefined && { pollInterval }),
+    retry: { ...defaultDeliverySettings.retry, ...Object.fromEntries(usable(read.retry) ?? []) }
+  }
+  const fits = Result.mapError(deliverySettingsOf(overrides), ({ message }) => new InvalidConfig({ message }))
+  return Result.map(collect({ ...read, fits }), () => overrides)
 }

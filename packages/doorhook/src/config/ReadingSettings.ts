@@ -2,7 +2,7 @@
  * How settings that people write are read: names must be known, and every problem says which setting and what is accepted.
  */
 import { AddressPolicy, didYouMean, DurationText, schemaProblems } from "@doorhook/core"
-import { Option, Predicate, Result, Schema } from "effect"
+import { Predicate, Result, Schema } from "effect"
 
 /** A setting that can't be used; the message says which and what is accepted. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
@@ -135,10 +135,10 @@ export const problemsIn = (read: ReadonlyArray<Result.Result<unknown, InvalidCon
   read.flatMap((one) => (Result.isFailure(one) ? [one.failure.message] : []))
 
 export const parseDuration = (name: string, text: string): Result.Result<number, InvalidConfig> =>
-  Option.match(DurationText.parse(text), {
-    onNone: () => invalid(`${name}: ${JSON.stringify(text)} is not ${DurationText.expected}`),
-    onSome: (millis) => Result.succeed(millis)
-  })
+  Result.mapError(
+    DurationText.read(text),
+    (wanted) => new InvalidConfig({ message: `${name}: ${JSON.stringify(text)} is not ${wanted}` })
+  )
 
 export const parseOptional = (
   name: string,
@@ -150,6 +150,20 @@ export const parseOptional = (
 export const parseSpan = (name: string, text: string | undefined): Result.Result<number | undefined, InvalidConfig> =>
   Result.flatMap(parseOptional(name, text), (millis) =>
     millis === 0 ? invalid(`${name}: must be more than 0, like 5s`) : Result.succeed(millis)
+  )
+
+/** The longest that anybody is waited for who is connected, in milliseconds. */
+const longestTimeout = 3_600_000
+
+/** How long somebody is waited for. */
+export const parseTimeout = (
+  name: string,
+  text: string | undefined
+): Result.Result<number | undefined, InvalidConfig> =>
+  Result.flatMap(parseSpan(name, text), (millis) =>
+    millis !== undefined && millis > longestTimeout
+      ? invalid(`${name}: must be at most ${DurationText.format(longestTimeout)}, not ${DurationText.format(millis)}`)
+      : Result.succeed(millis)
   )
 
 /** Networks in CIDR notation, or single addresses. */

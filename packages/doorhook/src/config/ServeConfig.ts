@@ -13,7 +13,7 @@ import {
 } from "./EngineConfig.ts"
 import { encryptionKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
-import { collectAll, invalid, InvalidConfig, nameOf, parseSpan, readSettings } from "./ReadingSettings.ts"
+import { collectAll, invalid, InvalidConfig, nameOf, parseTimeout, readSettings } from "./ReadingSettings.ts"
 import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
 const greatestPort = 65_535
@@ -38,7 +38,7 @@ export type ServeConfig = typeof ServeConfig.Type
 
 /** How long the head of a request may take, in milliseconds. */
 export const headersTimeoutOf = ({ headersTimeout }: ServeConfig): Result.Result<number, InvalidConfig> =>
-  Result.map(parseSpan("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
+  Result.map(parseTimeout("headersTimeout", headersTimeout), (millis) => millis ?? 15_000)
 
 /** The address to listen on. An empty one would be every address of the machine, which nobody means by it. */
 const hostOf = ({ host }: ServeConfig): Result.Result<unknown, InvalidConfig> =>

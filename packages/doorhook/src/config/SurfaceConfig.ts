@@ -7,7 +7,7 @@ import { AppearanceShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
 import { Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
-import { collect, parseNetworks, parseSpan } from "./ReadingSettings.ts"
+import { collect, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 
 const Text = Schema.String
 const Texts = Schema.Array(Text)
@@ -77,7 +77,7 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
 export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {
   const all = collect({
     trustedProxies: parseNetworks("trustedProxies", config.trustedProxies),
-    bodyTimeout: parseSpan("bodyTimeout", config.bodyTimeout)
+    bodyTimeout: parseTimeout("bodyTimeout", config.bodyTimeout)
   })
   return Result.map(all, ({ bodyTimeout, trustedProxies }) => ({
     trustedProxies,

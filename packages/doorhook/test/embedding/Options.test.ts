@@ -111,7 +111,19 @@ describe("options", () => {
         [{ ackTimeout: "0s" }, "ackTimeout: must be more than 0"],
         [{ pollInterval: "0s" }, "pollInterval: must be more than 0"],
         [{ lease: "1s" }, "lease: must be more than ackTimeout (5s) and 5s to record how it ended, not 1s"],
-        [{ ackTimeout: "20s", lease: "25s" }, "lease: must be more than ackTimeout (20s)"]
+        [{ ackTimeout: "20s", lease: "25s" }, "lease: must be more than ackTimeout (20s)"],
+        [{ ackTimeout: "30d" }, "ackTimeout: must be at most 1h, not 30d"],
+        [{ lease: "2d" }, "lease: must be at most 1d, not 2d"],
+        [{ pollInterval: "25h" }, "pollInterval: must be at most 1d, not 25h"],
+        [{ databaseTimeout: "61m" }, "databaseTimeout: must be at most 1h, not 61m"],
+        [{ bodyTimeout: "1d" }, "bodyTimeout: must be at most 1h, not 1d"],
+        [{ retention: "4000d" }, 'retention: "4000d" is not a duration of at most 3650d, or forever'],
+        [{ disableAfter: "4000d" }, 'disableAfter: "4000d" is not a duration of at most 3650d'],
+        [{ retry: { access_log: ["99999999d"] } }, 'retry of access_log: "99999999d" is not a duration of at most'],
+        [
+          { retry: { call: ["60s"] } },
+          "retry of call: delay 1 must be less than the lifetime of 45s, not 1m: nothing would be retried"
+        ]
       ] as const
       for (const [options, said] of refusals) {
         const { code, message } = yield* codeOf(createDoorhook({ database: "memory", directory, ...options }))

@@ -147,6 +147,27 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("take no schedule by which nothing would be retried, and none that never ends", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const before = (yield* show(integration)).json
+      for (const [retry, pointer, detail] of [
+        [{ access_log: ["5s", "99999999d"] }, "access_log/1", /must be a duration of at most 3650d/],
+        [
+          { access_log: ["45s"], call: ["60s"] },
+          "call/0",
+          /must be less than the lifetime of 45s, not 1m: nothing would be retried/
+        ]
+      ] as const) {
+        const refused = yield* set(integration, { overrides: { retry } })
+        assert.strictEqual(refused.status, 422)
+        assert.strictEqual(refused.at("/errors/0/source/pointer"), `/overrides/retry/${pointer}`)
+        assert.match(refused.textAt("/errors/0/detail"), detail)
+      }
+      assert.deepStrictEqual((yield* show(integration)).json, before)
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("are not found where there are none", () =>
     Effect.gen(function* () {
       for (const id of ["999", "0", "abc"]) {

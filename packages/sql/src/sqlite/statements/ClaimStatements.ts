@@ -7,6 +7,7 @@
  * has a million due deliveries: the hops 0.03 ms, a whole claim of one delivery 0.3 ms, of 100 in turns 2.5 ms. With
  * 10,000 integrations that all have a backlog: the hops 8 ms, a claim of 100 deliveries 22 ms, of 1,000 37 ms.
  */
+import { latest } from "@doorhook/core"
 
 /** For each lane and integration that has something active, and is not being ended: when the first of it is due. */
 const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
@@ -31,7 +32,7 @@ const heads = `WITH RECURSIVE groups (lane, integration_id) AS (
 export const dueHeads = `${heads} SELECT lane, integration_id, due_at FROM heads WHERE due_at <= ?`
 
 /** The earliest time at which anything can be claimed. */
-export const nextDue = `${heads} SELECT min(due_at) AS due_at FROM heads`
+export const nextDue = `${heads} SELECT min(min(due_at), ${latest}) AS due_at FROM heads`
 
 /**
  * The first due deliveries of some integrations (a JSON list) in a lane, up to a time, at most so many of each. One

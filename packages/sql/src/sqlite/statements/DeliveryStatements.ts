@@ -2,7 +2,7 @@
  * Statements that store deliveries and move them on. Each comment says how SQLite carries the statement out, and what
  * it costs beyond the rows it touches. Those without `?` lists run once for each row.
  */
-import { Standing } from "@doorhook/core"
+import { latest, Standing } from "@doorhook/core"
 
 /** Appends. One search in the index over ids. */
 export const insertEvent = `INSERT INTO events
@@ -59,9 +59,12 @@ const identityIn = (table: string): string => `id, event_id, ${table}.integratio
 /** To be joined to `queue`: its `reason` is null for what is active, and not for what an ending has cancelled already. */
 export const ending = `LEFT JOIN endings AS e ON e.integration_id = queue.integration_id AND queue.id <= e.last_id`
 
+/** When an active delivery is due. What an earlier version put off beyond all times has the last: a number that can be read. */
+export const readableDue = `min(due_at, ${latest})`
+
 /** Where some active deliveries stand, and whether they are of endings. One search by id each. */
 export const queuedStandings = `SELECT id, event_id, queue.integration_id, created_at, state, queue.reason, attempts, lane,
-    due_at, lease_token, resend, e.reason IS NOT NULL AS ending
+    ${readableDue} AS due_at, lease_token, resend, e.reason IS NOT NULL AS ending
   FROM queue ${ending} WHERE id IN (SELECT value FROM json_each(?))`
 
 /** The same of ended ones. */

@@ -4,7 +4,7 @@
 import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
 import { activeStates } from "@doorhook/core"
 import type { Value } from "../SqliteClient.ts"
-import { ending, isUnacknowledged } from "./DeliveryStatements.ts"
+import { ending, isUnacknowledged, readableDue } from "./DeliveryStatements.ts"
 
 const common = "id, event_id, integration_id, state, reason, attempts"
 const ended = `SELECT ${common}, NULL AS next_attempt_at, created_at FROM deliveries`
@@ -12,7 +12,7 @@ const ended = `SELECT ${common}, NULL AS next_attempt_at, created_at FROM delive
 /** What is active, and what an ending has cancelled already. */
 const queued = (index: string): string => `SELECT id, event_id, queue.integration_id,
     iif(e.reason IS NULL, state, 'cancelled') AS state, coalesce(e.reason, queue.reason) AS reason, attempts,
-    iif(e.reason IS NULL, due_at, NULL) AS next_attempt_at, created_at
+    iif(e.reason IS NULL, ${readableDue}, NULL) AS next_attempt_at, created_at
   FROM queue ${index} ${ending}`
 
 /** One delivery (its id is given twice). One search by id in each table. */

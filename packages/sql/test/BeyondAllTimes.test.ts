@@ -1,0 +1,50 @@
+/**
+ * What an earlier version put off to a time that there is not, and that no number can say, can be listed and sent all the
+ * same.
+ */
+import { DeliveryStore, isoOf, latest } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { SqliteStore } from "@doorhook/sql"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
+import { keptStore } from "./postgres/KeptStore.ts"
+import { temporaryFile } from "./TemporaryFile.ts"
+
+const { claim, claimOne, createIntegration, enqueueOne, idsOf, newEvent, retryAt, settle, start } = StoreFixtures
+
+const beyond = 1.2 * latest
+
+const canBeListedAndSent = Effect.gen(function* () {
+  const store = yield* DeliveryStore
+  const integration = yield* createIntegration()
+  const first = yield* enqueueOne(newEvent(1), integration)
+  const second = yield* enqueueOne(newEvent(2), integration)
+  yield* settle(start, ...(yield* claim(start)).map((delivery) => retryAt(delivery, beyond)))
+
+  const listed = yield* store.list({ limit: 10 })
+  assert.deepStrictEqual(
+    listed.map(({ id, next_attempt_at, state }) => [id, state, isoOf(next_attempt_at ?? 0)]),
+    [first, second].map((id) => [id, "retrying", "+275760-09-13T00:00:00.000Z"])
+  )
+  assert.deepInclude((yield* store.summary(start)).states, { retrying: 2 })
+  assert.isAtLeast((yield* store.nextDue) ?? 0, latest)
+  assert.lengthOf(yield* claim(start + 1), 0)
+
+  assert.strictEqual(yield* store.resend(first, start + 1), "resent")
+  assert.strictEqual((yield* claimOne(start + 1)).id, first)
+  assert.strictEqual(yield* store.recover(integration.id, 0, start + 2), 1)
+  assert.deepStrictEqual(idsOf(yield* claim(start + 2)), [second])
+})
+
+describe("a due time beyond all times", () => {
+  it.effect("holds up nothing in SQLite", () =>
+    canBeListedAndSent.pipe(
+      Effect.provide(Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteStore.layer({ filename }))))
+    )
+  )
+})
+
+await describeOnPostgres("a due time beyond all times", (server) => {
+  it.effect("holds up nothing in PostgreSQL", () => Effect.provide(canBeListedAndSent, keptStore(server)))
+})
