@@ -13,6 +13,10 @@ import type { DeliverySettings } from "./DeliverySettings.ts"
 import type { Notices } from "./Notices.ts"
 import { makeDispatcher } from "./dispatch/Dispatching.ts"
 import type { FailureStreak } from "./dispatch/FailureStreaks.ts"
+import type { Outage } from "./dispatch/Outages.ts"
+
+export type { Outage, OutageCause } from "./dispatch/Outages.ts"
+export { outageCauses } from "./dispatch/Outages.ts"
 
 /** What a dispatcher is doing. */
 export interface DispatcherStatus {
@@ -31,6 +35,8 @@ export interface DispatcherStatus {
   readonly last_claim_at: number | null
   /** Since when the store has not let it claim, or record outcomes, in milliseconds since the epoch; null while it does. */
   readonly store_failing_since: number | null
+  /** What all deliveries wait for: they are due again every few seconds, and one is tried; null while they can be sent. */
+  readonly outage: Outage | null
   /** How many integrations failed at the last attempt that this process made. */
   readonly failing: number
   /** Those that failed most often in a row, the worst first: a few. */
@@ -45,6 +51,7 @@ export const idleStatus: DispatcherStatus = {
   unsettled_since: null,
   last_claim_at: null,
   store_failing_since: null,
+  outage: null,
   failing: 0,
   worst: []
 }

@@ -716,6 +716,8 @@ describe("publishing and dispatching", () => {
       assert.strictEqual(sent.length, 0)
       assert.isAtMost(seen.claims, 10)
       assert.isAtMost(seen.releases, 10)
+      const { status } = yield* Dispatcher
+      assert.deepStrictEqual((yield* status).outage, { cause: "directory", since: 0 })
       assert.lengthOf(seen.lines, 1)
       assert.match(
         seen.lines[0] ?? "",
@@ -724,6 +726,7 @@ describe("publishing and dispatching", () => {
       yield* Ref.set(mayAccess, true)
       yield* pass(8_000)
       assert.strictEqual(sent.length, 1_000)
+      assert.isNull((yield* status).outage)
       assert.lengthOf(seen.lines, 2)
       assert.match(seen.lines[1] ?? "", /^The directory answers again after \d+ s\. \d+ deliveries wait\./)
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))

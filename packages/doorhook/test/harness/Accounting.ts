@@ -26,7 +26,8 @@ const Readiness = Schema.Struct({
   delivering: Schema.Finite,
   buffered: Schema.Finite,
   unsettled: Schema.Finite,
-  last_claim_at: Schema.NullOr(Schema.String)
+  last_claim_at: Schema.NullOr(Schema.String),
+  deliveries_wait: Schema.NullOr(Schema.Struct({ cause: Schema.String, since: Schema.String, detail: Schema.String }))
 })
 
 /** What `GET /health/ready` answers. */

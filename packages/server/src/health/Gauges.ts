@@ -4,7 +4,7 @@
  * A measurement is a registry of its own. Kept in the one that counters live in, a gauge would go on showing a value that
  * can't be measured any more, or of a label that is gone.
  */
-import { DeliveryStore, deliveryStates, Dispatcher } from "@doorhook/core"
+import { DeliveryStore, deliveryStates, Dispatcher, outageCauses } from "@doorhook/core"
 import type { DeliverySummary, DispatcherStatus } from "@doorhook/core"
 import { Clock, Context, Effect, Metric } from "effect"
 import { ageOf, askStore } from "./Pulse.ts"
@@ -27,6 +27,10 @@ const lastClaim = gauge(
   "doorhook_last_claim_timestamp_seconds",
   "When due deliveries were last looked for with success, as a Unix time; 0 before the first time"
 )
+const outage = gauge(
+  "doorhook_outage",
+  "1 while all deliveries here wait for what is away, by what that is: the directory, or the way out to receivers"
+)
 const failing = gauge("doorhook_failing_integrations", "Integrations whose last attempt here failed")
 const consecutiveFailures = gauge(
   "doorhook_integration_consecutive_failures",
@@ -47,6 +51,7 @@ const names: ReadonlySet<string> = new Set(
     buffered,
     unsettled,
     lastClaim,
+    outage,
     failing,
     consecutiveFailures,
     failingSince
@@ -69,6 +74,7 @@ const ofDispatcher = (status: DispatcherStatus): ReadonlyArray<Entry> => [
   [buffered, status.buffered],
   [unsettled, status.unsettled],
   [lastClaim, (status.last_claim_at ?? 0) / 1_000],
+  ...outageCauses.map((cause): Entry => [outage, status.outage?.cause === cause ? 1 : 0, { cause }]),
   [failing, status.failing],
   ...status.worst.map(({ failures, integration_id }): Entry => [
     consecutiveFailures,

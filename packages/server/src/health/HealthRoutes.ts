@@ -9,7 +9,7 @@ import { json } from "../http/MediaType.ts"
 import { failureResponse } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { HealthSettings } from "./HealthSettings.ts"
-import { impedimentOf, takePulse } from "./Pulse.ts"
+import { impedimentOf, takePulse, waitOf } from "./Pulse.ts"
 
 const answer = (status: 200 | 503, body: object) =>
   HttpServerResponse.text(JSON.stringify(body), {
@@ -33,7 +33,8 @@ const makeRoutes = Effect.gen(function* () {
         delivering,
         buffered,
         unsettled,
-        last_claim_at: last_claim_at === null ? null : isoOf(last_claim_at)
+        last_claim_at: last_claim_at === null ? null : isoOf(last_claim_at),
+        deliveries_wait: waitOf(pulse)
       })
     })
   )

@@ -1,8 +1,8 @@
 /**
  * Whether deliveries flow: what readiness is made from, and the metrics in part.
  */
-import { DeliveryStore, Dispatcher, SettingStore, StoreError } from "@doorhook/core"
-import type { DispatcherStatus } from "@doorhook/core"
+import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError } from "@doorhook/core"
+import type { DispatcherStatus, OutageCause } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { HealthSettingsShape } from "./HealthSettings.ts"
 
@@ -62,6 +62,32 @@ export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettin
   }
   return pulse
 })
+
+const waitingFor: Readonly<Record<OutageCause, string>> = {
+  directory: "The directory does not say who may see what",
+  egress: "There is no way out to any receiver"
+}
+
+/** What all deliveries of this process wait for, for programs and for people. */
+export interface Wait {
+  readonly cause: OutageCause
+  /** ISO 8601 UTC. */
+  readonly since: string
+  readonly detail: string
+}
+
+/**
+ * What deliveries wait for while they are claimed and can't be sent; null when for nothing. The service is ready all the
+ * same: what is published meanwhile is stored, and sent later.
+ */
+export const waitOf = ({ outage }: Pulse): Wait | null =>
+  outage === null
+    ? null
+    : {
+        cause: outage.cause,
+        since: isoOf(outage.since),
+        detail: `${waitingFor[outage.cause]}; the log says why. Events are accepted, and deliveries wait: one is tried every few seconds, and all go on when it gets through.`
+      }
 
 /** Why the service is not ready. */
 export interface Impediment {

@@ -2,9 +2,10 @@
  * What an operator watches, in numbers.
  */
 import type { Counted, DeliverySummary } from "@doorhook/core"
-import { AttemptOutcome, deliveryStates, isoOf } from "@doorhook/core"
+import { AttemptOutcome, deliveryStates, isoOf, outageCauses } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Impediment, Pulse } from "../health/Pulse.ts"
+import { waitOf } from "../health/Pulse.ts"
 
 const Count = Schema.Finite
 
@@ -36,7 +37,11 @@ export const FiguresDocument = Schema.Struct({
     delivering: Count,
     buffered: Count,
     unsettled: Count,
-    last_claim_at: Schema.NullOr(Schema.String)
+    last_claim_at: Schema.NullOr(Schema.String),
+    /** What all its deliveries wait for, as `/health/ready` says it; null when for nothing. */
+    deliveries_wait: Schema.NullOr(
+      Schema.Struct({ cause: Schema.Literals(outageCauses), since: Schema.String, detail: Schema.String })
+    )
   })
 })
 export type FiguresDocument = typeof FiguresDocument.Type
@@ -68,6 +73,7 @@ export const figuresDocument = (
     delivering: pulse.delivering,
     buffered: pulse.buffered,
     unsettled: pulse.unsettled,
-    last_claim_at: pulse.last_claim_at === null ? null : isoOf(pulse.last_claim_at)
+    last_claim_at: pulse.last_claim_at === null ? null : isoOf(pulse.last_claim_at),
+    deliveries_wait: waitOf(pulse)
   }
 })

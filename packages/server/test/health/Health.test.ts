@@ -41,7 +41,8 @@ describe("health", () => {
         delivering: 0,
         buffered: 0,
         unsettled: 0,
-        last_claim_at: null
+        last_claim_at: null,
+        deliveries_wait: null
       })
 
       yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
@@ -65,7 +66,8 @@ describe("health", () => {
         delivering: 10,
         buffered: 3,
         unsettled: 2,
-        last_claim_at: "1970-01-01T00:17:10.000Z"
+        last_claim_at: "1970-01-01T00:17:10.000Z",
+        deliveries_wait: null
       })
 
       yield* TestClock.adjust(9_999)
@@ -87,6 +89,19 @@ describe("health", () => {
       const reply = yield* call("GET", "/health/ready")
       assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "standing_still"])
       assert.match(reply.textAt("/detail"), /none has been recorded for 20001 ms/)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is ready while deliveries wait for what is away, and says for what", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      yield* TestClock.setTime(1_000_000)
+      controls.status = { ...controls.status, last_claim_at: 1_000_000, outage: { cause: "directory", since: 900_000 } }
+      const reply = yield* call("GET", "/health/ready")
+      assert.deepStrictEqual([reply.status, reply.at("/status")], [200, "ready"])
+      assert.strictEqual(reply.at("/deliveries_wait/cause"), "directory")
+      assert.strictEqual(reply.at("/deliveries_wait/since"), "1970-01-01T00:15:00.000Z")
+      assert.match(reply.textAt("/deliveries_wait/detail"), /^The directory does not say .* Events are accepted/)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -161,6 +176,7 @@ describe("GET /metrics", () => {
         unsettled_since: 999_000,
         last_claim_at: 999_000,
         store_failing_since: null,
+        outage: { cause: "egress", since: 998_000 },
         failing: 40,
         worst
       }
@@ -175,6 +191,8 @@ describe("GET /metrics", () => {
         "doorhook_buffered 3",
         "doorhook_unsettled 2",
         "doorhook_last_claim_timestamp_seconds 999",
+        'doorhook_outage{cause="egress"} 1',
+        'doorhook_outage{cause="directory"} 0',
         "doorhook_failing_integrations 40",
         'doorhook_integration_consecutive_failures{integration_id="3"} 12',
         'doorhook_integration_failing_since_seconds{integration_id="3"} 900.5'

@@ -16,7 +16,14 @@ describe("GET /operator/figures", () => {
       yield* published(3)
       yield* TestClock.adjust("1 second")
       const controls = yield* Controls
-      controls.status = { ...idleStatus, delivering: 2, buffered: 5, unsettled: 1, last_claim_at: 1_000_000 }
+      controls.status = {
+        ...idleStatus,
+        delivering: 2,
+        buffered: 5,
+        unsettled: 1,
+        last_claim_at: 1_000_000,
+        outage: { cause: "egress", since: 0 }
+      }
       const reply = yield* figures()
       assert.strictEqual(reply.status, 200)
       assert.strictEqual(reply.headers.get("cache-control"), "no-store")
@@ -36,6 +43,7 @@ describe("GET /operator/figures", () => {
         [2, 5, 1]
       )
       assert.strictEqual(reply.at("/process/last_claim_at"), "1970-01-01T00:16:40.000Z")
+      assert.strictEqual(reply.at("/process/deliveries_wait/cause"), "egress")
       assert.isNumber(reply.at("/process/acknowledgement_latency/buckets/0/le_ms"))
     }).pipe(Effect.provide(testServer()))
   )

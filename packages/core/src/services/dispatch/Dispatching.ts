@@ -238,6 +238,7 @@ export const makeDispatcher: Effect.Effect<
       unsettled_since: recorder.waitingSince(),
       last_claim_at: claimer.lookedAt(),
       store_failing_since: refusals.since,
+      outage: outages.longest,
       failing: streaks.count,
       worst: streaks.longest(worstShown)
     }))

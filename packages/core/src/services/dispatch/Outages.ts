@@ -19,8 +19,15 @@ const quick = 100
 /** The most tries that are made at once, one after the other, each for another user. */
 const maxTries = 3
 
-/** What is away. */
-export type OutageCause = "directory" | "egress"
+/** What can be away. */
+export const outageCauses = ["directory", "egress"] as const
+export type OutageCause = (typeof outageCauses)[number]
+
+/** What is away, and since when. */
+export interface Outage {
+  readonly cause: OutageCause
+  readonly since: number
+}
 
 /**
  * What it means that a delivery could not be attempted: an outage begins, or there is one already; or it is the user's
@@ -40,6 +47,15 @@ export class Outages {
   /** Whether anything keeps deliveries from being sent. */
   get isOpen(): boolean {
     return this.begun.size > 0
+  }
+
+  /** The one that has lasted longest; null when there is none. */
+  get longest(): Outage | null {
+    let longest: Outage | null = null
+    for (const [cause, since] of this.begun) {
+      if (longest === null || since < longest.since) longest = { cause, since }
+    }
+    return longest
   }
 
   /** Until when nothing should be claimed for a try; null when something may be claimed now. */

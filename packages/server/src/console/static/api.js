@@ -34,7 +34,8 @@ export class ApiError extends Error {
  *   database: { events: number, deliveries: Record<string, number>, oldest_due_at: string | null } | null,
  *   process: { events_accepted: number, attempts: Record<string, number>,
  *     acknowledgement_latency: { count: number, buckets: { le_ms: number, count: number }[] },
- *     delivering: number, buffered: number, unsettled: number, last_claim_at: string | null } }} Figures
+ *     delivering: number, buffered: number, unsettled: number, last_claim_at: string | null,
+ *     deliveries_wait: { cause: string, since: string, detail: string } | null } }} Figures
  */
 
 const base = new URL("../operator/", import.meta.url)

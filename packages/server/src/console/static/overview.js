@@ -135,13 +135,14 @@ export const overview = async ({ keep, place, signal }) => {
       ])
       slow = { troubled, notices }
     }
-    const well = figures.status === "ready"
+    const trouble = figures.detail ?? figures.process.deliveries_wait?.detail ?? null
+    const well = trouble === null
     show(
       place,
       h(
         "p",
         { class: well ? "notice good" : "alert", role: well ? null : "alert" },
-        well ? "Ready: events are accepted and deliveries flow." : figures.detail
+        trouble ?? "Ready: events are accepted and deliveries flow."
       ),
       tiles(figures, minute),
       figures.database === null ? null : byState(figures.database),
