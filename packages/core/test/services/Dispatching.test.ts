@@ -522,6 +522,21 @@ describe("publishing and dispatching", () => {
     })
   )
 
+  it.effect("records what has ended and closes, also on a clock that stands still", () =>
+    Effect.gen(function* () {
+      const store = yield* Effect.gen(function* () {
+        const { publisher, store, world } = yield* setup()
+        yield* publisher.publish([newEvent(), newEvent()])
+        yield* settleDown
+        assert.lengthOf(world.sent, 2)
+        return store
+      }).pipe(Effect.provide(Layer.fresh(engine)))
+      const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
+      assert.deepInclude(states, { delivered: 2, delivering: 0, pending: 0 })
+      assert.strictEqual(yield* Clock.currentTimeMillis, 0)
+    })
+  )
+
   test(
     "answers a publish only after it is stored, and with the store's failure when it is not",
     Effect.gen(function* () {

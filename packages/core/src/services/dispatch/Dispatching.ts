@@ -204,7 +204,7 @@ export const makeDispatcher: Effect.Effect<
       yield* Fiber.interrupt(claiming)
       yield* giveBack(buffer.removeAll(), clock.currentTimeMillisUnsafe())
       yield* sender.drain(settings.ackTimeout + settleBudget)
-      yield* recorder.settledAll.pipe(Effect.timeoutOption(settleBudget))
+      yield* recorder.finish.pipe(Effect.timeoutOption(settleBudget))
       yield* store.leave(worker).pipe(Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message)))
     })
   )

@@ -51,8 +51,8 @@ interface Recorder {
   readonly waitingSince: () => number | null
   /** Whether recording keeps up with sending: nothing more should be sent than can be recorded. */
   readonly keepsUp: () => boolean
-  /** Waits until everything is recorded. */
-  readonly settledAll: Effect.Effect<void>
+  /** Waits until everything is recorded. Nothing waits for others any more: there will be none. */
+  readonly finish: Effect.Effect<void>
   readonly run: Effect.Effect<never>
 }
 
@@ -84,6 +84,8 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   /** Open while outcomes wait. */
   const arrived = yield* Latch.make(false)
   const settledAll = yield* Latch.make(true)
+  /** Open once no more will come that could be waited for. */
+  const finishing = yield* Latch.make(false)
   const failures = new FailureLog()
   let unsettled = 0
   let lastProgress = 0
@@ -143,7 +145,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
 
   const recordWaiting = Effect.gen(function* () {
     yield* arrived.await
-    yield* Effect.sleep(settleDelay)
+    yield* Effect.timeoutOption(finishing.await, settleDelay)
     // What comes meanwhile waits for others again.
     for (let left = waiting.length; left > 0; left -= settleBatch)
       yield* recordBatch(waiting.splice(0, Math.min(left, settleBatch)))
@@ -161,7 +163,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     unsettled: () => unsettled,
     waitingSince: () => (unsettled === 0 ? null : lastProgress),
     keepsUp: () => !refusals.has("settle") && unsettled < maxUnsettled * settings.concurrency,
-    settledAll: settledAll.await,
+    finish: Effect.andThen(finishing.open, settledAll.await),
     run: lasting("Recording attempts", recordWaiting)
   } satisfies Recorder
 })
