@@ -29,29 +29,6 @@ const late = Promise.withResolvers<ReadonlyArray<string>>()
 
 describe("the address guard", () => {
   test(
-    "connects to no refused address, however it is written",
-    Effect.gen(function* () {
-      const receiver = yield* serve(answers(ok))
-      const hosts = [
-        "127.0.0.1",
-        "localhost",
-        "LOCALHOST",
-        "0x7f.1",
-        "0177.0.0.1",
-        "2130706433",
-        "127.1",
-        "%31%32%37.1"
-      ]
-      for (const host of [...hosts, "127。0。0。1", "１２７.0.0.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]"]) {
-        const result = yield* post(`http://${host}:${receiver.port}/`, { allow: [] })
-        assert.strictEqual(outcomeOf(result), "blocked_address", host)
-        assert.match(detailOf(result) ?? "", /is private or reserved and not on the allow-list$/)
-      }
-      assert.strictEqual(receiver.accepted(), 0)
-    })
-  )
-
-  test(
     "looks a name up once for a connection, connects to that answer, and judges the next one anew",
     Effect.gen(function* () {
       const receiver = yield* serve(answersAndEnds(ok))
@@ -98,7 +75,7 @@ describe("the address guard", () => {
       const receiver = yield* serve((socket) => onRequest(socket, () => asked++))
       const result = yield* post(`http://0.0.0.0:${receiver.port}/`, { allow: networks("0.0.0.0/8") })
       assert.strictEqual(outcomeOf(result), "blocked_address")
-      assert.match(detailOf(result) ?? "", /127\.0\.0\.1/)
+      assert.match(detailOf(result) ?? "", /127\.0\.0\.1.* is private or reserved and not on the allow-list$/)
       yield* Effect.promise(receiver.allClosed)
       assert.strictEqual(asked, 0)
     })

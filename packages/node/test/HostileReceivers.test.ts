@@ -13,7 +13,7 @@ import { onHttp, onHttps } from "@doorhook/testkit/hostile/Catalogue"
 import type { HostileReceiver } from "@doorhook/testkit/hostile/Catalogue"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { sendsMore } from "@doorhook/testkit/hostile/Lengths"
-import { answers, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
+import { answers, ok, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { sendsInvalidUtf8, sendsLongText, sendsNul } from "@doorhook/testkit/hostile/OddBytes"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import type { Posted } from "./Posting.ts"
@@ -134,23 +134,6 @@ describe("hostile receivers", () => {
       assert.isAtMost(queryObjects(Client, { format: "count" }), clientsBefore)
     }),
     { keepAlive: 20 }
-  )
-
-  test(
-    "can't answer a request with what comes too late for the one before",
-    Effect.gen(function* () {
-      let asked = 0
-      const receiver = yield* serve((socket) =>
-        onRequest(socket, () => {
-          const isFirst = asked++ === 0
-          const answer = `HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n${isFirst ? "first " : "second"}`
-          setTimeout(() => socket.write(answer), isFirst ? 150 : 200)
-        })
-      )
-      assert.strictEqual(outcomeOf(yield* post(receiver.url, { deadline: 100 })), "timeout")
-      assert.deepInclude(yield* post(receiver.url), { status: 200, excerpt: "second" })
-      assert.strictEqual(receiver.accepted(), 2)
-    })
   )
 
   test(

@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Transport } from "@doorhook/core"
+import { provideEach, TransportSuite } from "@doorhook/core/testing"
 import { UndiciTransport } from "@doorhook/node"
-import { Effect, Fiber } from "effect"
+import { Effect, Layer } from "effect"
 import type { Scope } from "effect"
-import type { Socket } from "node:net"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
-import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
-import type { Behaviour } from "@doorhook/testkit/hostile/RawReceiver"
+import { answers, answersAndEnds, ok, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { isSecure } from "@doorhook/testkit/hostile/Tls"
+import * as ScriptedReceiver from "@doorhook/testkit/ScriptedReceiver"
 import { outcomeOf, post } from "./Posting.ts"
 
 const test = (
@@ -16,35 +16,15 @@ const test = (
   options: UndiciTransport.UndiciTransportOptions = {}
 ) => it.live(name, () => Effect.scoped(body.pipe(Effect.provide(UndiciTransport.layer(options)))))
 
-/** Answers well, and keeps what was asked. */
-const recording =
-  (requests: Array<string>): Behaviour =>
-  (socket) =>
-    onRequest(socket, (request) => {
-      requests.push(request)
-      socket.write(ok)
-    })
-
 const authority = makeAuthority()
 
 describe("UndiciTransport", () => {
-  test(
-    "posts the body with exactly the given headers, and reports the answer",
-    Effect.gen(function* () {
-      const requests: Array<string> = []
-      const { url } = yield* serve(recording(requests))
-      const result = yield* post(url)
-      assert.deepInclude(result, { _tag: "Answered", status: 200, excerpt: "ok", retry_after: null })
-      const [head = "", body] = (requests[0] ?? "").split("\r\n\r\n")
-      assert.strictEqual(body, '{"event":"body-secret"}')
-      const [line, ...headers] = head.toLowerCase().split("\r\n")
-      assert.strictEqual(line, "post /hook?token=url-secret http/1.1")
-      assert.sameMembers(
-        headers.map((header) => header.split(":")[0] ?? ""),
-        ["connection", "content-length", "content-type", "host", "webhook-id", "x-secret"]
-      )
-    })
-  )
+  for (const { name, run } of provideEach(
+    TransportSuite.cases,
+    Layer.merge(UndiciTransport.layer(), ScriptedReceiver.layer)
+  )) {
+    it.live(name, () => run)
+  }
 
   test(
     "reuses a connection as soon as its answer has ended",
@@ -116,19 +96,7 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "does not follow a redirect",
-    Effect.gen(function* () {
-      const target = yield* serve(answers(ok))
-      const { url } = yield* serve(
-        answers(`HTTP/1.1 307 Moved\r\nlocation: ${target.url}\r\ncontent-length: 0\r\n\r\n`)
-      )
-      assert.deepInclude(yield* post(url), { status: 307, location: target.url })
-      assert.strictEqual(target.accepted(), 0)
-    })
-  )
-
-  test(
-    "reports when the receiver wants to be asked again",
+    "heeds the first of several retry-after headers",
     Effect.gen(function* () {
       const { url } = yield* serve(
         answers("HTTP/1.1 503 Busy\r\nretry-after: 7\r\nretry-after: 9\r\ncontent-length: 0\r\n\r\n")
@@ -156,23 +124,9 @@ describe("UndiciTransport", () => {
   )
 
   test(
-    "refuses what is no http URL, without a connection",
+    "takes a port that nobody can listen on for one where nobody listens",
     Effect.gen(function* () {
-      assert.strictEqual(outcomeOf(yield* post("ftp://127.0.0.1/")), "blocked_address")
-      assert.strictEqual(outcomeOf(yield* post("nonsense")), "blocked_address")
       assert.strictEqual(outcomeOf(yield* post("http://127.0.0.1:0/")), "connection_refused")
-    })
-  )
-
-  test(
-    "closes the connection when it is interrupted",
-    Effect.gen(function* () {
-      const arrived = Promise.withResolvers<Socket>()
-      const receiver = yield* serve((socket) => onRequest(socket, () => arrived.resolve(socket)))
-      const fiber = yield* Effect.forkChild(post(receiver.url))
-      yield* Effect.promise(() => arrived.promise)
-      yield* Fiber.interrupt(fiber)
-      yield* Effect.promise(receiver.allClosed)
     })
   )
 

@@ -9,7 +9,9 @@ import type { AllowList } from "../rules/AddressPolicy.ts"
 
 export interface TransportRequest {
   readonly url: string
+  /** All that are sent, beside those that HTTP itself needs to carry a request: nothing of the sender's traces leaks. */
   readonly headers: Readonly<Record<string, string>>
+  /** Sent in UTF-8. */
   readonly body: string
   /** From the start, name resolution and connecting included, to the end of the answer; in milliseconds. */
   readonly deadline: number
@@ -17,7 +19,10 @@ export interface TransportRequest {
   readonly allow: AllowList
 }
 
-/** What became of a request. `elapsed` is in milliseconds from its start. */
+/**
+ * What became of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed; interim
+ * answers (status 1xx) are none. The request is made once, whatever becomes of it.
+ */
 export type TransportResult =
   | {
       readonly _tag: "Answered"
@@ -26,7 +31,7 @@ export type TransportResult =
       readonly retry_after: string | null
       /** The `location` header of a redirect as sent, if there was one. */
       readonly location?: string | null
-      /** The beginning of the body, read until its end, the size cap or the deadline. */
+      /** The beginning of the body, read until its end, `maxExcerptLength` or the deadline, or until it breaks off. */
       readonly excerpt: string
       /** When the answer's headers were complete. */
       readonly headers_elapsed: number
@@ -34,7 +39,9 @@ export type TransportResult =
     }
   | {
       readonly _tag: "Failed"
+      /** Also `blocked_address` where the URL is none of http or https. */
       readonly outcome: Exclude<AttemptOutcome, "acknowledged" | "bad_status">
+      /** For operators: one line, with nothing of the URL's path and query, which may hold a secret, nor of what was sent. */
       readonly detail: string
       readonly elapsed: number
     }

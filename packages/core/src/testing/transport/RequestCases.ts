@@ -1,0 +1,132 @@
+/**
+ * Rules of what arrives: the request as it was given, once, and nowhere else.
+ */
+import { Effect, Fiber } from "effect"
+import type { Transport } from "../../ports/Transport.ts"
+import type { SuiteCase } from "../SuiteCase.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
+import type { ScriptedReceivers } from "./Receivers.ts"
+import {
+  answer,
+  answering,
+  expectClosed,
+  expectFailed,
+  ok,
+  outcomeOf,
+  post,
+  postTo,
+  requestTo,
+  start
+} from "./Receivers.ts"
+
+/** What HTTP/1.1 itself needs to carry a request. */
+const carrying = new Set(["host", "connection", "content-length", "transfer-encoding"])
+
+/** Spellings of a loopback address that URL parsers and connections understand. */
+const loopbackHosts = [
+  "127.0.0.1",
+  "localhost",
+  "LOCALHOST",
+  "0x7f.1",
+  "0177.0.0.1",
+  "2130706433",
+  "127.1",
+  "%31%32%37.1",
+  "127。0。0。1",
+  "１２７.0.0.1",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:7f00:1]"
+]
+
+export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>> = [
+  {
+    name: "posts the body with exactly the given headers, once",
+    run: Effect.gen(function* () {
+      const receiver = yield* answering(ok)
+      const request = requestTo(`127.0.0.1:${receiver.port}`)
+      yield* expectEqual("outcome", outcomeOf(yield* post(request)), 200)
+      const received = yield* receiver.received
+      const own = received.map(({ body, headers, method, path }) => ({
+        method,
+        path,
+        headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !carrying.has(name))),
+        body
+      }))
+      const { body, headers } = request
+      yield* expectEqual("received", own, [{ method: "POST", path: "/hook?token=url-secret", headers, body }])
+      yield* expectEqual("host", received[0]?.headers["host"], `127.0.0.1:${receiver.port}`)
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "posts a large body whole",
+    run: Effect.gen(function* () {
+      const receiver = yield* answering(ok)
+      const body = "é".repeat(1024 * 1024)
+      yield* expectEqual("outcome", outcomeOf(yield* postTo(receiver, { body })), 200)
+      const [received] = yield* receiver.received
+      // Not the bodies themselves: a rule that is broken is told of with what was expected.
+      yield* expectEqual("received", received?.body === body, true)
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "posts as many at once as are asked for, each once",
+    run: Effect.gen(function* () {
+      const receiver = yield* answering({ wait: 20 }, ok)
+      const results = yield* atOnce(20, (n) => postTo(receiver, { body: `number ${n}` }))
+      yield* expectEqual("outcomes", new Set(results.map(outcomeOf)), new Set([200]))
+      const bodies = (yield* receiver.received).map(({ body }) => body)
+      yield* expectEqual("received", [bodies.length, new Set(bodies).size], [20, 20])
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "does not follow a redirect, and tells where it leads",
+    run: Effect.gen(function* () {
+      const target = yield* answering(ok)
+      const location = `http://127.0.0.1:${target.port}/elsewhere`
+      for (const status of [301, 302, 303, 307, 308]) {
+        const result = yield* postTo(yield* answering(answer(status, "", `location: ${location}`)))
+        yield* expectEqual("outcome", outcomeOf(result), status)
+        yield* expectEqual("location", result._tag === "Answered" && result.location, location)
+      }
+      yield* expectEqual("connections to where it leads", yield* target.accepted, 0)
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "connects to no refused address, however it is written",
+    run: Effect.gen(function* () {
+      const receiver = yield* answering(ok)
+      for (const host of loopbackHosts) {
+        const result = yield* post(requestTo(`${host}:${receiver.port}`, { allow: [] }))
+        yield* expectFailed(host, result, "blocked_address")
+      }
+      yield* expectEqual("connections", yield* receiver.accepted, 0)
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "uses no connection for a request whose allow-list would not have opened it",
+    run: Effect.gen(function* () {
+      const receiver = yield* answering(ok)
+      yield* expectEqual("allowed", outcomeOf(yield* postTo(receiver)), 200)
+      yield* expectFailed("not allowed", yield* postTo(receiver, { allow: [] }), "blocked_address")
+      yield* expectEqual("received", (yield* receiver.received).length, 1)
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "refuses what is no http URL",
+    run: Effect.gen(function* () {
+      for (const url of ["ftp://127.0.0.1/", "nonsense"]) {
+        yield* expectFailed(url, yield* post(requestTo("", { url })), "blocked_address")
+      }
+    })
+  },
+  {
+    name: "closes the connection when it is interrupted",
+    run: Effect.gen(function* () {
+      const receiver = yield* start({})
+      const posting = yield* Effect.forkChild(postTo(receiver))
+      yield* receiver.hasReceived
+      yield* Fiber.interrupt(posting)
+      yield* expectClosed("after the interruption", receiver)
+    }).pipe(Effect.scoped)
+  }
+]
