@@ -1,13 +1,14 @@
 /**
- * Receivers that do not start again after the suite has ended them: their own fault where what starts them has started
- * them before, and nobody's where that is not known.
+ * Receivers that start again after the suite has ended them, by a supervisor, and those that do not: their own fault where
+ * what starts them has started them before, and nobody's where that is not known.
  */
 import { Crypto } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { freePort } from "@doorhook/testkit/Listening"
+import { freePort, listen } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Fiber, Layer } from "effect"
 import { existsSync, readFileSync } from "node:fs"
+import { createServer } from "node:http"
 import { TestClock } from "effect/testing"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import { startsAgain } from "../src/checks/StartsAgain.ts"
@@ -15,13 +16,31 @@ import { execute } from "../src/executor/Execute.ts"
 import { Minting } from "../src/executor/Minting.ts"
 import type { Setting } from "../src/executor/Setting.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
+import type { Hooks } from "../src/hooks/Hooks.ts"
+import { awaitReady } from "../src/hooks/Ready.ts"
 import { spawned } from "../src/hooks/Spawned.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
+import type { Probe } from "../src/probes/Probe.ts"
 import { exitCodeOf } from "../src/report/ExitCode.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
 import { saidAgain } from "./support/stored.ts"
 
 const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
+
+const settingOf = (url: URL, hooks: Hooks): Setting => ({
+  url,
+  otherUrls: [],
+  secret: null,
+  terms: defaultTerms,
+  hooks,
+  startedAfter: new Set(),
+  comeback: 30_000,
+  typical: () => 0,
+  allElseDone: Effect.void,
+  pace: 1,
+  peakRate: 0,
+  fillerTime: 0
+})
 
 /** A restart by hooks, of a receiver that starts at this try; what it took, and what came of it. */
 const restarted = (startsAt: number, given: { readonly startsIt?: boolean; readonly down?: string | undefined }) =>
@@ -29,25 +48,12 @@ const restarted = (startsAt: number, given: { readonly startsIt?: boolean; reado
     let starts = 0
     const down = "down" in given ? given.down : "it ended before it was ready: no disk"
     const failed = new HookFailed({ message: "the hook failed", ...(down === undefined ? {} : { down }) })
-    const setting: Setting = {
-      url: new URL("http://127.0.0.1:9/hook"),
-      otherUrls: [],
-      secret: null,
-      terms: defaultTerms,
-      hooks: {
-        ...noHooks,
-        restart: Effect.sync(() => void starts++),
-        ready: Effect.suspend(() => (starts >= startsAt ? Effect.void : Effect.fail(failed))),
-        startsIt: given.startsIt ?? true
-      },
-      startedAfter: new Set(),
-      comeback: 30_000,
-      typical: () => 0,
-      allElseDone: Effect.void,
-      pace: 1,
-      peakRate: 0,
-      fillerTime: 0
-    }
+    const setting = settingOf(new URL("http://127.0.0.1:9/hook"), {
+      ...noHooks,
+      restart: Effect.sync(() => void starts++),
+      ready: Effect.suspend(() => (starts >= startsAt ? Effect.void : Effect.fail(failed))),
+      startsIt: given.startsIt ?? true
+    })
     const restart = execute({ v: 1, ops: [{ k: "restart" }] }, setting).pipe(
       Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
     )
@@ -90,6 +96,93 @@ describe("a receiver that is not there after a restart", () => {
         assert.strictEqual(starts, 1)
         assert.notStrictEqual(startsAgain(trace).verdict, "FAIL")
       }
+    })
+  )
+})
+
+/** How a supervised receiver goes and comes, in milliseconds. */
+interface Supervised {
+  /** After the kill it goes on for so long, in which it accepts connections and answers nothing. */
+  readonly dies: number
+  /** So long after that a supervisor has another in its place. */
+  readonly down: number
+}
+
+/** A receiver that is killed by a hook and started again by nobody's, and a probe of what it wrote down. */
+const supervised = ({ dies, down }: Supervised) =>
+  Effect.gen(function* () {
+    const effects = new Map<string, number>()
+    const start = (port?: number) => {
+      const life = { dying: false }
+      const server = createServer((request, response) => {
+        request.resume().on("end", () => {
+          if (life.dying) return
+          const id = String(request.headers["webhook-id"])
+          effects.set(id, 1)
+          response.end("ok")
+        })
+      })
+      return listen(server, port).then(({ close, port: own }) => ({ life, close, port: own }))
+    }
+    let running = yield* Effect.promise(() => start())
+    let ended = false
+    const url = new URL(`http://127.0.0.1:${running.port}/hook`)
+    yield* Effect.addFinalizer(() =>
+      Effect.promise(() => {
+        ended = true
+        return running.close()
+      })
+    )
+    const later = (milliseconds: number, act: () => Promise<unknown>): unknown =>
+      milliseconds === 0 ? act() : setTimeout(() => void act(), milliseconds)
+    const supervise = async (): Promise<void> => {
+      if (!ended) running = await start(running.port)
+    }
+    const kill = Effect.suspend(() => {
+      if (running.life.dying) return Effect.fail(new HookFailed({ message: "--kill-cmd ended with 1: nothing runs" }))
+      running.life.dying = true
+      later(dies, () => running.close().then(() => later(down, supervise)))
+      return Effect.void
+    })
+    const hooks: Hooks = { ...noHooks, kill, ready: awaitReady(url, null) }
+    const probe: Probe = {
+      kind: "http",
+      name: "effects",
+      concurrency: 8,
+      read: ({ webhookId }) => Effect.sync(() => ({ effects: effects.get(webhookId) ?? 0, digest: null }))
+    }
+    return { url, hooks, probe }
+  })
+
+describe("a receiver that is killed by a command and started by a supervisor", () => {
+  it.live("is waited for until it is gone, and is not held to what it did while it died", () =>
+    Effect.gen(function* () {
+      const { hooks, probe, url } = yield* supervised({ dies: 150, down: 300 })
+      const report = yield* runSuite({
+        url,
+        hooks,
+        probe,
+        level: 3,
+        only: ["R-CRA-03", "R-CRA-04"],
+        settle: 1_000,
+        maxTime: 60_000,
+        pace: 0.01,
+        seed: 1
+      })
+      assert.strictEqual(report.ended, "complete", report.endedBecause)
+      for (const { id, observed, verdict } of report.requirements)
+        assert.strictEqual(verdict, "PASS", `${id} ${observed}`)
+    })
+  )
+
+  it.live("costs no more than its death where the supervisor is so quick that nobody sees it gone", () =>
+    Effect.gen(function* () {
+      const { hooks, url } = yield* supervised({ dies: 0, down: 0 })
+      const { broke, trace } = yield* execute({ v: 1, ops: [{ k: "restart" }] }, settingOf(url, hooks)).pipe(
+        Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
+      )
+      assert.isNull(broke)
+      assert.isBelow(trace.interventions[0]?.over ?? Infinity, 4_000)
     })
   )
 })

@@ -4,6 +4,7 @@
 import { Clock, Deferred, Effect } from "effect"
 import type { EventTemplate, Operation } from "../history/History.ts"
 import type { HookFailed } from "../hooks/Hooks.ts"
+import { watchEnd } from "../hooks/Ready.ts"
 import { patienceOf } from "../checks/Terms.ts"
 import type { Connection } from "./Connection.ts"
 import { open } from "./Connection.ts"
@@ -15,6 +16,17 @@ const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable
 /** A hook that must not be missing: histories that need it are not executed without it. */
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
+
+/** Kills the receiver, does what is to be done at once, and waits until it is gone. */
+const kill = (stage: Stage, killed: Effect.Effect<void>): Effect.Effect<void, TargetUnusable> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const gone = yield* watchEnd(stage.setting.url)
+      yield* act(stage.setting.hooks.kill)
+      yield* killed
+      yield* gone
+    })
+  )
 
 /** Between two tries to start a receiver, in milliseconds: from the first to the most, as a supervisor does. */
 const betweenStarts = { first: 250, most: 8_000 }
@@ -51,7 +63,7 @@ const start = Effect.fnUntraced(function* (stage: Stage, op: number, after: "kil
 export const restart = Effect.fnUntraced(function* (stage: Stage, op: number) {
   const { hooks } = stage.setting
   yield* stage.renew
-  if (hooks.restart === null) yield* act(hooks.kill)
+  if (hooks.restart === null) yield* kill(stage, Effect.void)
   yield* start(stage, op, hooks.restart === null ? "killed" : "running")
   stage.intervene(op, "restarted")
 })
@@ -87,20 +99,22 @@ export const killAmid = Effect.fnUntraced(function* (
       }
     })
   )
-  const kill = Effect.gen(function* () {
+  const ended = Effect.sync(() => {
+    traffic.dead = true
+    stage.intervene(op, hooks.kill === null ? "restarted" : "killed")
+  })
+  const end = Effect.gen(function* () {
     // Where nothing is acknowledged in time, there is no more to wait for.
     yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
     yield* Effect.sleep(after)
-    yield* act(hooks.kill ?? hooks.restart)
-    traffic.dead = true
-    stage.intervene(op, hooks.kill === null ? "restarted" : "killed")
+    yield* hooks.kill === null ? Effect.andThen(act(hooks.restart), ended) : kill(stage, ended)
   })
   const allWorkers = Effect.all(
     Array.from({ length: workers }, () => worker),
     { concurrency: "unbounded", discard: true }
   )
   // Nor is there when all that is sent has been refused.
-  yield* Effect.all([kill, Effect.andThen(allWorkers, count)], { concurrency: "unbounded", discard: true })
+  yield* Effect.all([end, Effect.andThen(allWorkers, count)], { concurrency: "unbounded", discard: true })
   // What restarts it has started it already.
   yield* start(stage, op, hooks.kill === null ? "running" : "killed", hooks.kill === null)
   stage.intervene(op, "ready")
