@@ -8,7 +8,7 @@ import type { Seen } from "../../domain/Notice.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
 import { makeCounter, staleSettlements } from "../DeliveryMetrics.ts"
 import { DeliverySettings } from "../DeliverySettings.ts"
-import { lasting } from "../Lasting.ts"
+import { lasting, tellDefect } from "../Lasting.ts"
 import { Notices } from "../Notices.ts"
 import { FailureLog, loggedText } from "./FailureLog.ts"
 import type { Refusals } from "./Refusals.ts"
@@ -84,11 +84,11 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   /** Open while outcomes wait. */
   const arrived = yield* Latch.make(false)
   const settledAll = yield* Latch.make(true)
-  /** Open once no more will come that could be waited for. */
-  const finishing = yield* Latch.make(false)
   const failures = new FailureLog()
   let unsettled = 0
   let lastProgress = 0
+  /** No more will come that could be waited for. */
+  let isFinishing = false
 
   const settle = Effect.fnUntraced(function* (batch: ReadonlyArray<Outcome>) {
     const now = clock.currentTimeMillisUnsafe()
@@ -145,11 +145,18 @@ export const makeRecorder = Effect.fnUntraced(function* ({
 
   const recordWaiting = Effect.gen(function* () {
     yield* arrived.await
-    yield* Effect.timeoutOption(finishing.await, settleDelay)
+    if (!isFinishing) yield* Effect.sleep(settleDelay)
     // What comes meanwhile waits for others again.
-    for (let left = waiting.length; left > 0; left -= settleBatch)
+    for (let left = waiting.length; left > 0 && waiting.length > 0; left -= settleBatch)
       yield* recordBatch(waiting.splice(0, Math.min(left, settleBatch)))
     if (waiting.length === 0) arrived.closeUnsafe()
+  })
+
+  const finish = Effect.gen(function* () {
+    isFinishing = true
+    // Beside the loop, which may wait for others yet.
+    while (waiting.length > 0) yield* recordBatch(waiting.splice(0, settleBatch))
+    yield* settledAll.await
   })
 
   return {
@@ -163,7 +170,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     unsettled: () => unsettled,
     waitingSince: () => (unsettled === 0 ? null : lastProgress),
     keepsUp: () => !refusals.has("settle") && unsettled < maxUnsettled * settings.concurrency,
-    finish: Effect.andThen(finishing.open, settledAll.await),
+    finish: Effect.catchDefect(finish, (defect) => tellDefect("Recording attempts failed", defect)),
     run: lasting("Recording attempts", recordWaiting)
   } satisfies Recorder
 })
