@@ -14,6 +14,7 @@ import { isPlainlySpelled } from "./http/PathSpelling.ts"
 import { BodyTimeout } from "./http/RequestBody.ts"
 import type { RequestFailure } from "./http/RequestFailure.ts"
 import { failureResponse } from "./http/RequestFailure.ts"
+import * as OAuthAnswers from "./oauth/Answers.ts"
 import { RequestId, requestIdHeader, requestIdOf } from "./http/RequestId.ts"
 
 const isRouteNotFound = (error: unknown): boolean =>
@@ -29,9 +30,10 @@ const atRoot = notFound(
 const mediaTypeFor = ({ headers, url }: HttpServerRequest.HttpServerRequest, plainJson: boolean): string =>
   /^\/v4(?:[/?]|$)/.test(url) && !plainJson ? (negotiate(headers["accept"]) ?? jsonApi) : json
 
-/** Answers with a failure that is no handler's. */
+/** Answers with a failure that is no handler's, as the neighbours of the address do (RFC 6749 section 5.2). */
 const tell = Effect.fnUntraced(function* (failure: RequestFailure, plainJson: boolean) {
   const request = yield* HttpServerRequest.HttpServerRequest
+  if (/^\/oauth(?:[/?]|$)/.test(request.url)) return OAuthAnswers.failure(failure.status, failure.message)
   const response = yield* failureResponse(mediaTypeFor(request, plainJson))(failure)
   return HttpServerResponse.setHeaders(response, { "cache-control": "no-store", vary: "Accept" })
 })

@@ -24,6 +24,10 @@ export const json = (body: object, status = 200, headers: Headers = {}): HttpSer
 const error = (status: number, code: string, error_description: string, headers: Headers = {}) =>
   json({ error: code, error_description }, status, headers)
 
+/** A failure that is no handler's, in the form of these endpoints. */
+export const failure = (status: number, description: string): HttpServerResponse.HttpServerResponse =>
+  error(status, status >= 500 ? "server_error" : "invalid_request", description)
+
 /** The body is of a type that is not read here. */
 export const unsupportedMediaType = error(
   415,

@@ -98,6 +98,21 @@ describe("request ids", () => {
 })
 
 describe("unknown addresses", () => {
+  it.effect("of the authorization server are answered as its clients read errors", () =>
+    Effect.gen(function* () {
+      for (const target of ["/oauth/userinfo", "/oauth/token/more?x=1", "/oauth", "/oauth/%74oken", "/oauth/token;x"]) {
+        const reply = yield* call("POST", target)
+        assert.strictEqual(reply.status, 404, target)
+        assert.strictEqual(reply.headers.get("content-type"), "application/json")
+        assert.strictEqual(reply.headers.get("cache-control"), "no-store")
+        assert.deepStrictEqual(reply.json, {
+          error: "invalid_request",
+          error_description: "Nothing is served at this address."
+        })
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("are answered with a JSON 404", () =>
     Effect.gen(function* () {
       for (const [target, accept, type] of [

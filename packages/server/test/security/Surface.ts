@@ -138,7 +138,7 @@ const surfaceOf = (
 export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<string> => {
   const { headers, status, text } = reply
   const failed = status >= 400
-  // What no address answers has one form everywhere.
+  // What no address answers has one form, but among those for OAuth clients.
   const isNowhere = status === 404 && text.includes('"Nothing is served at this address."')
   const hasBody = raw.method !== "HEAD" && status !== 204
   const problems: Array<string> = [
@@ -151,7 +151,13 @@ export const problemsOf = (raw: RawRequest, reply: RawReply): ReadonlyArray<stri
     headers["access-control-allow-origin"] === undefined ? "" : "another origin may read it"
   ]
   const sent = jsonOf(Predicate.isString(raw.body) ? raw.body : new TextDecoder().decode(raw.body))
-  switch (isNowhere ? "other" : surfaceOf(pathOf(raw.target), headers["content-type"])) {
+  switch (
+    isNowhere
+      ? /^\/oauth(?:[/?]|$)/.test(raw.target)
+        ? "oauth"
+        : "other"
+      : surfaceOf(pathOf(raw.target), headers["content-type"])
+  ) {
     case "page": {
       const isPage = headers["content-type"] === "text/html; charset=utf-8"
       if (![303, 308, 405].includes(status) && !isPage) problems.push("not a page")
