@@ -4,6 +4,7 @@
  * A policy is a list of delays, one for each retry, counted from the end of the failed attempt, and a lifetime of the
  * event. Jitter only adds: a retry never comes earlier than written.
  */
+import { DateTime } from "effect"
 import * as DurationText from "../domain/DurationText.ts"
 
 /** All times in milliseconds. */
@@ -67,12 +68,33 @@ export const next = (
   return isExpired(policy, input.publishedAt, at) ? { _tag: "Expired" } : { _tag: "RetryAt", at }
 }
 
-/** Milliseconds of a `Retry-After` header (RFC 9110 section 10.2.3: seconds or a date); null when unreadable. */
+/** The obsolete forms of a date (RFC 9110 section 5.6.7): of RFC 850, with two digits of the year, and of C's `asctime`. */
+const dateOfRfc850 = /^[A-Z][a-z]{5,8}, (\d\d)-([A-Z][a-z]{2})-(\d\d) (\d\d:\d\d:\d\d) GMT$/
+const dateOfAsctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})$/
+
+/** The last year that ends in two digits and is no more than fifty years ahead. */
+const yearOf = (digits: number, now: number): number => {
+  const horizon = DateTime.getPartUtc(DateTime.makeUnsafe(now), "year") + 50
+  return horizon - ((horizon - digits) % 100)
+}
+
+/** A date in one of the forms that recipients must accept, in milliseconds since the epoch; NaN for anything else. */
+const parseDate = (text: string, now: number): number => {
+  const [, day850, month850, digits, time850] = dateOfRfc850.exec(text) ?? []
+  if (digits !== undefined) return Date.parse(`${day850} ${month850} ${yearOf(Number(digits), now)} ${time850} GMT`)
+  const [, month, day, time, year] = dateOfAsctime.exec(text) ?? []
+  if (year !== undefined) return Date.parse(`${day} ${month} ${year} ${time} GMT`)
+  // Date.parse alone would take almost anything for a date.
+  return /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : Number.NaN
+}
+
+/**
+ * Milliseconds of a `Retry-After` header (RFC 9110 section 10.2.3: seconds, however many, or a date), ten years at most; null
+ * when unreadable.
+ */
 export const parseRetryAfter = (header: string | null, now: number): number | null => {
   if (header === null) return null
   const text = header.trim()
-  if (/^\d{1,10}$/.test(text)) return Number(text) * 1_000
-  // Date.parse alone would take almost anything for a date.
-  const date = /^[A-Z][a-z]{2,8}, /.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(date) ? null : Math.max(0, date - now)
+  const wait = /^\d+$/.test(text) ? Number(text) * 1_000 : Math.max(0, parseDate(text, now) - now)
+  return Number.isNaN(wait) ? null : Math.min(wait, DurationText.longest)
 }

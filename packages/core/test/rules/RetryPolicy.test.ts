@@ -91,11 +91,50 @@ describe("RetryPolicy", () => {
     assert.isBelow(total, 3.5 * 86_400_000)
   })
 
+  it("reads any number of seconds, and caps what it waits", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), fc.nat({ max: 3 }), (seconds, zeros) => {
+        const read = parseRetryAfter("0".repeat(zeros) + String(seconds), 0)
+        assert.strictEqual(read, Math.min(Number(seconds) * 1_000, DurationText.longest))
+        const policy = { delays: [1_000], lifetime: null }
+        const decision = next(policy, { failed: 1, publishedAt: 0, now: 0, random: 0, retryAfter: read })
+        assert.isTrue(decision._tag === "RetryAt" && decision.at <= maxRetryAfter)
+      })
+    )
+  })
+
+  it("reads the three forms of a date alike, whichever zone this process is in", () => {
+    const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    // Two digits of a year are of one up to fifty years ahead.
+    const range = { min: Date.UTC(1980, 0, 1), max: Date.UTC(2070, 0, 1) }
+    fc.assert(
+      fc.property(fc.integer(range), fc.integer({ min: Date.UTC(2021, 0, 1), max: range.max }), (millis, now) => {
+        const at = millis - (millis % 1_000)
+        fc.pre(new Date(now).getUTCFullYear() - new Date(at).getUTCFullYear() < 49)
+        const imf = new Date(at).toUTCString()
+        const [day = "", date = "", month = "", year = "", time = ""] = imf.split(" ")
+        const name = days[new Date(at).getUTCDay()] ?? ""
+        const expected = parseRetryAfter(imf, now)
+        assert.strictEqual(expected, Math.min(Math.max(0, at - now), DurationText.longest))
+        assert.strictEqual(parseRetryAfter(`${name}, ${date}-${month}-${year.slice(2)} ${time} GMT`, now), expected)
+        const asctime = `${day.slice(0, 3)} ${month} ${date.replace(/^0/, " ")} ${time} ${year}`
+        assert.strictEqual(parseRetryAfter(asctime, now), expected)
+      })
+    )
+  })
+
   it.each([
     ["120", 120_000],
     [" 5 ", 5_000],
     ["Thu, 01 Jan 1970 00:01:00 GMT", 50_000],
     ["Thu, 01 Jan 1970 00:00:01 GMT", 0],
+    ["Thursday, 01-Jan-70 00:01:00 GMT", 50_000],
+    ["Thu Jan  1 00:01:00 1970", 50_000],
+    ["Sun Feb 30 00:01:00", null],
+    ["Thu Xxx  1 00:01:00 1970", null],
+    ["9".repeat(11), DurationText.longest],
+    ["9".repeat(400), DurationText.longest],
+    ["1e3", null],
     ["soon", null],
     ["-1", null],
     ["5 minutes", null],
