@@ -20,6 +20,11 @@ export interface ReadContext {
   readonly aliases: Readonly<Record<string, ResourceType>>
 }
 
+/** What a POST or a PUT carries: all attributes, and the status where one is wanted. */
+export interface WrittenIntegration extends IntegrationAttributes {
+  readonly status?: Integration["status"]
+}
+
 /** The members that a PATCH carries. */
 export interface IntegrationChanges {
   readonly integrator?: IntegrationAttributes["integrator"]
@@ -183,17 +188,21 @@ const readData = (document: unknown): Read<Members> =>
 const readType = (data: Members): Read<unknown> =>
   Predicate.isNullish(data["type"]) ? missing("/data", "type", quote([integrationType])) : Result.succeed(data["type"])
 
-/** Reads the document of a POST or a PUT: everything must be there. */
-export const readAttributes = (document: unknown, context: ReadContext): Read<IntegrationAttributes> =>
+/** Reads the document of a POST or a PUT: everything must be there, but for the status. */
+export const readAttributes = (document: unknown, context: ReadContext): Read<WrittenIntegration> =>
   Result.flatMap(readData(document), (data) => {
     const attributes = Result.flatMap(objectMember(data, "/data", "attributes"), (members) =>
       gather({
         integrator: readIntegrator(members),
         configuration: readConfiguration(members, context),
-        bindings: readBindings(members, context)
+        bindings: readBindings(members, context),
+        status: optional(members["status"], () => readStatus(members))
       })
     )
-    return Result.map(gather({ type: readType(data), attributes }), (read) => read.attributes)
+    return Result.map(gather({ type: readType(data), attributes }), ({ attributes: { status, ...all } }) => ({
+      ...all,
+      ...(status !== undefined && { status })
+    }))
   })
 
 /** Reads the document of a PATCH: what is not there is not changed. */

@@ -70,7 +70,10 @@ export class Integrations extends Context.Service<
       scope: Scope,
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
-    /** Puts what a document says in the place of what was there, and enables the integration. The secret stays. */
+    /**
+     * Puts what a document says in the place of what was there, and enables the integration unless the document has the
+     * status `disabled`. The secret stays.
+     */
     readonly replace: (
       actor: Actor,
       scope: Scope,
@@ -123,11 +126,19 @@ export class Integrations extends Context.Service<
         get: (actor, scope, id) => Effect.andThen(access.authorize(actor, scope), access.find(scope, id)),
         list: (actor, scope, page) => Effect.andThen(access.authorize(actor, scope), store.list(scope, page)),
         replace: (actor, scope, id, document, expected) =>
-          changeBy(actor, scope, id, document, expected, readAttributes, (integration, attributes) => ({
-            ...integration,
-            ...attributes,
-            ...switched(integration, "enabled")
-          })),
+          changeBy(
+            actor,
+            scope,
+            id,
+            document,
+            expected,
+            readAttributes,
+            (integration, { status = "enabled", ...all }) => ({
+              ...integration,
+              ...all,
+              ...switched(integration, status)
+            })
+          ),
         patch: (actor, scope, id, document, expected) =>
           changeBy(actor, scope, id, document, expected, readChanges, applyChanges),
         rotateSecret,

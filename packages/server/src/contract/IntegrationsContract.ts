@@ -22,9 +22,14 @@ import {
 
 const Resource = IntegrationResource.annotate({ identifier: "Integration" })
 
-/** What a POST or a PUT sends. */
+const Status = Schema.Literals(["enabled", "disabled"])
+
+/** What a POST or a PUT sends. Without a status it enables. */
 const IntegrationDocument = Schema.Struct({
-  data: Schema.Struct({ type: Schema.Literal(integrationType), attributes: IntegrationAttributes })
+  data: Schema.Struct({
+    type: Schema.Literal(integrationType),
+    attributes: Schema.Struct({ ...IntegrationAttributes.fields, status: Schema.optionalKey(Status) })
+  })
 }).annotate({ identifier: "IntegrationDocument" })
 
 /** What a PATCH sends: the members to change. */
@@ -36,7 +41,7 @@ const IntegrationChangesDocument = Schema.Struct({
       configuration: Schema.optionalKey(
         IntegrationAttributes.fields.configuration.mapFields(Struct.map(Schema.optionalKey))
       ),
-      status: Schema.optionalKey(Schema.Literals(["enabled", "disabled"]))
+      status: Schema.optionalKey(Status)
     })
   })
 }).annotate({ identifier: "IntegrationChangesDocument" })
@@ -101,7 +106,7 @@ const operations = <const Name extends string, Owner extends Readonly<Record<str
         payload: either(IntegrationDocument),
         success: SingleIntegration.pipe(jsonApi),
         error: changeErrors
-      }).annotate(OpenApi.Summary, "Replace an integration, and enable it"),
+      }).annotate(OpenApi.Summary, "Replace an integration, and enable it unless a status is given"),
       HttpApiEndpoint.patch("patch", item, {
         params: one,
         headers: IfMatch,

@@ -134,6 +134,40 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("stay as they are when what GET answered is PUT", () =>
+    Effect.gen(function* () {
+      const created = yield* call("POST", path, { as: "admin", body: document() })
+      const one = `${path}/${created.textAt("/data/id")}`
+      yield* call("PATCH", one, { as: "admin", body: document({ status: "disabled" }) })
+      const before = yield* call("GET", one, { as: "admin" })
+      assert.deepStrictEqual((yield* call("PUT", one, { as: "admin", body: before.text })).json, before.json)
+      const on = yield* call("PUT", one, { as: "admin", body: document({ status: "enabled" }) })
+      assert.strictEqual(on.at("/data/attributes/status"), "enabled")
+      const off = yield* call("PUT", one, { as: "admin", body: document({ status: "disabled" }) })
+      assert.strictEqual(off.at("/data/attributes/disabled_reason"), "manual")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("can be created disabled, and have no other status", () =>
+    Effect.gen(function* () {
+      const created = yield* call("POST", path, { as: "admin", body: document({ status: "disabled" }) })
+      assert.strictEqual(created.status, 201)
+      assert.strictEqual(created.at("/data/attributes/status"), "disabled")
+      assert.strictEqual(created.at("/data/attributes/disabled_reason"), "manual")
+      const one = `${path}/${created.textAt("/data/id")}`
+      for (const status of ["paused", null, true]) {
+        for (const [method, target] of [
+          ["POST", path],
+          ["PUT", one]
+        ] as const) {
+          const refused = yield* call(method, target, { as: "admin", body: document({ status }) })
+          assert.strictEqual(refused.status, 422)
+          assert.strictEqual(refused.at("/errors/0/source/pointer"), "/data/attributes/status")
+        }
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("are everybody's who has the right, and nobody else's", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document() })

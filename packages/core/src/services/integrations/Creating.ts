@@ -35,14 +35,14 @@ export const makeCreating = Effect.fnUntraced(function* (access: Access, read: R
     document: unknown,
     request: IdempotentRequest | null
   ) {
-    const attributes = yield* read(document, null, readAttributes)
+    const { status = "enabled", ...attributes } = yield* read(document, null, readAttributes)
     const signing_secret = yield* newSecret
     const now = yield* Clock.currentTimeMillis
     const fields: NewIntegration = {
       ...attributes,
       scope,
-      status: "enabled",
-      disabled_reason: null,
+      status,
+      disabled_reason: status === "disabled" ? "manual" : null,
       created_by: { user_id: actor.user_id, client_id: actor.client_id },
       signing_secret,
       previous_secrets: [],
