@@ -33,6 +33,15 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
     })
   },
   {
+    name: "keys are kept without events too",
+    run: Effect.gen(function* () {
+      const deliveries = yield* DeliveryStore
+      yield* expectEqual("stored", yield* deliveries.enqueue([], [remembered("a")]), [])
+      yield* expectEqual("found", yield* (yield* IdempotencyStore).find(["a"], start), [remembered("a")])
+      yield* expectEqual("counted", (yield* deliveries.summary(start)).events, 0)
+    })
+  },
+  {
     name: "a key that is taken refuses the whole call, and nothing of it is stored",
     run: Effect.gen(function* () {
       const deliveries = yield* DeliveryStore

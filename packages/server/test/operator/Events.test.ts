@@ -153,6 +153,14 @@ describe("publishing again under the same Idempotency-Key", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("is remembered of a list without events too", () =>
+    Effect.gen(function* () {
+      for (let n = 0; n < 2; n++) assert.deepStrictEqual((yield* publishAs("k", [])).json, { events: [] })
+      assert.strictEqual((yield* publishAs("k", event())).status, 422)
+      assert.strictEqual(yield* storedEvents, 0)
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("remembers nothing of what was refused, and takes no key that is none", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* publishAs("k", event({ building_id: 0 }))).status, 422)

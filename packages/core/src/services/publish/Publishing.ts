@@ -199,7 +199,8 @@ export const makePublisher: Effect.Effect<
 
   return {
     publish: Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null = null) {
-      if (events.length === 0) return []
+      // With a key it is remembered too: another request must not have the key.
+      if (events.length === 0 && request === null) return []
       const reply = yield* makeReply
       if (!(yield* intake.offer({ events, request, reply }))) return yield* new PublisherClosed()
       return yield* Deferred.await(reply)
