@@ -105,7 +105,8 @@ export * as Shell from "./text/Shell.ts"
 export type { TerminalLine } from "./text/TerminalLine.ts"
 export { terminalLine } from "./text/TerminalLine.ts"
 
-// memory: every storage port without a database
+// memory: every storage port without a database, and a transport without a network
 export * as AbsentDirectory from "./memory/AbsentDirectory.ts"
 export * from "./memory/DocumentDirectory.ts"
 export * as MemoryStore from "./memory/MemoryStore.ts"
+export * as MemoryTransport from "./memory/MemoryTransport.ts"
