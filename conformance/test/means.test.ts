@@ -167,6 +167,48 @@ describe("effects are counted", () => {
     })
   )
 
+  /** A receiver that writes down `data.id`, and knows duplicates by that and another part of the event. */
+  const byDataId = (shown: (id: string) => void, keyOf: (type: string, id: string, webhookId: string) => string) => {
+    const seen = new Set<string>()
+    return receiver(({ body, headers, method }, response) => {
+      const id = /"data":\s*\{\s*"id":\s*(\d+)/.exec(body)?.[1] ?? ""
+      const key = keyOf(/"resource_type":\s*"(\w+)"/.exec(body)?.[1] ?? "", id, String(headers["webhook-id"]))
+      if (method === "POST" && !seen.has(key)) shown(id)
+      seen.add(key)
+      answer(response, 200)
+    })
+  }
+
+  it.live("by data.id, which events of two types may share, and for which they have one effect each", () =>
+    Effect.gen(function* () {
+      const ways = [
+        ["webhook-id", (_type: string, _id: string, webhookId: string) => webhookId, 0],
+        ["both", (type: string, id: string) => `${type} ${id}`, 0],
+        ["number", (_type: string, id: string) => id, 1]
+      ] as const
+      for (const [name, keyOf, expected] of ways) {
+        const file = join(folder, `by-${name}.log`)
+        writeFileSync(file, "")
+        const target = yield* byDataId((id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }), keyOf)
+        const { exitCode, output } = yield* conformance(
+          "run",
+          "--url",
+          target.url,
+          "--level",
+          "2",
+          "--only",
+          "R-NEW-01",
+          "--settle",
+          "1s",
+          "--probe",
+          `log:${file}:^done (\\d+)$`
+        )
+        assert.strictEqual(exitCode, expected, `${name}: ${output}`)
+        if (expected === 1) assert.match(output, /effects = 1 for event \d/)
+      }
+    })
+  )
+
   it.live("by nobody who is not there: exit code 4", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 200))

@@ -110,6 +110,9 @@ describe("a sink", () => {
       yield* call("/", { method: "POST", body: `{"event":"${webhookId}","again":"${webhookId}","id":123456789}` })
       yield* call("/unlock?event=123456789")
       assert.strictEqual(yield* effects, 4)
+      // Another event of the same data.id.
+      yield* call("/", { method: "POST", body: `{"event":"evt_another","id":${subject.dataId}}` })
+      assert.strictEqual(yield* effects, 4)
       assert.sameMembers([...(yield* probe.seen ?? Effect.succeed([]))], [webhookId, `${webhookId}0`])
     }).pipe(Effect.scoped)
   )

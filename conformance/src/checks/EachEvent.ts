@@ -68,7 +68,9 @@ export const onceAcrossTwins = (trace: Trace, terms: Terms): Finding => {
     return nothing(none)
   }
   const stories = storiesOf(trace, terms)
-  const total = stories.reduce((sum, { last }) => sum + (last ?? 0), 0)
+  const counts = stories.map(({ last }) => last ?? 0)
+  // A probe that knows them by that one id says of each what they have together.
+  const total = trace.byDataId === true ? Math.max(...counts) : counts.reduce((sum, count) => sum + count, 0)
   if (stories.some(({ last }) => last === null)) return nothing(none)
   return total === 1 ? pass([], stories.length) : fail(null, `effects = ${total} for events with one data.id`, false, 0)
 }

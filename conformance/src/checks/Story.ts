@@ -48,8 +48,11 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<Story> => {
   // Where data.id is the key that is stressed, events that share it are one.
   const sharesDataId =
     terms.dedupKey === "body" && trace.history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id")
+  // An event may have no data.id at all.
+  const shownBy = ({ dataId, webhookId }: SentEvent): string =>
+    trace.byDataId === true && dataId !== "" ? dataId : webhookId
   const sharers = new Map<string, number>()
-  for (const { webhookId } of trace.events) sharers.set(webhookId, (sharers.get(webhookId) ?? 0) + 1)
+  for (const sent of trace.events) sharers.set(shownBy(sent), (sharers.get(shownBy(sent)) ?? 0) + 1)
   return trace.events.map((sent, event) => {
     const attempts = byEvent.get(event) ?? []
     const acknowledged = attempts.some(
@@ -63,7 +66,7 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<Story> => {
       state: acknowledged ? "acknowledged" : attempts.some(([, one]) => wentOut(one, trace)) ? "open" : "never",
       last: effects?.last ?? null,
       most: effects?.most ?? null,
-      shared: sharers.get(sent.webhookId) ?? 1,
+      shared: sharers.get(shownBy(sent)) ?? 1,
       owed: sent.documented && !sharesDataId
     }
   })

@@ -23,6 +23,8 @@ export const ProbeCalibration = Schema.Struct({
   /** After the receiver was asked to record one more effect; null when it can't be. */
   double: Schema.NullOr(Control),
   digest: Schema.Boolean,
+  /** Whether it tells events by `data.id` alone, of whatever type they are. */
+  byDataId: Schema.optionalKey(Schema.Boolean),
   /** From the acknowledgement to the effect, in milliseconds. */
   lag: Schema.Finite
 })
@@ -116,6 +118,8 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   }
   const [first = { effects: 0, digest: null }] = readings
   const [subject = phantom] = subjects
+  // An id that nobody was sent, and the data.id of an event that was.
+  const byDataId = (yield* probe.read({ ...subject, webhookId: phantom.webhookId })).effects > 0
   const total = readings.reduce((sum, { effects }) => sum + effects, 0)
   return {
     neverSent: { expected: 0, observed: never.effects },
@@ -123,6 +127,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
     two: { expected: readings.length, observed: total },
     double: yield* checkDouble(probe, setting, subject, limit),
     digest: readings.some(({ digest }) => digest !== null),
+    byDataId,
     lag
   }
 })

@@ -127,7 +127,7 @@ export const make = (options: SessionOptions): Session => {
     if (probe === null || calibration === null || traces.length === 0) return traces
     const endpoints = options.setting.otherUrls.length === 0 ? [] : [options.setting.url, ...options.setting.otherUrls]
     const seen = yield* settle(
-      traces,
+      calibration.byDataId === true ? traces.map((trace) => ({ ...trace, byDataId: true })) : traces,
       probe,
       terms,
       {

@@ -97,6 +97,8 @@ export const Trace = Schema.Struct({
   /** By the event's place and its endpoint's; null where nothing was read. Empty without a probe. */
   effects: SeenEffects,
   /** The same at the receiver's other URL; empty unless something was sent there. */
-  effectsElsewhere: SeenEffects
+  effectsElsewhere: SeenEffects,
+  /** Whether the probe tells events by `data.id` alone: it counts those that share one together. */
+  byDataId: Schema.optionalKey(Schema.Boolean)
 })
 export type Trace = typeof Trace.Type

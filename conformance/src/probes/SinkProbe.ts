@@ -21,28 +21,29 @@ const textOf = (request: IncomingMessage, body: string): string =>
     body
   ].join("\n")
 
-/** Words that may be an id: webhook-id, or the number that `data.id` is. */
-const mayBeId = new RegExp(`^(?:${eventIdPrefix}[0-9A-Za-z]{1,80}|\\d{1,20})$`)
+const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
+/** What `data.id` may be. */
+const isNumber = /^\d{1,20}$/
 
-/** Which requests mention which ids. Bodies are not kept: a receiver may send many, for long. */
+/** How many requests mention which ids. Bodies are not kept: a receiver may send many, for long. */
 class Mentions {
-  readonly #requests = new Map<string, Array<number>>()
-  #count = 0
+  readonly #requests = new Map<string, number>()
 
-  /** An id counts once in a request, and not as a part of a longer word. */
+  /**
+   * An id counts once in a request, and not as a part of a longer word. A number beside a webhook-id is none of its own:
+   * events of two types may share one.
+   */
   add(text: string): void {
-    const request = this.#count++
-    for (const word of new Set(text.match(/[A-Za-z0-9_-]+/g))) {
-      if (!mayBeId.test(word)) continue
-      const known = this.#requests.get(word)
-      if (known === undefined) this.#requests.set(word, [request])
-      else known.push(request)
+    const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))]
+    const ids = words.filter((word) => isEventId.test(word))
+    for (const id of ids.length > 0 ? ids : words.filter((word) => isNumber.test(word))) {
+      this.#requests.set(id, (this.#requests.get(id) ?? 0) + 1)
     }
   }
 
-  /** How many requests mention at least one of the ids. */
-  countOf(...ids: ReadonlyArray<string>): number {
-    return new Set(ids.flatMap((id) => this.#requests.get(id) ?? [])).size
+  /** How many requests are about an event, by its webhook-id or by `data.id` alone. */
+  countOf(webhookId: string, dataId: string): number {
+    return (this.#requests.get(webhookId) ?? 0) + (this.#requests.get(dataId) ?? 0)
   }
 
   ids(): ReadonlyArray<string> {

@@ -47,7 +47,9 @@ export const Line = Schema.Union([
     /** 0 the first time, then counting its repeats. */
     repeat: Schema.Int,
     /** What was executed in place of the case's own history, of the requirement of this id; null: its own. */
-    shortened: Schema.NullOr(Schema.Struct({ requirement: Schema.String, history: History }))
+    shortened: Schema.NullOr(Schema.Struct({ requirement: Schema.String, history: History })),
+    /** Whether its effects were told by `data.id` alone; missing where they were not. */
+    byDataId: Schema.optionalKey(Schema.Boolean)
   }),
   line("event", {
     ...x,

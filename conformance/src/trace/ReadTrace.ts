@@ -51,7 +51,8 @@ const traceOf = (url: string, history: History, reading: Reading): Trace => ({
   interventions: reading.interventions,
   shortfalls: reading.shortfalls,
   effects: orEmpty(reading.events.map(({ effects }) => effects)),
-  effectsElsewhere: orEmpty(reading.events.map(({ effectsElsewhere }) => effectsElsewhere))
+  effectsElsewhere: orEmpty(reading.events.map(({ effectsElsewhere }) => effectsElsewhere)),
+  ...(reading.head.byDataId === undefined ? {} : { byDataId: reading.head.byDataId })
 })
 
 /** Puts the lines of a run together; null where one that can't be missing is. */

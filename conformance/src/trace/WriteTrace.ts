@@ -29,6 +29,8 @@ const makeNumbering = (): ((endpoint: string) => number) => {
   }
 }
 
+const sightOf = ({ byDataId }: Trace): Pick<Trace, "byDataId"> => (byDataId === undefined ? {} : { byDataId })
+
 function* linesOfTrace(x: number, trace: Trace, numberOf: (endpoint: string) => number): Generator<Line> {
   for (const [place, event] of trace.events.entries()) {
     const effects = trace.effects[place] ?? null
@@ -51,7 +53,7 @@ export function* linesOf(record: Record, { files, problem }: Stored): Generator<
   for (const [place, { alone, case: one, repeats, settled, trace, whole }] of runs.entries()) {
     yield { line: "case", case: place, ...one, alone, whole, settled }
     for (const [repeat, executed] of [trace, ...repeats].entries()) {
-      yield { line: "trace", x, case: place, repeat, shortened: null }
+      yield { line: "trace", x, case: place, repeat, shortened: null, ...sightOf(executed) }
       yield* linesOfTrace(x++, executed, numberOf)
     }
   }
@@ -59,7 +61,8 @@ export function* linesOf(record: Record, { files, problem }: Stored): Generator<
     yield { line: "confirmed", requirement, ...confirmed }
     if (shortened === null) continue
     const { history } = shortened.trace
-    yield { line: "trace", x, case: shortened.place, repeat: 0, shortened: { requirement, history } }
+    const head = { case: shortened.place, repeat: 0, shortened: { requirement, history } }
+    yield { line: "trace", x, ...head, ...sightOf(shortened.trace) }
     yield* linesOfTrace(x++, shortened.trace, numberOf)
   }
   yield { line: "end", durationMs, ended, calibration, strangers, stored: Object.fromEntries(files), problem }
