@@ -132,6 +132,20 @@ describe("a log", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("may come into being at the first effect, in a folder that is there", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const probeOf = (file: string) => logProbe(file, /^done (?<id>\S+)$/gu)
+      const file = `${folder}/effects.log`
+      const probe = probeOf(file)
+      assert.strictEqual((yield* probe.read(subject)).effects, 0)
+      writeFileSync(file, `done ${webhookId}\n`)
+      assert.strictEqual((yield* probe.read(subject)).effects, 1)
+      const { message } = yield* Effect.flip(probeOf(`${folder}/none/effects.log`).read(subject))
+      assert.match(message, /^The log \S+ can't be read: /)
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("has colons in its name, or in its expression", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder

@@ -5,7 +5,9 @@ import { CommandFailure, eventIdsIn } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
-import { fileTroubleOf } from "../FileTrouble.ts"
+import type { FileHandle } from "node:fs/promises"
+import { dirname } from "node:path"
+import { fileTroubleOf, isMissing } from "../FileTrouble.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -30,8 +32,19 @@ class Tail {
     this.#pattern = pattern
   }
 
+  /** Opens the file; null while there is none in a folder that is there: a receiver may make it at its first effect. */
+  async #open(): Promise<FileHandle | null> {
+    try {
+      return await open(this.#file, "r")
+    } catch (error) {
+      if (isMissing(error) && existsSync(dirname(this.#file))) return null
+      throw error
+    }
+  }
+
   async catchUp(): Promise<void> {
-    const handle = await open(this.#file, "r")
+    const handle = await this.#open()
+    if (handle === null) return
     try {
       const { size } = await handle.stat()
       // A log that has become shorter was begun anew; what was counted before still happened.
