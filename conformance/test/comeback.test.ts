@@ -34,6 +34,7 @@ const settingOf = (url: URL, hooks: Hooks): Setting => ({
   terms: defaultTerms,
   hooks,
   startedAfter: new Set(),
+  clock: { ahead: 0 },
   comeback: 30_000,
   typical: () => 0,
   allElseDone: Effect.void,

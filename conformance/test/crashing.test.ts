@@ -104,6 +104,7 @@ const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) 
       terms: { ...defaultTerms, deadline },
       hooks,
       startedAfter: new Set(),
+      clock: { ahead: 0 },
       comeback: 1_000,
       typical: () => 0,
       allElseDone: Effect.void,

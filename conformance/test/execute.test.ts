@@ -32,6 +32,7 @@ const setting: Omit<Setting, "url"> = {
   terms: { ...defaultTerms, deadline: 2_000 },
   hooks: noHooks,
   startedAfter: new Set(),
+  clock: { ahead: 0 },
   comeback: 30_000,
   typical: () => 0,
   allElseDone: Effect.void,

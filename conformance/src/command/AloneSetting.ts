@@ -16,6 +16,7 @@ export const settingOf = (options: Settled, terms: Terms, typical = 0): Setting 
   terms,
   hooks: options.hooks,
   startedAfter: new Set(),
+  clock: { ahead: 0 },
   comeback: options.comeback,
   typical: () => typical,
   allElseDone: Effect.void,

@@ -155,10 +155,13 @@ export const pauseDuring = Effect.fnUntraced(function* (stage: Stage, event: Eve
   stage.intervene(op, "went on")
 })
 
-/** Moves the receiver's clock. */
+/** Moves the receiver's clock, and that of all that is stamped from now on. */
 export const advance = Effect.fnUntraced(function* (stage: Stage, ms: number, op: number) {
-  const { hooks } = stage.setting
-  if (hooks.advance !== null) yield* act(hooks.advance(ms))
+  const { clock, hooks } = stage.setting
+  if (hooks.advance !== null) {
+    yield* act(hooks.advance(ms))
+    clock.ahead += ms
+  }
   yield* Effect.mapError(hooks.ready, unusable)
   stage.intervene(op, "clock moved")
 })

@@ -2,7 +2,7 @@
  * A run of the suite against one receiver: which cases are executed, in which order, and when to stop.
  *
  * First the probe is calibrated. Then lane after lane is executed: what must be timed alone, what may run side by side,
- * what disturbs the receiver, what may block it, what stops it, what ends it; first the directed cases of every requirement,
+ * what disturbs the receiver, what may block it, what stops it, what ends it, and last what moves its clock; first the directed cases of every requirement,
  * then those drawn from the seed. After each lane, and before the receiver is ended, it settles, once for all events of the
  * lane, and their effects are read. A case that several requirements ask for is executed once. A requirement that is decided
  * asks for nothing more, so that a receiver that hangs costs a few deadlines and not one for each case. What may have been
@@ -30,7 +30,7 @@ import type { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "../observed/Trace.ts"
 
 export interface SessionOptions {
-  readonly setting: Omit<Setting, "typical" | "allElseDone" | "startedAfter">
+  readonly setting: Omit<Setting, "typical" | "allElseDone" | "startedAfter" | "clock">
   readonly terms: Terms
   /** How long the run may take, in milliseconds. */
   readonly maxTime: number
@@ -77,16 +77,24 @@ interface Stage {
   readonly lane: Lane
   /** Whether the receiver may be ended: what it only has in memory is gone afterwards, whichever case it is from. */
   readonly mayEnd: boolean
+  /** Whether its clock is moved: afterwards, all that it knew is days old, and a restart may take it back. */
+  readonly movesClock: boolean
 }
 
 /** In which order histories are executed. */
 const stages: ReadonlyArray<Stage> = [
   ...(["timing", "state", "disturbed", "blocking", "load", "operated"] as const).map((lane) => ({
     lane,
-    mayEnd: false
+    mayEnd: false,
+    movesClock: false
   })),
-  { lane: "operated", mayEnd: true }
+  { lane: "operated", mayEnd: true, movesClock: false }
 ]
+
+/** What is executed when all else is done. */
+const lastStage: Stage = { lane: "operated", mayEnd: false, movesClock: true }
+
+const movesClockOf = ({ history }: Case): boolean => history.ops.some(({ k }) => k === "advance")
 
 const endsReceiver = ({ history }: Case): boolean => history.ops.some(({ k }) => k === "restart" || k === "kill_amid")
 
@@ -114,11 +122,13 @@ export const make = (options: SessionOptions): Session => {
   let settleTime = options.settle
   let late = 0
   const startedAfter: Setting["startedAfter"] = new Set()
+  const clock: Setting["clock"] = { ahead: 0 }
 
   const setting = (allElseDone: Effect.Effect<void>): Setting => ({
     ...options.setting,
     allElseDone,
     startedAfter,
+    clock,
     typical: () => ledger.typical()
   })
   const usual = setting(Effect.void)
@@ -232,8 +242,11 @@ export const make = (options: SessionOptions): Session => {
   })
 
   /** Executes a stage. What was not asked for while something was suspected is, once that has come to nothing. */
-  const runStage = Effect.fnUntraced(function* ({ lane, mayEnd }: Stage, cases: ReadonlyArray<Case>, until: number) {
-    const ofStage = cases.filter((one) => one.lane === lane && (mayEnd || !endsReceiver(one)))
+  const runStage = Effect.fnUntraced(function* (stage: Stage, cases: ReadonlyArray<Case>, until: number) {
+    const { lane, mayEnd, movesClock } = stage
+    const ofStage = cases.filter(
+      (one) => one.lane === lane && (mayEnd || !endsReceiver(one)) && movesClockOf(one) === movesClock
+    )
     let more = true
     while (more) more = yield* runOnce(lane, ofStage, until)
   })
@@ -293,6 +306,8 @@ export const make = (options: SessionOptions): Session => {
     yield* Deferred.succeed(allElseDone, undefined)
     yield* Fiber.join(fiber)
     for (const [place] of ledger.runs().entries()) yield* confirm(place)
+    yield* settleAll()
+    yield* runStage(lastStage, others, begun + maxTime * 0.95)
     yield* settleAll()
     yield* lookAgain()
     const until = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, begun + maxTime * 0.95)

@@ -14,6 +14,8 @@ export interface Setting {
   readonly hooks: Hooks
   /** What the receiver has been started after in this run, by the hooks: they can do that. */
   readonly startedAfter: Set<"killed" | "running">
+  /** By how many milliseconds the receiver's clock was moved forward in this run: what is sent is stamped by it. */
+  readonly clock: { ahead: number }
   /** How long a receiver that does not start again is tried to be started, in milliseconds. */
   readonly comeback: number
   /** How long an acknowledgement usually takes, in milliseconds, as far as is known. */

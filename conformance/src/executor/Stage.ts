@@ -181,9 +181,12 @@ export const makeStage = Effect.fnUntraced(function* (
     })
   }
 
+  /** The time of stamps, which is the receiver's. */
+  const stampTime = Effect.map(Clock.currentTimeMillis, (milliseconds) => milliseconds + setting.clock.ahead)
+
   const prepare: Stage["prepare"] = Effect.fnUntraced(function* (actor, how) {
     actor.sent += 1
-    actor.stamp = follow(actor.stamp, how, yield* Clock.currentTimeMillis, actor.sent === 1)
+    actor.stamp = follow(actor.stamp, how, yield* stampTime, actor.sent === 1)
     return yield* make(actor.stamp, variedBody(actor.minted, how), how, setting.secret)
   })
 
@@ -223,7 +226,7 @@ export const makeStage = Effect.fnUntraced(function* (
       const actor: Actor = {
         event: events.length,
         minted,
-        stamp: { webhook_id, attempt: 1, signed_at: yield* Clock.currentTimeMillis },
+        stamp: { webhook_id, attempt: 1, signed_at: yield* stampTime },
         sent: 0,
         acknowledged: false
       }

@@ -168,6 +168,16 @@ export const duplicateFaults: ReadonlyArray<Fault> = [
   })),
   aged("five-minutes", "R-DUP-06", "Remembers ids for five minutes, as an old tutorial says.", forgetsAfter(hour / 12)),
   aged("one-day", "R-DUP-06", "Remembers ids for a day; retries come for three.", forgetsAfter(24 * hour)),
+  aged("late-refused", "R-DUP-06", "Refuses what was first sent more than a day ago.", (_, { now }) => {
+    const first = new Map<string, number>()
+    return {
+      answer: ({ key }) => {
+        const since = first.get(key) ?? now()
+        first.set(key, since)
+        return now() - since > 24 * hour ? plain(410, "too late") : acknowledged
+      }
+    }
+  }),
   probed("last-wins", "R-DUP-07", "Writes a later body over the first one.", (correct, { ledger }) => ({
     keep: async (message) => {
       const isNew = await correct.keep(message)

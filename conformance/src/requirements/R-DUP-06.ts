@@ -3,6 +3,9 @@
  */
 import { resourceTypes, RetryPolicy } from "@doorhook/core"
 import { exactlyOnce } from "../checks/EachEvent.ts"
+import { both } from "../checks/Finding.ts"
+import { lastAttemptAcknowledged } from "../checks/Retried.ts"
+import { inWords } from "../checks/Terms.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { makeCase, newEvent, retry } from "../history/History.ts"
 import { define } from "./Requirement.ts"
@@ -22,13 +25,15 @@ export const requirement = define({
   profile: "clock",
   statement: "An event is known again for as long as the sender may retry it.",
   source: "interface document, section 6, rule 4; the retry schedule in docs/decisions.md",
-  because: "An access log is retried for about three days. A memory that is shorter lets the last retries through.",
-  expected: () => `one effect for an event that comes again ${Math.round(horizon / hour)} hours later`,
+  because:
+    "An access log is retried for about three days. A memory that is shorter lets the last retries through, and a receiver that refuses what is old never gets them acknowledged.",
+  expected: (terms) =>
+    `an event that comes again ${Math.round(horizon / hour)} hours later is answered with ${inWords(terms)}, and there is one effect`,
   needs: ["effects", "advance"],
   directed: [
     after(10 * 60_000, "again after ten minutes"),
     after(25 * hour, "again after a day"),
     after(Math.ceil(horizon), "again at the last retry")
   ],
-  check: exactlyOnce
+  check: (trace, terms) => both(lastAttemptAcknowledged(trace, terms), exactlyOnce(trace, terms))
 })
