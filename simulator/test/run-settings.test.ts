@@ -21,7 +21,7 @@ import type { RunReport } from "@doorhook/simulator"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Result, Stream } from "effect"
+import { Effect, Fiber, Layer, Result, Stream } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
@@ -429,6 +429,41 @@ describe("a database that fails on virtual time", () => {
       yield* simulate("run", "--virtual", "--preset", "quiet", "--database", file)
       assert.match((yield* TestConsole.logLines).join("\n"), /^delivered +56$/m)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => stumbling }))
+  )
+})
+
+describe("a run on virtual time that is told to stop", () => {
+  it.live("says how it went so far, and writes the report", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "report.json")
+      const args = ["run", "--virtual", "--duration", "1000d", "--preset", "quiet", "--report", `json=${file}`]
+      const running = yield* Effect.forkChild(simulate(...args))
+      const lines = TestConsole.logLines
+      yield* Effect.repeat(Effect.yieldNow, { until: () => Effect.map(lines, ({ length }) => length > 0) })
+      // It has begun; after so many turns of others, events were published.
+      for (let turn = 0; turn < 50; turn++) yield* Effect.promise(setImmediate)
+      yield* Fiber.interrupt(running)
+      assert.match((yield* lines).join("\n"), /^planned +[\d,]+ events\naccepted[^]*^report +/m)
+      const { interrupted, totals }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
+      assert.isTrue(interrupted)
+      assert.isAbove(totals.accepted, 0)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
+  )
+})
+
+describe("several seeds", () => {
+  it.live("are each judged by the objectives; those that miss them are named, with how to run them again", () =>
+    Effect.gen(function* () {
+      const args = ["run", "--virtual", "--preset", "quiet", "--receiver", "flaky:0.02", "--seeds", "4"]
+      const failure = yield* Effect.flip(simulate(...args, "--slo", "delivery_max<1s"))
+      assert.instanceOf(failure, CommandFailure)
+      const again = "npx doorhook simulate run --virtual --preset quiet --seed 3 "
+      assert.match(failure.message, /^Objectives missed by seed 3: delivery_max<1s \(\d+.*\)\. Again: /)
+      assert.include(failure.message, again)
+      const text = (yield* TestConsole.logLines).join("\n")
+      assert.include(text, "seeds       4 run, failed: 3, 4")
+      assert.match(text, /^MISSED +delivery_max<1s .*\nagain +npx .* --seed 3 .*\n(?:.*\n)+again +npx .* --seed 4 /m)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })
 

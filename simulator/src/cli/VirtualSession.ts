@@ -40,12 +40,16 @@ const storageFor = Effect.fnUntraced(function* (database: string) {
   return { stores: realWork.over(stores), realWork }
 })
 
-/** Runs one seed and answers its report. */
+/**
+ * Runs one seed and answers its report. Being told to stop ends what `restore` is around, the run, and not the report of
+ * it: to be called where nothing is interruptible.
+ */
 const runSeed = Effect.fnUntraced(function* (
   settings: RunSettings,
   texts: RunTexts,
   seed: number,
-  measureStorage: boolean
+  measureStorage: boolean,
+  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ) {
   const { ackTimeout, crashEvery, deleteEvery, disorder, drain, options, receivers, retry, scenario, workers } =
     settings
@@ -87,6 +91,7 @@ const runSeed = Effect.fnUntraced(function* (
     zoneOf: (building) => zones.get(building) ?? "UTC"
   }).pipe(
     Effect.raceFirst(showProgress(line)),
+    restore,
     Effect.catchTag("VirtualStopped", (stopped) => Effect.fail(storeFailed(stopped))),
     Effect.exit
   )
@@ -96,7 +101,9 @@ const runSeed = Effect.fnUntraced(function* (
   const storage =
     !measureStorage || equipment === null || Exit.isFailure(exit)
       ? null
-      : yield* storageOf(plan(scenario, own), integrations, equipment).pipe(Effect.orElseSucceed(() => null))
+      : yield* Effect.map(Effect.exit(restore(storageOf(plan(scenario, own), integrations, equipment))), (measured) =>
+          Exit.isSuccess(measured) ? measured.value : null
+        )
   const report = makeReport({
     facts: {
       kind: "virtual",
@@ -129,41 +136,49 @@ const runSeed = Effect.fnUntraced(function* (
   return { report, exit }
 }, Effect.scoped)
 
-const failureOf = (report: RunReport): CommandFailure | null => {
-  const { slos, totals, verdict } = report
+/** Why a seed has failed, if it has; of several seeds, which. */
+const failureOf = (report: RunReport, isOneOfMany: boolean): CommandFailure | null => {
+  const { command, seed, slos, totals, verdict } = report
   if (verdict === "pass") return null
   const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)
   const broken = totals.broken ?? 0
   const message =
     broken > 0
-      ? `Seed ${report.seed} breaks a rule of delivery in ${counted(broken, "place")}. Again: ${report.command}`
-      : `Objectives missed: ${missed.join(", ")}`
+      ? `Seed ${seed} breaks a rule of delivery in ${counted(broken, "place")}. Again: ${command}`
+      : `Objectives missed${isOneOfMany ? ` by seed ${seed}` : ""}: ${missed.join(", ")}${isOneOfMany ? `. Again: ${command}` : ""}`
   return new CommandFailure({ message, exitCode: 1 })
 }
 
+/** Runs one seed, and says and writes what is to be said of it, also where it was told to stop. */
+const reportedSeed = Effect.fnUntraced(function* (settings: RunSettings, texts: RunTexts, nth: number) {
+  const { options, seeds } = settings
+  const { exit, report } = yield* Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const done = yield* runSeed(settings, texts, options.seed + nth, nth === 0, restore)
+      const { report } = done
+      const isWorthRepeating = (report.totals.broken ?? 0) > 0 || (seeds > 1 && report.verdict === "fail")
+      if (nth === 0 || isWorthRepeating || report.interrupted) yield* Console.log(summaryText(report, null))
+      if (isWorthRepeating) yield* Console.log(summaryLine("again", report.command))
+      if (nth === 0) yield* writeReports(settings.reports, report)
+      return done
+    })
+  )
+  if (Exit.isFailure(exit)) return yield* Effect.failCause(exit.cause)
+  return failureOf(report, seeds > 1)
+})
+
 export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings, texts: RunTexts) {
-  const { options, reports, scenario, seeds } = settings
+  const { options, scenario, seeds } = settings
   yield* Console.log(
     `${scenario.name} on virtual time, ${texts.duration} from ${texts.start}, seed ${texts.seed}${seeds > 1 ? ` and the ${seeds - 1} after it` : ""}`
   )
-  let failure: CommandFailure | null = null
+  const failures = new Map<number, CommandFailure>()
   for (let nth = 0; nth < seeds; nth++) {
-    // Being told to stop ends the run, not the report of it.
-    const { exit, report } = yield* Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const done = yield* Effect.exit(restore(runSeed(settings, texts, options.seed + nth, nth === 0)))
-        if (Exit.isFailure(done)) return yield* done
-        const { report } = done.value
-        const isBroken = (report.totals.broken ?? 0) > 0
-        if (nth === 0 || isBroken) yield* Console.log(summaryText(report, null))
-        if (isBroken) yield* Console.log(summaryLine("again", report.command))
-        if (nth === 0) yield* writeReports(reports, report)
-        return done.value
-      })
-    )
-    if (Exit.isFailure(exit)) return yield* exit
-    failure ??= failureOf(report)
+    const failure = yield* reportedSeed(settings, texts, nth)
+    if (failure !== null) failures.set(options.seed + nth, failure)
   }
-  if (seeds > 1) yield* Console.log(summaryLine("seeds", `${seeds} run${failure === null ? ", every rule kept" : ""}`))
-  if (failure !== null) return yield* failure
+  const [first] = failures.values()
+  const failed = first === undefined ? "all of them passed" : `failed: ${[...failures.keys()].join(", ")}`
+  if (seeds > 1) yield* Console.log(summaryLine("seeds", `${seeds} run, ${failed}`))
+  if (first !== undefined) return yield* first
 })
