@@ -89,3 +89,13 @@ export const switched = (
   status === current.status
     ? { status, disabled_reason: current.disabled_reason }
     : { status, disabled_reason: status === "disabled" ? "manual" : null }
+
+/**
+ * The same by a PUT. Without a status it enables. One that doorhook disabled it enables in any case: who puts it back has
+ * mended its receiver, and `disabled` only repeats what a GET said.
+ */
+export const switchedByPut = (
+  current: Integration,
+  status: Integration["status"] = "enabled"
+): Pick<Integration, "status" | "disabled_reason"> =>
+  switched(current, current.disabled_reason === "gone" || current.disabled_reason === "failing" ? "enabled" : status)

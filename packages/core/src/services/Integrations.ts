@@ -7,7 +7,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { IntegrationId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
-import { switched } from "../domain/Integration.ts"
+import { switched, switchedByPut } from "../domain/Integration.ts"
 import type { IntegrationChanges } from "../domain/IntegrationReading.ts"
 import { readAttributes, readChanges } from "../domain/IntegrationReading.ts"
 import type { Crypto } from "../ports/Crypto.ts"
@@ -71,8 +71,8 @@ export class Integrations extends Context.Service<
       page: { readonly offset: number; readonly limit: number }
     ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
     /**
-     * Puts what a document says in the place of what was there, and enables the integration unless the document has the
-     * status `disabled`. The secret stays.
+     * Puts what a document says in the place of what was there, and enables the integration, but where the document has the
+     * status `disabled` and it was not doorhook that disabled it. The secret stays.
      */
     readonly replace: (
       actor: Actor,
@@ -126,19 +126,11 @@ export class Integrations extends Context.Service<
         get: (actor, scope, id) => Effect.andThen(access.authorize(actor, scope), access.find(scope, id)),
         list: (actor, scope, page) => Effect.andThen(access.authorize(actor, scope), store.list(scope, page)),
         replace: (actor, scope, id, document, expected) =>
-          changeBy(
-            actor,
-            scope,
-            id,
-            document,
-            expected,
-            readAttributes,
-            (integration, { status = "enabled", ...all }) => ({
-              ...integration,
-              ...all,
-              ...switched(integration, status)
-            })
-          ),
+          changeBy(actor, scope, id, document, expected, readAttributes, (integration, { status, ...all }) => ({
+            ...integration,
+            ...all,
+            ...switchedByPut(integration, status)
+          })),
         patch: (actor, scope, id, document, expected) =>
           changeBy(actor, scope, id, document, expected, readChanges, applyChanges),
         rotateSecret,

@@ -148,6 +148,24 @@ describe("integrations over HTTP", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("are enabled by any PUT when it was doorhook that disabled them, also by one of what GET answered", () =>
+    Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const created = yield* call("POST", path, { as: "admin", body: document() })
+      const one = `${path}/${created.textAt("/data/id")}`
+      for (const disabled_reason of ["gone", "failing"] as const) {
+        const stored = yield* store.find(IntegrationId.make(Number(created.textAt("/data/id"))))
+        if (stored === null) return assert.fail("not stored")
+        const { version } = stored
+        yield* store.update({ ...stored, status: "disabled", disabled_reason, version: version + 1 }, version)
+        const before = yield* call("GET", one, { as: "admin" })
+        assert.strictEqual(before.at("/data/attributes/disabled_reason"), disabled_reason)
+        const put = yield* call("PUT", one, { as: "admin", body: before.text })
+        assert.strictEqual(put.at("/data/attributes/status"), "enabled")
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("can be created disabled, and have no other status", () =>
     Effect.gen(function* () {
       const created = yield* call("POST", path, { as: "admin", body: document({ status: "disabled" }) })
