@@ -4,7 +4,8 @@
  * Integrations are made by third parties, so their URLs must not reach what only this machine can: special-purpose
  * ranges are refused unless an allow-list names them. They are those of the IANA registries (RFC 6890), also the ones
  * marked globally reachable: these are anycast services, which the nearest network answers and where nobody receives
- * webhooks. Of IPv6, only 2000::/3 has been given out for global unicast (RFC 4291), so everything else is refused.
+ * webhooks; and an address that is public, and that a cloud answers itself. Of IPv6, only 2000::/3 has been given out for
+ * global unicast (RFC 4291), so everything else is refused.
  */
 import { Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
@@ -21,6 +22,7 @@ const special: AllowList = networks(
   "10.0.0.0/8", // private
   "100.64.0.0/10", // carrier-grade NAT
   "127.0.0.0/8", // loopback
+  "168.63.129.16/32", // a cloud's metadata, though public by the registries
   "169.254.0.0/16", // link-local, cloud metadata
   "172.16.0.0/12", // private
   "192.0.0.0/24", // protocol assignments

@@ -1,7 +1,7 @@
 /**
  * The special addresses, written down again, from the registries rather than from the code: every block of the IANA
  * special-purpose registries for IPv4 and IPv6, and of the address space registries what is multicast, reserved, or
- * deprecated.
+ * deprecated; and what a cloud gives another meaning on its own machines.
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Option } from "effect"
@@ -17,6 +17,7 @@ export const ipv4Blocks = [
   "10.0.0.0/8",
   "100.64.0.0/10",
   "127.0.0.0/8",
+  "168.63.129.16/32",
   "169.254.0.0/16",
   "172.16.0.0/12",
   "192.0.0.0/24",
