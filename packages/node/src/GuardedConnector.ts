@@ -115,6 +115,9 @@ const openTunnel = (
     )
   )
 
+/** What a handshake asks for: a name without the dot of the root (RFC 6066 section 3), and no address. */
+const serverNameOf = (host: string): string => (isIP(host) === 0 ? host.replace(/\.$/, "") : "")
+
 const makeSecure = (secure: buildConnector.connector, to: buildConnector.Options, httpSocket: Socket) =>
   Effect.callback<Socket, TransportFailure>((resume) => {
     secure({ ...to, httpSocket }, (...[error, socket]) => {
@@ -144,7 +147,7 @@ export const open = Effect.fnUntraced(function* (
     if (proxy === null) yield* judgePeer(host, plain, allow)
     plain.setNoDelay(true).setKeepAlive(true, keepAliveProbe)
     if (isSecure) at("handshake")
-    const socket = isSecure ? yield* makeSecure(ways.secure, to, plain) : plain
+    const socket = isSecure ? yield* makeSecure(ways.secure, { ...to, servername: serverNameOf(host) }, plain) : plain
     // undici would try again and again to use a socket that was closed in this moment.
     return socket.destroyed ? yield* ofGone() : socket
   }).pipe(Effect.onError(() => Effect.sync(() => plain.destroy())))

@@ -4,6 +4,7 @@ import { provideEach, TransportSuite } from "@doorhook/core/testing"
 import { UndiciTransport } from "@doorhook/node"
 import { Effect, Layer } from "effect"
 import type { Scope } from "effect"
+import { createSecureContext, TLSSocket } from "node:tls"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { isSecure } from "@doorhook/testkit/hostile/Tls"
@@ -114,6 +115,26 @@ describe("UndiciTransport", () => {
     }),
     { authorities: [authority.cert] }
   )
+
+  {
+    const asked: Array<string | false | null> = []
+    const certificate = authority.issue("receiver.example")
+    test(
+      "asks for a name without the dot at its end",
+      Effect.gen(function* () {
+        const { port } = yield* serve((socket) => {
+          const secureContext = createSecureContext(certificate)
+          const secure = new TLSSocket(socket, { isServer: true, secureContext })
+          secure.on("error", () => socket.destroy())
+          secure.on("secure", () => asked.push(secure.servername))
+          answers(ok)(secure)
+        })
+        assert.strictEqual(outcomeOf(yield* post(`https://receiver.example.:${port}/`)), 200)
+        assert.deepStrictEqual(asked, ["receiver.example"])
+      }),
+      { authorities: [authority.cert], lookup: () => Promise.resolve(["127.0.0.1"]) }
+    )
+  }
 
   test(
     "trusts no authority that it was not told of",
