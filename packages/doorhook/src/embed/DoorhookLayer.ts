@@ -4,31 +4,38 @@
 import type { Directory } from "@doorhook/core"
 import { PublicUrl, untracedLayer } from "@doorhook/server"
 import { Effect, Layer } from "effect"
+import type { Context } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { checkConfig } from "../config/ServeConfig.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
+import type { Port } from "../service/Ports.ts"
 import * as GuardedLogger from "../telemetry/GuardedLogger.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
 
 /**
  * Every service of doorhook, over a directory of the application's own. The settings are given, or read by an effect like
- * `fromEnvironment`. A server that it is provided to makes no spans of requests to doorhook. Closing its scope drains it. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what
- * to do.
+ * `fromEnvironment`. Ports of the application's own, if there are any, stand in for doorhook's; its stores come together, and
+ * no database is opened then. A server that this is provided to makes no spans of requests to doorhook. Closing its scope
+ * drains it. Fails with `InvalidConfig` or `DatabaseUnusable`, whose messages say what to do.
  */
-export const layer = <E = never, R = never, E2 = never, R2 = never>(
+export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Port = never, E3 = never, R3 = never>(
   settings: EngineConfig | Effect.Effect<EngineConfig, E2, R2>,
-  directory: Layer.Layer<Directory, E, R>
-) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const config = Effect.isEffect(settings) ? yield* settings : settings
-      yield* Effect.fromResult(checkConfig(config))
-      return engineLayer(config, directory).pipe(
-        Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
-        Layer.provideMerge(untracedLayer),
-        Layer.provide(Layer.succeed(Tracing, true)),
-        Layer.provide(GuardedLogger.layer)
-      )
-    })
-  )
+  directory: Layer.Layer<Directory, E, R>,
+  ports?: Layer.Layer<P, E3, R3>
+) => {
+  const over = (own: Context.Context<never>) =>
+    Layer.unwrap(
+      Effect.gen(function* () {
+        const config = Effect.isEffect(settings) ? yield* settings : settings
+        yield* Effect.fromResult(checkConfig(config))
+        return engineLayer(config, directory, own).pipe(
+          Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
+          Layer.provideMerge(untracedLayer),
+          Layer.provide(Layer.succeed(Tracing, true)),
+          Layer.provide(GuardedLogger.layer)
+        )
+      })
+    )
+  return Layer.flatMap(ports ?? Layer.empty, over)
+}

@@ -19,33 +19,30 @@ import {
   TestEvents
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
-import { NodeCrypto, NodeNameResolver, UndiciTransport } from "@doorhook/node"
 import { ApiSettings, Appearance, HealthSettings, httpDefaults, HttpSettings, OperatorKey } from "@doorhook/server"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
-import { deliveryOverrides, egressProxyOf } from "../config/EngineConfig.ts"
+import { deliveryOverrides } from "../config/EngineConfig.ts"
 import { operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
-import { tracedPublisher, tracedTransport } from "../telemetry/Tracing.ts"
-import * as Database from "./Database.ts"
-import * as FileOwner from "./FileOwner.ts"
+import { tracedPublisher } from "../telemetry/Tracing.ts"
+import * as Ports from "./Ports.ts"
 
-/** Sends what is due and clears away what is old: the database, the network, and what works between them. */
-export const deliveryLayer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
+/**
+ * Sends what is due and clears away what is old: the database, the network, and what works between them. `own` are ports of
+ * the application's in place of these.
+ */
+export const deliveryLayer = <E, R = never>(
+  config: EngineConfig,
+  directory: Layer.Layer<Directory, E, R>,
+  own: Context.Context<never> = Context.empty()
+) => {
   const settings = Layer.unwrap(
     Effect.map(Effect.fromResult(deliveryOverrides(config)), (overrides) => DeliverySettings.layer(overrides))
   )
-  const transport = tracedTransport(
-    Layer.unwrap(
-      Effect.map(Effect.fromResult(egressProxyOf(config)), (proxy) =>
-        UndiciTransport.layer(proxy === null ? {} : { proxy })
-      )
-    )
-  )
-  const database = Database.layer({ ...config, isSole: true }).pipe(Layer.provide(FileOwner.layer(config)))
-  const ports = Layer.mergeAll(database, directory, settings, transport, NodeNameResolver.layer).pipe(
-    Layer.provideMerge(NodeCrypto.layer)
+  const ports = Layer.mergeAll(directory, settings, Ports.layer(config, own)).pipe(
+    Layer.provideMerge(Ports.cryptoLayer(own))
   )
   return Layer.merge(KeptGauges.layer, Housekeeping.layer).pipe(
     Layer.provideMerge(Dispatcher.layer),
@@ -67,7 +64,11 @@ const healthOf = ({ metricsFor }: EngineConfig) =>
   )
 
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
-export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer<Directory, E, R>) => {
+export const layer = <E, R = never>(
+  config: EngineConfig,
+  directory: Layer.Layer<Directory, E, R>,
+  own: Context.Context<never> = Context.empty()
+) => {
   const operatorKey = Layer.unwrap(
     Effect.map(Effect.fromResult(operatorKeyOf(config)), (key) =>
       key === undefined ? OperatorKey.layerStored : OperatorKey.layer(key)
@@ -95,7 +96,7 @@ export const layer = <E, R = never>(config: EngineConfig, directory: Layer.Layer
   )
   const appearance = Layer.succeed(Appearance, config.appearance ?? {})
   return Layer.mergeAll(services, operatorKey, api, http, appearance, healthOf(config)).pipe(
-    Layer.provideMerge(deliveryLayer(config, directory)),
+    Layer.provideMerge(deliveryLayer(config, directory, own)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )
 }

@@ -2,12 +2,22 @@
  * doorhook in an application that is written in Effect, through `doorhook/effect`.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
+import { DeliveryStore, MemoryStore, Publisher, PublishRequest, Transport } from "@doorhook/core"
+import type { TransportRequest, TransportResult } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import * as Doorhook from "doorhook/effect"
 import { Effect, Layer, Logger, Option, Schema, Tracer } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+import { readdirSync } from "node:fs"
 import { createServer } from "node:http"
-import { client, directory, live } from "../harness/Embedded.ts"
+import { join } from "node:path"
+import { client, directory, event, integrate, live } from "../harness/Embedded.ts"
+import { eventually } from "../harness/Eventually.ts"
+import { callApi } from "../harness/ThirdParty.ts"
 
 const engine = Doorhook.layer({ database: "memory", trustedProxies: ["127.0.0.0/8"] }, Doorhook.directoryOf(directory))
 const server = NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
@@ -152,6 +162,86 @@ describe("in one router", () => {
           ["/own"]
         )
       }).pipe(Effect.provideContext(listening))
+    })
+  )
+})
+
+/** A transport of the application's own: it counts, and answers as it is told. */
+const transportThat = (answers: (nth: number) => number) => {
+  const sent: Array<TransportRequest> = []
+  const layer = Layer.succeed(Transport, {
+    post: (request) =>
+      Effect.sync((): TransportResult => {
+        const status = answers(sent.push(request))
+        return { _tag: "Answered", status, retry_after: null, excerpt: "", headers_elapsed: 1, elapsed: 1 }
+      })
+  })
+  return { layer, sent }
+}
+
+const anybody = Doorhook.directoryOf({ ...directory, administers: () => true })
+
+const publishOne = Effect.gen(function* () {
+  const { events } = yield* Effect.fromResult(PublishRequest.fromValue(event))
+  return yield* (yield* Publisher).publish(events)
+})
+
+const stateOf = Effect.flatMap(DeliveryStore, (store) =>
+  Effect.map(store.list({ limit: 10 }), (all) => all.map(({ state }) => state))
+)
+
+describe("ports of the application's own", () => {
+  it.effect("a transport is what sends, on the clock of a test", () => {
+    const { layer, sent } = transportThat((nth) => (nth === 1 ? 503 : 200))
+    return Effect.gen(function* () {
+      yield* StoreFixtures.createIntegration()
+      yield* publishOne
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* stateOf, ["retrying"])
+      yield* TestClock.adjust("6 seconds")
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* stateOf, ["delivered"])
+      assert.lengthOf(sent, 2)
+      // And a test may end while the clock stands still.
+      yield* publishOne
+    }).pipe(Effect.provide(Doorhook.layer({ database: "memory" }, anybody, layer)))
+  })
+
+  live(
+    "stores keep what comes over HTTP, and no file is made",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "doorhook.db")
+      const { layer, sent } = transportThat(() => 200)
+      const stores = yield* Layer.build(Layer.fresh(MemoryStore.layer))
+      const own = Doorhook.layer(
+        { database: file, operatorKey, allowTargets: ["127.0.0.0/8"] },
+        Doorhook.directoryOf(directory),
+        Layer.merge(layer, Layer.succeedContext(stores))
+      )
+      const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig, disableListenLog: true })
+      const listening = yield* Layer.build(served.pipe(Layer.provide(own), Layer.provideMerge(server)))
+      const url = yield* HttpServer.addressFormattedWith(Effect.succeed).pipe(Effect.provideContext(listening))
+      yield* integrate(url, "http://127.0.0.1:1/hook")
+      const answer = yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+      assert.strictEqual(answer.status, 202)
+      yield* eventually("it is delivered", Effect.provideContext(stateOf, stores), ([state]) => state === "delivered")
+      assert.strictEqual(sent[0]?.url, "http://127.0.0.1:1/hook")
+      assert.deepStrictEqual(readdirSync(folder), [])
+    })
+  )
+
+  live(
+    "a part of the stores is refused",
+    Effect.gen(function* () {
+      const part = Layer.effect(DeliveryStore, DeliveryStore).pipe(Layer.provide(MemoryStore.layer))
+      const exit = yield* Layer.build(
+        Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(directory), part)
+      ).pipe(Effect.flip)
+      assert.strictEqual(
+        exit.message,
+        "ports: the stores come together; missing are IntegrationStore, IdempotencyStore, TokenStore, ClientStore, SettingStore"
+      )
     })
   )
 })
