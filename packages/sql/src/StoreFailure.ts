@@ -23,7 +23,8 @@ export const adviceOn = (cause: unknown): string | undefined => {
   return undefined
 }
 
-const storeError = (operation: string, cause: unknown, isBegun = false): StoreError => {
+/** The error of an operation; `isBegun` where a part of it was carried out. */
+export const storeErrorOf = (operation: string, cause: unknown, isBegun = false): StoreError => {
   const advice = adviceOn(cause)
   const outcome = isLostAnswer(cause) ? "unknown" : isBegun ? "begun" : undefined
   return new StoreError({
@@ -37,16 +38,16 @@ const storeError = (operation: string, cause: unknown, isBegun = false): StoreEr
 export const failAs =
   (operation: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
-    Effect.mapError(self, (cause) => storeError(operation, cause))
+    Effect.mapError(self, (cause) => storeErrorOf(operation, cause))
 
 /** The same of a call that is carried out in parts: whether one was when it failed. */
 export const failAsBegun =
   (operation: string, isBegun: () => boolean) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
-    Effect.mapError(self, (cause) => storeError(operation, cause, isBegun()))
+    Effect.mapError(self, (cause) => storeErrorOf(operation, cause, isBegun()))
 
 /** The same of a call that may find its idempotency key taken, which is no failure of the database. */
 export const failAsUnlessTaken =
   (operation: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError | KeyTaken, R> =>
-    Effect.mapError(self, (cause) => (cause instanceof KeyTaken ? cause : storeError(operation, cause)))
+    Effect.mapError(self, (cause) => (cause instanceof KeyTaken ? cause : storeErrorOf(operation, cause)))

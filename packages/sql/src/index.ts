@@ -3,6 +3,7 @@
  */
 export * from "./DatabaseUnusable.ts"
 export * from "./Inspection.ts"
+export { publishRemedyFor } from "./PublishRemedies.ts"
 export * as SecretBox from "./SecretBox.ts"
 export * as SqliteClient from "./sqlite/SqliteClient.ts"
 export * as SqliteDatabase from "./sqlite/SqliteDatabase.ts"

@@ -3,6 +3,7 @@
  */
 import type { NewEvent } from "@doorhook/core"
 import { PublishRequest } from "@doorhook/core"
+import { publishRemedyFor } from "@doorhook/sql"
 import { Option, Predicate, Result, Schema } from "effect"
 import type { PublishInput, PublishResult } from "./createDoorhook.ts"
 import { DoorhookError } from "../DoorhookError.ts"
@@ -26,19 +27,6 @@ const savepoint = "doorhook_publish"
 const notBegun =
   "client: no transaction has begun on it, so nothing was published. Take one client of the pool (`await pool.connect()`) and send BEGIN first; without a transaction of your own call doorhook.publish"
 
-const unknownHere =
-  "The database has no doorhook.publish. Start doorhook on this database once, or run `doorhook migrate`: that makes it"
-
-/** What to do about refusals that have to do with doorhook, by SQLSTATE. */
-const remedies: ReadonlyMap<unknown, string> = new Map([
-  ["3F000", unknownHere],
-  ["42883", unknownHere],
-  [
-    "42501",
-    "This user of the database may not publish. As its owner: GRANT USAGE ON SCHEMA doorhook TO the user, and GRANT EXECUTE ON FUNCTION doorhook.publish TO the user"
-  ]
-])
-
 /** `no_active_sql_transaction`, by SQLSTATE. */
 const outsideTransaction = "25P01"
 
@@ -46,7 +34,7 @@ const outsideTransaction = "25P01"
 const refusal = (thrown: unknown): unknown => {
   const sqlState = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
   if (sqlState === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
-  const remedy = remedies.get(sqlState)
+  const remedy = publishRemedyFor(thrown)
   return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
 }
 

@@ -6,6 +6,7 @@ import * as PgClients from "@effect/sql-pg/PgClient"
 import { Effect, Layer, Predicate, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
+import { sqlStateOf } from "../PublishRemedies.ts"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
 import { types } from "./PostgresDialect.ts"
@@ -65,15 +66,6 @@ export const nameOf = (url: Redacted.Redacted<string>): string => {
   if (!URL.canParse(Redacted.value(url))) return "the database"
   const { host, pathname } = new URL(Redacted.value(url))
   return `postgres://${host}${pathname}`
-}
-
-/** The SQLSTATE behind an error, like `3D000`; empty when the server did not say one. */
-const sqlStateOf = (error: unknown): string => {
-  for (let at = error; Predicate.isObject(at); at = Predicate.hasProperty(at, "cause") ? at.cause : undefined) {
-    if (Predicate.hasProperty(at, "code") && typeof at.code === "string" && /^[0-9A-Z]{5}$/.test(at.code))
-      return at.code
-  }
-  return ""
 }
 
 const explanationOf = ({ reason }: SqlError.SqlError): readonly [Why, string] => {

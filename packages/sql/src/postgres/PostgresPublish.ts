@@ -6,10 +6,11 @@
  * (`migrations/PublishFunction`).
  */
 import type { NewEvent } from "@doorhook/core"
-import { EventId } from "@doorhook/core"
-import { Clock, Effect, Schema } from "effect"
+import { EventId, StoreError } from "@doorhook/core"
+import { Clock, Effect, Option, Schema, String } from "effect"
 import { SqlClient } from "effect/sql"
-import { failAs } from "../StoreFailure.ts"
+import { publishRemedyFor } from "../PublishRemedies.ts"
+import { storeErrorOf } from "../StoreFailure.ts"
 
 const statement = `SELECT p.id, p.deliveries
   FROM unnest($1::text[]) WITH ORDINALITY AS e (body, place) CROSS JOIN LATERAL doorhook.publish(e.body, $2::bigint) AS p
@@ -20,10 +21,37 @@ const textOf = ({ action, building_id, data, resource_type, tenant_ids }: NewEve
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
 
-/** Stores events with their deliveries; answers the id of each, and to how many integrations it goes. */
+/** Without one, what is published could not be taken back with the rest of what the host does. */
+const outside = Effect.suspend(() =>
+  Effect.fail(
+    new StoreError({
+      operation: "publish",
+      cause: new Error("no transaction has begun on this client"),
+      advice: "put sql.withTransaction around it; without a transaction of your own publish with Publisher."
+    })
+  )
+)
+
+const asStoreError = (cause: unknown): StoreError => {
+  const remedy = publishRemedyFor(cause)
+  return remedy === undefined
+    ? storeErrorOf("publish", cause)
+    : new StoreError({ operation: "publish", cause, advice: `${String.uncapitalize(remedy)}.` })
+}
+
+/**
+ * Stores events with their deliveries; answers the id of each, and to how many integrations it goes. Fails outside of a
+ * transaction. What is refused costs the transaction around it nothing: a host that heeds the error can go on.
+ */
 export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEvent>) {
-  if (events.length === 0) return []
   const sql = yield* SqlClient.SqlClient
+  if (Option.isNone(yield* Effect.serviceOption(sql.transactionService))) return yield* outside
+  if (events.length === 0) return []
   const now = yield* Clock.currentTimeMillis
-  return yield* decode(yield* sql.unsafe(statement, [events.map(textOf), now]))
-}, failAs("publish"))
+  return yield* sql.unsafe(statement, [events.map(textOf), now]).pipe(
+    Effect.flatMap(decode),
+    // A savepoint.
+    sql.withTransaction,
+    Effect.mapError(asStoreError)
+  )
+})

@@ -74,6 +74,9 @@ const bodyOf = (event: NewEvent) => {
   return { ...event, data }
 }
 
+const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(effect))
+
 await describeOnPostgres("publishing in SQL", (server) => {
   /** A store on a database, and a client of the host's own. */
   const open = Effect.fnUntraced(function* (url: string) {
@@ -111,7 +114,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
                 return createIntegration({ bindings, scope, ...status })
               })
             )
-            const answers = await runAsHost(PostgresPublish.publish(published))
+            const answers = await runAsHost(inTransaction(PostgresPublish.publish(published)))
             await run(
               Effect.gen(function* () {
                 const store = yield* DeliveryStore
@@ -242,6 +245,47 @@ await describeOnPostgres("publishing in SQL", (server) => {
           ]
         )
         assert.strictEqual((yield* query(client, "SELECT id FROM doors ORDER BY id")).length, 2)
+      })
+  )
+
+  it.live("in Effect outside of a transaction is refused, and nothing is published", () =>
+    Effect.gen(function* () {
+      const { host, services } = yield* onLent
+      const refused = yield* Effect.flip(PostgresPublish.publish([newEvent(1)]).pipe(Effect.provideContext(host)))
+      assert.match(
+        refused.message,
+        /no transaction has begun on this client\. Nothing was changed; put sql\.withTransaction/
+      )
+      const { events } = yield* Context.get(services, DeliveryStore).summary(start)
+      assert.strictEqual(events, 0)
+    })
+  )
+
+  it.live(
+    "in Effect says what is missing where doorhook is not there or not for this user; the transaction can go on",
+    () =>
+      Effect.gen(function* () {
+        const url = server.url(yield* newDatabase(server))
+        const refusedIn = (before: string) =>
+          inTransaction(
+            Effect.gen(function* () {
+              const sql = yield* SqlClient.SqlClient
+              yield* sql.unsafe(before)
+              const refused = yield* Effect.flip(PostgresPublish.publish([newEvent(1)]))
+              assert.lengthOf(yield* sql.unsafe("SELECT 1"), 1)
+              return refused.message
+            })
+          )
+        const host = yield* Layer.build(PgClient.layer({ url: Redacted.make(url) }))
+        const absent = yield* refusedIn("SELECT 1").pipe(Effect.provideContext(host))
+        assert.match(absent, /the database has no doorhook\.publish\. Start doorhook on this database once/)
+        yield* open(url)
+        const role = "SET LOCAL ROLE pg_monitor"
+        const barred = yield* refusedIn(role).pipe(Effect.provideContext(host))
+        assert.match(
+          barred,
+          /Nothing was changed; this user of the database may not publish\. As its owner: GRANT USAGE ON SCHEMA/
+        )
       })
   )
 
