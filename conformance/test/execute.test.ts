@@ -7,6 +7,7 @@ import { Effect, Fiber, Layer, Redacted } from "effect"
 import { hash } from "node:crypto"
 import type { Socket } from "node:net"
 import { crc32 } from "node:zlib"
+import { read } from "../src/checks/Reading.ts"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import { makeBarrier } from "../src/executor/Barrier.ts"
 import type { HttpRequest } from "../src/observed/HttpRequest.ts"
@@ -141,6 +142,33 @@ describe("a history", () => {
         const now = Number(flat["webhook-timestamp"]) * 1_000
         const problem = yield* Effect.provide(Signature.verify(secret, flat, body, now), Crypto.layerWebCrypto)
         assert.isNull(problem)
+      }
+    })
+  )
+
+  it.live("does not charge a receiver with what the suite takes its time over: it counts from the last byte", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((_, response) => void setTimeout(() => response.end("ok"), 250))
+      // One that knows nothing of expect: 100-continue, and reads a body when there is one.
+      const deaf = yield* socketReceiver((socket) => {
+        let got = ""
+        socket.on("data", (chunk) => {
+          got += String(chunk)
+          if (got.endsWith("}}}")) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+        })
+      })
+      const hurried = { ...setting, terms: { ...defaultTerms, deadline: 600 } }
+      for (const [how, target] of [
+        ["slow", url],
+        ["chunked", url],
+        ["expect", url],
+        ["expect", deaf]
+      ] as const) {
+        const { trace } = yield* execute(
+          { v: 1, ops: [newEvent(accessLog, [how])] },
+          { ...hurried, url: new URL(target) }
+        ).pipe(Effect.provide(services))
+        assert.strictEqual(read(trace.attempts[0]?.exchange ?? assert.fail(), hurried.terms), "acknowledged", how)
       }
     })
   )

@@ -79,6 +79,10 @@ interface Sight {
   bytes: number
 }
 
+/** How long the suite itself may take over a request, in milliseconds: timers are late on a busy machine. */
+const dawdlingOf = ({ expect, pause, pieces }: WireForm): number =>
+  2 * (pieces - 1) * pause + (expect ? continuePatience : 0)
+
 type Done = (exchange: Exchange) => void
 
 /** Milliseconds since the exchange began, which may begin anew. */
@@ -111,12 +115,16 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
   }
   const whole = form.cut !== null && "bytes" in form.cut ? body.subarray(0, form.cut.bytes) : body
   const pieces = piecesOf(whole, form.pieces)
+  const dawdles = dawdlingOf(form) > 0
   /** Until the last byte is there the receiver can't be asked for an answer: its time counts from then. */
+  const countFromHere = (): void => {
+    if (sight.answer === null) watch.restart()
+  }
   const writeHeld = (barrier: Barrier, place: number): void => {
     outgoing.write(body.subarray(0, -1), () =>
       barrier.arrive(place, () => {
         if (outgoing.destroyed) return
-        watch.restart()
+        countFromHere()
         outgoing.end(body.subarray(-1))
       })
     )
@@ -125,13 +133,17 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
     if (outgoing.destroyed) return
     const piece = pieces[index]
     if (piece !== undefined) {
+      if (dawdles && !form.chunked && index === pieces.length - 1) countFromHere()
       outgoing.write(piece, () => later(form.pause, () => write(index + 1)))
     } else if (form.cut !== null && "bytes" in form.cut) {
       if (!form.cut.stalls) later(10, giveUp)
-    } else if (form.cut === null) outgoing.end()
-    else {
+    } else if (form.cut !== null) {
       const { after } = form.cut
       outgoing.end(() => (after === 0 ? giveUp() : later(after, giveUp)))
+    } else {
+      // Chunks end with one that is empty.
+      if (dawdles && form.chunked) countFromHere()
+      outgoing.end()
     }
   }
   const { held } = form
@@ -178,9 +190,10 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
 /** One that stalls outlasts what is sent beside it, of which as many as are waited for in vain may come after each other. */
 const stallsFor = 10
 
-const limitOf = ({ cut, held }: WireForm, limit: number): number => {
+const limitOf = (form: WireForm, limit: number): number => {
+  const { cut, held } = form
   if (held !== null) return limit + longestHold
-  return cut !== null && "bytes" in cut && cut.stalls ? stallsFor * limit : limit
+  return cut !== null && "bytes" in cut && cut.stalls ? stallsFor * limit : limit + dawdlingOf(form)
 }
 
 /** Sends a request in a form; waits for the end of the answer at most so many milliseconds. Never fails. */

@@ -21,7 +21,7 @@ export const requirement = define({
   because:
     "Half a second between first and last byte is nothing unusual between continents. A piece may end within a character: who decodes piece by piece stores another name.",
   expected: (terms) =>
-    `an event that comes in small pieces over half a second is answered with ${inWords(terms)}, and what is stored is what was sent`,
+    `an event that comes in small pieces over half a second is answered with ${inWords(terms)} of its last byte, and what is stored is what was sent`,
   provenBy: ["digest"],
   directed: [
     makeCase("state", "an access log slowly", newEvent(accessLog, ["slow"])),

@@ -14,7 +14,7 @@ export const requirement = define({
   source: "RFC 9110, section 10.1.1",
   because:
     "Clients and proxies send it for bodies they find large. A receiver that answers 417, or nothing, gets none of them.",
-  expected: (terms) => `an event sent after expect: 100-continue is answered with ${inWords(terms)}`,
+  expected: (terms) => `an event sent after expect: 100-continue is answered with ${inWords(terms)} of its last byte`,
   directed: [
     makeCase("state", "an access log after expect: 100-continue", newEvent(accessLog, ["expect"])),
     makeCase("state", "a call after expect: 100-continue", newEvent(call, ["expect"]))
