@@ -122,6 +122,7 @@ describe("simulate fit", () => {
     [["--columns", "time=Wann"], 'no column "Wann"'],
     [["--kind", "castle"], "homes, offices or auto"],
     [["--size", "0"], "from 1 to 20000"],
+    [["--dates", "dmy"], "--dates dmy: expected month-first, day-first or auto"],
     [["--delimiter", "comma"], "no column is a time"]
   ] as const)("with %j is answered with what is accepted", ([args, says]) =>
     Effect.gen(function* () {

@@ -9,6 +9,7 @@ import type { ColumnName } from "../fit/Columns.ts"
 import { columnNames } from "../fit/Columns.ts"
 import type { Kind } from "../fit/Fit.ts"
 import { fit } from "../fit/Fit.ts"
+import type { DateOrder } from "../fit/LogTime.ts"
 import { grouped } from "../results/RunText.ts"
 import { timeZone } from "../world/zones/TimeZone.ts"
 import { readOr, readText, wholeNumber } from "./Flags.ts"
@@ -29,6 +30,13 @@ const readColumns = (text: string): Option.Option<Partial<Readonly<Record<Column
 
 const readKind = (text: string): Option.Option<Kind | null> =>
   text === "auto" ? Option.some(null) : text === "homes" || text === "offices" ? Option.some(text) : Option.none()
+
+const readDates = (text: string): Option.Option<DateOrder | null> =>
+  text === "auto"
+    ? Option.some(null)
+    : text === "month-first" || text === "day-first"
+      ? Option.some(text)
+      : Option.none()
 
 const delimiterNames: Readonly<Record<string, string>> = { comma: ",", semicolon: ";", tab: "\t", pipe: "|" }
 
@@ -66,6 +74,12 @@ export const fitCommand = Command.make(
     delimiter: Flag.String("delimiter").pipe(
       Flag.withDescription("Between cells: auto, comma, semicolon, tab, pipe or one character"),
       Flag.withDefault("auto")
+    ),
+    dates: Flag.String("dates").pipe(
+      Flag.withDescription(
+        "Order of dates like 03/02/2026: month-first, day-first, or auto to tell it from all of them"
+      ),
+      Flag.withDefault("auto")
     )
   },
   Effect.fnUntraced(function* (flags) {
@@ -88,6 +102,7 @@ export const fitCommand = Command.make(
       flags.delimiter,
       "auto, comma, semicolon, tab, pipe or one character"
     )
+    const dates = yield* readOr(readDates(flags.dates), "dates", flags.dates, "month-first, day-first or auto")
     const size = Option.isNone(flags.size)
       ? null
       : yield* readOr(
@@ -98,12 +113,14 @@ export const fitCommand = Command.make(
         )
     const text = yield* readText("LOG", flags.file)
     const unusable = ({ message }: { readonly message: string }) => CommandFailure.usage(`${flags.file}: ${message}`)
-    const log = yield* Effect.mapError(Effect.fromResult(readLog(text, { zone, named, delimiter })), unusable)
+    const log = yield* Effect.mapError(Effect.fromResult(readLog(text, { zone, named, delimiter, dates })), unusable)
     const fitted = yield* Effect.mapError(Effect.fromResult(fit(log, { name: flags.name, kind, size })), unusable)
     const document = `${JSON.stringify(fitted.document, null, 2)}\n`
+    const say = flags.out === "-" ? Console.error : Console.log
+    for (const note of log.notes) yield* say(`Note: ${flags.file}: ${note}`)
     const summary = `${grouped(log.entries.length)} rows, ${fitted.days} days, ${grouped(fitted.people)} members, ${grouped(fitted.calls)} calls: ${fitted.kind}`
     if (flags.out === "-") {
-      yield* Console.error(summary)
+      yield* say(summary)
       return yield* Console.log(document.trimEnd())
     }
     const files = yield* FileSystem.FileSystem
@@ -111,7 +128,7 @@ export const fitCommand = Command.make(
       files.writeFileString(flags.out, document),
       (error) => new CommandFailure({ message: `Cannot write ${flags.out}: ${fileTrouble(error)}`, exitCode: 1 })
     )
-    yield* Console.log(`${summary}\nwritten to ${flags.out}; next: doorhook simulate preview --scenario ${flags.out}`)
+    yield* say(`${summary}\nwritten to ${flags.out}; next: doorhook simulate preview --scenario ${flags.out}`)
   })
 ).pipe(
   Command.withDescription("Estimate a scenario from an access log (CSV)"),

@@ -18,7 +18,7 @@ import { dayMillis } from "../../src/world/LocalTime.ts"
 import { startAt } from "../support.ts"
 
 const zone = "Europe/Berlin"
-const options: LogOptions = { zone, named: {}, delimiter: null }
+const options: LogOptions = { zone, named: {}, delimiter: null, dates: null }
 
 const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
@@ -168,6 +168,65 @@ describe("logs", () => {
       failure("time,person\n", { named: { door: "Tür" } }),
       'no column "Tür"; the header has "time", "person"'
     )
+  })
+
+  const entriesOf = (text: string, own: Partial<LogOptions> = {}) =>
+    Result.getOrThrow(readLog(text, { ...options, ...own }))
+
+  it.each([
+    ["Entering", false],
+    ["String", false],
+    ["Recalled", false],
+    ["access", false],
+    ["ring", true],
+    ["Intercom call", true],
+    ["intercomCallStarted", true],
+    ["call_started", true],
+    ["Klingelruf", true]
+  ])("take %j for a call: %j", (kind, isCall) => {
+    const { entries } = entriesOf(`time,kind\n2026-03-02 08:00,${kind}\n`)
+    assert.deepStrictEqual(
+      entries.map((entry) => entry.isCall),
+      [isCall]
+    )
+  })
+
+  it.each([
+    ["Keycard", "swipe_to_open"],
+    ["swipe_to_open", "swipe_to_open"],
+    ["table reader", ""],
+    ["QR code", "qr_code"],
+    ["PIN code", "pin"],
+    ["Shopping", ""],
+    ["App", "app"]
+  ])("take the method %j for %j", (method, known) => {
+    assert.strictEqual(entriesOf(`time,method\n2026-03-02 08:00,${method}\n`).entries[0]?.method, known)
+  })
+
+  const dates = (cells: ReadonlyArray<string>, own: Partial<LogOptions> = {}) => {
+    const { entries, notes } = entriesOf(`time,person\n${cells.map((cell) => `${cell} 08:00,A\n`).join("")}`, own)
+    return { days: entries.map(({ time }) => toIso(time).slice(0, 10)), notes }
+  }
+
+  it("tell the order of dates from all of them, and say what is assumed where both fit", () => {
+    assert.deepStrictEqual(dates(["03/02/2026", "13/02/2026"]), { days: ["2026-02-03", "2026-02-13"], notes: [] })
+    assert.deepStrictEqual(dates(["03/02/2026", "03/13/2026"]), { days: ["2026-03-02", "2026-03-13"], notes: [] })
+    const { days, notes } = dates(["03/02/2026", "03/04/2026"])
+    assert.deepStrictEqual(days, ["2026-03-02", "2026-03-04"])
+    assert.match(notes.join(), /month\/day was assumed; --dates day-first/)
+    const asked = dates(["03/02/2026", "05/02/2026"], { dates: "day-first" })
+    assert.deepStrictEqual(asked, { days: ["2026-02-03", "2026-02-05"], notes: [] })
+    assert.deepStrictEqual(dates(["2026/03/02"]).notes, [])
+    assert.include(failure("time,person\n13/02/2026 08:00,A\n02/13/2026 08:00,B\n"), '"13/02/2026 08:00" is no time')
+  })
+
+  it("leave out a few rows that are far from all others, and name their lines", () => {
+    const weeks = Array.from({ length: 28 }, (_, n) => `2026-03-${`${n + 1}`.padStart(2, "0")}`)
+    const { days, notes } = dates(["2000-01-01", ...weeks, "2031-05-05"])
+    assert.deepStrictEqual(days, weeks)
+    assert.deepStrictEqual(notes, ["lines 2, 31 left out: months away from all the others"])
+    const pause = [...weeks, ...weeks.map((day) => day.replace("-03-", "-08-"))]
+    assert.deepStrictEqual(dates(pause), { days: pause, notes: [] })
   })
 
   it("that are too short or name nobody are refused", () => {
