@@ -7,8 +7,8 @@ import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpSer
 import { ApiSettings } from "./api/ApiSettings.ts"
 import { logFailure } from "./http/FailureLog.ts"
 import { HttpSettings } from "./http/HttpSettings.ts"
-import { Territory } from "./OwnPaths.ts"
-import { internalError, notFound } from "./http/KnownFailures.ts"
+import { ownRequests } from "./OwnPaths.ts"
+import { internalError, notFound, nothingHere } from "./http/KnownFailures.ts"
 import { json, jsonApi, negotiate } from "./http/MediaType.ts"
 import { isPlainlySpelled } from "./http/PathSpelling.ts"
 import { BodyTimeout } from "./http/RequestBody.ts"
@@ -20,7 +20,6 @@ import { RequestId, requestIdHeader, requestIdOf } from "./http/RequestId.ts"
 const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
-const nothingHere = notFound("Nothing is served at this address.")
 /** Who opens the address that a service prints wants to know where to go on. */
 const atRoot = notFound(
   "This is a doorhook service. Its console is at /console, the description of its API at /openapi.json."
@@ -33,7 +32,8 @@ const mediaTypeFor = ({ headers, url }: HttpServerRequest.HttpServerRequest, pla
 /** Answers with a failure that is no handler's, as the neighbours of the address do (RFC 6749 section 5.2). */
 const tell = Effect.fnUntraced(function* (failure: RequestFailure, plainJson: boolean) {
   const request = yield* HttpServerRequest.HttpServerRequest
-  if (/^\/oauth(?:[/?]|$)/.test(request.url)) return OAuthAnswers.failure(failure.status, failure.message)
+  if (/^\/(?:oauth|\.well-known\/oauth-authorization-server)(?:[/?]|$)/.test(request.url))
+    return OAuthAnswers.failure(failure.status, failure.message)
   const response = yield* failureResponse(mediaTypeFor(request, plainJson))(failure)
   return HttpServerResponse.setHeaders(response, { "cache-control": "no-store", vary: "Accept" })
 })
@@ -61,7 +61,7 @@ export const LastResort = HttpRouter.middleware(
   Effect.gen(function* () {
     const { bodyTimeout } = yield* HttpSettings
     const { plainJson } = yield* ApiSettings
-    const isOurs = yield* Territory
+    const isOurs = yield* ownRequests
     return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
       const answered = HttpMiddleware.withLoggerDisabled(catchAll(handler, plainJson))
       const refused = HttpMiddleware.withLoggerDisabled(tell(nothingHere, plainJson))
@@ -93,7 +93,7 @@ export const LastResort = HttpRouter.middleware(
  */
 export const OwnAddresses = HttpRouter.middleware(
   Effect.map(
-    Territory,
+    ownRequests,
     (isOurs) =>
       <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
         Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>

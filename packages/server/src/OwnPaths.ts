@@ -1,23 +1,37 @@
 /**
  * Which paths are doorhook's: where it is mounted on a host's server, all others are the host's own.
  */
-import { Context } from "effect"
+import { Context, Effect } from "effect"
+import { PublicUrl } from "./http/PublicUrl.ts"
+import { metadataPathOf, paths } from "./oauth/Metadata.ts"
 
 /** What the paths of all but a few begin with. */
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
 /** The few. */
-export const ownPaths = ["/console", "/metrics", "/openapi.json", "/.well-known/oauth-authorization-server"] as const
+export const ownPaths = ["/console", "/metrics", "/openapi.json", paths.metadata] as const
 
-/** Whether the target of a request, with or without a query, is served by doorhook. */
-export const isOwnPath = (target: string): boolean => {
+/** Whether the target of a request, with or without a query, is served by a doorhook that is reached at a public URL. */
+export const isOwnPath = (target: string, publicUrl: string): boolean => {
   const [path = ""] = target.split("?")
-  return ownPaths.some((own) => path === own) || ownPrefixes.some((own) => path.startsWith(own))
+  return (
+    ownPaths.some((own) => path === own) ||
+    ownPrefixes.some((own) => path.startsWith(own)) ||
+    (path.startsWith(paths.metadata) && path === metadataPathOf(publicUrl))
+  )
 }
 
 /**
  * Which requests are taken for doorhook's. In a router that it shares with routes of a host, those to its own paths; all,
  * where it has a router for itself. Read when the routes are built.
  */
-export const Territory = Context.Reference<(target: string) => boolean>("@doorhook/server/OwnPaths/Territory", {
-  defaultValue: () => isOwnPath
+export const Territory = Context.Reference<(target: string, publicUrl: string) => boolean>(
+  "@doorhook/server/OwnPaths/Territory",
+  { defaultValue: () => isOwnPath }
+)
+
+/** The same, of this doorhook. Its public URL may be learned from the first request. */
+export const ownRequests: Effect.Effect<(target: string) => boolean, never, PublicUrl> = Effect.gen(function* () {
+  const isOurs = yield* Territory
+  const publicUrl = yield* PublicUrl
+  return (target) => isOurs(target, publicUrl.url)
 })

@@ -34,7 +34,7 @@ import type { HealthSettings } from "./health/HealthSettings.ts"
 import { MetricsRoute } from "./health/MetricsRoute.ts"
 import { ClientAddress, PeerAddress } from "./http/ClientAddress.ts"
 import { LastResort, OwnAddresses } from "./LastResort.ts"
-import { isOwnPath, Territory } from "./OwnPaths.ts"
+import { ownRequests, Territory } from "./OwnPaths.ts"
 import type { PublicUrl } from "./http/PublicUrl.ts"
 import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
 import { ClientRoutes } from "./operator/ClientRoutes.ts"
@@ -115,12 +115,13 @@ const everything = (): boolean => true
  * None either of doorhook's requests to a server that it shares: for what serves the router. A router's own middleware is too
  * late, the span of a request begins before.
  */
-export const untracedLayer: Layer.Layer<never> = Layer.effect(
+export const untracedLayer: Layer.Layer<never, never, PublicUrl> = Layer.effect(
   HttpMiddleware.TracerDisabledWhen,
-  Effect.map(
-    HttpMiddleware.TracerDisabledWhen,
-    (others) => (request: HttpServerRequest.HttpServerRequest) => isOwnPath(request.url) || others(request)
-  )
+  Effect.gen(function* () {
+    const others = yield* HttpMiddleware.TracerDisabledWhen
+    const isOurs = yield* ownRequests
+    return (request: HttpServerRequest.HttpServerRequest) => isOurs(request.url) || others(request)
+  })
 )
 
 /** Serves the routes on the server of the context. */

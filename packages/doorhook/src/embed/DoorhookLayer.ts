@@ -30,8 +30,8 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
         const config = Effect.isEffect(settings) ? yield* settings : settings
         yield* Effect.fromResult(checkConfig(config))
         return engineLayer(config, directory, own).pipe(
-          Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
           Layer.provideMerge(untracedLayer),
+          Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
           Layer.provide(Layer.succeed(Tracing, true)),
           Layer.provide(GuardedLogger.layer)
         )

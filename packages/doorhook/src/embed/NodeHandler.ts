@@ -1,7 +1,7 @@
 /**
  * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
  */
-import { bareAnswer, failure, internalError, isOwnPath, makeHandlers } from "@doorhook/server"
+import { bareAnswer, failure, internalError, makeHandlers } from "@doorhook/server"
 import type { Handlers, ServerServices } from "@doorhook/server"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Predicate, Scope } from "effect"
@@ -42,6 +42,8 @@ export interface HostHandlerOptions {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void
   readonly fetch: (request: Request, peer: { readonly remoteAddress?: string | undefined }) => Promise<Response>
   readonly isClosed: () => boolean
+  /** Whether the target of a request is doorhook's. */
+  readonly isOwn: (target: string) => boolean
   /** Is told of each request that is doorhook's. */
   readonly seen: (request: IncomingMessage) => void
   readonly open: OpenCalls
@@ -78,9 +80,9 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 
 /** The handler for the host: of what is doorhook's, with or without a body parser in front. */
 export const makeHostHandler =
-  ({ fetch, handle, isClosed, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
+  ({ fetch, handle, isClosed, isOwn, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
   (request, response, next) => {
-    if (next !== undefined && !isOwnPath(request.url ?? "")) return next()
+    if (next !== undefined && !isOwn(request.url ?? "")) return next()
     if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
     seen(request)

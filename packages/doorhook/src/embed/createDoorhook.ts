@@ -145,6 +145,8 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     })
   const key = await begin(run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made)))))
   const own = await begin(run(OwnHandlers.use(Effect.succeed)))
+  const publicUrl = await begin(run(PublicUrl.use(Effect.succeed)))
+  const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
   /** Answers requests of the host's framework and of the facade, too. */
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
@@ -158,6 +160,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const node = makeHostHandler({
     handle: own.handle,
     fetch: answer,
+    isOwn,
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
     open,
@@ -201,7 +204,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     fetch,
     handles: (request) => {
       const url = Predicate.hasProperty(request, "url") && Predicate.isString(request.url) ? request.url : ""
-      return isOwnPath(URL.parse(url, defaultPublicUrl)?.pathname ?? "")
+      return isOwn(URL.parse(url, defaultPublicUrl)?.pathname ?? "")
     },
     fastify: makeFastifyPlugin(node, (request, mount) => learned.fromConnection(request, mount)),
     publish,

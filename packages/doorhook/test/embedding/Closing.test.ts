@@ -40,6 +40,7 @@ describe("closing", () => {
         handle: () => undefined,
         fetch: () => Promise.reject(new Error("not asked")),
         isClosed: () => false,
+        isOwn: () => true,
         seen: () => undefined,
         open: { ...makeOpenCalls(), track: (call) => (tracked++, call) },
         log: () => undefined

@@ -7,14 +7,15 @@ import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { once } from "node:events"
-import { request as send } from "node:http"
+import { createServer, request as send } from "node:http"
 import type { IncomingMessage } from "node:http"
 import { text } from "node:stream/consumers"
 import { authorizeUrl } from "../harness/CodeGrant.ts"
 import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { logIn } from "../harness/LoginForm.ts"
+import { listening } from "@doorhook/testkit/Listening"
 import { startReceiver } from "@doorhook/testkit/Receiver"
-import { callApi, createIntegration } from "../harness/ThirdParty.ts"
+import { callApi, createIntegration, discover } from "../harness/ThirdParty.ts"
 import type { Host } from "./Hosts.ts"
 import * as Hosts from "./Hosts.ts"
 
@@ -86,9 +87,37 @@ describe("doorhook on", () => {
         assert.nestedPropertyVal(list, "links.first", `${url}/v4/buildings?page=1&per=50`)
         const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server`))
         assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
+        // A client asks at the root of the host, with the path behind (RFC 8414 section 3.1).
+        const found = yield* Effect.promise(() => discover(url, client.client_id, client.client_secret))
+        assert.strictEqual(found.serverMetadata().token_endpoint, `${url}/oauth/token`)
       })
     )
   }
+
+  live(
+    "Express, under a path, is found by a client that knows its issuer only, and takes no other issuer's place",
+    Effect.gen(function* () {
+      const server = createServer()
+      const { url: own } = yield* listening(server)
+      const doorhook = yield* start({ publicUrl: `${own}/doors` })
+      server.on("request", Hosts.expressDiscoverable(doorhook))
+      const found = yield* Effect.promise(() => discover(`${own}/doors`, client.client_id, client.client_secret))
+      assert.deepInclude(found.serverMetadata(), { issuer: `${own}/doors`, token_endpoint: `${own}/doors/oauth/token` })
+      const metadata = (path: string, method = "GET") =>
+        Effect.promise(() => fetch(`${own}/.well-known/oauth-authorization-server${path}`, { method }))
+      assert.strictEqual(
+        yield* Effect.flatMap(metadata("/others"), (answer) => Effect.promise(() => answer.text())),
+        "another's"
+      )
+      assert.strictEqual((yield* metadata("/doors", "POST")).status, 405)
+      const [isOwn, isNone] = ["/doors", "/others"].map((path) =>
+        doorhook.handles({ url: `${own}/.well-known/oauth-authorization-server${path}` })
+      )
+      assert.deepStrictEqual([isOwn, isNone], [true, false])
+      const other = new Request(`${own}/.well-known/oauth-authorization-server/others`)
+      assert.strictEqual((yield* Effect.promise(() => doorhook.fetch(other))).status, 404)
+    })
+  )
 
   live(
     "does not believe a request from elsewhere where that is",

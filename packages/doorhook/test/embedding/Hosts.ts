@@ -57,9 +57,19 @@ export const expressBehindParsers = (doorhook: Doorhook) => {
   return listen(createServer(app))
 }
 
+/** With another authorization server beside it. */
+export const expressDiscoverable = (doorhook: Doorhook) => {
+  const app = express()
+  app.use("/doors", doorhook.node)
+  app.all("/.well-known/oauth-authorization-server/*path", doorhook.node)
+  app.get("/.well-known/oauth-authorization-server/others", (_, response) => void response.send("another's"))
+  return app
+}
+
 export const expressUnderPath = (doorhook: Doorhook) => {
   const app = express()
   app.use("/doors", doorhook.node)
+  app.get("/.well-known/oauth-authorization-server/doors", doorhook.node)
   ownRoutes(app)
   return listen(createServer(app), "/doors")
 }
@@ -71,6 +81,12 @@ const fastifyAt = (doorhook: Doorhook, prefix: string) =>
       app.get("/orders", () => "mine")
       app.post("/orders", (request) => request.body)
       await app.register(doorhook.fastify, { prefix })
+      if (prefix !== "") {
+        app.get(`/.well-known/oauth-authorization-server${prefix}`, (request, reply) => {
+          reply.hijack()
+          doorhook.node(request.raw, reply.raw)
+        })
+      }
       await app.listen({ host: "127.0.0.1", port: 0 })
       const own = `http://127.0.0.1:${portOf(app.server)}`
       return { app, host: { url: `${own}${prefix}`, own } }

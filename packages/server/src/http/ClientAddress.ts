@@ -10,7 +10,7 @@ import { Context, Effect, Option } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
 import { NetAddress } from "effect/net"
-import { Territory } from "../OwnPaths.ts"
+import { ownRequests } from "../OwnPaths.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 
 /** The address of the peer of a web request, which has none of its own; null when whoever hands it on does not say. */
@@ -52,7 +52,7 @@ const makeWarning = (isTrusted: (peer: string) => boolean) => {
 export const ClientAddress = HttpRouter.middleware(
   Effect.gen(function* () {
     const { trustedProxies } = yield* HttpSettings
-    const isOurs = yield* Territory
+    const isOurs = yield* ownRequests
     const isTrusted = (address: string): boolean => AddressPolicy.isInside(address, trustedProxies)
     const forwarded = HttpMiddleware.xForwardedHeaders({
       trustedProxies: (address) => isTrusted(NetAddress.formatIp(address))

@@ -64,6 +64,9 @@ const mismatches = {
 export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
+/** What an address answers that nobody serves. */
+export const nothingHere = notFound("Nothing is served at this address.")
+
 /** A defect: what it was is in the log, under the request's id. */
 export const internalError = failure(500, {
   code: "internal_error",

@@ -12,6 +12,12 @@ export const paths = {
   metadata: "/.well-known/oauth-authorization-server"
 } as const
 
+/**
+ * The path at which clients ask for the metadata of an issuer: before its own path, so at the root of its host (RFC 8414
+ * section 3.1). The same as that of the endpoint where the issuer has none.
+ */
+export const metadataPathOf = (issuer: string): string => paths.metadata + new URL(issuer).pathname.replace(/\/$/, "")
+
 const withSecret = ["client_secret_basic", "client_secret_post"] as const
 
 /** The metadata of a server at a public URL. The issuer is that URL, character by character. */

@@ -7,14 +7,15 @@ import { Context, Effect } from "effect"
 import type { Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddress } from "../http/ClientAddress.ts"
+import { nothingHere } from "../http/KnownFailures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import { allowed } from "../http/Resource.ts"
 import type { Failure } from "./Answers.ts"
-import { json, methodNotAllowed, recoverJson, recoverWith, statusOf, unsupportedMediaType } from "./Answers.ts"
+import { failure, json, methodNotAllowed, recoverJson, recoverWith, statusOf, unsupportedMediaType } from "./Answers.ts"
 import { Appearance } from "./Appearance.ts"
 import * as AuthorizeEndpoint from "./AuthorizeEndpoint.ts"
 import { readParameters } from "./FormBody.ts"
-import { metadataOf, paths } from "./Metadata.ts"
+import { metadataOf, metadataPathOf, paths } from "./Metadata.ts"
 import * as Page from "./Page.ts"
 import { problemPage } from "./ResultPages.ts"
 
@@ -64,16 +65,27 @@ const endpoint = (handlers: { readonly GET?: Handler; readonly POST?: Handler })
     return handler ?? Effect.succeed(methodNotAllowed(allowed(Object.keys(handlers))))
   })
 
-const endpoints = {
-  [paths.authorize]: endpoint({
-    GET: recoverOnPage(AuthorizeEndpoint.get),
-    POST: recoverOnPage(AuthorizeEndpoint.post)
-  }),
-  [paths.token]: endpoint({ POST: token }),
-  [paths.revoke]: endpoint({ POST: revoke }),
-  [paths.introspect]: endpoint({ POST: introspect }),
-  [paths.metadata]: endpoint({ GET: metadata })
-} as const satisfies Record<string, Handler>
+const metadataEndpoint = endpoint({ GET: metadata })
+
+/** The metadata, and once more where clients of a public URL with a path look for it. That of another issuer is not here. */
+const metadataOnly: Handler = Effect.gen(function* () {
+  const { url: target } = yield* HttpServerRequest.HttpServerRequest
+  const { url } = yield* PublicUrl
+  const path = target.split("?")[0]?.replace(/\/$/, "")
+  const isOwn = path === paths.metadata || path === metadataPathOf(url)
+  return isOwn ? yield* metadataEndpoint : failure(404, nothingHere.message)
+})
+
+const endpoints: ReadonlyArray<readonly [HttpRouter.PathInput, Handler]> = [
+  [
+    paths.authorize,
+    endpoint({ GET: recoverOnPage(AuthorizeEndpoint.get), POST: recoverOnPage(AuthorizeEndpoint.post) })
+  ],
+  [paths.token, endpoint({ POST: token })],
+  [paths.revoke, endpoint({ POST: revoke })],
+  [paths.introspect, endpoint({ POST: introspect })],
+  [`${paths.metadata}/*`, metadataOnly]
+]
 
 /**
  * All routes of the authorization server. The server that they run in must trace no queries, which have secrets in them:
@@ -85,17 +97,15 @@ export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Serv
     const crypto = yield* Crypto
     const publicUrl = yield* PublicUrl
     const appearance = yield* Appearance
-    for (const path of Object.values(paths)) {
+    for (const [path, answer] of endpoints) {
       // Laid over the request's context in one step.
-      const handler = Effect.updateContext(
-        endpoints[path],
-        (context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
-          context.pipe(
-            Context.add(Authorization, authorization),
-            Context.add(Crypto, crypto),
-            Context.add(PublicUrl, publicUrl),
-            Context.add(Appearance, appearance)
-          )
+      const handler = Effect.updateContext(answer, (context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
+        context.pipe(
+          Context.add(Authorization, authorization),
+          Context.add(Crypto, crypto),
+          Context.add(PublicUrl, publicUrl),
+          Context.add(Appearance, appearance)
+        )
       )
       yield* router.add("*", path, handler)
     }

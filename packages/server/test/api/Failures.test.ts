@@ -100,7 +100,14 @@ describe("request ids", () => {
 describe("unknown addresses", () => {
   it.effect("of the authorization server are answered as its clients read errors", () =>
     Effect.gen(function* () {
-      for (const target of ["/oauth/userinfo", "/oauth/token/more?x=1", "/oauth", "/oauth/%74oken", "/oauth/token;x"]) {
+      for (const target of [
+        "/oauth/userinfo",
+        "/oauth/token/more?x=1",
+        "/oauth",
+        "/oauth/%74oken",
+        "/oauth/token;x",
+        "/.well-known/oauth-authorization-server/doors"
+      ]) {
         const reply = yield* call("POST", target)
         assert.strictEqual(reply.status, 404, target)
         assert.strictEqual(reply.headers.get("content-type"), "application/json")
