@@ -2,7 +2,7 @@
  * Wake signals reach every process over the same database, with the transaction they were given in.
  */
 import { IntegrationId, IntegrationStore, Wake } from "@doorhook/core"
-import { StoreFixtures } from "@doorhook/core/testing"
+import { provideEach, StoreFixtures, WakeSuite } from "@doorhook/core/testing"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { PostgresDatabase, PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
@@ -23,18 +23,22 @@ await describeOnPostgres("wake signals", (server) => {
     return { wake, sql: Context.get(services, SqlClient.SqlClient) }
   })
 
-  it.live("every process hears a signal, its own included", () =>
-    Effect.gen(function* () {
-      const { url } = yield* lentDatabase(server)
-      const a = yield* process(url)
-      const b = yield* process(url)
-      for (const _ of [1, 2, 3]) {
-        yield* a.wake.signal
-        yield* a.wake.wait
-        yield* b.wake.wait
-      }
-    })
+  const processes = Layer.effect(
+    WakeSuite.WakeProcesses,
+    Effect.map(lentDatabase(server), ({ url }) => ({
+      join: Effect.orDie(Effect.map(process(url), ({ wake }) => wake))
+    }))
   )
+  const one = Layer.effect(
+    Wake,
+    Effect.flatMap(WakeSuite.WakeProcesses, ({ join }) => join)
+  )
+  for (const { name, run } of [
+    ...provideEach(WakeSuite.cases, Layer.provide(one, processes)),
+    ...provideEach(WakeSuite.betweenProcesses, processes)
+  ]) {
+    it.live(name, () => run)
+  }
 
   it.live("a signal in a transaction is heard when it commits, and never when it does not", () =>
     Effect.gen(function* () {
