@@ -1,11 +1,19 @@
 /**
- * Readers that go away: `head` has seen enough, a collector of logs died. What is said then is said to nobody; the work goes
- * on, and its exit code stays true.
+ * Output that nobody gets. A reader that goes away is no failure: `head` has seen enough, a collector of logs died; what is
+ * said then is said to nobody, the work goes on, and its exit code stays true. A disk that is full is one: what is missing
+ * would not be noticed.
  */
 const isGone = ({ code }: NodeJS.ErrnoException): boolean => code === "EPIPE" || code === "ERR_STREAM_DESTROYED"
 
-for (const stream of [process.stdout, process.stderr]) {
+/** `ENOSPC: no space left on device, write` without what only a program asks for. */
+const plain = (message: string): string => message.replace(/^E[A-Z]+: /, "").replace(/, \w+$/, "")
+
+const streams = { "standard output": process.stdout, "standard error": process.stderr } as const
+
+for (const [name, stream] of Object.entries(streams)) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (!isGone(error)) throw error
+    if (isGone(error)) return
+    if (stream === process.stdout) process.stderr.write(`doorhook: cannot write to ${name}: ${plain(error.message)}\n`)
+    process.exit(1)
   })
 }

@@ -1,0 +1,39 @@
+/**
+ * What a command does when nobody gets its output.
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { open } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+
+const bin = fileURLToPath(new URL("../bin/doorhook.js", import.meta.url))
+
+/** A disk that is full, where the system has one to try it with. */
+const fullDisk = "/dev/full"
+
+/** Runs a command whose standard output goes to a file. */
+const runInto = async (file: string, ...args: ReadonlyArray<string>) => {
+  const output = await open(file, "w")
+  const child = spawn(process.execPath, ["--conditions=source", bin, ...args], {
+    stdio: ["ignore", output.fd, "pipe"]
+  })
+  let stderr = ""
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk))
+  const [exitCode]: ReadonlyArray<unknown> = await once(child, "close")
+  await output.close()
+  return { exitCode, stderr }
+}
+
+describe("standard output that can't be written", () => {
+  it.runIf(existsSync(fullDisk)).each([["--help"], ["simulate plan"], ["simulate preview"]])(
+    "ends %s with one line that says so",
+    async (command) => {
+      const { exitCode, stderr } = await runInto(fullDisk, ...command.split(" "))
+      assert.strictEqual(stderr, "doorhook: cannot write to standard output: no space left on device\n")
+      assert.strictEqual(exitCode, 1)
+    },
+    60_000
+  )
+})
