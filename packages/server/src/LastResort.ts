@@ -1,10 +1,11 @@
 /**
  * What stands around all routes: every answer gets its request id and is taken for what it says it is, an address that
- * nobody serves gets a 404, and a defect that no handler caught a 500 without inner detail.
+ * nobody serves gets a 404, credentials that came twice a 400, and a defect that no handler caught a 500 without inner detail.
  */
 import { Cause, Context, Effect, References } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ApiSettings } from "./api/ApiSettings.ts"
+import * as AuthorizationHeader from "./http/AuthorizationHeader.ts"
 import { logFailure } from "./http/FailureLog.ts"
 import { HttpSettings } from "./http/HttpSettings.ts"
 import { ownRequests } from "./OwnPaths.ts"
@@ -64,14 +65,15 @@ export const LastResort = HttpRouter.middleware(
     const isOurs = yield* ownRequests
     return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
       const answered = HttpMiddleware.withLoggerDisabled(catchAll(handler, plainJson))
-      const refused = HttpMiddleware.withLoggerDisabled(tell(nothingHere, plainJson))
+      const misspelled = HttpMiddleware.withLoggerDisabled(tell(nothingHere, plainJson))
+      const ambiguous = HttpMiddleware.withLoggerDisabled(tell(AuthorizationHeader.repeated, plainJson))
       return Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         if (!isOurs(request.url)) return handler
         const id = requestIdOf(request, fiber)
         const annotations = { ...fiber.getRef(References.CurrentLogAnnotations), request_id: id }
         return Effect.updateContext(
-          isPlainlySpelled(request.url) ? answered : refused,
+          !isPlainlySpelled(request.url) ? misspelled : AuthorizationHeader.isRepeated(request) ? ambiguous : answered,
           (context: Context.Context<R | HttpServerRequest.HttpServerRequest>) =>
             context.pipe(
               Context.add(RequestId, id),

@@ -50,3 +50,24 @@ it.effect("a body is capped while it streams, and one that breaks off is a bad r
     assert.strictEqual(broken.status, 400)
   })
 )
+
+it.effect("web requests whose Authorization header came twice are refused, in the form of their address", () =>
+  Effect.gen(function* () {
+    const { fetch } = yield* handler
+    const ask = (target: string, values: ReadonlyArray<string>) =>
+      Effect.promise(async () => {
+        const headers = new Headers()
+        for (const value of values) headers.append("authorization", value)
+        const reply = await fetch(new Request(new URL(target, url), { headers }))
+        return { status: reply.status, body: await reply.json() }
+      })
+    const api = yield* ask("/v4/buildings", ["Bearer admin", "Bearer x"])
+    assert.deepStrictEqual([api.status, valueAt(api.body, "/errors/0/code")], [400, "invalid_request"])
+    assert.strictEqual(valueAt(api.body, "/errors/0/source/header"), "Authorization")
+    const oauth = yield* ask("/oauth/token", ["Digest x=1", "Basic eDp5"])
+    assert.deepStrictEqual([oauth.status, valueAt(oauth.body, "/error")], [400, "invalid_request"])
+    // One of another scheme, whose parameters have commas between them, says nothing here.
+    assert.strictEqual((yield* ask("/v4/buildings", ['Digest a="b", c=d'])).status, 401)
+    assert.strictEqual((yield* ask("/v4/buildings", ["Bearer admin"])).status, 200)
+  })
+)

@@ -199,6 +199,29 @@ describe("doorhook on", () => {
   )
 
   live(
+    "two Authorization headers are refused, in front of a body parser and behind one",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const parse = async (request: IncomingMessage) => void Object.assign(request, { body: await text(request) })
+      const body = JSON.stringify(event)
+      const plain = ["host", "localhost", "content-type", "application/json", "content-length", String(body.length)]
+      const right = ["authorization", `Bearer ${doorhook.operatorKey}`]
+      const statusOf = (url: string, headers: ReadonlyArray<string>) =>
+        Effect.promise(async () => {
+          const sent = send(`${url}/operator/events`, { method: "POST", headers: [...plain, ...headers] }).end(body)
+          const [answer] = await once(sent, "response")
+          await text(answer)
+          return answer.statusCode
+        })
+      for (const { url } of [yield* Hosts.plainAfter(doorhook, parse), yield* mount(doorhook)]) {
+        assert.strictEqual(yield* statusOf(url, right), 202)
+        assert.strictEqual(yield* statusOf(url, [...right, "authorization", "Bearer x"]), 400)
+        assert.strictEqual(yield* statusOf(url, ["authorization", "Bearer x", ...right]), 400)
+      }
+    })
+  )
+
+  live(
     "a host that has answered itself, because it took too long, is not disturbed by the answer that comes later",
     Effect.gen(function* () {
       let late = (): void => undefined

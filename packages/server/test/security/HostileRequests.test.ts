@@ -315,12 +315,23 @@ describe("connections", () => {
   )
 
   live(
-    "take the first of two Authorization headers, never a list of them",
+    "with two Authorization headers are refused, whichever of them is right",
     Effect.gen(function* () {
       const url = yield* base
-      const two = (first: string, second: string) =>
-        `GET ${integrations} HTTP/1.1\r\nAuthorization: Bearer ${first}\r\nAuthorization: Bearer ${second}\r\n${close}\r\n`
-      assert.deepStrictEqual(statusesOf(yield* Effect.promise(() => converse(url, [two("x", "admin")]))), [401])
+      const two = (line: string, first: string, second: string) =>
+        `${line} HTTP/1.1\r\nAuthorization: ${first}\r\nauthorization: ${second}\r\nContent-Length: 0\r\n${close}\r\n`
+      for (const [line, first, second] of [
+        [`GET ${integrations}`, "Bearer x", "Bearer admin"],
+        [`GET ${integrations}`, "Bearer admin", "Bearer x"],
+        [`GET ${integrations}`, "Bearer admin", "Bearer admin"],
+        ["GET /operator/deliveries", `Bearer ${operatorKey}`, "Basic eDp5"],
+        ["POST /oauth/token", "Basic eDp5", "Bearer x"]
+      ] as const) {
+        assert.deepStrictEqual(
+          statusesOf(yield* Effect.promise(() => converse(url, [two(line, first, second)]))),
+          [400]
+        )
+      }
     })
   )
 })
