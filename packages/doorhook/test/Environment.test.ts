@@ -4,13 +4,23 @@
 import { assert, describe } from "@effect/vitest"
 import { ConfigProvider, Effect, Schema } from "effect"
 import { EngineConfig, fromEnvironment } from "doorhook/effect"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll } from "vitest"
+import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { live } from "./harness/Embedded.ts"
 import { runHere, serveHere } from "./harness/InProcess.ts"
 import { directory, tokensOf } from "./harness/KnownDirectory.ts"
 import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "doorhook-test-"))
+const authorities = join(folder, "authorities.pem")
+writeFileSync(authorities, makeAuthority().cert)
+afterAll(() => rmSync(folder, { recursive: true }))
 
 /** For each setting its variable, a text that can be used with what it means, and one that can't be used. */
 const settings: {
@@ -35,6 +45,7 @@ const settings: {
   operatorKey: ["DOORHOOK_OPERATOR_KEY", operatorKey, operatorKey, "\u00fc-swordfish"],
   encryptionKey: ["DOORHOOK_ENCRYPTION_KEY", "01234567".repeat(4), "01234567".repeat(4), "swordfish"],
   proxy: ["DOORHOOK_PROXY", "http://proxy.internal:3128", "http://proxy.internal:3128", "socks://swordfish"],
+  caFile: ["DOORHOOK_CA_FILE", authorities, authorities, "nowhere.pem"],
   noProxy: ["DOORHOOK_NO_PROXY", "127.0.0.1 example.com", ["127.0.0.1", "example.com"], "a..b"],
   webhookSources: ["DOORHOOK_WEBHOOK_SOURCES", "192.0.2.1", ["192.0.2.1"], "everywhere"],
   trustedProxies: ["DOORHOOK_TRUSTED_PROXIES", "10.0.0.1,10.0.0.2", ["10.0.0.1", "10.0.0.2"], "everyone"],

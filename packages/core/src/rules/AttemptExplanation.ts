@@ -49,7 +49,7 @@ const failures: Readonly<
   dns: ["The name in the integration's URL has no address", "Check the URL and the name's DNS entries"],
   tls: [
     "No secure connection to the receiver came about",
-    "Its certificate must be valid now, for the name in the URL, and issued by a known authority"
+    "Its certificate must be valid now, for the name in the URL, and issued by a known authority: one of your own is made known by ca-file"
   ],
   blocked_address: [
     "This attempt was not sent, because the address is not allowed",
@@ -59,6 +59,7 @@ const failures: Readonly<
 }
 
 const ownerAdvice: Readonly<Partial<Record<Attempt["outcome"], string>>> = {
+  tls: "Its certificate must be valid now, for the name in the URL, and issued by a known authority",
   blocked_address:
     "Give the integration a URL with a public address, or ask those who run this service to allow this one"
 }

@@ -79,7 +79,7 @@ const examples: ReadonlyArray<readonly [outcome: Attempt["outcome"], seen: Parti
   [
     "tls",
     { detail: "certificate has expired" },
-    "No secure connection to the receiver came about (certificate has expired). Its certificate must be valid now, for the name in the URL, and issued by a known authority."
+    "No secure connection to the receiver came about (certificate has expired). Its certificate must be valid now, for the name in the URL, and issued by a known authority: one of your own is made known by ca-file."
   ],
   [
     "blocked_address",

@@ -48,6 +48,13 @@ export const deliveryFlags = {
     Flag.withMetavar("DURATION|forever"),
     Flag.optional
   ),
+  caFile: Flag.String("ca-file").pipe(
+    Flag.withDescription(
+      "Certificates of authorities that receivers may have theirs from, beside those that all trust"
+    ),
+    Flag.withMetavar("FILE.pem"),
+    Flag.optional
+  ),
   config: Flag.String("config").pipe(
     Flag.withDescription("JSON file with the same settings; flags and DOORHOOK_... win"),
     Flag.withMetavar("FILE.json"),
@@ -98,6 +105,7 @@ export const deliveryConfigOf = Effect.fnUntraced(function* <R = never>(
     ackTimeout: Option.getOrElse(given.ackTimeout, () => otherwise.ackTimeout),
     disableAfter: Option.getOrElse(given.disableAfter, () => otherwise.disableAfter),
     retention: Option.getOrElse(given.retention, () => otherwise.retention),
+    caFile: Option.getOrElse(given.caFile, () => otherwise.caFile),
     allowTargets: given.allowTarget.length > 0 ? given.allowTarget : otherwise.allowTargets,
     retry: given.retry.length > 0 ? { ...otherwise.retry, ...retry } : otherwise.retry,
     ...more(otherwise)
@@ -127,6 +135,7 @@ export const deliveryArguments = (given: DeliveryFlags): ReadonlyArray<string> =
   ...again("--ack-timeout", given.ackTimeout),
   ...again("--disable-after", given.disableAfter),
   ...again("--retention", given.retention),
+  ...again("--ca-file", given.caFile),
   ...again("--config", given.config),
   ...given.allowTarget.flatMap((network) => ["--allow-target", network]),
   ...given.retry.flatMap((retry) => ["--retry", retry])

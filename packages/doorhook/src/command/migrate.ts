@@ -18,7 +18,8 @@ const unused = {
   retry: [],
   ackTimeout: Option.none<string>(),
   disableAfter: Option.none<string>(),
-  retention: Option.none<string>()
+  retention: Option.none<string>(),
+  caFile: Option.none<string>()
 }
 
 export const migrateCommand = Command.make(

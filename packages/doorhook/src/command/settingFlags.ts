@@ -16,6 +16,7 @@ export const givenBy: Readonly<Record<string, string>> = {
   ackTimeout: "--ack-timeout",
   disableAfter: "--disable-after",
   retention: "--retention",
+  caFile: "--ca-file",
   webhookSources: "--webhook-source",
   trustedProxies: "--trusted-proxy",
   metricsFor: "--metrics-for",

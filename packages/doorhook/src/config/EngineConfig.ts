@@ -64,6 +64,8 @@ export const EngineConfig = Schema.Struct({
   proxy: Schema.optional(Text),
   /** Hosts and networks that are reached without the proxy. Default none. */
   noProxy: Schema.optional(Texts),
+  /** A file of certificates in PEM: authorities that receivers may have theirs from, beside those that all trust. Default none. */
+  caFile: Schema.optional(Text),
   ...surfaceFields
 })
 export type EngineConfig = typeof EngineConfig.Type

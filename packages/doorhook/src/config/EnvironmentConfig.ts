@@ -65,6 +65,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   encryptionKey: text,
   proxy: text,
   noProxy: texts,
+  caFile: text,
   webhookSources: texts,
   trustedProxies: texts,
   bodyTimeout: text,

@@ -11,6 +11,7 @@ import {
   EngineConfig,
   publicUrlOf
 } from "./EngineConfig.ts"
+import { authoritiesOf } from "./Authorities.ts"
 import { encryptionKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
 import { collectAll, invalid, InvalidConfig, nameOf, parseTimeout, readSettings } from "./ReadingSettings.ts"
@@ -51,6 +52,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
   collectAll<unknown>([
     deliveryOverrides(config),
     egressProxyOf(config),
+    authoritiesOf(config),
     encryptionKeyOf(config),
     operatorKeyOf(config),
     databaseOf(config),

@@ -14,10 +14,11 @@ import {
   Wake
 } from "@doorhook/core"
 import { NodeCrypto, NodeNameResolver, UndiciTransport } from "@doorhook/node"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Result } from "effect"
+import { authoritiesOf } from "../config/Authorities.ts"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { egressProxyOf } from "../config/EngineConfig.ts"
-import { InvalidConfig } from "../config/ReadingSettings.ts"
+import { collect, InvalidConfig } from "../config/ReadingSettings.ts"
 import { tracedTransport } from "../telemetry/Tracing.ts"
 import * as Database from "./Database.ts"
 import * as FileOwner from "./FileOwner.ts"
@@ -68,8 +69,11 @@ export const layer = (config: EngineConfig, own: Context.Context<never>) => {
       own,
       Transport,
       Layer.unwrap(
-        Effect.map(Effect.fromResult(egressProxyOf(config)), (proxy) =>
-          UndiciTransport.layer(proxy === null ? {} : { proxy })
+        Effect.fromResult(
+          Result.map(
+            collect({ proxy: egressProxyOf(config), authorities: authoritiesOf(config) }),
+            ({ authorities, proxy }) => UndiciTransport.layer({ authorities, ...(proxy !== null && { proxy }) })
+          )
         )
       )
     )

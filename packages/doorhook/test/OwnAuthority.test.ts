@@ -1,0 +1,83 @@
+/**
+ * Receivers whose certificates are from an authority of the host's own.
+ */
+import { assert, describe } from "@effect/vitest"
+import type { Doorhook } from "doorhook"
+import { createDoorhook } from "doorhook"
+import { Effect } from "effect"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { makeAuthority, makeSelfSigned } from "@doorhook/testkit/hostile/Certificates"
+import { serve } from "@doorhook/testkit/hostile/RawReceiver"
+import { isSecure } from "@doorhook/testkit/hostile/Tls"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { codeOf, directory, event, integrate, live, mount, start } from "./harness/Embedded.ts"
+import { eventually } from "./harness/Eventually.ts"
+import { runHere } from "./harness/InProcess.ts"
+
+const authority = makeAuthority()
+const retry = { access_log: [] }
+
+/** How the delivery to a receiver ends. */
+const deliveredTo = Effect.fnUntraced(function* (doorhook: Doorhook, receiver: string) {
+  const { url } = yield* mount(doorhook)
+  yield* integrate(url, receiver)
+  const published = yield* Effect.promise(() => doorhook.publish(event))
+  const { deliveries } = yield* eventually(
+    "the delivery has ended",
+    Effect.promise(() => doorhook.deliveries.list({ event_id: published.id })),
+    (page) => page.deliveries.every(({ state }) => state === "delivered" || state === "exhausted")
+  )
+  const [delivery] = yield* Effect.forEach(deliveries, ({ id }) => Effect.promise(() => doorhook.deliveries.show(id)))
+  return delivery
+})
+
+const written = Effect.fnUntraced(function* (text: string) {
+  const file = join(yield* temporaryFolder, "authorities.pem")
+  yield* Effect.promise(() => writeFile(file, text))
+  return file
+})
+
+describe("an authority of the host's own", () => {
+  live(
+    "is trusted when a file names it, beside others",
+    Effect.gen(function* () {
+      const receiver = yield* serve(isSecure(authority), { scheme: "https" })
+      const caFile = yield* written(`The building's:\n${makeSelfSigned("other.example").cert}\n${authority.cert}`)
+      const delivery = yield* deliveredTo(yield* start({ caFile, retry }), receiver.url)
+      assert.strictEqual(delivery?.state, "delivered")
+    })
+  )
+
+  live(
+    "is not trusted else, and what to do is told",
+    Effect.gen(function* () {
+      const receiver = yield* serve(isSecure(authority), { scheme: "https" })
+      const delivery = yield* deliveredTo(yield* start({ retry }), receiver.url)
+      assert.strictEqual(delivery?.attempts[0]?.outcome, "tls")
+      assert.include(delivery?.explanation.why ?? "", "one of your own is made known by ca-file")
+    })
+  )
+
+  live(
+    "is refused at the start when the file is no such file",
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const broken = `${authority.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`
+      for (const [caFile, said] of [
+        [join(folder, "none.pem"), "can't be read: there is no such file"],
+        [folder, "can't be read: it is a folder, not a file"],
+        [yield* written("nothing"), "has no certificate in PEM"],
+        [yield* written(broken), "certificate 2 of "]
+      ] as const) {
+        const { code, message } = yield* codeOf(createDoorhook({ database: "memory", directory, caFile }))
+        assert.strictEqual(code, "invalid_config")
+        assert.isTrue(message.startsWith("caFile: "), message)
+        assert.include(message, said)
+        const refused = yield* runHere(["serve", "--database", "memory", "--ca-file", caFile])
+        assert.deepStrictEqual([refused.code, refused.stdout], [3, ""])
+        assert.match(refused.stderr, /^doorhook: caFile \(--ca-file\): [^\n]*\n$/)
+      }
+    })
+  )
+})
