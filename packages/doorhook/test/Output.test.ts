@@ -20,7 +20,7 @@ const runInto = async (file: string, ...args: ReadonlyArray<string>) => {
     stdio: ["ignore", output.fd, "pipe"]
   })
   let stderr = ""
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk))
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk))
   const [exitCode]: ReadonlyArray<unknown> = await once(child, "close")
   await output.close()
   return { exitCode, stderr }
