@@ -6,7 +6,7 @@ import { afterEach, assert, describe, it } from "@effect/vitest"
 import { admin } from "../harness/KnownDirectory.ts"
 import { shared } from "../harness/Shared.ts"
 import { colors } from "./Accessibility.ts"
-import { allow, codeAt, deny, fill, openLoginStage } from "./LoginStage.ts"
+import { allow, codeAt, deny, fill, openLoginStage, state } from "./LoginStage.ts"
 import { hasBrowser } from "./Visitors.ts"
 
 const stage = shared(openLoginStage, hasBrowser)
@@ -21,7 +21,7 @@ describe.skipIf(!hasBrowser)("logging in with a browser", () => {
     await allow(page).click()
     await page.waitForURL(`${callback}?**`)
     const answer = new URL(page.url()).searchParams
-    assert.strictEqual(answer.get("state"), "s t/á")
+    assert.strictEqual(answer.get("state"), state)
     assert.strictEqual(answer.get("iss"), url)
     assert.strictEqual(await stage().exchange(codeAt(page)), 200)
 

@@ -18,6 +18,9 @@ export const pkce = {
   challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 } as const
 
+/** What the app gets back: much that forms, addresses and HTML write in ways of their own. */
+export const state = " s t/á\"'<&amp;>+%25\\🚪\ufeff\u2028 "
+
 export const openLoginStage = Effect.gen(function* () {
   const { url } = yield* serveHere(["--database", "memory", "--directory", directory])
   const site = yield* openSites
@@ -28,7 +31,7 @@ export const openLoginStage = Effect.gen(function* () {
   )
   const visitors = yield* openVisitors
   const client = { client_id: "p1", redirect_uri: `${app}/cb` }
-  const way = { state: "s t/á", code_challenge: pkce.challenge, code_challenge_method: "S256" }
+  const way = { state, code_challenge: pkce.challenge, code_challenge_method: "S256" }
   return {
     ...visitors,
     url,

@@ -198,6 +198,16 @@ describe("logging in", () => {
     assert.deepStrictEqual({ ...answer, code: "" }, { code: "", state, iss: server.url })
   })
 
+  it.each(["a%00b", "a%0Ab", "a%0D%0Ab", "%09", "%7F", "%FF", "%ED%A0%80", "a%C3"])(
+    "takes no state that would come back changed: %s",
+    async (state) => {
+      const answer = await browser().request(`${withQuery("/oauth/authorize", authorizeC1)}&state=${state}`)
+      const { error_description, ...rest } = redirectedWith(answer)
+      assert.deepStrictEqual(rest, { error: "invalid_request", iss: server.url })
+      assert.match(error_description ?? "", /^The state has control characters/)
+    }
+  )
+
   it("sends no state where none came", async () => {
     const location = await browser().logIn({ ...authorizeC1, state: "" })
     assert.deepStrictEqual([...location.searchParams.keys()], ["code", "iss"])

@@ -72,6 +72,12 @@ const toClient =
 export const denied = (request: AuthorizeRequest): AuthorizeProblem =>
   toClient(request)("access_denied", "Access was denied. Nothing was shared with the application.")
 
+/**
+ * Whether a state comes back exactly as it came, by way of a form: control characters don't, and what was not UTF-8 is
+ * U+FFFD by now. RFC 6749 (appendix A.5) allows much less.
+ */
+const comesBack = (state: string): boolean => !/[\p{Cc}\ufffd]/u.test(state)
+
 /** What is wrong with a redirect URI; null when nothing is. Whoever runs the host is told of one that only it finds right. */
 const redirectProblem = Effect.fnUntraced(function* (registered: ReadonlyArray<string>, given: string | null) {
   if (RedirectUri.isRegistered(registered, given ?? outOfBandUri)) return null
@@ -128,10 +134,12 @@ export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameter
     if (isRight !== true) return isRight
   }
 
-  const state = parameters.repeated.has("state") ? null : get(parameters, "state")
+  const sent = parameters.repeated.has("state") ? null : get(parameters, "state")
+  const state = sent === null || comesBack(sent) ? sent : null
   const fail = toClient({ redirect_uri, state })
   const repeated = firstRepeated(parameters)
   if (repeated !== null) return fail("invalid_request", cameTwice(repeated))
+  if (state !== sent) return fail("invalid_request", "The state has control characters, or bytes that are not UTF-8.")
   const responseType = get(parameters, "response_type")
   if (responseType === null) return fail("invalid_request", "The parameter response_type is missing. It must be code.")
   if (responseType !== "code") return fail("unsupported_response_type", "The only response_type is code.")
