@@ -2,8 +2,10 @@
  * Looks host names up as the system does: hosts file, name servers and whatever else it is set up to ask.
  *
  * The system answers on a few threads that the whole process shares, and a name whose server is dead holds one for
- * seconds. So a name is looked up once at a time, however many ask: ten deliveries to one dead name take one thread.
+ * seconds. So a name is looked up once at a time, however many ask: ten deliveries to one dead name take one thread. And
+ * names that took long are together given half of the threads: a hundred dead names leave the other half to all others.
  */
+import { RecentMap } from "@doorhook/core"
 import { lookup } from "node:dns/promises"
 
 /** Every address of a name, IPv4 and IPv6, in the order they should be tried. Rejects when it has none. */
@@ -21,7 +23,56 @@ export const sharing = (ask: NameLookup): NameLookup => {
   }
 }
 
+/** A look-up that takes longer than this is that of a name whose servers are dead, or far away; in milliseconds. */
+const longLookUp = 1_000
+
+/** How many names that took long are remembered. */
+const mostKnown = 10_000
+
+/**
+ * Asks for so many names at once whose last look-up took long, or whose present one does, and for all others at once.
+ * Those that are too many wait for their turn.
+ */
+export const rationing = (ask: NameLookup, places: number): NameLookup => {
+  const slow = new RecentMap<string, true>(mostKnown)
+  const waiting: Array<() => void> = []
+  let taken = 0
+
+  const look = async (name: string): Promise<ReadonlyArray<string>> => {
+    let isCounted = slow.get(name) ?? false
+    let tookLong = false
+    if (isCounted) taken++
+    const timer = setTimeout(() => {
+      tookLong = true
+      slow.set(name, true)
+      if (!isCounted) taken++
+      isCounted = true
+    }, longLookUp)
+    timer.unref()
+    try {
+      return await ask(name)
+    } finally {
+      clearTimeout(timer)
+      if (!tookLong) slow.delete(name)
+      if (isCounted) taken--
+      // One that was not counted before may have taken a place beyond those there are.
+      if (taken < places) waiting.shift()?.()
+    }
+  }
+
+  return (name) =>
+    slow.get(name) === undefined || taken < places
+      ? look(name)
+      : new Promise((resolve) => waiting.push(() => resolve(look(name))))
+}
+
+/** How many threads Node has for look-ups, among others: what it is told before they are first used. */
+const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
+
 /** The system's resolver. */
-export const system: NameLookup = sharing(async (name) =>
-  (await lookup(name, { all: true })).map(({ address }) => address)
+export const system: NameLookup = sharing(
+  rationing(
+    async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+    Math.max(1, Math.floor(threads / 2))
+  )
 )
