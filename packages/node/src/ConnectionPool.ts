@@ -4,7 +4,7 @@
  * A connection is an undici client with one request at a time. So giving up on a request can close its connection,
  * however far that has come, and no late answer is left that the next request could take for its own. A connection
  * serves only requests under the allow-list that it was opened under. When too many wait, the one that has waited
- * longest is closed.
+ * longest is closed. One that has served for some minutes is not kept: its name may lead elsewhere by now.
  */
 import type { AddressPolicy } from "@doorhook/core"
 import { Cause, Effect, Exit } from "effect"
@@ -15,6 +15,8 @@ import * as GuardedConnector from "./GuardedConnector.ts"
 export interface PoolOptions {
   /** How long a connection waits at most, in milliseconds. */
   readonly keepAlive: number
+  /** For how long a connection serves further requests, in milliseconds since it was made. */
+  readonly maxAge: number
   /** How many connections wait at most, over all origins. */
   readonly maxIdle: number
 }
@@ -23,6 +25,8 @@ export interface Connection {
   readonly client: Client
   /** Requests to the same origin under the same allow-list have the same key. */
   readonly key: string
+  /** When it was made, by a clock that nobody sets, in milliseconds. */
+  readonly madeAt: number
   /** How far opening it has come; null once it is open. */
   readonly stage: () => GuardedConnector.Stage | null
   /** The first error of its socket, null when there was none. undici may report a later one that only follows from it. */
@@ -60,6 +64,7 @@ export class ConnectionPool {
 
   /** Keeps a connection whose answer has ended. */
   giveBack(connection: Connection): void {
+    if (performance.now() - connection.madeAt >= this.#options.maxAge) return this.close(connection)
     this.#idle.add(connection)
     const others = this.#idleByKey.get(connection.key)
     if (others === undefined) this.#idleByKey.set(connection.key, [connection])
@@ -126,6 +131,7 @@ export class ConnectionPool {
     const connection: Connection = {
       client,
       key,
+      madeAt: performance.now(),
       stage: () => stage,
       fault: () => fault,
       close: () => {

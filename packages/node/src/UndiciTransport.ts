@@ -118,6 +118,11 @@ const send = (
 export interface UndiciTransportOptions {
   /** How long an idle connection is kept for the next delivery, in milliseconds. Default 4,000. */
   readonly keepAlive?: number
+  /**
+   * For how long a connection serves further requests, in milliseconds: after it, a name is looked up anew. Default five
+   * minutes.
+   */
+  readonly maxAge?: number
   /** How many idle connections are kept, over all receivers. Default 256. */
   readonly maxIdle?: number
   /** Certificates of authorities, in PEM, that are trusted beside those that Node trusts. Default none. */
@@ -138,7 +143,11 @@ export const layer = (options: UndiciTransportOptions = {}): Layer.Layer<Transpo
         options.proxy ?? null,
         options.authorities ?? []
       )
-      const pool = new ConnectionPool(ways, { keepAlive: options.keepAlive ?? 4_000, maxIdle: options.maxIdle ?? 256 })
+      const pool = new ConnectionPool(ways, {
+        keepAlive: options.keepAlive ?? 4_000,
+        maxAge: options.maxAge ?? 300_000,
+        maxIdle: options.maxIdle ?? 256
+      })
       yield* Effect.addFinalizer(() => Effect.promise(() => pool.closeAll()))
       return Transport.of({
         post: (request) => {

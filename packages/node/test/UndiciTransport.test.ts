@@ -36,6 +36,21 @@ describe("UndiciTransport", () => {
     })
   )
 
+  {
+    const addresses = ["127.0.0.1", "127.0.0.2"]
+    test(
+      "follows a name to where it leads, once its connection has served its time",
+      Effect.gen(function* () {
+        const one = yield* serve(answers(ok))
+        const other = yield* serve(answers(ok), { host: "127.0.0.2", port: one.port })
+        const url = `http://receiver.example:${one.port}/`
+        for (let i = 0; i < 2; i++) assert.strictEqual(outcomeOf(yield* post(url)), 200)
+        assert.deepStrictEqual([one.accepted(), other.accepted()], [1, 1])
+      }),
+      { maxAge: 0, lookup: () => Promise.resolve(addresses.splice(0, 1)) }
+    )
+  }
+
   test(
     "waits for an answer under a deadline that is beyond what a timer can hold",
     Effect.gen(function* () {
