@@ -3,6 +3,7 @@
  * cases into tests of any.
  */
 export * as ClientStoreSuite from "./ClientStoreSuite.ts"
+export * as CryptoSuite from "./CryptoSuite.ts"
 export * as DeliveryStoreSuite from "./DeliveryStoreSuite.ts"
 export * as IdempotencyStoreSuite from "./IdempotencyStoreSuite.ts"
 export * as IntegrationStoreSuite from "./IntegrationStoreSuite.ts"
