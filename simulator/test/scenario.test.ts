@@ -23,6 +23,11 @@ const problemsOf = (text: string) => {
 }
 
 const house = { name: "House", homes: { flats: 20 } }
+const noMethods = { swipe_to_open: 0, pin: 0, qr_code: 0 }
+const withShape = (on_weekdays: object) => ({
+  name: "x",
+  buildings: [{ ...house, flows: { food: { on_weekdays } } }]
+})
 
 describe("the JSON Schema of scenario files", () => {
   it("is the file that is published", () => {
@@ -126,6 +131,30 @@ describe("a scenario file", () => {
         buildings: [{ ...house, flows: { food: { on_weekdays: { from: "12:00", to: "11:00", even: 1, peaks: [] } } } }]
       },
       "`from` before `to`"
+    ],
+    [withShape({ from: "08:00", to: "08:00:02", even: 1, peaks: [] }), "must have arrivals between `from` and `to`"],
+    [
+      withShape({ from: "08:00", to: "10:00", even: 0, peaks: [{ at: "20:00", spread: "5m", weight: 1 }] }),
+      "$.buildings[0].flows.food.on_weekdays must have arrivals"
+    ],
+    [
+      withShape({ from: "08:00", to: "10:00", even: 1, peaks: [{ at: "09:00", spread: "0s", weight: 1 }] }),
+      "$.buildings[0].flows.food.on_weekdays.peaks[0].spread must be at least 5s"
+    ],
+    [{ name: "x", buildings: [{ ...house, flows: { food: { rate: 1e6 } } }] }, "must be a number from 0 to 1000"],
+    [{ name: "x", buildings: [{ ...house, anomalies: { door_held: 1e6 } }] }, "must be a number from 0 to 1000"],
+    [
+      { name: "x", buildings: [{ ...house, flows: { food: { weekdays: { mon: 101 } } } }] },
+      "must be a number from 0 to 100"
+    ],
+    [{ name: "x", buildings: [{ ...house, devices: { outages: { every: "1ms" } } }] }, "0s, for never, or at least 1m"],
+    [
+      { name: "x", buildings: [{ name: "a", homes: { flats: 2, entry_methods: noMethods } }] },
+      "$.buildings[0].homes.entry_methods must have a share above 0"
+    ],
+    [
+      { name: "x", buildings: [{ name: "a", offices: { employees: 2, entry_methods: noMethods } }] },
+      "$.buildings[0].offices.entry_methods must have a share above 0"
     ],
     [{ name: "x", buildings: [house], events: 1 }, "is not known here"]
   ])("%j is refused", (value, says) => {

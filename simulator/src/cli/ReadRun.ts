@@ -30,15 +30,27 @@ const missing = (flag: string, expected: string) => CommandFailure.usage(`--${fl
 
 const duration = (flag: string, given: string) => readOr(DurationText.parse(given), flag, given, DurationText.expected)
 
-const positiveDuration = (flag: string, given: Option.Option<string>) =>
+const positiveDuration = (flag: string, given: string) =>
+  readOr(
+    Option.filter(DurationText.parse(given), (millis) => millis > 0),
+    flag,
+    given,
+    `${DurationText.expected}, above 0`
+  )
+
+/** Below this, an engine does little else on virtual time. */
+const shortestInterval = 1_000
+
+/** How often something happens again and again. */
+const interval = (flag: string, given: Option.Option<string>) =>
   Option.match(given, {
     onNone: () => Effect.succeed(null),
     onSome: (value) =>
       readOr(
-        Option.filter(DurationText.parse(value), (millis) => millis > 0),
+        Option.filter(DurationText.parse(value), (millis) => millis >= shortestInterval),
         flag,
         value,
-        `${DurationText.expected}, above 0`
+        `${DurationText.expected}, at least ${DurationText.format(shortestInterval)}`
       )
   })
 
@@ -191,12 +203,11 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     /** What is worth saying before the run. */
     notes,
     retry: yield* readRetries(texts.retry),
-    ackTimeout:
-      (yield* positiveDuration("ack-timeout", Option.some(texts.ackTimeout))) ?? defaultDeliverySettings.ackTimeout,
+    ackTimeout: yield* positiveDuration("ack-timeout", texts.ackTimeout),
     buildingIntegrations,
     tenantIntegrations,
-    crashEvery: yield* positiveDuration("crash-every", texts.crashEvery),
-    deleteEvery: yield* positiveDuration("delete-every", texts.deleteEvery),
+    crashEvery: yield* interval("crash-every", texts.crashEvery),
+    deleteEvery: yield* interval("delete-every", texts.deleteEvery),
     workers: yield* wholeWithin("workers", texts.workers, 1, 10),
     database: texts.database,
     seeds,

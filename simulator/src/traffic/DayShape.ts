@@ -18,7 +18,7 @@ export interface DayShape {
 }
 
 /** The intensity is constant within a cell of the grid, in milliseconds. */
-const cellMillis = 5_000
+export const cellMillis = 5_000
 
 const cellsPerDay = dayMillis / cellMillis
 
@@ -47,6 +47,16 @@ const tablesOf = (shape: DayShape): Tables => {
   cache.set(shape, tables)
   cacheByContent.set(content, new WeakRef(tables))
   return tables
+}
+
+/** A shape with less than this in all is of peaks too far outside its window to be computed. */
+const leastTotal = 1e-100
+
+/** Whether anybody can come: some cell has an intensity, and all of them have one that is a number. */
+export const isDrawable = (shape: DayShape): boolean => {
+  let total = 0
+  for (let cell = 0; cell < cellsPerDay; cell++) total += densityAt(shape, ((cell + 0.5) * cellMillis) / hour)
+  return total >= leastTotal && total < Infinity
 }
 
 const makeTables = (shape: DayShape): Tables => {

@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { assumed, parameter } from "./Parameter.ts"
-import { Duration, LognormalValue, NotNegative, Share, wholeBetween } from "./Values.ts"
+import { Duration, Interval, LognormalValue, Rate, Share, wholeBetween } from "./Values.ts"
 
 export const homeMethods = { swipe_to_open: 0.68, pin: 0.28, qr_code: 0.04 } as const
 export const officeMethods = { swipe_to_open: 0.8, pin: 0.14, qr_code: 0.06 } as const
@@ -52,30 +52,26 @@ export const anomalyDefaults = {
 } as const
 
 export const Anomalies = Schema.Struct({
-  buzzer_spam: parameter(
-    NotNegative,
-    anomalyDefaults.buzzer_spam,
-    "Somebody rings at many units within a minute or two"
-  ),
+  buzzer_spam: parameter(Rate, anomalyDefaults.buzzer_spam, "Somebody rings at many units within a minute or two"),
   stuck_button: parameter(
-    NotNegative,
+    Rate,
     anomalyDefaults.stuck_button,
     "A call button that is stuck calls one unit again and again"
   ),
-  pin_guessing: parameter(NotNegative, anomalyDefaults.pin_guessing, "Somebody tries PINs at a door; all are denied"),
+  pin_guessing: parameter(Rate, anomalyDefaults.pin_guessing, "Somebody tries PINs at a door; all are denied"),
   shared_credential: parameter(
-    NotNegative,
+    Rate,
     anomalyDefaults.shared_credential,
     "A credential is used at two doors, too soon for one person"
   ),
-  door_held: parameter(NotNegative, anomalyDefaults.door_held, "A door is held open (release_status Held open)"),
+  door_held: parameter(Rate, anomalyDefaults.door_held, "A door is held open (release_status Held open)"),
   door_forced: parameter(
-    NotNegative,
+    Rate,
     anomalyDefaults.door_forced,
     "A door is forced (entry_method none, release_status Forced)"
   ),
   night_entry: parameter(
-    NotNegative,
+    Rate,
     anomalyDefaults.night_entry,
     "Somebody comes in between one and half past four in the morning"
   )
@@ -88,11 +84,11 @@ export const clockDefaults = { deviation: "0s", wrong: 0, wrong_deviation: "90s"
 export const DeviceParameters = Schema.Struct({
   outages: parameter(
     Schema.Struct({
-      every: Schema.optionalKey(Duration),
+      every: Schema.optionalKey(Interval),
       down: Schema.optionalKey(LognormalValue)
     }),
     outageDefaults,
-    "How often a controller (four doors and their panels) is offline, on average, and for how long; not past midnight UTC. Openings are kept and sent when it is back, calls are not possible. `every` of 0s is never"
+    "How often a controller (four doors and their panels) is offline, on average, and for how long; not past midnight UTC. Openings are kept and sent when it is back, calls are not possible. `every` is 1m or more, or 0s for never"
   ),
   flush: parameter(
     Schema.Struct({

@@ -9,7 +9,7 @@ import {
   Duration,
   GroupShare,
   LognormalValue,
-  NotNegative,
+  Rate,
   Share,
   WeekOfNumbers,
   WeekOfShares,
@@ -95,7 +95,7 @@ export const residentParameters = Schema.Struct({
   evenings: parameter(WeekOfShares, residents.evenings, "Share of people who go out in the evening"),
   evening_leaves: parameter(ClockTimeValue, residents.evening_leaves, "When they go out"),
   evening_returns: parameter(ClockTimeValue, residents.evening_returns, "When they come back"),
-  room_uses: parameter(NotNegative, residents.room_uses, "Uses of shared rooms, per person and day"),
+  room_uses: parameter(Rate, residents.room_uses, "Uses of shared rooms, per person and day"),
   room_times: parameter(DayShapeValue, residents.room_times, "When shared rooms are used"),
   tailgating: parameter(
     Share,
@@ -163,7 +163,7 @@ export const employeeParameters = Schema.Struct({
     "BCO 2014 designs for 13 % in five minutes, 45 % in each direction; larger groups at noon (Kuusinen et al.); values assumed"
   ),
   floor_uses: parameter(
-    NotNegative,
+    Rate,
     employees.floor_uses,
     "Times a day that somebody comes back to the floor from elsewhere in the house; people differ, with a heavy tail",
     absences

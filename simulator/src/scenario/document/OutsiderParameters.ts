@@ -10,7 +10,7 @@ import {
   Duration,
   GroupShare,
   LognormalValue,
-  NotNegative,
+  Rate,
   SeasonValue,
   Share,
   WeekOfNumbers,
@@ -29,7 +29,7 @@ interface Sources {
 const outsiderParameters = (usual: FullOutsiders, what: string, sources: Sources) =>
   Schema.Struct({
     rate: parameter(
-      NotNegative,
+      Rate,
       usual.rate,
       `Arrivals a day, per ${sources.per}, on a day whose weekday factor is 1`,
       sources.rate

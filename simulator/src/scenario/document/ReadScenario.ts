@@ -1,13 +1,15 @@
 /**
  * Reads a scenario file, or says all that is wrong with it: line, column, JSON path, and what is accepted.
  */
-import { schemaProblems } from "@doorhook/core"
+import { DurationText, schemaProblems } from "@doorhook/core"
 import { Result, Schema } from "effect"
 import type { Scenario } from "../Scenario.ts"
 import { mostBuildings } from "../Scenario.ts"
 import { jsonPlaces, lineAndColumn, NotJson } from "./JsonPlaces.ts"
 import { placesOf, resolve } from "./Resolve.ts"
 import { ScenarioDocument } from "./ScenarioDocument.ts"
+import { cellMillis, isDrawable } from "../../traffic/DayShape.ts"
+import { DayShapeValue, millisOf, shapeOf } from "./Values.ts"
 
 /** One thing that is wrong with a scenario file. */
 const ScenarioProblem = Schema.Struct({
@@ -50,6 +52,24 @@ interface Problem {
   readonly detail: string
 }
 
+const isDayShape = Schema.is(DayShapeValue)
+
+/** Whether anybody can come by a shape at all. */
+const shapeProblems = (shape: typeof DayShapeValue.Type, pointer: string): ReadonlyArray<Problem> => {
+  const { even, from, peaks, to } = shape
+  if (from >= to) return [{ pointer, detail: "must have `from` before `to`" }]
+  if (peaks.reduce((sum, { weight }) => sum + weight, even) <= 0)
+    return [{ pointer, detail: "must have `even` or the weight of a peak above 0" }]
+  const narrow = peaks.flatMap(({ spread, weight }, index) =>
+    weight > 0 && millisOf(spread) < cellMillis
+      ? [{ pointer: `${pointer}/peaks/${index}/spread`, detail: `must be at least ${DurationText.format(cellMillis)}` }]
+      : []
+  )
+  if (narrow.length > 0 || isDrawable(shapeOf(shape))) return narrow
+  const detail = `must have arrivals between \`from\` and \`to\`: a window of at least ${DurationText.format(cellMillis)}, \`even\` above 0 or a peak within it`
+  return [{ pointer, detail }]
+}
+
 /** What a schema can't say. */
 const furtherProblems = (document: ScenarioDocument): ReadonlyArray<Problem> => {
   const problems: Array<Problem> = []
@@ -68,6 +88,13 @@ const furtherProblems = (document: ScenarioDocument): ReadonlyArray<Problem> => 
     if (homes === undefined && offices === undefined) {
       problems.push({ pointer, detail: "must have `homes`, `offices` or both" })
     }
+    for (const [use, methods] of [
+      ["homes", homes?.entry_methods],
+      ["offices", offices?.entry_methods]
+    ] as const) {
+      if (methods !== undefined && Object.values(methods).every((share) => share === 0))
+        problems.push({ pointer: `${pointer}/${use}/entry_methods`, detail: "must have a share above 0" })
+    }
     for (const [name, flow] of Object.entries(flows)) {
       const needs = ["residents", "visitors", "parcels", "food"].includes(name)
         ? "homes"
@@ -79,13 +106,7 @@ const furtherProblems = (document: ScenarioDocument): ReadonlyArray<Problem> => 
       }
       for (const shape of ["on_weekdays", "on_weekends", "errand_times", "room_times"] as const) {
         const given: unknown = Reflect.get(flow, shape)
-        if (given === undefined) continue
-        const { even = 0, from = "", peaks = [], to = "" } = Object(given)
-        const weight = peaks.reduce((sum: number, peak: { readonly weight: number }) => sum + peak.weight, even)
-        const place = `${pointer}/flows/${name}/${shape}`
-        if (from >= to) problems.push({ pointer: place, detail: "must have `from` before `to`" })
-        else if (weight <= 0)
-          problems.push({ pointer: place, detail: "must have `even` or the weight of a peak above 0" })
+        if (isDayShape(given)) problems.push(...shapeProblems(given, `${pointer}/flows/${name}/${shape}`))
       }
     }
   }

@@ -25,6 +25,13 @@ export const Duration = Schema.String.check(
 export const Clock = Schema.String.check(
   Schema.isPattern(clockPattern, { message: "must be a clock time like 08:30 or 17:45:30" })
 )
+/** From one to the next of what happens again and again; 0s is never. */
+export const Interval = Duration.check(
+  Schema.makeFilter((text: string) => {
+    const millis = millisOf(text)
+    return millis === 0 || millis >= minute || "must be 0s, for never, or at least 1m"
+  })
+)
 /** Whether there is such a day: of the year that is named, or of any. What JSON Schema has no words for. */
 const exists = Schema.makeFilter((text: string) => {
   const isThere = parseDay(text.length === "12-25".length ? `2000-${text}` : text) !== null
@@ -50,6 +57,14 @@ export const GroupShare = Schema.Finite.check(
 export const NotNegative = Schema.Finite.check(
   Schema.isBetween({ minimum: 0, maximum: 1e6 }, { message: "must be a number from 0 to 1000000" })
 )
+/** How often something happens: to somebody in a day, in a building in a month. */
+export const Rate = Schema.Finite.check(
+  Schema.isBetween({ minimum: 0, maximum: 1_000 }, { message: "must be a number from 0 to 1000" })
+)
+/** How many times as often. */
+const Factor = Schema.Finite.check(
+  Schema.isBetween({ minimum: 0, maximum: 100 }, { message: "must be a number from 0 to 100" })
+)
 const Sigma = Schema.Finite.check(
   Schema.isBetween({ minimum: 0, maximum: 3 }, { message: "must be a number from 0 to 3" })
 )
@@ -73,7 +88,7 @@ const week = <S extends Schema.Top>(value: S) => ({
 /** A probability for each day of the week; days that are left out keep their default. */
 export const WeekOfShares = Schema.Struct(week(Share))
 /** A number for each day of the week; days that are left out keep their default. */
-export const WeekOfNumbers = Schema.Struct(week(NotNegative))
+export const WeekOfNumbers = Schema.Struct(week(Factor))
 
 /** A normally distributed clock time: its mean and standard deviation. */
 export const ClockTimeValue = Schema.Struct({
@@ -95,7 +110,7 @@ export const DayShapeValue = Schema.Struct({
   peaks: Schema.Array(Schema.Struct({ at: Clock, spread: Duration, weight: NotNegative })).check(Schema.isMaxLength(8))
 })
 
-export const SeasonValue = Schema.Struct({ from: MonthDay, to: MonthDay, factor: NotNegative })
+export const SeasonValue = Schema.Struct({ from: MonthDay, to: MonthDay, factor: Factor })
 
 export type Week = Partial<Readonly<Record<(typeof weekdays)[number], number>>>
 export type FullWeek = Required<Week>
