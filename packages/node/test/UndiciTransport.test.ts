@@ -54,9 +54,7 @@ describe("UndiciTransport", () => {
   test(
     "waits for an answer under a deadline that is beyond what a timer can hold",
     Effect.gen(function* () {
-      const { url } = yield* serve(
-        (socket) => void onRequest(socket, () => void setTimeout(() => socket.write(ok), 50))
-      )
+      const { url } = yield* serve((socket) => onRequest(socket, () => void setTimeout(() => socket.write(ok), 50)))
       assert.strictEqual(outcomeOf(yield* post(url, { deadline: 30 * 86_400_000 })), 200)
     })
   )
