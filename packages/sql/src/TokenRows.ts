@@ -27,6 +27,10 @@ const grantOf = (row: GrantColumns) => ({
   revoked_at: row.grant_revoked_at
 })
 
+const decodeGrantRows = Schema.decodeUnknownEffect(Schema.Array(Grant))
+
+export const decodeGrants = (rows: ReadonlyArray<GrantColumns>) => decodeGrantRows(rows.map(grantOf))
+
 export interface CodeRow extends GrantColumns {
   readonly redirect_uri_given: number | boolean
   readonly used_at: number | null

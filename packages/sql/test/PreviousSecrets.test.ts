@@ -11,10 +11,11 @@ import * as Migrations from "../src/sqlite/migrations/index.ts"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-/** Takes the second migration back: what is left is what the first version would have made. */
+/** Takes the later migrations back: what is left is what the first version would have made. */
 const asFirstVersion = `ALTER TABLE integrations DROP COLUMN previous_secrets;
   ALTER TABLE integrations ADD COLUMN previous_secret TEXT;
   ALTER TABLE integrations ADD COLUMN previous_secret_until INTEGER;
+  DROP INDEX grants_by_user;
   DELETE FROM ${Migrations.table} WHERE migration_id > 1`
 
 const secretsOf = (id: IntegrationId) =>

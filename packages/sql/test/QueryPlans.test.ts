@@ -136,6 +136,16 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   survey: [Integrations.survey, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   toBeWarned: [Integrations.toBeWarned, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   revokeGrantsTo: [Tokens.revokeGrantsTo, "INDEX grants_by_client (client_id=?)"],
+  grantsOf: [
+    Tokens.grantsOf,
+    "SEARCH g USING INDEX grants_by_user (user_id=?)",
+    "USING COVERING INDEX refresh_tokens_by_grant (grant_id=?)"
+  ],
+  revokeGrantsOf: [
+    Tokens.revokeGrantsOf,
+    "INDEX grants_by_user (user_id=?)",
+    "USING COVERING INDEX refresh_tokens_by_grant (grant_id=?)"
+  ],
   pageOfScope: [Integrations.pageOfScope, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   countOfScope: [Integrations.countOfScope, "COVERING INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   integrationsOfScopes: [Integrations.ofScopes, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],

@@ -6,16 +6,21 @@ import { ClientId, GrantId, TokenHash, TokenStore, UserId } from "@doorhook/core
 import { Effect, Layer } from "effect"
 import * as fc from "fast-check"
 
+const userOf = (number: number): UserId => UserId.make(`user-${number}`)
+const clientOf = (number: number): ClientId => ClientId.make(`client-${number}`)
+
 /** A place among the codes or tokens that there are, taken modulo their number. */
 const place = fc.nat(100)
 const lifetime = fc.integer({ min: 0, max: 40 })
 
 const step = fc.oneof(
-  fc.record({ op: fc.constant("createCode"), lifetime }),
+  fc.record({ op: fc.constant("createCode"), lifetime, user: fc.nat(1), client: fc.nat(1) }),
   fc.record({ op: fc.constant("redeem"), code: place, lifetime }),
   fc.record({ op: fc.constant("refresh"), token: place, lifetime, rotate: fc.boolean() }),
   fc.record({ op: fc.constant("retire"), token: place }),
   fc.record({ op: fc.constant("revokeGrant"), grant: place }),
+  fc.record({ op: fc.constant("revokeGrantsOf"), user: fc.nat(2), client: fc.option(fc.nat(2)) }),
+  fc.record({ op: fc.constant("grantsOf"), user: fc.nat(2), limit: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ op: fc.constant("revokeAccess"), token: place }),
   // All at once: which ones a smaller batch takes is up to the store.
   fc.record({ op: fc.constant("purge") })
@@ -53,8 +58,8 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
       case "createCode": {
         const grant: Grant = {
           id: GrantId.make(`grant-${++serial}`),
-          user_id: UserId.make("user"),
-          client_id: ClientId.make("client"),
+          user_id: userOf(step.user),
+          client_id: clientOf(step.client),
           scope: "public",
           created_at: now,
           revoked_at: null
@@ -89,6 +94,10 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
         return yield* store.retireRefreshToken(at(refreshTokens, step.token)?.hash ?? hash("unknown"), now)
       case "revokeGrant":
         return yield* store.revokeGrant(at(grants, step.grant)?.id ?? GrantId.make("unknown"), now)
+      case "revokeGrantsOf":
+        return yield* store.revokeGrantsOf(userOf(step.user), step.client === null ? null : clientOf(step.client), now)
+      case "grantsOf":
+        return yield* store.grantsOf(userOf(step.user), step.limit)
       case "revokeAccess":
         return yield* store.revokeAccessToken(at(accessTokens, step.token)?.hash ?? hash("unknown"))
       case "purge":

@@ -30,6 +30,12 @@ const make = Effect.sync(() => {
     return found === undefined || grant === undefined ? null : answer(found, grant)
   }
 
+  /** Whether a refresh token was issued for a grant. */
+  const isRefreshable = () => {
+    const ids = new Set(refreshTokens.values().map(({ grant_id }) => grant_id))
+    return ({ id }: Grant): boolean => ids.has(id)
+  }
+
   const store = ({ access, refresh }: IssuedTokens): void => {
     accessTokens.set(access.hash, access)
     if (refresh !== null) refreshTokens.set(refresh.hash, refresh)
@@ -98,6 +104,25 @@ const make = Effect.sync(() => {
           if (grant.client_id === client && grant.revoked_at === null)
             grants.set(grant.id, { ...grant, revoked_at: now })
         }
+      }),
+
+    grantsOf: (user, limit) =>
+      Effect.sync(() =>
+        [...grants.values()]
+          .filter(({ revoked_at, user_id }) => user_id === user && revoked_at === null)
+          .filter(isRefreshable())
+          .toSorted((a, b) => a.created_at - b.created_at)
+          .slice(0, limit)
+      ),
+
+    revokeGrantsOf: (user, client, now) =>
+      Effect.sync(() => {
+        const ended = [...grants.values()].filter(
+          ({ client_id, revoked_at, user_id }) =>
+            user_id === user && revoked_at === null && (client === null || client_id === client)
+        )
+        for (const grant of ended) grants.set(grant.id, { ...grant, revoked_at: now })
+        return ended.filter(isRefreshable()).length
       }),
 
     revokeAccessToken: (hash) => Effect.sync(() => void accessTokens.delete(hash)),

@@ -4,7 +4,7 @@
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
-import type { ClientId, GrantId } from "../domain/Ids.ts"
+import type { ClientId, GrantId, UserId } from "../domain/Ids.ts"
 import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../domain/Token.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -54,6 +54,16 @@ export class TokenStore extends Context.Service<
     readonly revokeGrant: (id: GrantId, now: number) => Effect.Effect<void, StoreError>
     /** Ends all grants that were given to a client. */
     readonly revokeGrantsTo: (client: ClientId, now: number) => Effect.Effect<void, StoreError>
+    /**
+     * Grants of a user that are not revoked and have a refresh token, which is what goes on working by itself: at most `limit`,
+     * the oldest first.
+     */
+    readonly grantsOf: (user: UserId, limit: number) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
+    /**
+     * Ends all grants of a user, or those to one client: those too whose code was never redeemed. Says how many it ended of those
+     * that `grantsOf` has.
+     */
+    readonly revokeGrantsOf: (user: UserId, client: ClientId | null, now: number) => Effect.Effect<number, StoreError>
     /** Ends one access token. */
     readonly revokeAccessToken: (hash: TokenHash) => Effect.Effect<void, StoreError>
     /**

@@ -47,6 +47,17 @@ export const tokenStatements = ({ isOneOfTexts, lock, lockFree, text }: Dialect)
   /** A range of an index over clients. */
   revokeGrantsTo: text(`UPDATE grants SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL`),
 
+  /** A range of an index over users and times, and for each of its grants the first entry of an index over refresh tokens. */
+  grantsOf: text(`SELECT g.id AS grant_id, ${grantColumns} FROM grants AS g
+  WHERE g.user_id = ? AND g.revoked_at IS NULL
+    AND EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = g.id)
+  ORDER BY g.created_at LIMIT ?`),
+
+  /** The same range; null is to any client. Says of each whether it has a refresh token. */
+  revokeGrantsOf: text(`UPDATE grants SET revoked_at = ?
+  WHERE user_id = ? AND revoked_at IS NULL AND client_id = coalesce(?, client_id)
+  RETURNING EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = grants.id) AS is_refreshable`),
+
   deleteAccessToken: text(`DELETE FROM access_tokens WHERE hash = ?`),
 
   /** The beginning of an index over the times at which they expire, then one search by key for each. */

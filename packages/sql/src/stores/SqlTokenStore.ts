@@ -10,7 +10,7 @@ import { tokenStatements } from "../statements/TokenStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs } from "../StoreFailure.ts"
 import type { CodeRow, GrantColumns } from "../TokenRows.ts"
-import { decodeAccessToken, decodeCode, decodeRefreshToken } from "../TokenRows.ts"
+import { decodeAccessToken, decodeCode, decodeGrants, decodeRefreshToken } from "../TokenRows.ts"
 
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const sql = yield* SqlClient.SqlClient
@@ -95,6 +95,19 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     revokeGrantsTo: Effect.fnUntraced(function* (client, now) {
       yield* sql.unsafe(statements.revokeGrantsTo, [now, client])
     }, failAs("TokenStore.revokeGrantsTo")),
+
+    grantsOf: Effect.fnUntraced(function* (user, limit) {
+      return yield* decodeGrants(yield* reads.rows<GrantColumns>(statements.grantsOf, [user, limit]))
+    }, failAs("TokenStore.grantsOf")),
+
+    revokeGrantsOf: Effect.fnUntraced(function* (user, client, now) {
+      const ended = yield* sql.unsafe<{ readonly is_refreshable: number | boolean }>(statements.revokeGrantsOf, [
+        now,
+        user,
+        client
+      ])
+      return ended.filter(({ is_refreshable }) => Boolean(is_refreshable)).length
+    }, failAs("TokenStore.revokeGrantsOf")),
 
     revokeAccessToken: Effect.fnUntraced(function* (hash) {
       yield* sql.unsafe(statements.deleteAccessToken, [hash])

@@ -77,6 +77,8 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   surveyOfTroubled: [Integrations.surveyOfTroubled, "integrations_pkey"],
   toBeWarned: [Integrations.toBeWarned, "integrations_pkey"],
   revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client"],
+  grantsOf: [Tokens.grantsOf, "grants_by_user", "refresh_tokens_by_grant"],
+  revokeGrantsOf: [Tokens.revokeGrantsOf, "grants_by_user", "refresh_tokens_by_grant"],
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],
   ofScopes: [Integrations.ofScopes, "integrations_by_scope"],

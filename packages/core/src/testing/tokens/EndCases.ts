@@ -2,7 +2,7 @@
  * Rules of how tokens end: revoked, or expired and purged.
  */
 import { Effect } from "effect"
-import { ClientId, GrantId } from "../../domain/Ids.ts"
+import { ClientId, GrantId, UserId } from "../../domain/Ids.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { codeMemory } from "../../rules/TokenLife.ts"
 import { start } from "../Fixtures.ts"
@@ -53,6 +53,71 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       )
       const other = yield* store.findCode(hash("their code"))
       yield* expectEqual("to another", other?.grant, theirs)
+    })
+  },
+  {
+    name: "grantsOf lists what a user has granted and can be refreshed, the oldest first",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const second = yield* granted("a second", { created_at: start + 20, client_id: ClientId.make("another client") })
+      const first = yield* granted("first", { created_at: start + 10, scope: "" })
+      const third = yield* granted("b third", { created_at: start + 30 })
+      const revoked = yield* granted("revoked")
+      yield* store.revokeGrant(revoked.id, start + 40)
+      yield* granted("theirs", { user_id: UserId.make("another user") })
+      const unredeemed = newGrant("unredeemed")
+      yield* store.createCode(unredeemed, newCode(unredeemed, "code"))
+      yield* store.refresh(hash("refresh-first"), issue(first, "a2", "r2"), start + 50)
+      const user = first.user_id
+      yield* expectEqual("grants", yield* store.grantsOf(user, 10), [first, second, third])
+      yield* expectEqual("at most two", yield* store.grantsOf(user, 2), [first, second])
+      // Its access tokens end by themselves, what it can get new ones with does not.
+      yield* store.purgeExpired(start + 1_000_000_000_000, 1_000)
+      yield* expectEqual("much later", yield* store.grantsOf(user, 10), [first, second, third])
+      yield* expectEqual("of nobody", yield* store.grantsOf(UserId.make("nobody"), 10), [])
+    })
+  },
+  {
+    name: "revokeGrantsOf ends all that a user has granted, and says how much of it could be refreshed",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const one = yield* granted("one")
+      yield* granted("two", { client_id: ClientId.make("another client") })
+      yield* store.refresh(hash("refresh-one"), issue(one, "a2", "r2"), start + 1)
+      const gone = yield* granted("gone")
+      yield* store.revokeGrant(gone.id, start + 2)
+      const theirs = yield* granted("theirs", { user_id: UserId.make("another user") })
+      const unredeemed = newGrant("unredeemed")
+      yield* store.createCode(unredeemed, newCode(unredeemed, "code"))
+      const user = one.user_id
+      yield* expectEqual("ended", yield* store.revokeGrantsOf(user, null, start + 5), 2)
+      yield* expectEqual("left", yield* store.grantsOf(user, 10), [])
+      const dead = yield* Effect.forEach(["refresh-one", "r2", "refresh-two"], (name) =>
+        store.refresh(hash(name), issue(one, `new-${name}`, null), start + 6)
+      )
+      yield* expectEqual("refreshes", dead, [false, false, false])
+      yield* expectEqual("access", (yield* store.findAccessToken(hash("access-two")))?.grant.revoked_at, start + 5)
+      yield* expectEqual("code", yield* store.redeemCode(hash("code"), issue(unredeemed, "a", "r"), start + 6), false)
+      const before = yield* store.findAccessToken(hash("access-gone"))
+      yield* expectEqual("since before", before?.grant.revoked_at, start + 2)
+      yield* expectEqual("another's", (yield* store.findAccessToken(hash("access-theirs")))?.grant, theirs)
+      yield* expectEqual("again", yield* store.revokeGrantsOf(user, null, start + 7), 0)
+    })
+  },
+  {
+    name: "revokeGrantsOf ends what a user has granted to one client alone",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const client_id = ClientId.make("another client")
+      const kept = yield* granted("kept")
+      yield* granted("old phone", { client_id })
+      yield* granted("new phone", { client_id })
+      const theirs = yield* granted("theirs", { client_id, user_id: UserId.make("another user") })
+      const unknown = ClientId.make("unknown")
+      yield* expectEqual("to none", yield* store.revokeGrantsOf(kept.user_id, unknown, start + 1), 0)
+      yield* expectEqual("to one", yield* store.revokeGrantsOf(kept.user_id, client_id, start + 2), 2)
+      yield* expectEqual("left", yield* store.grantsOf(kept.user_id, 10), [kept])
+      yield* expectEqual("another's", yield* store.grantsOf(theirs.user_id, 10), [theirs])
     })
   },
   {

@@ -70,9 +70,9 @@ export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArra
 })
 
 /** A grant whose code was redeemed for the tokens `access-ID` and `refresh-ID`. */
-export const granted = Effect.fnUntraced(function* (id: string) {
+export const granted = Effect.fnUntraced(function* (id: string, fields: Partial<Grant> = {}) {
   const store = yield* TokenStore
-  const grant = newGrant(id)
+  const grant = newGrant(id, fields)
   yield* store.createCode(grant, newCode(grant, `code-${id}`))
   yield* store.redeemCode(hash(`code-${id}`), issue(grant, `access-${id}`, `refresh-${id}`), start)
   return grant

@@ -6,12 +6,14 @@ import { initial } from "./0001_Initial.ts"
 import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { endings } from "./0003_Endings.ts"
 import { publishLock } from "./0004_PublishLock.ts"
+import { grantsByUser } from "./0005_GrantsByUser.ts"
 
 const migrations = {
   "1_initial": initial,
   "2_previous_secrets": previousSecrets,
   "3_endings": endings,
-  "4_publish_lock": publishLock
+  "4_publish_lock": publishLock,
+  "5_grants_by_user": grantsByUser
 }
 
 export const loader = Migrator.fromRecord(migrations)

@@ -4,8 +4,13 @@
 import { Migrator } from "effect/sql"
 import { initial } from "./0001_Initial.ts"
 import { previousSecrets } from "./0002_PreviousSecrets.ts"
+import { grantsByUser } from "./0003_GrantsByUser.ts"
 
-const migrations = { "1_initial": initial, "2_previous_secrets": previousSecrets }
+const migrations = {
+  "1_initial": initial,
+  "2_previous_secrets": previousSecrets,
+  "3_grants_by_user": grantsByUser
+}
 
 export const loader = Migrator.fromRecord(migrations)
 
