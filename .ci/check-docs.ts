@@ -65,8 +65,12 @@ declare global {
     check(login: string, password: string): Promise<{ id: string } | null>
     administers(user: string, building: number): Promise<boolean>
     isTenant(user: string, tenant: number): Promise<boolean>
+    setPassword(user: string, password: string): Promise<void>
   }
-  const sessions: { find(cookies: string | undefined): Promise<{ id: string; name: string } | null> }
+  const sessions: {
+    find(cookies: string | undefined): Promise<{ id: string; name: string } | null>
+    endAll(user: string): Promise<void>
+  }
   const clients: Map<string, HostClient>
   const call: object
   const integrationId: string

@@ -25,6 +25,7 @@ export type {
   IntegrationSummary
 } from "./embed/IntegrationsClient.ts"
 export type { ClientAdded, ClientSummary, ClientsClient, ClientToAdd } from "./embed/ClientsClient.ts"
+export type { GrantRevokeOptions, GrantsClient, GrantSummary } from "./embed/GrantsClient.ts"
 export type { DoorhookNotice, NoticeListOptions, NoticePage, NoticesClient } from "./embed/NoticesClient.ts"
 export type { PortalClient, PortalLinkOptions, TestSent } from "./embed/PortalClient.ts"
 export type { OnNotice } from "./embed/HostListener.ts"

@@ -9,7 +9,7 @@ import { writeFile } from "node:fs/promises"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { integrate } from "./harness/Delivering.ts"
-import { admin, directory } from "./harness/KnownDirectory.ts"
+import { admin, directory, tokensOf } from "./harness/KnownDirectory.ts"
 import { eventually } from "./harness/Eventually.ts"
 import { runHere, serveHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
@@ -290,6 +290,41 @@ describe("doorhook clients", () => {
       assert.match(wrong.stderr, /^doorhook: --redirect-uri must be .*\n$/)
       assert.notStrictEqual((yield* run("clients", "add", "--name", "x")).code, 0)
       assert.match((yield* run("clients", "rotate", "c1")).stderr, /Those of the directory are managed there/)
+    })
+  )
+})
+
+describe("doorhook grants", () => {
+  live(
+    "lists what a user has granted, and ends it",
+    Effect.gen(function* () {
+      const { print, run, url } = yield* withIntegration("http://127.0.0.1:9/hook")
+      const user = ["--user", admin.login]
+      assert.match(yield* print("grants", "list", ...user), /^grt_\S+ +\d{4}-\S+Z +c1 +Acme\n$/)
+      assert.strictEqual(yield* print("grants", "list", "--user", "x"), "user x has granted nothing\n")
+      yield* Effect.promise(() => tokensOf(url))
+      const Listed = Schema.Struct({ grants: Schema.Array(Schema.Struct({ client_id: Schema.String })) })
+      const listed = yield* print("grants", "list", ...user, "--json")
+      assert.deepStrictEqual(Schema.decodeUnknownSync(Listed)(JSON.parse(listed)), {
+        grants: [{ client_id: "c1" }, { client_id: "c1" }]
+      })
+      const revoke = ["grants", "revoke", ...user]
+      assert.strictEqual(yield* print(...revoke, "--client", "c2"), "0 grants of user admin@example.com to c2 ended\n")
+      assert.strictEqual(yield* print(...revoke, "--client", "c1"), "2 grants of user admin@example.com to c1 ended\n")
+      yield* Effect.promise(() => tokensOf(url))
+      assert.strictEqual(yield* print(...revoke), "1 grant of user admin@example.com ended\n")
+      assert.deepStrictEqual(JSON.parse(yield* print(...revoke, "--json")), { grants: 0 })
+
+      const nobody = yield* run("grants", "revoke", "--user", "")
+      assert.deepStrictEqual([nobody.code, nobody.stdout], [3, ""])
+      assert.match(nobody.stderr, /^doorhook: --user: must be the id of a user, .* not ""\n$/)
+      const none = yield* run(...revoke, "--client", "")
+      assert.deepStrictEqual([none.code, none.stderr], [3, 'doorhook: --client: must be the id of a client, not ""\n'])
+      assert.match(
+        (yield* run("grants", "list", "--user", "a\0b")).stderr,
+        /^doorhook: --user must be the id of a user/
+      )
+      assert.notStrictEqual((yield* run("grants", "revoke")).code, 0)
     })
   )
 })

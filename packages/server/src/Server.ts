@@ -8,6 +8,7 @@ import type {
   Deliveries,
   DeliveryStore,
   Dispatcher,
+  Grants,
   IntegrationFeed,
   Integrations,
   Notices,
@@ -41,6 +42,7 @@ import { ClientRoutes } from "./operator/ClientRoutes.ts"
 import { DeliveryRoutes } from "./operator/DeliveryRoutes.ts"
 import { EventRoutes } from "./operator/EventRoutes.ts"
 import { FiguresRoutes } from "./operator/FiguresRoutes.ts"
+import { GrantRoutes } from "./operator/GrantRoutes.ts"
 import { NoticeRoutes } from "./operator/NoticeRoutes.ts"
 import { OperatorEndpoint } from "./operator/OperatorEndpoint.ts"
 import { OperatorIntegrationRoutes } from "./operator/OperatorIntegrationRoutes.ts"
@@ -53,6 +55,7 @@ import { PortalRoutes } from "./portal/PortalRoutes.ts"
 export type ServerServices =
   | Authorization
   | Clients
+  | Grants
   | Integrations
   | IntegrationFeed
   | OperatorIntegrations
@@ -80,6 +83,7 @@ const OperatorRoutes = Layer.mergeAll(
   OperatorIntegrationRoutes,
   NoticeRoutes,
   ClientRoutes,
+  GrantRoutes,
   FiguresRoutes,
   PortalLinkRoutes
 ).pipe(Layer.provide(OperatorEndpoint.layer))

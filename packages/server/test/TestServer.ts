@@ -17,6 +17,7 @@ import {
   DirectoryError,
   Dispatcher,
   GrantId,
+  Grants,
   idleStatus,
   IntegrationFeed,
   Integrations,
@@ -35,7 +36,7 @@ import {
   UserId,
   Wake
 } from "@doorhook/core"
-import type { DispatcherStatus, IntegrationId, ResourceType } from "@doorhook/core"
+import type { DispatcherStatus, IntegrationId, ResourceType, TokenStore } from "@doorhook/core"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Deferred, Effect, Layer, Predicate, Redacted } from "effect"
 import { HttpServer } from "effect/http"
@@ -253,7 +254,7 @@ export interface TestServerOptions {
 /** Everything that the routes need, but the public URL. */
 export const services = (
   options: TestServerOptions = {}
-): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | Controls> =>
+): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | TokenStore | Controls> =>
   Layer.mergeAll(
     IntegrationFeed.layer,
     Publisher.layer,
@@ -261,7 +262,8 @@ export const services = (
     OperatorIntegrations.layer,
     TestEvents.layer,
     Premises.layer,
-    Clients.layer
+    Clients.layer,
+    Grants.layer
   ).pipe(
     Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),

@@ -6,6 +6,7 @@ import { Command } from "effect/cli"
 import { clientsCommand } from "./clients.ts"
 import { deliveriesCommand } from "./deliveries.ts"
 import { doctorCommand } from "./doctor.ts"
+import { grantsCommand } from "./grants.ts"
 import { integrationsCommand } from "./integrations.ts"
 import { migrateCommand } from "./migrate.ts"
 import { noticesCommand } from "./notices.ts"
@@ -21,6 +22,7 @@ export const doorhook = Command.make("doorhook").pipe(
     deliveriesCommand,
     integrationsCommand,
     clientsCommand,
+    grantsCommand,
     noticesCommand,
     doctorCommand,
     migrateCommand,

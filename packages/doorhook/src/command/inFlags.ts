@@ -11,6 +11,8 @@ const names: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?<=^|\s)\/expires_in/g, "--expires-in"],
   [/(?<=^|\s)\/(status|name|id|overlap|since)\b/g, "--$1"],
   [/`integration_id`/g, "--integration"],
+  [/^userId(?=: )|(?<=^|\s)\/user_id\b|`user_id`/g, "--user"],
+  [/^client(?=: )|(?<=^|\s)\/client_id\b/g, "--client"],
   [/`event_id`/g, "--event"],
   [/`(state|status|limit|after|since)`/g, "--$1"]
 ]

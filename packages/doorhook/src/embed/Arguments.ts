@@ -11,14 +11,18 @@ import { DoorhookError } from "../DoorhookError.ts"
 export const badArgument = (name: string, expected: string, given: unknown, hint = ""): DoorhookError =>
   new DoorhookError("bad_request", `${name}: must be ${expected}, not ${nameOf(given)}${hint}`)
 
-/**
- * An id as a part of a path. A whole number counts as its text; what could be no part of a path (nothing, dots alone, half a
- * character) can be no id.
- */
-export const idInPath = (given: unknown, expected: string): string => {
+/** An id. A whole number counts as its text; nothing, or half a character, can be none. */
+export const idIn = (name: string, given: unknown, expected: string): string => {
   const id: unknown = Number.isSafeInteger(given) ? String(given) : given
-  if (Predicate.isString(id) && id.isWellFormed() && !/^\.{0,2}$/.test(id)) return encodeURIComponent(id)
-  throw badArgument("id", expected, given)
+  if (Predicate.isString(id) && id.isWellFormed() && id !== "") return id
+  throw badArgument(name, expected, given)
+}
+
+/** An id as a part of a path, which dots alone can't be. */
+export const idInPath = (given: unknown, expected: string): string => {
+  const id = idIn("id", given, expected)
+  if (/^\.{1,2}$/.test(id)) throw badArgument("id", expected, given)
+  return encodeURIComponent(id)
 }
 
 /** Options that may be left out; null is none too. */

@@ -18,6 +18,8 @@ import type { DoorhookOptions } from "./DoorhookOptions.ts"
 import { defaultPublicUrl, readOptions } from "./DoorhookOptions.ts"
 import type { FastifyPlugin } from "./FastifyPlugin.ts"
 import { makeFastifyPlugin } from "./FastifyPlugin.ts"
+import type { GrantsClient } from "./GrantsClient.ts"
+import { makeGrantsClient } from "./GrantsClient.ts"
 import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
 import type { IntegrationsClient } from "./IntegrationsClient.ts"
@@ -94,6 +96,8 @@ export interface Doorhook extends PortalClient {
   readonly integrations: IntegrationsClient
   /** OAuth clients that are registered here, beside those that the directory knows. */
   readonly clients: ClientsClient
+  /** What a user has granted to clients, and ending it: when a password changes, or a phone is lost. */
+  readonly grants: GrantsClient
   /** What `onNotice` was told. */
   readonly notices: NoticesClient
   /** The key of the operator API, given or made. */
@@ -211,6 +215,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     deliveries: makeDeliveriesClient(calls),
     integrations: makeIntegrationsClient(calls),
     clients: makeClientsClient(calls),
+    grants: makeGrantsClient(calls),
     notices: makeNoticesClient(calls),
     ...makePortalClient(calls),
     operatorKey: key,

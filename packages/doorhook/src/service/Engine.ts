@@ -8,6 +8,7 @@ import {
   Deliveries,
   DeliverySettings,
   Dispatcher,
+  Grants,
   Housekeeping,
   IntegrationFeed,
   Integrations,
@@ -82,6 +83,7 @@ export const layer = <E, R = never>(
     TestEvents.layer,
     Authorization.layer,
     Clients.layer,
+    Grants.layer,
     Premises.layer
   ).pipe(
     Layer.provideMerge(Integrations.layer),

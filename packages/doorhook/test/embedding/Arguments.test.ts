@@ -45,6 +45,14 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["clients.rotate", [""], /^id: must be the id of a client, not ""$/],
   ["clients.rotate", ["c1", "24h"], /^options: must be an object/],
   ["clients.remove", [null], /^id: .* not null$/],
+  ["grants.list", [], /^userId: must be the id of a user, as your directory answers it, not undefined$/],
+  ["grants.list", [""], /^userId: .* not ""$/],
+  ["grants.list", [{ id: "1" }], /^userId: .* not an object$/],
+  ["grants.revoke", ["\ud800"], /^userId: /],
+  ["grants.revoke", ["1", "c1"], /^options: must be an object/],
+  ["grants.revoke", ["1", { client: "" }], /^client: must be the id of a client, not ""$/],
+  ["grants.revoke", ["1", { client: ["c1"] }], /^client: .* not a list$/],
+  ["grants.revoke", ["1", { client_id: "c1" }], /^options: client_id: no such option/],
   ["portalLink", [], /^id: /],
   ["portalLink", ["1", 5], /^options: /],
   ["sendTestEvent", [""], /^id: /],
@@ -83,6 +91,9 @@ describe("arguments", () => {
         await call(doorhook, "portalLink", ["1", null])
         await call(doorhook, "clients.add", [{ id: "c2", name: "Two", redirect_uris: ["https://two.example/cb"] }])
         await call(doorhook, "clients.rotate", ["c2", null])
+        assert.strictEqual(await call(doorhook, "grants.revoke", [42, null]), 0)
+        assert.strictEqual(await call(doorhook, "grants.revoke", [".", { client: null }]), 0)
+        assert.deepStrictEqual(await call(doorhook, "grants.list", [42]), [])
         const seen: Array<string> = []
         let page: Awaited<ReturnType<Doorhook["deliveries"]["list"]>> | undefined
         do {

@@ -116,6 +116,7 @@ describe("closing", () => {
         () => doorhook.deliveries.list(),
         () => doorhook.integrations.list(),
         () => doorhook.clients.list(),
+        () => doorhook.grants.revoke("admin"),
         () => doorhook.notices.list(),
         () => doorhook.fetch(new Request("http://localhost/health/live"))
       ]) {

@@ -12,8 +12,16 @@ const reachable = ({ detail, pointer }: { readonly pointer: string; readonly det
   return { pointer: pointer.slice(0, at), detail: `\`${pointer.slice(at + 1)}\` ${missingMember}` }
 }
 
-/** Reads a value, or fails with each problem of it under a title. */
-export const readDocument = <A>(schema: Schema.Codec<A, unknown>, title: string, value: unknown) =>
-  Schema.decodeUnknownEffect(schema)(value, { errors: "all" }).pipe(
+/**
+ * Reads a value, or fails with each problem of it under a title. A member that the schema does not have is overlooked, unless it
+ * counts as an error.
+ */
+export const readDocument = <A>(
+  schema: Schema.Codec<A, unknown>,
+  title: string,
+  value: unknown,
+  onExcessProperty: "ignore" | "error" = "ignore"
+) =>
+  Schema.decodeUnknownEffect(schema)(value, { errors: "all", onExcessProperty }).pipe(
     Effect.mapError((error) => unprocessable(title, schemaProblems(error).map(reachable)))
   )

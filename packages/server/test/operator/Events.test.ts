@@ -189,7 +189,9 @@ describe("the operator key", () => {
         ["GET", "/operator/integrations/1"],
         ["PATCH", "/operator/integrations/1"],
         ["POST", "/operator/integrations/1/probe"],
-        ["GET", "/operator/notices"]
+        ["GET", "/operator/notices"],
+        ["GET", "/operator/grants?user_id=admin"],
+        ["POST", "/operator/grants/revoke"]
       ] as const
       for (const [method, path] of operations) {
         for (const as of [undefined, "admin", operatorKey.slice(0, -1), `${operatorKey}x`]) {

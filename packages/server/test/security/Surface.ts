@@ -39,6 +39,8 @@ const undocumented: ReadonlyArray<Address> = [
   { path: "/operator/clients", methods: ["GET", "POST"] },
   { path: "/operator/clients/{id}", methods: ["DELETE"] },
   { path: "/operator/clients/{id}/rotate", methods: ["POST"] },
+  { path: "/operator/grants", methods: ["GET"] },
+  { path: "/operator/grants/revoke", methods: ["POST"] },
   { path: "/operator/notices", methods: ["GET"] },
   { path: "/operator/figures", methods: ["GET"] },
   { path: "/portal/open/{token}", methods: ["GET"] },

@@ -1,0 +1,101 @@
+import { ClientId, GrantId, TokenHash, TokenStore, UserId } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { call, operatorKey, testServer } from "../TestServer.ts"
+
+const path = "/operator/grants"
+const ask = (method: string, at: string, body?: unknown) => call(method, at, { as: operatorKey, body })
+
+/** What a user has granted to a client, with tokens. */
+const grant = Effect.fnUntraced(function* (id: string, client: string, user = "admin") {
+  const store = yield* TokenStore
+  const grant_id = GrantId.make(id)
+  const client_id = ClientId.make(client)
+  const hash = (kind: string) => TokenHash.make(`${kind} ${id}`)
+  const created_at = 1_000_000
+  yield* store.createCode(
+    { id: grant_id, user_id: UserId.make(user), client_id, scope: "public", created_at, revoked_at: null },
+    {
+      hash: hash("code"),
+      grant_id,
+      client_id,
+      redirect_uri: "https://client.example/cb",
+      redirect_uri_given: true,
+      code_challenge: null,
+      expires_at: created_at
+    }
+  )
+  const access = { hash: hash("access"), grant_id, created_at, expires_at: created_at, retires: null }
+  const refresh = { hash: hash("refresh"), grant_id, created_at, rotated_at: null, retired_at: null }
+  yield* store.redeemCode(hash("code"), { access, refresh }, created_at)
+})
+
+describe("grants", () => {
+  it.effect("of a user are listed, and ended: those to one client, or all", () =>
+    Effect.gen(function* () {
+      yield* ask("POST", "/operator/clients", { id: "acme", name: "Acme", redirect_uris: ["https://acme.example/cb"] })
+      yield* grant("g1", "acme")
+      yield* grant("g2", "gone")
+      yield* grant("g3", "acme", "other, & more")
+      const list = yield* ask("GET", `${path}?user_id=admin`)
+      assert.strictEqual(list.status, 200, list.text)
+      assert.strictEqual(list.headers.get("cache-control"), "no-store")
+      const about = { scope: "public", created_at: "1970-01-01T00:16:40.000Z" }
+      assert.deepStrictEqual(list.json, {
+        grants: [
+          { id: "g1", client_id: "acme", client_name: "Acme", ...about },
+          { id: "g2", client_id: "gone", client_name: null, ...about }
+        ]
+      })
+      const one = yield* ask("POST", `${path}/revoke`, { user_id: "admin", client_id: "gone" })
+      assert.deepStrictEqual([one.status, one.json], [200, { grants: 1 }])
+      assert.strictEqual((yield* ask("GET", `${path}?user_id=admin`)).at("/grants/0/id"), "g1")
+      assert.deepStrictEqual((yield* ask("POST", `${path}/revoke`, { user_id: "admin" })).json, { grants: 1 })
+      assert.deepStrictEqual((yield* ask("GET", `${path}?user_id=admin`)).json, { grants: [] })
+      assert.deepStrictEqual((yield* ask("POST", `${path}/revoke`, { user_id: "admin" })).json, { grants: 0 })
+      const other = yield* ask("GET", `${path}?user_id=${encodeURIComponent("other, & more")}`)
+      assert.strictEqual(other.at("/grants/0/id"), "g3")
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("are asked for with a user", () =>
+    Effect.gen(function* () {
+      for (const query of ["", "?user_id=", "?user_id=%00", "?user_id=a%00b", "?user_id=a&user_id=b", "?user=a"]) {
+        const refused = yield* ask("GET", `${path}${query}`)
+        assert.deepStrictEqual([refused.status, refused.at("/errors/0/code")], [400, "invalid_parameter"], query)
+      }
+      const missing = yield* ask("GET", path)
+      assert.strictEqual(
+        missing.at("/errors/0/detail"),
+        "`user_id` is missing: it must be the id of a user, as the directory knows it."
+      )
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("end for those who say whose, and say nothing that is not understood", () =>
+    Effect.gen(function* () {
+      yield* grant("g1", "acme")
+      const cases: ReadonlyArray<readonly [body: unknown, pointer: string, detail: string]> = [
+        [{}, "", "`user_id` is missing."],
+        [{ user_id: "" }, "/user_id", "/user_id must be the id of a user, as the directory knows it."],
+        [{ user_id: "a\0b" }, "/user_id", "/user_id must be the id of a user, as the directory knows it."],
+        [{ user_id: 42 }, "/user_id", "/user_id must be a text."],
+        [{ user_id: "admin", client_id: "" }, "/client_id", "/client_id must be the id of a client."],
+        [{ user_id: "admin", client_id: null }, "/client_id", "/client_id must be a text."],
+        // Taken for nothing said, this would end all.
+        [{ user_id: "admin", client: "acme" }, "/client", "/client is not known here."]
+      ]
+      for (const [body, pointer, detail] of cases) {
+        const refused = yield* ask("POST", `${path}/revoke`, body)
+        assert.deepStrictEqual(
+          [refused.status, refused.at("/errors/0/source/pointer"), refused.at("/errors/0/detail")],
+          [422, pointer, detail]
+        )
+        assert.isUndefined(refused.at("/errors/1"))
+      }
+      assert.strictEqual((yield* ask("POST", `${path}/revoke`, "{")).status, 400)
+      assert.strictEqual((yield* ask("POST", `${path}/revoke`, "[]")).status, 422)
+      assert.strictEqual((yield* ask("GET", `${path}?user_id=admin`)).at("/grants/0/id"), "g1")
+    }).pipe(Effect.provide(testServer()))
+  )
+})
