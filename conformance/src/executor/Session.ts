@@ -9,7 +9,7 @@
  * an accident is repeated, alone.
  */
 import type { Crypto } from "@doorhook/core"
-import { Clock, Deferred, Effect, Fiber, Latch } from "effect"
+import { Clock, Deferred, Effect, Fiber, Latch, Option } from "effect"
 import type { Terms } from "../checks/Terms.ts"
 import type { Case, Lane } from "../history/History.ts"
 import type { Probe, ProbeUnusable } from "../probes/Probe.ts"
@@ -24,7 +24,8 @@ import { distinct } from "./Plans.ts"
 import { calibrateProbe } from "./ProbeCalibration.ts"
 import type { ProbeCalibration } from "./ProbeCalibration.ts"
 import type { Setting } from "./Setting.ts"
-import { lacksEffects, settle } from "./Settle.ts"
+import { lacksEffects, readAgain, settle } from "./Settle.ts"
+import type { Patience } from "./Settle.ts"
 import { strangersAmong } from "./Strangers.ts"
 import type { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "../observed/Trace.ts"
@@ -105,6 +106,9 @@ const beginUntil = 0.75
 /** What part of it may be spent on confirming and shortening. */
 const refineShare = 0.2
 
+/** What part of it late effects are waited for at most. */
+const lateShare = 0.1
+
 /** After so many answers that were late side by side, histories are executed one by one. */
 const lateUntilAlone = 3
 
@@ -121,6 +125,8 @@ export const make = (options: SessionOptions): Session => {
   let calibration: ProbeCalibration | null = null
   let settleTime = options.settle
   let late = 0
+  /** When what is always done was done, in milliseconds since the epoch: but for what waits itself, or ends the receiver. */
+  let directedDone = 0
   const startedAfter: Setting["startedAfter"] = new Set()
   const clock: Setting["clock"] = { ahead: 0 }
 
@@ -133,19 +139,23 @@ export const make = (options: SessionOptions): Session => {
   })
   const usual = setting(Effect.void)
 
+  const allUrls = [options.setting.url, ...options.setting.otherUrls].map(({ href }) => href)
+  const endpoints = allUrls.length > 1 ? allUrls : []
+
+  const patienceOf = ({ kind }: Probe, { lag }: ProbeCalibration, longest: number): Patience => ({
+    settle: longest,
+    lag,
+    bulk: kind === "http" || kind === "sink" ? 300 : 60
+  })
+
   const observe: Session["observe"] = Effect.fnUntraced(function* (traces, patience = settleTime) {
     if (probe === null || calibration === null || traces.length === 0) return traces
-    const endpoints = options.setting.otherUrls.length === 0 ? [] : [options.setting.url, ...options.setting.otherUrls]
     const seen = yield* settle(
       calibration.byDataId === true ? traces.map((trace) => ({ ...trace, byDataId: true })) : traces,
       probe,
       terms,
-      {
-        settle: Math.min(patience, options.settle),
-        lag: calibration.lag,
-        bulk: probe.kind === "http" || probe.kind === "sink" ? 300 : 60
-      },
-      endpoints.map(({ href }) => href)
+      patienceOf(probe, calibration, Math.min(patience, options.settle)),
+      endpoints
     )
     if (!seen.complete) settleTime = Math.min(settleTime, Math.max(2_000, options.settle * impatience))
     return seen.traces
@@ -179,6 +189,27 @@ export const make = (options: SessionOptions): Session => {
 
   /** What had not shown in its time may have by now: late is not lost. */
   const lookAgain = () => observeRuns(({ settled, trace }) => settled && lacksEffects(trace, terms))
+
+  /**
+   * Effects that come late, when an event has long had its one: looked for once, at the end, when the settling time has
+   * passed since what is always done. Other cases usually take that long.
+   */
+  const lookForLate = Effect.fnUntraced(function* (until: number) {
+    if (probe === null || calibration === null) return
+    if (!plans.some(({ requirement }) => requirement.needs.includes("effects"))) return
+    const meant = ledger.runs().flatMap((run, place) => (run.settled ? [{ run, place }] : []))
+    const due = Math.min(directedDone + Math.min(options.settle, maxTime * lateShare), until)
+    yield* progress("late effects")
+    yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
+    const traces = meant.map(({ run }) => run.trace)
+    const seen = yield* readAgain(traces, probe, terms, patienceOf(probe, calibration, 0), endpoints).pipe(
+      Effect.timeoutOption(Math.max(0, until - (yield* Clock.currentTimeMillis)))
+    )
+    for (const [index, { place, run }] of meant.entries()) {
+      const trace = Option.isSome(seen) ? (seen.value[index] ?? run.trace) : run.trace
+      if (trace !== run.trace) ledger.replace(place, { ...run, trace })
+    }
+  })
 
   const isNeededControl = (one: Case): boolean =>
     controls.includes(one) &&
@@ -293,6 +324,7 @@ export const make = (options: SessionOptions): Session => {
     const others = directed.filter((one) => !controls.includes(one))
     for (const stage of stages) {
       yield* runStage(stage, others, lastBegin)
+      if (!stage.mayEnd) directedDone = yield* Clock.currentTimeMillis
       yield* settleAll()
     }
     // What is drawn comes after all that is always done. More of the same says nothing more of a receiver that
@@ -307,6 +339,7 @@ export const make = (options: SessionOptions): Session => {
     yield* Fiber.join(fiber)
     for (const [place] of ledger.runs().entries()) yield* confirm(place)
     yield* settleAll()
+    yield* lookForLate(begun + maxTime * 0.95)
     yield* runStage(lastStage, others, begun + maxTime * 0.95)
     yield* settleAll()
     yield* lookAgain()

@@ -66,6 +66,70 @@ const isAsExpected = ({ elsewhere, reading, story }: Watched): boolean =>
 export const lacksEffects = (trace: Trace, terms: Terms): boolean =>
   storiesOf(trace, terms).some((story) => story.last !== null && lacks(story, story.last))
 
+/** Reads some events once; whether each was as it had been before. */
+const readAll = (probe: Probe, some: ReadonlyArray<Watched>) =>
+  Effect.forEach(
+    some,
+    (one) =>
+      Effect.map(
+        probe.read({
+          webhookId: one.story.sent.webhookId,
+          resourceType: one.story.sent.resourceType,
+          dataId: one.story.sent.dataId,
+          endpoint: one.endpoint
+        }),
+        (reading) => {
+          const same = one.reading?.effects === reading.effects
+          one.reading = reading
+          one.most = Math.max(one.most, reading.effects)
+          return same
+        }
+      ),
+    { concurrency: probe.concurrency }
+  )
+
+/**
+ * Reads events once more that have been read: whether effects have come since. What is fewer than it was is left as it
+ * was: a receiver that has been ended since may have held it in memory, which other requirements are about.
+ */
+export const readAgain = Effect.fnUntraced(function* (
+  traces: ReadonlyArray<Trace>,
+  probe: Probe,
+  terms: Terms,
+  patience: Patience,
+  endpoints: ReadonlyArray<string>
+): Effect.fn.Return<ReadonlyArray<Trace>, ProbeUnusable> {
+  const watched = watchedOf(traces, terms, patience, endpoints)
+  yield* readAll(probe, watched)
+  const more = new Map<number, Array<Watched>>()
+  for (const one of watched) {
+    const { effects, effectsElsewhere } = traces[one.trace] ?? { effects: [], effectsElsewhere: [] }
+    const before = (one.elsewhere ? effectsElsewhere : effects)[one.story.event] ?? null
+    if (before === null || one.most <= before.most) continue
+    more.set(one.trace, [...(more.get(one.trace) ?? []), one])
+  }
+  const merged = (before: Trace["effects"], late: ReadonlyArray<Watched>): Trace["effects"] =>
+    before.map((known, event) => {
+      const one = late.find(({ story }) => story.event === event)
+      return one === undefined ? known : { last: one.most, most: one.most, digest: one.reading?.digest ?? null }
+    })
+  return traces.map((trace, place) => {
+    const late = more.get(place)
+    if (late === undefined) return trace
+    return {
+      ...trace,
+      effects: merged(
+        trace.effects,
+        late.filter(({ elsewhere }) => !elsewhere)
+      ),
+      effectsElsewhere: merged(
+        trace.effectsElsewhere,
+        late.filter(({ elsewhere }) => elsewhere)
+      )
+    }
+  })
+})
+
 /** Reads the effects of the events of some traces. The same traces, with what was read. */
 export const settle = Effect.fnUntraced(function* (
   traces: ReadonlyArray<Trace>,
@@ -77,31 +141,11 @@ export const settle = Effect.fnUntraced(function* (
   const watched = watchedOf(traces, terms, patience, endpoints)
   const begun = yield* Clock.currentTimeMillis
   let until = begun + patience.settle
-  const readAll = (some: ReadonlyArray<Watched>) =>
-    Effect.forEach(
-      some,
-      (one) =>
-        Effect.map(
-          probe.read({
-            webhookId: one.story.sent.webhookId,
-            resourceType: one.story.sent.resourceType,
-            dataId: one.story.sent.dataId,
-            endpoint: one.endpoint
-          }),
-          (reading) => {
-            const same = one.reading?.effects === reading.effects
-            one.reading = reading
-            one.most = Math.max(one.most, reading.effects)
-            return same
-          }
-        ),
-      { concurrency: probe.concurrency }
-    )
-  yield* readAll(watched)
+  yield* readAll(probe, watched)
   let missing = watched.filter((one) => !isAsExpected(one))
   while (missing.length > 0 && (yield* Clock.currentTimeMillis) < until) {
     yield* Effect.sleep(betweenReadings)
-    yield* readAll(missing)
+    yield* readAll(probe, missing)
     const before = missing.length
     missing = missing.filter((one) => !isAsExpected(one))
     if (missing.length < before) {
@@ -113,7 +157,7 @@ export const settle = Effect.fnUntraced(function* (
   let changed = true
   while (changed) {
     yield* Effect.sleep(quiet)
-    changed = !(yield* readAll(watched)).every((same) => same) && (yield* Clock.currentTimeMillis) < until
+    changed = !(yield* readAll(probe, watched)).every((same) => same) && (yield* Clock.currentTimeMillis) < until
   }
   const read = (place: number, elsewhere: boolean, trace: Trace): ReadonlyArray<Effects | null> => {
     const effects: Array<Effects | null> = trace.events.map(() => null)

@@ -72,6 +72,22 @@ export const duplicateFaults: ReadonlyArray<Fault> = [
     }
   })),
   probed(
+    "queued-again",
+    "R-DUP-02",
+    "Drops a duplicate, and a job that was queued for it acts all the same, a while later.",
+    (correct, { ledger }) => ({
+      keep: async (message) => {
+        const isNew = await correct.keep(message)
+        // What comes after its end has no effect any more.
+        if (!isNew)
+          void pause(900)
+            .then(() => ledger.act(message))
+            .catch(() => undefined)
+        return isNew
+      }
+    })
+  ),
+  probed(
     "by-attempt",
     "R-DUP-02",
     "Knows duplicates by id and attempt number.",

@@ -13,7 +13,8 @@ export const requirement = define({
   source: "interface document, section 6, rule 4",
   because:
     "Duplicates come by design: after every lost acknowledgement. A receiver that acts on each rings twice, bills twice, opens twice.",
-  expected: () => "the probe never counts more than one effect for an event, whatever was sent",
+  expected: () =>
+    "the probe never counts more than one effect for an event, whatever was sent, nor does it some time later, at the end of the run",
   needs: ["effects"],
   examines: "all",
   directed: repeatedCases,

@@ -21,6 +21,7 @@ const quick = [
   "short-body",
   "duplicate-409",
   "no-memory",
+  "queued-again",
   "by-bytes",
   "check-then-act",
   "one-scope",
