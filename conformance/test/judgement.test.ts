@@ -118,6 +118,21 @@ describe("a verdict", () => {
     assert.include(outcome.observed, "CUT SHORT case 2: 40 of 300 events")
   })
 
+  it("says how many were looked at of many events, where that is not all of them", () => {
+    const sent = { webhookId: "evt_1", resourceType: "call", dataId: "1", documented: true, digest: "", bulk: true }
+    const seen = { last: 1, most: 1, digest: null }
+    const observedOf = (effects: Trace["effects"]) => {
+      const trace: Trace = { ...two.trace, events: [sent, sent, sent, { ...sent, bulk: false }], effects }
+      const plan = planned(new Map([[trace, pass([], 2)]]))
+      return judge(plan, [one, { ...two, trace }], defaultTerms, complete).observed
+    }
+    assert.strictEqual(
+      observedOf([seen, null, null, seen]),
+      "the effects of 2 events; 1 of 3 events that came in bulk were looked at; 1 of 3 histories left out"
+    )
+    assert.notInclude(observedOf([seen, seen, seen, seen]), "bulk")
+  })
+
   it("is INCONCLUSIVE when directed cases are missing, and says why", () => {
     for (const how of ["time_up", "interrupted", "target_unusable", "complete"] as const) {
       const outcome = judge(planned(new Map()), [one], defaultTerms, { how, message: "" })

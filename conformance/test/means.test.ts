@@ -167,6 +167,41 @@ describe("effects are counted", () => {
     })
   )
 
+  it.live("in a log, to the last of many events", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "many.log")
+      writeFileSync(file, "")
+      const counts = new WeakMap<object, number>()
+      let lost = ""
+      const target = yield* receiver(({ duplicate, headers }, response, socket) => {
+        const id = String(headers["webhook-id"])
+        const count = (counts.get(socket) ?? 0) + 1
+        counts.set(socket, count)
+        // So many come over one connection only where there are hundreds.
+        if (count === 22 && lost === "") lost = id
+        else if (!duplicate) writeFileSync(file, `done ${id}\n`, { flag: "a" })
+        answer(response, 200)
+      })
+      const { exitCode, output } = yield* conformance(
+        "run",
+        "--url",
+        target.url,
+        "--level",
+        "2",
+        "--only",
+        "R-LOS-01",
+        "--settle",
+        "1s",
+        "--max-time",
+        "60s",
+        "--probe",
+        `log:${file}:^done (\\S+)$`
+      )
+      assert.strictEqual(exitCode, 1, output)
+      assert.include(output, lost)
+    })
+  )
+
   /** A receiver that writes down `data.id`, and knows duplicates by that and another part of the event. */
   const byDataId = (shown: (id: string) => void, keyOf: (type: string, id: string, webhookId: string) => string) => {
     const seen = new Set<string>()

@@ -190,6 +190,20 @@ const whyIncomplete = (
   }
 }
 
+interface Passed {
+  readonly finding: Extract<Finding, { readonly verdict: "PASS" }>
+  readonly trace: Trace
+}
+
+/** How many were looked at of the many events of whom not each was; nothing where all of them were. */
+const bulkInWords = (passed: ReadonlyArray<Passed>): ReadonlyArray<string> => {
+  const bulk = passed
+    .filter(({ finding }) => finding.events > 0)
+    .flatMap(({ trace }) => trace.events.flatMap((sent, event) => (sent.bulk ? [trace.effects[event] ?? null] : [])))
+  const seen = bulk.filter((effects) => effects !== null).length
+  return seen === bulk.length ? [] : [`${seen} of ${bulk.length} events that came in bulk were looked at`]
+}
+
 const passedInWords = (plan: Plan, assessed: ReadonlyArray<Assessment>): string => {
   const passed = assessed.flatMap(({ finding, trace }) => (finding.verdict === "PASS" ? [{ finding, trace }] : []))
   const judged = passed.flatMap(({ finding, trace }) =>
@@ -202,6 +216,7 @@ const passedInWords = (plan: Plan, assessed: ReadonlyArray<Assessment>): string 
   return [
     ...(judged.length === 0 ? [] : [`${judged.length} attempts, the slowest answered in ${millis(slowest)}`]),
     ...(events === 0 ? [] : [`the effects of ${events} events`]),
+    ...bulkInWords(passed),
     ...(left > 0 ? [`${left} of ${plan.keys.size} histories left out`] : [])
   ].join("; ")
 }

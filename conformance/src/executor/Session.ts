@@ -109,6 +109,9 @@ const refineShare = 0.2
 /** What part of it late effects are waited for at most. */
 const lateShare = 0.1
 
+/** The most of many events that are looked at: as many as there are where that takes no question to anybody. */
+const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 60 }
+
 /** After so many answers that were late side by side, histories are executed one by one. */
 const lateUntilAlone = 3
 
@@ -145,7 +148,7 @@ export const make = (options: SessionOptions): Session => {
   const patienceOf = ({ kind }: Probe, { lag }: ProbeCalibration, longest: number): Patience => ({
     settle: longest,
     lag,
-    bulk: kind === "http" || kind === "sink" ? 300 : 60
+    bulk: mostBulk[kind]
   })
 
   const observe: Session["observe"] = Effect.fnUntraced(function* (traces, patience = settleTime) {
