@@ -6,7 +6,7 @@ import { Shell } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Option } from "effect"
 import type { RunKind } from "../results/RunKind.ts"
-import { usualRateScale } from "./Flags.ts"
+import { usualPlan } from "./Flags.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { usual } from "./RunFlags.ts"
 
@@ -92,7 +92,7 @@ const places: Readonly<Record<keyof RunTexts, Place>> = {
   )
 }
 
-const defaults: Readonly<Record<string, string>> = { ...usual, "rate-scale": usualRateScale }
+const defaults: Readonly<Record<string, string>> = { ...usual, "rate-scale": usualPlan.rateScale }
 
 type Given = boolean | string | ReadonlyArray<string> | Option.Option<string | Redacted.Redacted<string>>
 

@@ -28,26 +28,29 @@ const scenarioFlags = {
   )
 }
 
-export const usualRateScale = "1"
+/** What is used where a flag is not given. */
+export const usualPlan = { seed: "1", start: "2026-03-02T00:00", duration: "24h", rateScale: "1" } as const
 
 /** Which plan: the flags of every subcommand that makes one. */
 export const planFlags = {
   ...scenarioFlags,
   seed: Flag.String("seed").pipe(
-    Flag.withDescription("A whole number; the same seed gives the same events"),
-    Flag.withDefault("1")
+    Flag.withDescription(`A whole number; the same seed gives the same events (default ${usualPlan.seed})`),
+    Flag.withDefault(usualPlan.seed)
   ),
   start: Flag.String("start").pipe(
-    Flag.withDescription("Local time in each building's own time zone"),
-    Flag.withDefault("2026-03-02T00:00")
+    Flag.withDescription(`Local time in each building's own time zone (default ${usualPlan.start})`),
+    Flag.withDefault(usualPlan.start)
   ),
   duration: Flag.String("duration").pipe(
-    Flag.withDescription("How much time the plan covers, like 30m, 24h or 7d"),
-    Flag.withDefault("24h")
+    Flag.withDescription(`How much time the plan covers, like 30m, 24h or 7d (default ${usualPlan.duration})`),
+    Flag.withDefault(usualPlan.duration)
   ),
   rateScale: Flag.String("rate-scale").pipe(
-    Flag.withDescription("How many times as many people as the scenario says, like 0.5 or 10"),
-    Flag.withDefault(usualRateScale)
+    Flag.withDescription(
+      `How many times as many people as the scenario says, like 0.5 or 10 (default ${usualPlan.rateScale})`
+    ),
+    Flag.withDefault(usualPlan.rateScale)
   )
 }
 
@@ -106,6 +109,15 @@ export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTex
   )
 })
 
+/** How many times as many people a scenario has. */
+export const readRateScale = (text: string) =>
+  readOr(
+    Option.filter(positiveNumber(text), (scale) => scale <= maxRateScale),
+    "rate-scale",
+    text,
+    `a number above 0, at most ${maxRateScale}`
+  )
+
 /** What the texts of `planFlags` say. */
 export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts) {
   const scenario = yield* readScenarioFlags(texts)
@@ -117,12 +129,7 @@ export const readPlan = Effect.fnUntraced(function* (texts: PlanTexts) {
     texts.duration,
     `${DurationText.expected}, above 0 and at most ${DurationText.format(longestDuration)}`
   )
-  const rateScale = yield* readOr(
-    Option.filter(positiveNumber(texts.rateScale), (scale) => scale <= maxRateScale),
-    "rate-scale",
-    texts.rateScale,
-    `a number above 0, at most ${maxRateScale}`
-  )
+  const rateScale = yield* readRateScale(texts.rateScale)
   const options: PlanOptions = { seed, start, duration, rateScale }
   return { scenario, options } satisfies { scenario: Scenario; options: PlanOptions }
 })

@@ -9,7 +9,8 @@ import type { Check } from "../validate/Check.ts"
 import { fileChecks } from "../validate/FileChecks.ts"
 import { planChecks } from "../validate/PlanChecks.ts"
 import { table } from "../validate/Table.ts"
-import { planFlags, readPlan, readScenarioFlags } from "./Flags.ts"
+import type { PlanTexts } from "./Flags.ts"
+import { planFlags, readPlan, readRateScale, readScenarioFlags, usualPlan } from "./Flags.ts"
 
 const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArray<Check>) {
   const failed = checks.filter(({ verdict }) => verdict === "FAIL")
@@ -25,15 +26,29 @@ const report = Effect.fnUntraced(function* (subject: string, checks: ReadonlyArr
   return yield* new CommandFailure({ message, exitCode: 1 })
 })
 
-const ofFile = Effect.fnUntraced(function* (
-  path: string,
-  flags: { readonly preset: Option.Option<string>; readonly scenario: Option.Option<string> }
-) {
+/** A plan's default length, and what a file has of its own. */
+const usualDuration = "28d"
+
+/** What is wrong with a flag that means nothing beside a file; null when all of them mean something. */
+const misplaced = (path: string, texts: PlanTexts, isAgainst: boolean): string | null => {
+  const { seed, start } = usualPlan
+  const usual = { seed, start, duration: usualDuration } as const
+  const wrong = (["seed", "start", "duration"] as const).find((name) => texts[name] !== usual[name])
+  if (wrong !== undefined) return `--${wrong} makes a plan, and ${path} has its events: leave out one of both`
+  return texts.rateScale === usualPlan.rateScale || isAgainst
+    ? null
+    : `--rate-scale needs --preset or --scenario beside ${path}: it says how many times as many people that has`
+}
+
+const ofFile = Effect.fnUntraced(function* (path: string, flags: PlanTexts) {
   const isGiven = Option.isSome(flags.preset) || Option.isSome(flags.scenario)
+  const wrong = misplaced(path, flags, isGiven)
+  if (wrong !== null) return yield* CommandFailure.usage(wrong)
+  const rateScale = yield* readRateScale(flags.rateScale)
   const scenario = isGiven ? Option.some(yield* readScenarioFlags(flags)) : Option.none()
   const files = yield* FileSystem.FileSystem
   const lines = files.stream(path).pipe(Stream.decodeText, Stream.splitLines)
-  const { checks, count } = yield* fileChecks(lines, scenario).pipe(
+  const { checks, count } = yield* fileChecks(lines, scenario, rateScale).pipe(
     Effect.catchTags({
       PlatformError: (error) =>
         Effect.fail(CommandFailure.usage(`${path}: expected a file that can be read; ${fileTrouble(error)}`)),
@@ -50,8 +65,10 @@ export const validateCommand = Command.make(
   {
     ...planFlags,
     duration: Flag.String("duration").pipe(
-      Flag.withDescription("How much time the plan covers; weeks are needed for some checks"),
-      Flag.withDefault("28d")
+      Flag.withDescription(
+        `How much time the plan covers; weeks are needed for some checks (default ${usualDuration})`
+      ),
+      Flag.withDefault(usualDuration)
     ),
     file: Argument.String("file").pipe(
       Argument.withDescription(

@@ -42,23 +42,47 @@ export class Profile {
   }
 }
 
-/** Groups and day factors make counts vary more than chance alone: chi-square is divided by this. */
-const overdispersion = 4
+/** How far a profile is from what others have together. */
+interface Distance {
+  /** Chi-square of the counts, as if they were Poisson. */
+  readonly statistic: number
+  readonly cells: number
+}
 
-/** Whether two profiles are of one scenario. */
-const profileP = (one: Profile, other: Profile): number => {
+const distanceOf = (one: Profile, others: ReadonlyArray<Profile>): Distance => {
   let [statistic, cells, a, b] = [0, 0, 0, 0]
-  const scale = one.count / other.count
-  for (const key of [...new Set([...one.hours.keys(), ...other.hours.keys()])].toSorted()) {
+  const scale = one.count / others.reduce((sum, { count }) => sum + count, 0)
+  for (const key of [...new Set([one, ...others].flatMap(({ hours }) => [...hours.keys()]))].toSorted()) {
     a += one.hours.get(key) ?? 0
-    b += other.hours.get(key) ?? 0
-    if (a + b < 20) continue
+    for (const { hours } of others) b += hours.get(key) ?? 0
+    if (a + b / others.length < 20) continue
     // Two Poisson counts, one of them scaled.
     statistic += (a - b * scale) ** 2 / (a + b * scale * scale + 1)
     cells++
     ;[a, b] = [0, 0]
   }
-  return cells === 0 ? 1 : chiSquareTail(statistic / overdispersion, cells)
+  return { statistic, cells }
+}
+
+/** How much more than the references differ from each other is nothing to speak of: there are few of them. */
+const leeway = 2.5
+
+/**
+ * Whether a profile is of the scenario that the references are of. Groups and day factors make counts vary more than chance
+ * alone does, and how much more is the scenario's own: as much as its references differ from each other.
+ */
+const profileP = (one: Profile, references: ReadonlyArray<Profile>): number => {
+  const { cells, statistic } = distanceOf(one, references)
+  if (cells === 0) return 1
+  const among = references.map((reference) => {
+    const distance = distanceOf(
+      reference,
+      references.filter((other) => other !== reference)
+    )
+    return distance.cells === 0 ? 1 : distance.statistic / distance.cells
+  })
+  const overdispersion = Math.max(1, among.reduce((sum, ratio) => sum + ratio, 0) / among.length)
+  return chiSquareTail(statistic / (leeway * overdispersion), cells)
 }
 
 /** Other days of the scenario, of the same length and beginning at the same time. */
@@ -69,12 +93,16 @@ const referenceOf = (scenario: Scenario, options: PlanOptions): ReadonlyArray<Pr
     return profile
   })
 
-/** The checks of a profile against a scenario whose plan would begin and end when the events do. */
+/**
+ * The checks of a profile against a scenario whose plan would begin and end when the events do, with so many times as many
+ * people.
+ */
 export const againstScenario = (
   profile: Profile,
   scenario: Scenario,
   first: number,
-  last: number
+  last: number,
+  rateScale: number
 ): { readonly tests: ReadonlyArray<Test>; readonly checks: ReadonlyArray<Check> } => {
   // Whole hours, so that what is compared has the same hours in it.
   const start = Math.floor(first / hour) * hour
@@ -83,11 +111,10 @@ export const againstScenario = (
   const options: PlanOptions = {
     seed: 0,
     start: LocalTime.make(start + offset),
-    duration: Math.max(hour, Math.ceil((last - start) / hour) * hour)
+    duration: Math.max(hour, Math.ceil((last - start) / hour) * hour),
+    rateScale
   }
   const references = referenceOf(scenario, options)
-  const [reference] = references
-  if (reference === undefined) return { tests: [], checks: [] }
   const counts = references.map(({ count }) => count)
   const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
   const behind = references.reduce((sum, own) => sum + own.behind, 0) / references.length
@@ -95,7 +122,7 @@ export const againstScenario = (
     tests: [
       {
         name: "hours of the day against the scenario",
-        p: profileP(profile, reference),
+        p: profileP(profile, references),
         meaning:
           "Events are spread over the hours otherwise than those of the scenario: a flat day, other people, or another time zone."
       }

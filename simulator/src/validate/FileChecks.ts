@@ -9,10 +9,11 @@ import { checksOf } from "./Check.ts"
 import { EventChecks } from "./EventChecks.ts"
 import { readLine } from "./EventRow.ts"
 
-/** Checks events given as lines of NDJSON; against a scenario, where one is given. */
+/** Checks events given as lines of NDJSON; against a scenario with so many times as many people, where one is given. */
 export const fileChecks = Effect.fnUntraced(function* <E, R>(
   lines: Stream.Stream<string, E, R>,
-  scenario: Option.Option<Scenario>
+  scenario: Option.Option<Scenario>,
+  rateScale = 1
 ) {
   const events = new EventChecks()
   const profile = new Profile()
@@ -30,7 +31,7 @@ export const fileChecks = Effect.fnUntraced(function* <E, R>(
   })
   const own = events.checks()
   if (Option.isNone(scenario) || events.count === 0) return { checks: own, count: events.count }
-  const against = againstScenario(profile, scenario.value, first, last)
+  const against = againstScenario(profile, scenario.value, first, last, rateScale)
   const checks: ReadonlyArray<Check> = [...own, ...checksOf(against.tests), ...against.checks]
   return { checks, count: events.count }
 })

@@ -13,7 +13,7 @@ import { TestConsole } from "effect/testing"
 import { validateCommand } from "../../src/cli/ValidateCommand.ts"
 import { lineChunks } from "../../src/plan/LineChunks.ts"
 import { toIso } from "../../src/plan/IsoTime.ts"
-import { preset, readScenario } from "@doorhook/simulator"
+import { preset, presetNames, readScenario } from "@doorhook/simulator"
 import { callFindings } from "../../src/validate/CallChecks.ts"
 import { crowdChecks } from "../../src/validate/CrowdChecks.ts"
 import { planChecks } from "../../src/validate/PlanChecks.ts"
@@ -22,10 +22,13 @@ import { startAt } from "../support.ts"
 const validate = (...args: ReadonlyArray<string>) => Command.runWith(validateCommand, { version: "0" })(args)
 const platform = Layer.mergeAll(NodeServices.layer, TestConsole.layer)
 
-const linesOf = (name: string, seed: number): ReadonlyArray<string> => {
+const hour = 3_600_000
+const day = 24 * hour
+
+const linesOf = (name: string, seed: number, days = 1, rateScale = 1): ReadonlyArray<string> => {
   const decoder = new TextDecoder()
   const scenario = Option.getOrThrow(preset(name))
-  const options = { seed, start: startAt("2026-03-03T00:00"), duration: 86_400_000 }
+  const options = { seed, start: startAt("2026-03-03T00:00"), duration: days * day, rateScale }
   return [...lineChunks(scenario, options)].flatMap(({ bytes }) => decoder.decode(bytes).trimEnd().split("\n"))
 }
 
@@ -42,8 +45,6 @@ const moved = (
     return JSON.stringify({ ...event, at, data: { ...event.data, logged_at: at } })
   })
 }
-
-const day = 86_400_000
 
 const spoilt = {
   minutes: (lines: ReadonlyArray<string>) => moved(lines, (time) => Math.floor(time / 60_000) * 60_000),
@@ -89,6 +90,48 @@ describe("simulate validate of a file", () => {
       const { failure, text } = yield* run(linesOf("residential-200", 3), "--preset", "office-1000")
       assert.isTrue(Option.isSome(failure))
       assert.match(text, /FAIL +hours of the day against the scenario/)
+    }).pipe(Effect.provide(platform))
+  )
+
+  it.live.each(presetNames.filter((name) => name !== "demo"))(
+    "passes two weeks of %s",
+    (name) =>
+      Effect.gen(function* () {
+        // What differs most from day to day is tried more than once.
+        for (const seed of name === "night-watch" ? [1, 2, 3, 4] : [1]) {
+          const { failure, text } = yield* run(linesOf(name, seed, 14), "--preset", name)
+          assert.isTrue(Option.isNone(failure), text)
+        }
+      }).pipe(Effect.provide(platform)),
+    60_000
+  )
+
+  it.live.each(["night-watch", "quiet"])(
+    "fails two weeks of %s that are five hours late",
+    (name) =>
+      Effect.gen(function* () {
+        const late = moved(linesOf(name, 1, 14), (time) => time + 5 * hour)
+        const { failure, text } = yield* run(late, "--preset", name)
+        assert.isTrue(Option.isSome(failure), text)
+        assert.match(text, /FAIL +hours of the day against the scenario/)
+      }).pipe(Effect.provide(platform)),
+    60_000
+  )
+
+  it.live("compares with as many people as --rate-scale says, and takes no flag that means nothing", () =>
+    Effect.gen(function* () {
+      const lines = linesOf("residential-200", 3, 1, 4)
+      const against = ["--preset", "residential-200"] as const
+      const more = yield* run(lines, ...against)
+      assert.match(more.text, /FAIL +events against the scenario/)
+      const scaled = yield* run(lines, ...against, "--rate-scale", "4")
+      assert.isTrue(Option.isNone(scaled.failure), scaled.text)
+      for (const flag of ["--seed=2", "--start=2026-03-04T00:00", "--duration=7d", "--rate-scale=2"]) {
+        const error = Option.getOrThrow((yield* run(lines, flag)).failure)
+        assert.instanceOf(error, CommandFailure)
+        assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
+        assert.include(error.message, flag.split("=")[0] ?? "")
+      }
     }).pipe(Effect.provide(platform))
   )
 
