@@ -22,6 +22,13 @@ const Report = Schema.fromJsonString(
     ack_timeout: Schema.NullOr(Schema.Finite),
     totals: Totals,
     slos: Schema.Array(Schema.Struct({ met: Schema.Boolean })),
+    storage: Schema.NullOr(
+      Schema.Struct({
+        bytes_per_event: Schema.Finite,
+        bytes_per_delivery: Schema.Finite,
+        attempts_per_delivery: Schema.Finite
+      })
+    ),
     answers: Schema.Array(Schema.Struct({ question: Schema.String, answer: Schema.String }))
   })
 )
@@ -223,6 +230,35 @@ describe.concurrent("simulate run", () => {
       const again = yield* runDoorhook(args)
       assert.strictEqual(again.code, 3)
       assert.match(again.stderr, /expected the name of a new file/)
+    })
+  )
+
+  live(
+    "measures the database that a year makes with as many attempts as the run had",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "storage.json")
+      const args = [
+        "simulate",
+        "run",
+        "--virtual",
+        "--preset",
+        "quiet",
+        "--duration",
+        "14d",
+        "--report",
+        `json=${file}`
+      ]
+      const measured = Effect.fnUntraced(function* (...more: ReadonlyArray<string>) {
+        const { code, stderr } = yield* runDoorhook([...args, ...more])
+        assert.strictEqual(code, 0, stderr)
+        return (yield* readReport(file)).storage ?? assert.fail("not measured")
+      })
+      const prompt = yield* measured()
+      const failing = yield* measured("--receiver", "flaky:0.5")
+      assert.strictEqual(prompt.attempts_per_delivery, 1)
+      assert.approximately(failing.attempts_per_delivery, 1.9, 0.2)
+      assert.isAbove(failing.bytes_per_delivery, 1.2 * prompt.bytes_per_delivery)
+      assert.strictEqual(failing.bytes_per_event, prompt.bytes_per_event)
     })
   )
 })

@@ -98,11 +98,13 @@ const runSeed = Effect.fnUntraced(function* (
   const took = (yield* Clock.currentTimeMillis) - began
   const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
   const equipment = yield* Equipment
+  const attemptsEach = measurements.attempts / Math.max(1, measurements.deliveries)
   const storage =
     !measureStorage || equipment === null || Exit.isFailure(exit)
       ? null
-      : yield* Effect.map(Effect.exit(restore(storageOf(plan(scenario, own), integrations, equipment))), (measured) =>
-          Exit.isSuccess(measured) ? measured.value : null
+      : yield* Effect.map(
+          Effect.exit(restore(storageOf(plan(scenario, own), integrations, attemptsEach, equipment))),
+          (measured) => (Exit.isSuccess(measured) ? measured.value : null)
         )
   const report = makeReport({
     facts: {

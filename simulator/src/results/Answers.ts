@@ -3,6 +3,7 @@
  */
 import { defaultDeliverySettings } from "@doorhook/core"
 import type { IntegrationLine, RunReport } from "./RunReport.ts"
+import { fewestStored } from "./RunReport.ts"
 import { offsetOf } from "./Start.ts"
 import { bytes, counted, duration, grouped, momentOf, percent } from "./Words.ts"
 
@@ -94,8 +95,16 @@ const outageOf = (report: Measured, line: IntegrationLine): string | null => {
   const { down, most_open, most_open_at } = line
   if (most_open === null || most_open_at === null) return null
   const grew = `${line.name}: ${counted(most_open, "delivery was", "deliveries were")} waiting at most, ${when(report, most_open_at)}`
-  if (line.states.exhausted > 0)
-    return `${grew}; ${counted(line.states.exhausted, "delivery was", "deliveries were")} given up, because the schedule ended before the receiver was back.`
+  const { cancelled, exhausted, skipped } = line.states
+  if (cancelled + skipped > 0) {
+    const ends = [
+      ...(cancelled > 0 ? [`${counted(cancelled, "delivery was", "deliveries were")} cancelled`] : []),
+      ...(skipped > 0 ? [`${counted(skipped, "more was", "more were")} skipped`] : [])
+    ]
+    return `${grew}; then the integration was ${skipped > 0 ? "disabled" : "disabled or deleted"}: ${ends.join(", ")}.`
+  }
+  if (exhausted > 0)
+    return `${grew}; ${counted(exhausted, "delivery was", "deliveries were")} given up, because the schedule ended before the receiver was back.`
   if (line.empty_at === null) return `${grew}; it was not empty again before the run ended.`
   const end = down.find((window) => !isAlways(window))?.to
   const took = line.empty_at - most_open_at
@@ -132,9 +141,13 @@ const duplicates = ({ totals: { attempts, duplicates: count, repeated } }: Measu
   if (count === null) return null
   const onPurpose =
     repeated > 0 ? ` Besides, ${counted(repeated, "event was", "events were")} published twice on purpose.` : ""
+  const seen =
+    count === 0
+      ? `None in ${counted(attempts, "request")}.`
+      : `${grouped(count)} in ${counted(attempts, "request")}, ${percent(count / attempts)}: the receiver had processed the event, and doorhook could not know.`
   return {
     question: "How many duplicates must receivers cope with?",
-    answer: `${count === 0 ? "None" : grouped(count)} in ${counted(attempts, "request")}${count === 0 ? "" : `, ${percent(count / attempts)}`}: the receiver had processed the event, and doorhook could not know.${onPurpose}`,
+    answer: `${seen}${onPurpose}`,
     arithmetic:
       "An answer that is late or lost, and a process that dies before it recorded one, each cost one request more; `webhook-id` stays the same."
   }
@@ -142,34 +155,49 @@ const duplicates = ({ totals: { attempts, duplicates: count, repeated } }: Measu
 
 const perDay = (count: number, { duration: length }: Measured): number => (length > 0 ? (count * day) / length : 0)
 
+const attemptsText = (mean: number): string =>
+  mean === 1 ? "one attempt each" : `${mean.toFixed(2)} attempts each, as in the run`
+
 const size = (report: Measured): Answer | null => {
-  const { storage, totals } = report
-  if (storage === null) return null
+  const { kind, storage, totals } = report
+  const question = "How large is the database after a year?"
+  if (storage === null) {
+    if (kind !== "virtual" || totals.accepted >= fewestStored) return null
+    const answer = `Not answered: ${counted(totals.accepted, "event")} ${totals.accepted === 1 ? "is" : "are"} too few to measure it on; from ${fewestStored} on it is. Give a longer --duration or more by --rate-scale.`
+    return { question, answer, arithmetic: null }
+  }
   const events = perDay(totals.accepted, report)
   const deliveries = perDay(totals.deliveries, report)
   const year = 365 * (events * storage.bytes_per_event + deliveries * storage.bytes_per_delivery)
   return {
-    question: "How large is the database after a year?",
+    question,
     answer: `${bytes(year)} on SQLite if everything is kept; ${bytes((year * 90) / 365)} with the default retention of 90 days.`,
-    arithmetic: `Measured on a real file of ${grouped(storage.events)} events and ${grouped(storage.deliveries)} deliveries: ${grouped(storage.bytes_per_event)} bytes an event and ${grouped(storage.bytes_per_delivery)} bytes a delivery, indexes included. ${grouped(events)} events × ${grouped(storage.bytes_per_event)} + ${grouped(deliveries)} deliveries × ${grouped(storage.bytes_per_delivery)} bytes a day × 365.`
+    arithmetic: `Measured on a real file of ${grouped(storage.events)} events and ${grouped(storage.deliveries)} deliveries with ${attemptsText(storage.attempts_per_delivery)}: ${grouped(storage.bytes_per_event)} bytes an event and ${grouped(storage.bytes_per_delivery)} bytes a delivery, indexes included. ${grouped(events)} events × ${grouped(storage.bytes_per_event)} + ${grouped(deliveries)} deliveries × ${grouped(storage.bytes_per_delivery)} bytes a day × 365.`
   }
 }
 
 const workers = (report: Measured): Answer | null => {
-  const { ack } = report.latency
+  const { answer } = report.latency
   // A service was asked about some of its requests alone, and its workers have settings of their own.
   const busiest = report.series.reduce((most, { attempts }) => Math.max(most, attempts ?? 0), 0)
-  if (ack === null || busiest === 0) return null
+  if (answer === null || busiest === 0) return null
   const rate = (busiest * 1_000) / report.interval
   const { concurrency, concurrencyPerIntegration } = defaultDeliverySettings
-  const open = (rate * ack.mean) / 1_000
-  const places = 0.8 * concurrency
-  const times = Math.max(1, Math.floor(places / Math.max(open, 0.001)))
-  const one = 1_000 / ack.mean
+  // What is not answered in time holds its place all that time, too.
+  const open = (rate * answer.mean) / 1_000
+  const places = Math.floor(0.8 * concurrency)
+  const needed = Math.max(1, Math.ceil(open / places))
+  const times = Math.max(1, Math.floor((needed * places) / Math.max(open, 0.001)))
+  const upTo = times > 100_000 ? "more than 100,000" : `about ${grouped(Number(times.toPrecision(2)))}`
+  const one = 1_000 / answer.mean
+  const byOpen =
+    needed === 1
+      ? `One. By the number of requests open at once, one worker is enough up to ${upTo} times this load; N times that takes N workers over one PostgreSQL.`
+      : `${grouped(needed)} over one PostgreSQL, by the number of requests open at once; N times this load takes N times as many.`
   return {
     question: "How many workers does this load take, and what if it grows?",
-    answer: `One. By the number of requests open at once, one worker is enough up to ${times > 100_000 ? "more than 100,000" : `about ${grouped(Number(times.toPrecision(2)))}`} times this load; N times that takes N workers over one PostgreSQL. One integration gets at most ${grouped(concurrencyPerIntegration * one)} requests a second at this answer time, however many workers there are.`,
-    arithmetic: `Little's law on the busiest interval: ${rate.toFixed(2)} requests/s × ${duration(ack.mean)} each = ${open.toFixed(2)} open at once; a worker has ${concurrency} places, of which access logs may use ${Math.floor(places)}: ${Math.floor(places)} / ${open.toFixed(2)}. One integration has ${concurrencyPerIntegration} places: ${concurrencyPerIntegration} / ${duration(ack.mean)}. How many requests a second a machine can record is another limit: \`npm run bench -- deliver-sqlite\` measures it on yours.`
+    answer: `${byOpen} One integration gets at most ${grouped(concurrencyPerIntegration * one)} requests a second at this answer time, however many workers there are.`,
+    arithmetic: `Little's law on the busiest interval: ${rate.toFixed(2)} requests/s × ${duration(answer.mean)} each, acknowledged or not = ${open.toFixed(2)} open at once; a worker has ${concurrency} places, of which access logs may use ${places}: ${open.toFixed(2)} / ${places}. One integration has ${concurrencyPerIntegration} places: ${concurrencyPerIntegration} / ${duration(answer.mean)}. How many requests a second a machine can record is another limit: \`npm run bench -- deliver-sqlite\` measures it on yours.`
   }
 }
 

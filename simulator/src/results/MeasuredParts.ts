@@ -93,6 +93,7 @@ const integrationLine = (id: number, totals: IntegrationTotals, { engine, receiv
 export const measuredParts = (measured: Measurements, kind: RunKind) => ({
   latency: {
     ack: quantilesOf(measured.ack),
+    answer: quantilesOf(measured.answer),
     delivery: quantilesOf(measured.delivery),
     intended: quantilesOf(measured.intended),
     service: quantilesOf(measured.service),

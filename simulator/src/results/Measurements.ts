@@ -46,6 +46,8 @@ export class Measurements {
   readonly lateStart = new Histogram()
   /** How long acknowledged requests to receivers took. */
   readonly ack = new Histogram()
+  /** How long all requests took, acknowledged or not. */
+  readonly answer = new Histogram()
   /** From an event's acceptance to its acknowledgement by a receiver, over all attempts. */
   readonly delivery = new Histogram()
   readonly integrations = new Map<number, IntegrationTotals>()
@@ -182,6 +184,7 @@ export class Measurements {
     const interval = this.series.at(time)
     interval.attempts++
     interval.answer.add(took)
+    this.answer.add(took)
     if (outcome !== "acknowledged") return
     interval.acknowledged++
     this.ack.add(took)

@@ -94,12 +94,17 @@ export interface SeriesLine {
   readonly answer_p99: number | null
 }
 
+/** With fewer events than this, half-filled pages are most of a file: nothing is measured. */
+export const fewestStored = 300
+
 /** What storage takes, as measured on a real SQLite file. */
 export interface Storage {
   readonly events: number
   readonly deliveries: number
   readonly bytes_per_event: number
+  /** Attempts included, as many as the run had on average. */
   readonly bytes_per_delivery: number
+  readonly attempts_per_delivery: number
 }
 
 /** What is known before a run begins. */
@@ -137,6 +142,8 @@ export interface RunReport extends RunFacts {
   readonly latency: {
     /** How long acknowledged requests took. */
     readonly ack: Quantiles | null
+    /** How long requests took, acknowledged or not. */
+    readonly answer: Quantiles | null
     /** From an event's acceptance to its acknowledgement. */
     readonly delivery: Quantiles | null
     /** Intended-time latency of publishing: from when the plan wanted it to the answer. */

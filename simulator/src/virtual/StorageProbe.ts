@@ -2,13 +2,14 @@
  * How much storage the events of a scenario take: measured on real SQLite files, one with events alone and one with their
  * deliveries.
  */
-import type { Event, IntegrationId, NewEventRecord } from "@doorhook/core"
+import type { DeliveryId, Event, IntegrationId, NewEventRecord } from "@doorhook/core"
 import { DeliveryStore, EventId, eventIdPrefix, IntegrationStore } from "@doorhook/core"
 import { Effect, FileSystem, Stream } from "effect"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import { root } from "../random/Substream.ts"
 import type { EquipmentShape } from "../run/Equipment.ts"
 import { newEventOf } from "../run/OwnEngine.ts"
+import { fewestStored } from "../results/RunReport.ts"
 import type { Storage } from "../results/RunReport.ts"
 import { integrationOf, Matcher } from "../run/World.ts"
 import type { PlannedIntegration } from "../run/World.ts"
@@ -17,13 +18,32 @@ import type { PlannedIntegration } from "../run/World.ts"
 const events = 4_000
 const batch = 200
 
+/** More than this on average is an outage that lasts. */
+const mostAttempts = 20
+
 const eventIdOf = (number: number): EventId =>
   EventId.make(`${eventIdPrefix}${`${number}`.padStart(9, "0")}0123456789abcdefghjk`)
 
-/** Stores events with deliveries that are settled after one attempt; says how many deliveries. */
+interface Leased {
+  readonly id: DeliveryId
+  readonly integration_id: IntegrationId
+}
+
+/** Whole numbers with a mean, as evenly as they can be: how many attempts each delivery takes. */
+const spread = (mean: number) => {
+  let total = 0
+  return (): number => {
+    const before = Math.floor(total)
+    total += mean
+    return Math.max(1, Math.floor(total) - before)
+  }
+}
+
+/** Stores events with deliveries that are settled after so many attempts on average; says how many deliveries. */
 const fill = Effect.fnUntraced(function* (
   planned: ReadonlyArray<PlannedEvent>,
-  integrations: ReadonlyArray<PlannedIntegration>
+  integrations: ReadonlyArray<PlannedIntegration>,
+  attempts: number
 ) {
   const store = yield* DeliveryStore
   const integrationStore = yield* IntegrationStore
@@ -32,7 +52,41 @@ const fill = Effect.fnUntraced(function* (
     const url = `https://receiver${place}.example/hook`
     matcher.add(scope, (yield* integrationStore.create(integrationOf(scope, url, root(0), 0))).id)
   }
-  let deliveries = 0
+  const attemptsOfNext = spread(attempts)
+  const attemptsOf = new Map<DeliveryId, number>()
+  /** Settles what is leased, attempt after attempt: all but the last fail. */
+  const settle = Effect.fnUntraced(function* (leased: ReadonlyArray<Leased>, token: string, now: number) {
+    for (let number = 1, left = leased; left.length > 0; number++) {
+      const settlements = left.map(({ id, integration_id }) => {
+        const isLast = number >= (attemptsOf.get(id) ?? 1)
+        return {
+          delivery_id: id,
+          integration_id,
+          token,
+          attempt: {
+            number,
+            started_at: now,
+            duration_ms: 50,
+            outcome: isLast ? ("acknowledged" as const) : ("bad_status" as const),
+            status: isLast ? 200 : 500,
+            response_excerpt: "",
+            detail: null
+          },
+          state: isLast ? ("delivered" as const) : ("retrying" as const),
+          reason: null,
+          next_attempt_at: isLast ? null : now,
+          lane: 3 as const,
+          gone: false
+        }
+      })
+      yield* store.settle(settlements, now, Number.MAX_SAFE_INTEGER)
+      const limit = settlements.filter(({ state }) => state === "retrying").length
+      if (limit === 0) return
+      const lease = { token, until: Number.MAX_SAFE_INTEGER }
+      const claimed = yield* store.claim({ now, lease, limit, limitPerIntegration: limit, limits: new Map() })
+      left = claimed.map(({ id, integration }) => ({ id, integration_id: integration.id }))
+    }
+  })
   for (let at = 0; at < planned.length; at += batch) {
     const lease = { token: `probe.${at}`, until: Number.MAX_SAFE_INTEGER }
     const to: Array<IntegrationId> = []
@@ -50,53 +104,35 @@ const fill = Effect.fnUntraced(function* (
         }))
       }
     })
-    const stored = (yield* store.enqueue(records)).flat()
-    deliveries += stored.length
-    const now = Date.parse(planned[at]?.at ?? "")
-    const settlements = stored.flatMap(({ id }, nth) => {
+    const leased = (yield* store.enqueue(records)).flat().flatMap(({ id }, nth) => {
       const integration_id = to[nth]
-      if (integration_id === undefined) return []
-      return {
-        delivery_id: id,
-        integration_id,
-        token: lease.token,
-        attempt: {
-          number: 1,
-          started_at: now,
-          duration_ms: 50,
-          outcome: "acknowledged" as const,
-          status: 200,
-          response_excerpt: "",
-          detail: null
-        },
-        state: "delivered" as const,
-        reason: null,
-        next_attempt_at: null,
-        lane: 3 as const,
-        gone: false
-      }
+      return integration_id === undefined ? [] : [{ id, integration_id }]
     })
-    yield* store.settle(settlements, now, Number.MAX_SAFE_INTEGER)
+    for (const { id } of leased) attemptsOf.set(id, attemptsOfNext())
+    yield* settle(leased, lease.token, Date.parse(planned[at]?.at ?? ""))
   }
-  return deliveries
+  return attemptsOf.size
 })
 
-/** Measures. The files are gone afterwards. */
+/** Measures, with so many attempts of each delivery on average; null with too few events. The files are gone afterwards. */
 export const storageOf = Effect.fnUntraced(function* <E, R>(
   plan: Stream.Stream<PlannedEvent, E, R>,
   integrations: ReadonlyArray<PlannedIntegration>,
+  attempts: number,
   { sqlite }: EquipmentShape
 ) {
   const files = yield* FileSystem.FileSystem
   const folder = yield* files.makeTempDirectoryScoped({ prefix: "doorhook-storage-" })
   const planned = yield* Stream.runCollect(Stream.take(plan, events))
+  if (planned.length < fewestStored) return null
+  const attemptsEach = Math.max(1, Math.min(attempts, mostAttempts))
   const measure = Effect.fnUntraced(function* (
     name: string,
     some: ReadonlyArray<PlannedEvent>,
     to: ReadonlyArray<PlannedIntegration>
   ) {
     const file = `${folder}/${name}.db`
-    const deliveries = yield* Effect.scoped(fill(some, to).pipe(Effect.provide(sqlite(file))))
+    const deliveries = yield* Effect.scoped(fill(some, to, attemptsEach).pipe(Effect.provide(sqlite(file))))
     const { size } = yield* files.stat(file)
     return { deliveries, size: Number(size) }
   })
@@ -106,8 +142,9 @@ export const storageOf = Effect.fnUntraced(function* <E, R>(
   const storage: Storage = {
     events: planned.length,
     deliveries: full.deliveries,
-    bytes_per_event: planned.length === 0 ? 0 : (alone.size - empty.size) / planned.length,
-    bytes_per_delivery: full.deliveries === 0 ? 0 : (full.size - alone.size) / full.deliveries
+    bytes_per_event: (alone.size - empty.size) / planned.length,
+    bytes_per_delivery: full.deliveries === 0 ? 0 : (full.size - alone.size) / full.deliveries,
+    attempts_per_delivery: attemptsEach
   }
   return storage
 }, Effect.scoped)

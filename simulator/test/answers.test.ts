@@ -1,0 +1,107 @@
+/**
+ * What the report says in words, for runs that went otherwise than usual.
+ */
+import { Result } from "effect"
+import { Measurements, readReceiver } from "@doorhook/simulator"
+import type { RunReport } from "@doorhook/simulator"
+import { assert, describe, it } from "@effect/vitest"
+import { describedFor } from "../src/receivers/ReceiverText.ts"
+import { makeReport } from "../src/results/MakeReport.ts"
+
+const minute = 60_000
+const down = describedFor([Result.getOrThrow(readReceiver("1=down"))], 1)
+
+/** What a report says of measurements that somebody makes. */
+const answering = (measure: (measurements: Measurements) => void, facts: Partial<RunReport> = {}) => {
+  const measurements = new Measurements()
+  measure(measurements)
+  const { answers } = makeReport({
+    facts: {
+      kind: "virtual",
+      target: "the engine",
+      scenario: "quiet",
+      description: "Quiet",
+      seed: 1,
+      start: "2026-03-03T08:00",
+      duration: 60 * minute,
+      buildings: 1,
+      integrations: 1,
+      speed: 1,
+      ack_timeout: 5_000,
+      retry: { access_log: [] },
+      command: "npx doorhook simulate run",
+      began_at: "2026-03-03T07:00:00.000Z",
+      ...facts
+    },
+    measurements,
+    slos: [],
+    lost: 0,
+    broken: 0,
+    violations: [],
+    crashes: 0,
+    storage: null,
+    took: 60_000,
+    sending: null,
+    interrupted: false,
+    stopped: false
+  })
+  return (question: RegExp) => {
+    const { answer, arithmetic } = answers.find((one) => question.test(one.question)) ?? assert.fail("not asked")
+    return { answer, arithmetic: arithmetic ?? "" }
+  }
+}
+
+describe("the answer to how many workers it takes", () => {
+  it("counts what is not answered in time, and says more than one where one is not enough", () => {
+    const ask = answering((measurements) => {
+      const integration = measurements.integration(1, "House")
+      for (let nth = 0; nth < 10_000; nth++) {
+        // A second is the shortest interval: a thousand a second, nine of ten for five seconds.
+        measurements.attempt(nth, integration, nth % 10 === 0 ? "acknowledged" : "timeout", nth % 10 === 0 ? 50 : 5_000)
+      }
+    })
+    const { answer, arithmetic } = ask(/How many workers/)
+    assert.match(arithmetic, /1000\.00 requests\/s × 4\.5 s each, .* = 4505\.00 open at once/)
+    assert.match(answer, /^12 over one PostgreSQL/)
+  })
+
+  it("is one as long as that is so", () => {
+    const ask = answering((measurements) => {
+      measurements.attempt(0, measurements.integration(1, "House"), "acknowledged", 100)
+    })
+    assert.match(ask(/How many workers/).answer, /^One\. .* up to about 4,100 times this load/)
+  })
+})
+
+describe("the answer to how big a backlog gets", () => {
+  it("says that the integration was disabled where that ended it, and not that it drained", () => {
+    const ask = answering((measurements) => {
+      const integration = measurements.integration(1, "House", down)
+      for (let nth = 0; nth < 5; nth++) measurements.deliver(nth, integration)
+      for (let nth = 0; nth < 5; nth++) measurements.settle(10 * minute, integration, "cancelled", 3, minute)
+      measurements.deliver(20 * minute, integration)
+      measurements.settle(20 * minute, integration, "skipped", 0, 0)
+    })
+    const { answer } = ask(/How big does the backlog/)
+    assert.match(answer, /then the integration was disabled: 5 deliveries were cancelled, one more was skipped\.$/)
+    assert.notInclude(answer, "none was left")
+  })
+})
+
+describe("the answer to how many duplicates there are", () => {
+  it("gives no reason for none", () => {
+    const ask = answering((measurements) => {
+      measurements.attempt(0, measurements.integration(1, "House"), "acknowledged", 100)
+    })
+    assert.strictEqual(ask(/How many duplicates/).answer, "None in one request.")
+  })
+})
+
+describe("the answer to how large the database is", () => {
+  it("is none where there is too little to measure it on, with what helps", () => {
+    const ask = answering((measurements) => {
+      for (let nth = 0; nth < 20; nth++) measurements.accept(10, 10)
+    })
+    assert.match(ask(/How large/).answer, /^Not answered: 20 events are too few .* longer --duration/)
+  })
+})
