@@ -2,7 +2,8 @@
  * Tells those who run the service what doorhook noticed: to the log, to the metrics, and to a listener of the host.
  *
  * Notices are stored before they are told, so what a listener missed is still found in the list. A listener is told one
- * notice after the other, apart from the sending of deliveries: a slow or failing one holds up nothing.
+ * notice after the other, apart from the sending of deliveries: a slow or failing one holds up nothing, and one that never
+ * answers no other notice for long.
  */
 import type { Cause } from "effect"
 import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
@@ -16,7 +17,16 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { noticesGiven } from "./DeliveryMetrics.ts"
 import { settleBudget } from "./DeliverySettings.ts"
 
-/** What the host does with a notice: send a mail, page somebody. Nothing by default. A failure of it is logged. */
+/** How long a listener has for a notice, in milliseconds. */
+const patience = 30_000
+
+/** The most notices that wait for a listener. All of them are in the list. */
+const maxWaiting = 1_000
+
+/**
+ * What the host does with a notice: send a mail, page somebody. Nothing by default. A failure of it is logged, and so is that
+ * it takes more than 30 s.
+ */
 export const NoticeListener = Context.Reference<(notice: Notice) => Effect.Effect<void, unknown>>(
   "@doorhook/core/services/Notices/NoticeListener",
   { defaultValue: () => () => Effect.void }
@@ -36,12 +46,29 @@ export class Notices extends Context.Service<
     Effect.gen(function* () {
       const store = yield* DeliveryStore
       const listener = yield* NoticeListener
-      const waiting = yield* Queue.unbounded<Notice, Cause.Done>()
+      const waiting = yield* Queue.dropping<Notice, Cause.Done>(maxWaiting)
+
+      const hear = Effect.fnUntraced(function* (notice: Notice) {
+        const hearing = yield* Effect.forkDetach(
+          Effect.suspend(() => listener(notice)),
+          { startImmediately: true }
+        )
+        const late = Effect.logWarning(
+          `Notice ${notice.id} was not taken by its listener within ${patience / 1_000} s: it is told of the next. The list of notices has it.`
+        )
+        yield* Fiber.join(hearing).pipe(
+          Effect.timeoutOrElse({ duration: patience, orElse: () => late }),
+          // Not waited for: one that can't be interrupted would hold up the next as well.
+          Effect.ensuring(Effect.sync(() => hearing.interruptUnsafe()))
+        )
+      })
 
       const listening = yield* Queue.take(waiting).pipe(
         Effect.flatMap((notice) =>
-          Effect.suspend(() => listener(notice)).pipe(
-            Effect.catchCause((cause) => Effect.logWarning(`Notice ${notice.id} was not taken by its listener`, cause))
+          hear(notice).pipe(
+            Effect.catchCause((cause) => Effect.logWarning(`Notice ${notice.id} was not taken by its listener`, cause)),
+            // Of a logger that throws.
+            Effect.catchDefect(() => Effect.void)
           )
         ),
         Effect.forever,
@@ -60,7 +87,10 @@ export class Notices extends Context.Service<
         const text = noticeText(notice, isoOf, seen)
         yield* notice.kind === "recovered" ? Effect.logInfo(text) : Effect.logWarning(text)
         yield* Metric.update(Metric.withAttributes(noticesGiven, { kind: notice.kind }), 1)
-        yield* Queue.offer(waiting, notice)
+        if (yield* Queue.offer(waiting, notice)) return
+        yield* Effect.logWarning(
+          `Notice ${notice.id} is not told to the listener: ${maxWaiting} others wait for it. The list of notices has it.`
+        )
       })
 
       return Notices.of({

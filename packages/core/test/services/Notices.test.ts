@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Notice } from "@doorhook/core"
 import { BuildingId, IntegrationId, MemoryStore, NoticeId, NoticeListener, Notices } from "@doorhook/core"
-import { Deferred, Effect, Layer, Queue, References } from "effect"
+import { Deferred, Effect, Latch, Layer, Logger, Queue, References } from "effect"
+import { TestClock } from "effect/testing"
 
 const notice = (id: number): Notice => ({
   id: NoticeId.make(id),
@@ -59,4 +60,49 @@ describe("the host's listener", () => {
       assert.deepStrictEqual(heard, [1, 2], "what waits at the end is still told")
     })
   )
+
+  it.effect("that never answers is told the next after 30 s, and its silence is in the log", () => {
+    const heard: Array<number> = []
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    const listener = ({ id }: Notice) =>
+      Effect.andThen(
+        Effect.sync(() => heard.push(id)),
+        id === 1 ? Effect.uninterruptible(Effect.never) : Effect.void
+      )
+    return Effect.gen(function* () {
+      yield* (yield* Notices).tell([notice(1), notice(2), notice(3)])
+      yield* TestClock.adjust(29_999)
+      assert.deepStrictEqual(heard, [1])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(heard, [1, 2, 3])
+      assert.match(lines.at(-1) ?? "", /^Notice 1 was not taken by its listener within 30 s/)
+    }).pipe(
+      Effect.provide(
+        Notices.layer.pipe(Layer.provide([MemoryStore.layer, Layer.succeed(NoticeListener, listener), logger]))
+      )
+    )
+  })
+
+  it.effect("that answers too slowly has a thousand waiting, and the log names the others", () => {
+    const gate = Latch.makeUnsafe(false)
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    return Effect.gen(function* () {
+      yield* (yield* Notices).tell([notice(1)])
+      yield* Effect.yieldNow
+      yield* (yield* Notices).tell(Array.from({ length: 1_001 }, (_, n) => notice(n + 2)))
+      assert.match(lines.at(-1) ?? "", /^Notice 1002 is not told to the listener: 1000 others wait for it/)
+      assert.lengthOf(
+        lines.filter((line) => line.includes("is not told")),
+        1
+      )
+    }).pipe(
+      Effect.ensuring(gate.open),
+      Effect.provide(
+        Notices.layer.pipe(Layer.provide([MemoryStore.layer, Layer.succeed(NoticeListener, () => gate.await)]))
+      ),
+      Effect.provide(logger)
+    )
+  })
 })
