@@ -8,6 +8,7 @@
  */
 import { DatabaseUnusable } from "@doorhook/sql"
 import { Effect, Layer, Predicate, Schedule, Schema } from "effect"
+import type { Scope } from "effect"
 import { closeSync, existsSync, openSync, realpathSync } from "node:fs"
 import { hostname } from "node:os"
 import * as Path from "node:path"
@@ -128,17 +129,21 @@ const leave = (own: Held): void => {
   own.lock.close()
 }
 
+/** Takes the lock until the scope is closed: each try by itself, so that whoever waits between two can be interrupted. */
 const attempt = (database: string) =>
-  Effect.try({
-    try: () => join(database),
-    catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
-  })
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => join(database),
+      catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
+    }),
+    (own) => Effect.sync(() => leave(own))
+  )
 
 /** Tells why nothing happens for a while. */
 const announceWait = (database: string) => (taken: Taken) =>
   Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
 
-const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable> =>
+const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.Scope> =>
   checkNoFolder(database).pipe(
     Effect.andThen(attempt(database)),
     Effect.tapErrorTag("Taken", announceWait(database)),
@@ -164,10 +169,7 @@ export const layer = ({
   database = defaultDatabase
 }: {
   readonly database?: string | undefined
-}): Layer.Layer<never, DatabaseUnusable> =>
-  isFile(database)
-    ? Layer.effectDiscard(Effect.acquireRelease(acquire(database), (own) => Effect.sync(() => leave(own))))
-    : Layer.empty
+}): Layer.Layer<never, DatabaseUnusable> => (isFile(database) ? Layer.effectDiscard(acquire(database)) : Layer.empty)
 
 /** Who delivers from a file now, in words; null when nobody does. Changes nothing. */
 export const whoseIs = (database: string): Effect.Effect<string | null, DatabaseUnusable> =>

@@ -173,9 +173,10 @@ describe("a SQLite file", () => {
         assert.strictEqual(why, "locked")
         assert.match(message, new RegExp(`alias\\.db: ${named} delivers from it, .* one process alone`))
         assert.strictEqual(yield* FileOwner.whoseIs(database), named)
-        const waiting = yield* Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), {
-          startImmediately: true
-        })
+        const wait = Effect.forkChild(Layer.build(FileOwner.layer({ database: alias })), { startImmediately: true })
+        // Whoever waits can give up at once: the clock stands still.
+        yield* Fiber.interrupt(yield* wait)
+        const waiting = yield* wait
         owner.child.kill("SIGKILL")
         yield* Effect.promise(() => owner.finished)
         yield* TestClock.adjust("100 millis")
