@@ -32,7 +32,12 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
         return engineLayer(config, directory, own).pipe(
           Layer.provideMerge(untracedLayer),
           Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
-          Layer.provide(Layer.succeed(Tracing, true)),
+          Layer.provide(
+            Layer.effect(
+              Tracing,
+              Effect.map(Tracing, (chosen) => chosen ?? true)
+            )
+          ),
           Layer.provide(GuardedLogger.layer)
         )
       })

@@ -10,8 +10,11 @@ import type { TransportRequest, TransportResult } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"
 import type { Tracer } from "effect"
 
-/** Whether there are spans at all: they cost a little, which nobody pays whose tracer keeps none. */
-export const Tracing = Context.Reference<boolean>("doorhook/telemetry/Tracing", { defaultValue: () => false })
+/**
+ * Whether there are spans at all: they cost a little, which nobody pays whose tracer keeps none. Null, where nobody says: in
+ * an application written in Effect there are, else there are none.
+ */
+export const Tracing = Context.Reference<boolean | null>("doorhook/telemetry/Tracing", { defaultValue: () => null })
 
 /** Publications that attempts may still be linked to. */
 const mostRemembered = 10_000
@@ -96,7 +99,7 @@ const tracedPublish =
     )
 
 const whenTracing = <ROut, E, R>(layer: Layer.Layer<ROut, E, R>, traced: Layer.Layer<ROut, E, R | Remembered>) =>
-  Layer.unwrap(Effect.map(Tracing, (on) => (on ? traced.pipe(Layer.provide(Remembered.layer)) : layer)))
+  Layer.unwrap(Effect.map(Tracing, (on) => (on === true ? traced.pipe(Layer.provide(Remembered.layer)) : layer)))
 
 /** The transport, with a span for each request where there are spans. */
 export const tracedTransport = <E, R>(layer: Layer.Layer<Transport, E, R>): Layer.Layer<Transport, E, R> =>

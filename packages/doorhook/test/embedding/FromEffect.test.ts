@@ -245,3 +245,28 @@ describe("ports of the application's own", () => {
     })
   )
 })
+
+describe("spans of what doorhook does", () => {
+  for (const [chosen, expected] of [
+    [undefined, ["doorhook.publish"]],
+    [true, ["doorhook.publish"]],
+    [false, []]
+  ] as const) {
+    it.effect(`are as the application chooses: ${chosen ?? "nothing"}`, () => {
+      const { layer, spans } = recorder()
+      const choice = chosen === undefined ? Layer.empty : Layer.succeed(Doorhook.Tracing, chosen)
+      return publishOne.pipe(
+        Effect.andThen(
+          Effect.sync(() =>
+            assert.deepStrictEqual(
+              spans.map(({ name }) => name),
+              [...expected]
+            )
+          )
+        ),
+        Effect.provide(engine.pipe(Layer.provide(choice))),
+        Effect.provide(layer)
+      )
+    })
+  }
+})
