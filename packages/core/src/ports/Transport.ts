@@ -58,7 +58,10 @@ export class TransportUnavailable extends Schema.TaggedError<TransportUnavailabl
 export class Transport extends Context.Service<
   Transport,
   {
-    /** Whatever goes wrong on the way to the receiver, or with it, is a result. Interrupting closes the connection. */
+    /**
+     * Whatever goes wrong on the way to the receiver, or with it, is a result, and so is a deadline that has passed: nobody else
+     * keeps to it. Interrupting closes the connection.
+     */
     readonly post: (request: TransportRequest) => Effect.Effect<TransportResult, TransportUnavailable>
   }
 >()("@doorhook/core/ports/Transport") {}

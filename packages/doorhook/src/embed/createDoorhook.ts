@@ -4,7 +4,7 @@
 import type { Action, NewEvent, ResourceType } from "@doorhook/core"
 import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
 import { isOwnPath, logUnanswered, OperatorKey, PublicUrl } from "@doorhook/server"
-import { Effect, Exit, Layer, ManagedRuntime, Predicate, Redacted, Result } from "effect"
+import { Effect, Exit, Layer, ManagedRuntime, Metric, Predicate, Redacted, Result } from "effect"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import * as Otlp from "../telemetry/Otlp.ts"
@@ -128,7 +128,9 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     ),
     Layer.provide(HostListener.layer(options.onNotice)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
-    Layer.provideMerge(HostLogger.layer(options.logger))
+    Layer.provideMerge(HostLogger.layer(options.logger)),
+    // Counters of its own: another doorhook of this process has others.
+    Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
   )
   const runtime = ManagedRuntime.make(OwnHandlers.layer.pipe(Layer.provideMerge(services)))
   const open = makeOpenCalls()

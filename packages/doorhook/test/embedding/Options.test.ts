@@ -4,6 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { defaultDeliverySettings, DurationText, resourceTypeNames } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
+import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -198,4 +199,25 @@ describe("options", () => {
       })
     )
   }
+
+  live(
+    "of two doorhooks in one process are their own, and so are the numbers that they show",
+    Effect.gen(function* () {
+      const metricsFor = "anyone"
+      const [busy, idle] = [yield* start({ metricsFor }), yield* start({ metricsFor })]
+      yield* Effect.promise(() => busy.publish(event))
+      const accepted = (doorhook: Doorhook) =>
+        Effect.promise(async () => {
+          const metrics = await (await doorhook.fetch(new Request("http://localhost/metrics"))).text()
+          const headers = { authorization: `Bearer ${doorhook.operatorKey}` }
+          const figures = await doorhook.fetch(new Request("http://localhost/operator/figures", { headers }))
+          return [
+            /^doorhook_events_accepted\S* 1$/m.test(metrics),
+            /"events_accepted":1\b/.test(await figures.text())
+          ] as const
+        })
+      assert.deepStrictEqual(yield* accepted(busy), [true, true])
+      assert.deepStrictEqual(yield* accepted(idle), [false, false])
+    })
+  )
 })
