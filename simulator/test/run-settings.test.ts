@@ -535,6 +535,7 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--duration=-1d"], says: "above 0 and at most 3650d" },
     { args: [...virtual, "--retry", "calls=5s"], says: "call, access_log" },
     { args: [...virtual, "--retry", "access_log=soon"], says: "--retry soon: expected a duration" },
+    { args: [...virtual, "--report", "json=x,csv=./x"], says: "--report csv=./x: expected another file than that of" },
     { args: [...virtual, "--ack-timeout", "0s"], says: "above 0" },
     { args: [...virtual, "--crash-every", "1ms"], says: "--crash-every 1ms: expected a duration like" },
     { args: [...virtual, "--delete-every", "999ms"], says: "at least 1s" },

@@ -1,7 +1,7 @@
 /**
  * `simulate plan`: writes down what would happen, one event a line, and sends nothing.
  */
-import { CommandFailure, fileTrouble } from "@doorhook/core"
+import { checkDifferent, CommandFailure, fileTrouble } from "@doorhook/core"
 import type { PlatformError } from "effect"
 import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -48,6 +48,11 @@ export const planCommand = Command.make(
   Effect.fnUntraced(
     function* ({ labels, out, ...texts }) {
       const { scenario, options } = yield* readPlan(texts)
+      if (out !== standardOutput && Option.isSome(labels))
+        yield* checkDifferent([
+          { said: `--out ${out}`, file: out },
+          { said: `--labels ${labels.value}`, file: labels.value }
+        ])
       const writeLabels = yield* labelWriter(labels)
       let count = 0
       let labelled: Array<string> = []

@@ -1,7 +1,7 @@
 /**
  * `--report html=FILE,json=FILE,csv=FILE`.
  */
-import { checkWritable, CommandFailure, fileTrouble } from "@doorhook/core"
+import { checkDifferent, checkWritable, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem } from "effect"
 import { csvReport } from "../report/Csv.ts"
 import { htmlReport } from "../report/Html.ts"
@@ -33,9 +33,14 @@ export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<Repor
       : CommandFailure.usage(`--report ${part}: expected html=FILE, json=FILE or csv=FILE, several with commas between`)
   })
 
-/** Fails when one of them could not be written: better now than after the run. Nothing is written. */
-export const checkReportFiles = (files: ReadonlyArray<ReportFile>) =>
-  Effect.forEach(files, ({ file, format }) => checkWritable(`--report ${format}=${file}`, file), { discard: true })
+/** Fails when one of them could not be written, or not beside another: better now than after the run. Nothing is written. */
+export const checkReportFiles = (files: ReadonlyArray<ReportFile>) => {
+  const named = files.map(({ file, format }) => ({ said: `--report ${format}=${file}`, file }))
+  return Effect.andThen(
+    checkDifferent(named),
+    Effect.forEach(named, ({ file, said }) => checkWritable(said, file), { discard: true })
+  )
+}
 
 /** Writes all of them; the first that can't be written is a failure, after the others. */
 export const writeReports = Effect.fnUntraced(function* (files: ReadonlyArray<ReportFile>, report: RunReport) {

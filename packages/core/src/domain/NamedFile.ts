@@ -32,6 +32,20 @@ export const checkWritable = Effect.fnUntraced(function* (said: string, file: st
   yield* Effect.mapError(system.access(file, { writable: true }), (error) => expected(fileTrouble(error)))
 })
 
+/** Fails when two of some files are one: each would destroy what the other writes. `said` is a flag as it was given. */
+export const checkDifferent = Effect.fnUntraced(function* (
+  files: ReadonlyArray<{ readonly said: string; readonly file: string }>
+) {
+  const path = yield* Path.Path
+  const known = new Map<string, string>()
+  for (const { file, said } of files) {
+    const place = path.resolve(file)
+    const other = known.get(place)
+    if (other !== undefined) return yield* CommandFailure.usage(`${said}: expected another file than that of ${other}`)
+    known.set(place, said)
+  }
+})
+
 /** Writes a file that a flag named. */
 export const writeNamed = Effect.fnUntraced(function* (said: string, file: string, text: string) {
   const system = yield* FileSystem.FileSystem
