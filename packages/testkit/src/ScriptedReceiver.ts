@@ -18,9 +18,9 @@ const carryOut = async (socket: Socket, steps: ReadonlyArray<TransportSuite.Rece
 }
 
 /** Reads a request from its bytes, each a character. */
-const readRequest = (request: string): TransportSuite.ReceivedRequest => {
-  const headEnd = request.indexOf("\r\n\r\n")
-  const [line = "", ...headers] = request.slice(0, headEnd).split("\r\n")
+const readRequest = (bytes: string): TransportSuite.ReceivedRequest => {
+  const headEnd = bytes.indexOf("\r\n\r\n")
+  const [line = "", ...headers] = bytes.slice(0, headEnd).split("\r\n")
   const [method = "", path = ""] = line.split(" ")
   return {
     method,
@@ -31,7 +31,7 @@ const readRequest = (request: string): TransportSuite.ReceivedRequest => {
         return [header.slice(0, colon).toLowerCase(), header.slice(colon + 1).trim()]
       })
     ),
-    body: Buffer.from(request.slice(headEnd + 4), "latin1").toString()
+    body: Buffer.from(bytes.slice(headEnd + 4), "latin1").toString()
   }
 }
 
@@ -40,10 +40,11 @@ const start = Effect.fnUntraced(function* (script: TransportSuite.ReceiverScript
   const first = Promise.withResolvers<void>()
   const receiver = yield* serve((socket) => {
     if (script.onConnection !== undefined) void carryOut(socket, script.onConnection)
-    onRequest(socket, (request) => {
-      const nth = received.push(readRequest(request))
+    onRequest(socket, (bytes) => {
+      const request = readRequest(bytes)
+      received.push(request)
       first.resolve()
-      void carryOut(socket, script.onRequest?.(nth) ?? [])
+      void carryOut(socket, script.onRequest?.(request) ?? [])
     })
   })
   return {

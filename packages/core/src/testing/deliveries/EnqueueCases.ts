@@ -22,7 +22,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
 
 export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
@@ -195,6 +195,24 @@ export const enqueueCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       yield* expectEqual("deliveries", (yield* store.list({ limit: 10 })).length, 1)
       const { events, states } = yield* store.summary(start)
       yield* expectEqual("counts", [events, states.pending], [1, 1])
+    })
+  },
+  {
+    name: "of ten that store one event at once, one does",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const answers = yield* atOnce(10, (n) =>
+        store.enqueue([record(newEvent(1), integration), record(newEvent(n + 2))]).pipe(
+          Effect.as("stored"),
+          Effect.catchTag("StoreError", () => Effect.succeed("refused"))
+        )
+      )
+      yield* expectEqual("stored", answers.filter((answer) => answer === "stored").length, 1)
+      const { events, states } = yield* store.summary(start)
+      yield* expectEqual("counts", [events, states.pending], [2, 1])
+      const other = yield* store.findEvent(eventId(answers.indexOf("stored") + 2))
+      yield* expectEqual("the other event of its call", other === null, false)
     })
   },
   {

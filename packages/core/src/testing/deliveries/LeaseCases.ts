@@ -2,6 +2,7 @@
  * Rules of leases: who holds a delivery, until when, and how it is given back.
  */
 import { Effect } from "effect"
+import type { Delivery } from "../../domain/Delivery.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
@@ -63,6 +64,32 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       })
       const ids = answers.flat()
       yield* expectEqual("each once", [ids.length, new Set(ids)], [20, new Set(idsOf(leased))])
+    })
+  },
+  {
+    name: "what is settled and given back at once under one token is one of both",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      yield* enqueue(...records(1, 10, yield* createIntegration()))
+      const leased = yield* claim(start)
+      const applied = yield* Effect.forEach(
+        leased.flatMap((delivery, n) => {
+          const settling = settle(start + 1, settlement(delivery))
+          const releasing = Effect.as(
+            store.release([{ delivery_id: delivery.id, token: delivery.lease.token }], start + 500),
+            new Set<Delivery["id"]>()
+          )
+          return n % 2 === 0 ? [settling, releasing] : [releasing, settling]
+        }),
+        (ending) => ending,
+        { concurrency: "unbounded" }
+      )
+      const settled = new Set(applied.flatMap((ids) => [...ids]))
+      for (const { id } of leased) {
+        const { attempts, state } = yield* findDelivery(id)
+        yield* expectEqual("delivery", [state, attempts], settled.has(id) ? ["delivered", 1] : ["pending", 0])
+        yield* expectEqual("attempts", (yield* store.attempts(id)).length, attempts)
+      }
     })
   },
   {

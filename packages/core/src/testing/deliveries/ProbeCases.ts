@@ -23,7 +23,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
 
 /** An integration with two deliveries, that its receiver left with 410. */
 const gone = Effect.gen(function* () {
@@ -64,6 +64,17 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       )
       yield* expectEqual("the delivery", (yield* findDelivery(leased.id)).state, "delivered")
       yield* expectEqual("nothing else was sent", yield* claim(start + 1_000_000), [])
+    })
+  },
+  {
+    name: "of ten that probe at once, none sends what another does",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const { ids, integration } = yield* gone
+      const answers = yield* atOnce(10, () => store.probe(integration.id, start + leaseLength, leaseLength))
+      const sent = answers.filter((answer) => answer !== "nothing_to_send")
+      yield* expectEqual("sent", [sent.length, new Set(sent)], [ids.length, new Set(ids)])
+      yield* expectEqual("claimed", (yield* claim(start + leaseLength)).length, ids.length)
     })
   },
   {

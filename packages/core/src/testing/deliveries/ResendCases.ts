@@ -24,7 +24,7 @@ import {
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
+import { atOnce, expectEqual } from "../SuiteCase.ts"
 
 const ended = (delivery: LeasedDelivery, state: Settlement["state"]): Settlement =>
   settlement(delivery, { state, next_attempt_at: state === "retrying" ? start + 900_000 : null })
@@ -186,6 +186,21 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const claimed = yield* claim(now)
       yield* expectEqual("claimed", new Set(idsOf(claimed)), new Set(lost))
       yield* expectEqual("again", yield* store.recover(integration.id, start, now), 0)
+    })
+  },
+  {
+    name: "of ten that recover at once, each counts other deliveries",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const lost = yield* Effect.forEach([1, 2, 3, 4], (n) => bringInto("exhausted", n, integration))
+      const counts = yield* atOnce(10, () => store.recover(integration.id, start, start + 1_000))
+      yield* expectEqual(
+        "recovered",
+        counts.reduce((sum, count) => sum + count, 0),
+        lost.length
+      )
+      yield* expectEqual("claimed", new Set(idsOf(yield* claim(start + 1_000))), new Set(lost))
     })
   },
   {

@@ -131,12 +131,12 @@ export const answerCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers>
   {
     name: "gives each request its own answer, also where one comes too late or before it is asked for",
     run: Effect.gen(function* () {
-      const late = yield* start({
-        onRequest: (nth) => (nth === 1 ? [{ wait: 150 }, answer(200, "first")] : [{ wait: 200 }, answer(200, "second")])
+      const slow = yield* start({
+        onRequest: ({ body }) => [{ wait: body === "first" ? 150 : 200 }, answer(200, `to the ${body}`)]
       })
-      yield* expectFailed("too late", yield* postTo(late, { deadline: 100 }), "timeout")
-      const second = yield* postTo(late)
-      yield* expectEqual("after that", second._tag === "Answered" && second.excerpt, "second")
+      yield* expectFailed("too late", yield* postTo(slow, { body: "first", deadline: 100 }), "timeout")
+      const second = yield* postTo(slow, { body: "second" })
+      yield* expectEqual("after that", second._tag === "Answered" && second.excerpt, "to the second")
       const more = yield* answering(ok, answer(200, "unasked"))
       for (let i = 0; i < 5; i++) {
         const result = yield* postTo(more)

@@ -22,8 +22,8 @@ export type ReceiverStep =
 export interface ReceiverScript {
   /** As soon as the connection is there. */
   readonly onConnection?: ReadonlyArray<ReceiverStep>
-  /** When a request has arrived whole: the `nth` on any connection, from 1. */
-  readonly onRequest?: (nth: number) => ReadonlyArray<ReceiverStep>
+  /** When a request has arrived whole. */
+  readonly onRequest?: (request: ReceivedRequest) => ReadonlyArray<ReceiverStep>
 }
 
 /** A request as it arrived. */
@@ -81,7 +81,7 @@ export const patience = 60_000
 /** Secrets are in every place where a request has any. */
 const path = "/hook?token=url-secret"
 
-export const loopback = [IpNetwork.fromStringUnsafe("127.0.0.0/8")]
+const loopback = [IpNetwork.fromStringUnsafe("127.0.0.0/8")]
 
 /** What is posted unless a case says otherwise. */
 export const requestTo = (host: string, fields: Partial<TransportRequest> = {}): TransportRequest => ({
