@@ -8,6 +8,7 @@ import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhoo
 import { Effect, Layer, Option, Result } from "effect"
 import { lookup } from "node:dns/promises"
 import { connect } from "node:net"
+import { hiddenQuery } from "../record/Shown.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>
@@ -44,7 +45,13 @@ export const systemNames: Layer.Layer<NameResolver> = Layer.succeed(NameResolver
 
 /** Reads the URL of a receiver. */
 export const parse = (text: string): Result.Result<URL, CommandFailure> =>
-  Result.mapError(UrlPolicy.check(text, everywhere), ({ message }) => CommandFailure.usage(`--url ${message}`))
+  text.endsWith(hiddenQuery)
+    ? Result.fail(
+        CommandFailure.usage(
+          `--url ${text}: ${hiddenQuery} stands for a query that reports leave out, because it may hold a secret. Write the query itself.`
+        )
+      )
+    : Result.mapError(UrlPolicy.check(text, everywhere), ({ message }) => CommandFailure.usage(`--url ${message}`))
 
 /** Names that mean nothing outside a machine or a network: those without a dot, and the special-use ones (RFC 6761). */
 const isPrivateName = (host: string): boolean =>

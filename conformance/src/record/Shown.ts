@@ -2,8 +2,11 @@
  * What of a run may be shown: terminals and build logs are read by others.
  */
 
+/** What stands for a query that is not shown. */
+export const hiddenQuery = "?..."
+
 /** A URL without the values of its query, which may be secrets. */
-export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : "?..."}`
+export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : hiddenQuery}`
 
 /** A text of the receiver's on one line, without what would steer a terminal. */
 export const shownText = (text: string, length: number): string => {

@@ -7,6 +7,7 @@ import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts
 import type { Verdict } from "../checks/Finding.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import { strangersInWords } from "../executor/Strangers.ts"
+import { hiddenQuery } from "../record/Shown.ts"
 import { observabilityOf } from "../record/Seeing.ts"
 import type { Stored } from "../executor/Stored.ts"
 import type { Facts } from "../record/Facts.ts"
@@ -192,6 +193,11 @@ const notesOf = (input: ReportInput): ReadonlyArray<string> => [
 ]
 
 const notesOnRun = (record: Record): ReadonlyArray<string> => [
+  ...([record.facts.url, ...record.facts.otherUrls].some((url) => url.endsWith(hiddenQuery))
+    ? [
+        `The query of --url may hold a secret and is left out: write it where a command says ${hiddenQuery} before you run that.`
+      ]
+    : []),
   ...(record.strangers.length === 0
     ? []
     : [`During the run, ${strangersInWords(record.strangers)}. Somebody else sends to this receiver.`]),
