@@ -13,7 +13,7 @@ import { assess, judge, keyOf } from "../executor/Judgement.ts"
 import { Minting } from "../executor/Minting.ts"
 import { planOf } from "../executor/Plans.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
-import { settle } from "../executor/Settle.ts"
+import { patienceFor, settle } from "../executor/Settle.ts"
 import * as Target from "../executor/Target.ts"
 import type { Case } from "../history/History.ts"
 import { inWords } from "../history/Words.ts"
@@ -100,7 +100,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Set
       if (broke !== null) return yield* unusable(broke)
     }
     if (probe === null || calibration === null) return traces
-    const patience = { settle: options.settle, lag: calibration.lag, bulk: 300 }
+    const patience = patienceFor(probe, calibration, options.settle)
     return (yield* Effect.mapError(settle(traces, probe, terms, patience, endpoints), unusable)).traces
   })
   const settled = probe === null || calibration !== null

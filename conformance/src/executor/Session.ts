@@ -24,8 +24,7 @@ import { distinct } from "./Plans.ts"
 import { calibrateProbe } from "./ProbeCalibration.ts"
 import type { ProbeCalibration } from "./ProbeCalibration.ts"
 import type { Setting } from "./Setting.ts"
-import { lacksEffects, readAgain, settle } from "./Settle.ts"
-import type { Patience } from "./Settle.ts"
+import { lacksEffects, patienceFor, readAgain, settle } from "./Settle.ts"
 import { strangersAmong } from "./Strangers.ts"
 import type { TargetUnusable } from "./TargetUnusable.ts"
 import type { Trace } from "../observed/Trace.ts"
@@ -109,9 +108,6 @@ const refineShare = 0.2
 /** What part of it late effects are waited for at most. */
 const lateShare = 0.1
 
-/** The most of many events that are looked at: as many as there are where that takes no question to anybody. */
-const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 60 }
-
 /** After so many answers that were late side by side, histories are executed one by one. */
 const lateUntilAlone = 3
 
@@ -145,19 +141,13 @@ export const make = (options: SessionOptions): Session => {
   const allUrls = [options.setting.url, ...options.setting.otherUrls].map(({ href }) => href)
   const endpoints = allUrls.length > 1 ? allUrls : []
 
-  const patienceOf = ({ kind }: Probe, { lag }: ProbeCalibration, longest: number): Patience => ({
-    settle: longest,
-    lag,
-    bulk: mostBulk[kind]
-  })
-
   const observe: Session["observe"] = Effect.fnUntraced(function* (traces, patience = settleTime) {
     if (probe === null || calibration === null || traces.length === 0) return traces
     const seen = yield* settle(
-      calibration.byDataId === true ? traces.map((trace) => ({ ...trace, byDataId: true })) : traces,
+      traces,
       probe,
       terms,
-      patienceOf(probe, calibration, Math.min(patience, options.settle)),
+      patienceFor(probe, calibration, Math.min(patience, options.settle)),
       endpoints
     )
     if (!seen.complete) settleTime = Math.min(settleTime, Math.max(2_000, options.settle * impatience))
@@ -205,7 +195,7 @@ export const make = (options: SessionOptions): Session => {
     yield* progress("late effects")
     yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
     const traces = meant.map(({ run }) => run.trace)
-    const seen = yield* readAgain(traces, probe, terms, patienceOf(probe, calibration, 0), endpoints).pipe(
+    const seen = yield* readAgain(traces, probe, terms, patienceFor(probe, calibration, 0), endpoints).pipe(
       Effect.timeoutOption(Math.max(0, until - (yield* Clock.currentTimeMillis)))
     )
     for (const [index, { place, run }] of meant.entries()) {

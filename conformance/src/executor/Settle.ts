@@ -10,6 +10,7 @@ import type { Story } from "../checks/Story.ts"
 import type { Terms } from "../checks/Terms.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
 import type { Effects, Trace } from "../observed/Trace.ts"
+import type { ProbeCalibration } from "./ProbeCalibration.ts"
 
 export interface Patience {
   /** How long effects are waited for, in milliseconds. */
@@ -18,7 +19,19 @@ export interface Patience {
   readonly lag: number
   /** The most of a trace's bulk events that are looked at. */
   readonly bulk: number
+  /** Whether the probe tells events by `data.id` alone. */
+  readonly byDataId: boolean
 }
+
+/** The most of many events that are looked at: as many as there are where that takes no question to anybody. */
+const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink: Infinity, http: 300, exec: 60 }
+
+/** How effects are waited for, for so many milliseconds, with a probe of which this was found out. */
+export const patienceFor = (
+  { kind }: Probe,
+  { byDataId = false, lag }: ProbeCalibration,
+  longest: number
+): Patience => ({ settle: longest, lag, bulk: mostBulk[kind], byDataId })
 
 /** The least time between two readings that count as equal, in milliseconds. */
 const leastQuiet = 100
@@ -132,12 +145,13 @@ export const readAgain = Effect.fnUntraced(function* (
 
 /** Reads the effects of the events of some traces. The same traces, with what was read. */
 export const settle = Effect.fnUntraced(function* (
-  traces: ReadonlyArray<Trace>,
+  given: ReadonlyArray<Trace>,
   probe: Probe,
   terms: Terms,
   patience: Patience,
   endpoints: ReadonlyArray<string>
 ): Effect.fn.Return<{ readonly traces: ReadonlyArray<Trace>; readonly complete: boolean }, ProbeUnusable> {
+  const traces = patience.byDataId ? given.map((trace) => ({ ...trace, byDataId: true })) : given
   const watched = watchedOf(traces, terms, patience, endpoints)
   const begun = yield* Clock.currentTimeMillis
   let until = begun + patience.settle
