@@ -310,6 +310,19 @@ describe("what failed", () => {
       writeFileSync(baseline, "# known\nR-DUP-01\n")
       const known = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
       assert.strictEqual(known.exitCode, 0, known.output)
+      const earlier = { requirements: ["FAIL", "PASS"].map((verdict) => ({ id: `R-${verdict}`, verdict })) }
+      for (const [text, why] of [
+        ['["R-HTTP-1"]', "R-HTTP-1 is no requirement. The file holds ids, on lines or as a JSON list, or is the JSON"],
+        [JSON.stringify(earlier), "R-FAIL is no requirement"]
+      ] as const) {
+        writeFileSync(baseline, text)
+        const misread = yield* conformance("run", ...only, "--only", "R-DUP-01", "--baseline", baseline)
+        assert.strictEqual(misread.exitCode, 3)
+        assert.include(misread.message, `--baseline: ${why}`)
+      }
+      writeFileSync(baseline, JSON.stringify(first.report))
+      const reported = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)
+      assert.strictEqual(reported.exitCode, 0, reported.output)
 
       mended = true
       const stale = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)

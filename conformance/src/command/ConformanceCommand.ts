@@ -18,7 +18,7 @@ const skip = Flag.String("skip").pipe(
 )
 const baseline = Flag.FileText("baseline").pipe(
   Flag.withDescription(
-    "A file with ids of requirements that are known to fail: they do, or the entry is stale and fails"
+    "A file with ids of requirements that are known to fail, on lines or as JSON, or an earlier JSON report: they fail again, or the entry is stale and fails"
   ),
   Flag.withMetavar("FILE"),
   Flag.optional

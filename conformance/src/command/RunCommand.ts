@@ -2,7 +2,7 @@
  * `conformance run`: from flags to verdicts, reports and an exit code.
  */
 import { checkWritable, CommandFailure } from "@doorhook/core"
-import { Console, Effect, Option } from "effect"
+import { Console, Effect, Option, Schema } from "effect"
 import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
 import { opening, render } from "../report/Console.ts"
@@ -39,20 +39,40 @@ export const failureOf = (report: Report): CommandFailure | null => {
   return message === null ? null : new CommandFailure({ message, exitCode: exitCodeOf(report) })
 }
 
-/** The ids in a baseline file: one a line, or several; what follows `#` is a comment. */
+/** A baseline as JSON: ids, or the report of an earlier run. */
+const JsonBaseline = Schema.fromJsonString(
+  Schema.Union([
+    Schema.Array(Schema.String),
+    Schema.Struct({ requirements: Schema.Array(Schema.Struct({ id: Schema.String, verdict: Schema.String })) })
+  ])
+)
+
+/** The words of a baseline file: ids as JSON, what failed in a report, or ids on lines; what follows `#` is a comment. */
+const wordsOf = (text: string): ReadonlyArray<string> => {
+  const json = Option.getOrNull(Schema.decodeOption(JsonBaseline)(text))
+  if (json === null) {
+    return text.split("\n").flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))
+  }
+  return "requirements" in json
+    ? json.requirements.flatMap(({ id, verdict }) => (verdict === "FAIL" ? [id] : []))
+    : json
+}
+
+/** The ids in a baseline file. */
 const readBaseline = (text: Option.Option<string>): Effect.Effect<ReadonlyArray<string> | null, CommandFailure> => {
   if (Option.isNone(text)) return Effect.succeed(null)
-  const words = text.value
-    .split("\n")
-    .flatMap((line) => (line.split("#")[0] ?? "").split(/[\s,]+/))
-    .filter((word) => word !== "")
+  const words = wordsOf(text.value).filter((word) => word !== "")
   const known = words.flatMap((word) =>
     word.includes("*") ? requirements.filter(({ id }) => matches(id, word)).map(({ id }) => id) : (find(word)?.id ?? [])
   )
   const unknown = words.find((word) => !word.includes("*") && find(word) === undefined)
   return unknown === undefined
     ? Effect.succeed([...new Set(known)])
-    : Effect.fail(CommandFailure.usage(`--baseline: ${unknown} is no requirement; there are ${ids()}`))
+    : Effect.fail(
+        CommandFailure.usage(
+          `--baseline: ${unknown} is no requirement. The file holds ids, on lines or as a JSON list, or is the JSON report of an earlier run; there are ${ids()}`
+        )
+      )
 }
 
 /** The words of the command line that say how to see and operate the receiver. */
