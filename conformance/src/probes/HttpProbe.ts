@@ -4,7 +4,7 @@
 import { Effect, Schedule, Schema } from "effect"
 import { Agent, request } from "undici"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
-import { ProbeUnusable } from "./Probe.ts"
+import { ProbeUnusable, readDigest } from "./Probe.ts"
 
 const Answer = Schema.fromJsonString(
   Schema.Struct({
@@ -31,9 +31,6 @@ const unusable = (base: URL, what: string): ProbeUnusable =>
   new ProbeUnusable({
     message: `The probe ${base.origin}${base.pathname} ${what}. It must answer GET ?id=... with 200 and {"effects": n}, with 0 for an unknown id.`
   })
-
-/** The digest in the one form that it is compared in; null where it is none. Hex digits have no case (RFC 4648, section 8). */
-const readDigest = (text: string): string | null => (/^sha256:[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : null)
 
 /** What was asked and answered. Values of the probe's own query may be secrets. */
 const refused = (base: URL, { endpoint, webhookId }: Subject, status: number): ProbeUnusable => {
@@ -70,14 +67,8 @@ export const httpProbe = (base: URL): Probe => {
       Effect.mapError(() => unusable(base, `answered ${JSON.stringify(text.slice(0, 100))}`))
     )
     if (effects < 0) return yield* unusable(base, `answered effects: ${effects}`)
-    if (digest === null) return { effects, digest }
-    const read = readDigest(digest)
-    return read === null
-      ? yield* unusable(
-          base,
-          `answered the digest ${JSON.stringify(digest.slice(0, 100))}, which is not sha256: and 64 hex digits`
-        )
-      : { effects, digest: read }
+    const wrong = (what: string): ProbeUnusable => unusable(base, `answered ${what}`)
+    return { effects, digest: yield* readDigest(digest, wrong) }
   })
 
   return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency: 8, read }

@@ -1,8 +1,7 @@
 /**
  * The port through which the suite sees what a receiver did: how often the effect of an event was committed.
  */
-import { Schema } from "effect"
-import type { Effect } from "effect"
+import { Effect, Schema } from "effect"
 
 /** Whose effects are asked for. */
 export interface Subject {
@@ -25,6 +24,15 @@ export class ProbeUnusable extends Schema.TaggedError<ProbeUnusable>()("ProbeUnu
   /** What was asked, what came of it, what to do. */
   message: Schema.String
 }) {}
+
+/** A digest in the one form in which it is compared: hex digits have no case (RFC 4648, section 8). */
+export const readDigest = (
+  text: string | null,
+  unusable: (what: string) => ProbeUnusable
+): Effect.Effect<string | null, ProbeUnusable> =>
+  text === null || /^sha256:[0-9a-f]{64}$/i.test(text)
+    ? Effect.succeed(text === null ? null : text.toLowerCase())
+    : Effect.fail(unusable(`the digest ${JSON.stringify(text.slice(0, 100))}, which is not sha256: and 64 hex digits`))
 
 /** How effects are counted. */
 export const probeKinds = ["http", "exec", "log", "sink"] as const

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { HookFailed } from "../hooks/Hooks.ts"
-import { ProbeUnusable } from "../probes/Probe.ts"
+import { ProbeUnusable, readDigest } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import type { Profile } from "../requirements/Profile.ts"
 import { misnamed, select } from "../requirements/Selection.ts"
@@ -78,6 +78,8 @@ export interface ReceiverSuiteOptions {
 /** What more than the run itself starting and stopping may take, in milliseconds. */
 const slack = 30_000
 
+const wrongly = (what: string): ProbeUnusable => new ProbeUnusable({ message: `the probe of the test gave ${what}` })
+
 const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
   probe === undefined
     ? null
@@ -89,7 +91,11 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
           Effect.tryPromise({
             try: async () => probe(webhookId, endpoint ?? own),
             catch: (error) => new ProbeUnusable({ message: `the probe of the test threw: ${String(error)}` })
-          }).pipe(Effect.map(({ digest, effects }) => ({ effects, digest: digest ?? null })))
+          }).pipe(
+            Effect.flatMap(({ digest = null, effects }) =>
+              Effect.map(readDigest(digest, wrongly), (read) => ({ effects, digest: read }))
+            )
+          )
       }
 
 const hook = <Arguments extends ReadonlyArray<unknown>>(
