@@ -2,20 +2,26 @@
  * What the report says in words, for runs that went otherwise than usual.
  */
 import { Result } from "effect"
-import { Measurements, readReceiver } from "@doorhook/simulator"
+import { Measurements, readReceiver, readSlos } from "@doorhook/simulator"
 import type { RunReport } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { describedFor } from "../src/receivers/ReceiverText.ts"
 import { makeReport } from "../src/results/MakeReport.ts"
+import { summaryText } from "../src/results/RunText.ts"
+import type { Slo } from "../src/results/Slo.ts"
 
 const minute = 60_000
 const down = describedFor([Result.getOrThrow(readReceiver("1=down"))], 1)
 
-/** What a report says of measurements that somebody makes. */
-const answering = (measure: (measurements: Measurements) => void, facts: Partial<RunReport> = {}) => {
+/** The report of measurements that somebody makes. */
+const reporting = (
+  measure: (measurements: Measurements) => void,
+  facts: Partial<RunReport> = {},
+  slos: ReadonlyArray<Slo> = []
+) => {
   const measurements = new Measurements()
   measure(measurements)
-  const { answers } = makeReport({
+  const report = makeReport({
     facts: {
       kind: "virtual",
       target: "the engine",
@@ -34,7 +40,7 @@ const answering = (measure: (measurements: Measurements) => void, facts: Partial
       ...facts
     },
     measurements,
-    slos: [],
+    slos,
     lost: 0,
     broken: 0,
     violations: [],
@@ -45,11 +51,55 @@ const answering = (measure: (measurements: Measurements) => void, facts: Partial
     interrupted: false,
     stopped: false
   })
+  return { report, measurements }
+}
+
+/** What a report says of measurements that somebody makes. */
+const answering = (measure: (measurements: Measurements) => void) => {
+  const { answers } = reporting(measure).report
   return (question: RegExp) => {
     const { answer, arithmetic } = answers.find((one) => question.test(one.question)) ?? assert.fail("not asked")
     return { answer, arithmetic: arithmetic ?? "" }
   }
 }
+
+describe("the summary", () => {
+  const twice = (measurements: Measurements) => {
+    const integration = measurements.integration(1, "House")
+    for (let nth = 0; nth < 3; nth++) {
+      measurements.deliver(nth, integration)
+      if (nth > 0) measurements.attempt(nth, integration, "timeout", 5_000)
+      measurements.attempt(nth, integration, "acknowledged", 40)
+      measurements.settle(nth, integration, "delivered", nth > 0 ? 2 : 1, 50)
+    }
+    measurements.deliver(9, integration)
+    measurements.settle(9, integration, "skipped", 0, 0)
+  }
+
+  it("counts requests to receivers, and those of publishing where there are some to speak of", () => {
+    const { measurements, report } = reporting(twice)
+    const text = summaryText(report, measurements.summary)
+    assert.match(text, /^requests +5 \(2 of them again\)$/m)
+    assert.notMatch(text, /retries|republished/)
+    const service = reporting(twice, { kind: "service" })
+    assert.match(summaryText(service.report, service.measurements.summary), /^republished +0 requests$/m)
+  })
+
+  it("says times of objectives as people do, and exactly where that tells them from the objective", () => {
+    const slos = Result.getOrThrow(readSlos("ack_max<1s,delivery_p50<100ms"))
+    const ack = (took: number) => {
+      const { report } = reporting(
+        (measurements) => {
+          measurements.attempt(0, measurements.integration(1, "House"), "acknowledged", took)
+        },
+        {},
+        slos
+      )
+      return report.slos[0]?.measured
+    }
+    assert.deepStrictEqual([ack(65_432), ack(1_002), ack(40)], ["1.1 min", "1002ms", "40 ms"])
+  })
+})
 
 describe("the answer to how many workers it takes", () => {
   it("counts what is not answered in time, and says more than one where one is not enough", () => {

@@ -302,7 +302,7 @@ describe("a report of a service", () => {
       [
         [false, "not measured in this run"],
         [false, "not measured in this run"],
-        [true, "100ms"]
+        [true, "100 ms"]
       ]
     )
     const asked = report.answers.map(({ question }) => question)
@@ -348,7 +348,7 @@ describe("a receiver that is not there", () => {
         failure.message,
         /^http:\/\/127.0.0.1:1\/hook acknowledged none of \d+ requests: connection_refused \d+\. Expected 200 within 5s/
       )
-      assert.include((yield* TestConsole.logLines).join("\n"), "not acked   connection_refused")
+      assert.include((yield* TestConsole.logLines).join("\n"), "not acked    connection_refused")
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })
@@ -461,7 +461,7 @@ describe("several seeds", () => {
       assert.match(failure.message, /^Objectives missed by seed 3: delivery_max<1s \(\d+.*\)\. Again: /)
       assert.include(failure.message, again)
       const text = (yield* TestConsole.logLines).join("\n")
-      assert.include(text, "seeds       4 run, failed: 3, 4")
+      assert.include(text, "seeds        4 run, failed: 3, 4")
       assert.match(text, /^MISSED +delivery_max<1s .*\nagain +npx .* --seed 3 .*\n(?:.*\n)+again +npx .* --seed 4 /m)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )

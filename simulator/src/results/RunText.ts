@@ -77,11 +77,22 @@ const refusedRows = ({ kind, outcomes }: RunReport): ReadonlyArray<Row> => {
   ]
 }
 
-const publishedRows = ({ failed, last_failure, retries, unanswered }: RunSummary): ReadonlyArray<Row> => [
+const publishedRows = (
+  { kind }: RunReport,
+  { failed, last_failure, retries, unanswered }: RunSummary
+): ReadonlyArray<Row> => [
   ["failed", `${grouped(failed)}${last_failure === null ? "" : ` (last: ${last_failure})`}`],
   ...(unanswered === 0 ? [] : [row("unanswered", `${grouped(unanswered)} (sent or about to be)`)]),
-  ["retries", `${grouped(retries)} requests`]
+  // In this process, publishing can hardly fail.
+  ...(kind === "service" || retries > 0 ? [row("republished", counted(retries, "request"))] : [])
 ]
+
+/** Requests to receivers, and how many of them were no first attempts where that is known: of what is settled. */
+const requestsText = ({ attempts_per_delivery: [untried = 0], totals }: RunReport): string => {
+  const { attempts, deliveries, open } = totals
+  const again = attempts - (deliveries - untried)
+  return `${grouped(attempts)}${open === 0 && again > 0 ? ` (${grouped(again)} of them again)` : ""}`
+}
 
 const row = (name: string, value: string): Row => [name, value]
 
@@ -114,7 +125,8 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
     ["planned", plannedText(summary?.planned ?? totals.planned)],
     ["accepted", grouped(summary?.accepted ?? totals.accepted)],
     ["deliveries", grouped(summary?.deliveries ?? totals.deliveries)],
-    ...(summary === null ? [] : publishedRows(summary)),
+    ...(summary === null ? [] : publishedRows(report, summary)),
+    ...(totals.attempts === 0 ? [] : [row("requests", requestsText(report))]),
     ...count("delivered", totals.delivered),
     ...count("exhausted", totals.exhausted),
     ...count("expired", totals.expired),
@@ -141,7 +153,7 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
 }
 
 /** As wide as the longest name of a number: the summary is printed in parts. */
-const nameWidth = "deliveries".length
+const nameWidth = "republished".length
 
 /** A line of a run's summary. */
 export const summaryLine = (name: string, value: string): string => `${name.padEnd(nameWidth)}  ${value}`

@@ -12,6 +12,7 @@
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import type { RunReport } from "./RunReport.ts"
+import { duration } from "./Words.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
 const quantiles = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"] as const
@@ -127,8 +128,12 @@ const valueOf = ({ latency, totals }: Measured, metric: Metric): number | null =
   }
 }
 
-const inWords = ({ kind }: Metric, value: number): string => {
-  if (kind === "time") return DurationText.format(Math.round(value))
+/** What was measured, in words: as exact as it takes to tell it from the objective. */
+const inWords = ({ kind }: Metric, value: number, objective: number): string => {
+  if (kind === "time") {
+    const words = duration(value)
+    return words === duration(objective) && value !== objective ? DurationText.format(Math.round(value)) : words
+  }
   return kind === "count" ? `${value}` : `${(value * 100).toFixed(2)} %`
 }
 
@@ -136,5 +141,5 @@ const inWords = ({ kind }: Metric, value: number): string => {
 export const judgeSlo = (report: Measured, { metric, operator, text, value }: Slo): SloResult => {
   const actual = valueOf(report, metric)
   if (actual === null) return { slo: text, met: false, measured: "not measured in this run" }
-  return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual) }
+  return { slo: text, met: operators[operator](actual, value), measured: inWords(metric, actual, value) }
 }
