@@ -1,11 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { setImmediate } from "node:timers/promises"
 import { CommandFailure } from "@doorhook/core"
 import { plan, presetNames } from "@doorhook/simulator"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Sink, Stdio, Stream } from "effect"
+import { Effect, Exit, Fiber, Sink, Stdio, Stream } from "effect"
 import { TestConsole } from "effect/testing"
 import { platform, printed, simulate } from "./Simulating.ts"
 import { scenarioOf, startAt } from "./support.ts"
@@ -141,6 +142,24 @@ describe("simulate run", () => {
       yield* Fiber.interrupt(running)
       assert.match(yield* printed, /planned +\d+ events?\naccepted/)
     }).pipe(Effect.provide(platform()))
+  )
+})
+
+describe("a command that takes long without sending anything", () => {
+  it.live.each(["preview", "validate"])(
+    "%s ends when it is told to",
+    (command) =>
+      Effect.gen(function* () {
+        const running = yield* Effect.forkChild(simulate(command, "--duration", "3650d", "--preset", "office-1000"))
+        // It has begun, and all the while others have their turns.
+        for (let turn = 0; turn < 20; turn++) yield* Effect.promise(setImmediate)
+        assert.isUndefined(running.pollUnsafe())
+        yield* Fiber.interrupt(running)
+        const exit = yield* Fiber.await(running)
+        assert.isTrue(Exit.hasInterrupts(exit))
+        assert.strictEqual(yield* printed, "")
+      }).pipe(Effect.provide(platform())),
+    15_000
   )
 })
 

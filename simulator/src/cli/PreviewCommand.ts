@@ -5,6 +5,7 @@ import { columns } from "@doorhook/core"
 import { Console, Effect, Terminal } from "effect"
 import { Command } from "effect/cli"
 import type { PlanOptions } from "../plan/Plan.ts"
+import { inTurns } from "../plan/InTurns.ts"
 import { records } from "../plan/Plan.ts"
 import type { Recorded } from "../plan/Recording.ts"
 import { grouped } from "../results/RunText.ts"
@@ -50,14 +51,14 @@ class Tally {
   }
 }
 
-const tallyOf = (scenario: Scenario, options: PlanOptions): Tally => {
+const tallyOf = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const tally = new Tally()
   const zones = new Map(scenario.buildings.map(({ building }) => [building.id, building.time_zone]))
-  for (const record of records(scenario, options)) {
+  yield* inTurns(records(scenario, options), (record) => {
     tally.add(record, zones.get(record.happening.building_id) ?? "UTC")
-  }
+  })
   return tally
-}
+})
 
 /** The longest bar, in characters, and the most room that the columns before it take. */
 const longestBar = 48
@@ -108,7 +109,7 @@ export const previewCommand = Command.make(
     const terminal = yield* Terminal.Terminal
     const known = yield* terminal.columns
     const width = known > 0 ? known : 80
-    const tally = tallyOf(scenario, options)
+    const tally = yield* tallyOf(scenario, options)
     yield* Console.log(`${scenario.name}: ${scenario.description}`)
     yield* Console.log(`${grouped(tally.total)} events in ${texts.duration} from ${texts.start}, seed ${texts.seed}\n`)
     yield* Console.log(drawDay(tally.hours, width))

@@ -81,7 +81,7 @@ export const validateCommand = Command.make(
     if (Option.isSome(file)) return yield* ofFile(file.value, texts)
     const { scenario, options } = yield* readPlan(texts)
     const subject = `${scenario.name}: ${texts.duration} from ${texts.start}, seed ${texts.seed}`
-    yield* report(subject, planChecks(scenario, options))
+    yield* report(subject, yield* planChecks(scenario, options))
   })
 ).pipe(
   Command.withDescription(

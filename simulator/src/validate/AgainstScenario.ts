@@ -1,7 +1,9 @@
 /**
  * A list of events against a scenario that it should be of: how many, and how they spread over the hours.
  */
+import { Effect } from "effect"
 import type { PlanOptions } from "../plan/Plan.ts"
+import { inTurns } from "../plan/InTurns.ts"
 import { records } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
@@ -86,24 +88,26 @@ const profileP = (one: Profile, references: ReadonlyArray<Profile>): number => {
 }
 
 /** Other days of the scenario, of the same length and beginning at the same time. */
-const referenceOf = (scenario: Scenario, options: PlanOptions): ReadonlyArray<Profile> =>
-  [1_000_001, 1_000_002, 1_000_003, 1_000_004].map((seed) => {
+const referencesOf = (scenario: Scenario, options: PlanOptions) =>
+  Effect.forEach([1_000_001, 1_000_002, 1_000_003, 1_000_004], (seed) => {
     const profile = new Profile()
-    for (const record of records(scenario, { ...options, seed })) profile.add(rowOf(record))
-    return profile
+    const made = inTurns(records(scenario, { ...options, seed }), (record) => {
+      profile.add(rowOf(record))
+    })
+    return Effect.as(made, profile)
   })
 
 /**
  * The checks of a profile against a scenario whose plan would begin and end when the events do, with so many times as many
  * people.
  */
-export const againstScenario = (
+export const againstScenario = Effect.fnUntraced(function* (
   profile: Profile,
   scenario: Scenario,
   first: number,
   last: number,
   rateScale: number
-): { readonly tests: ReadonlyArray<Test>; readonly checks: ReadonlyArray<Check> } => {
+) {
   // Whole hours, so that what is compared has the same hours in it.
   const start = Math.floor(first / hour) * hour
   const zone = scenario.buildings[0]?.building.time_zone ?? "UTC"
@@ -114,11 +118,11 @@ export const againstScenario = (
     duration: Math.max(hour, Math.ceil((last - start) / hour) * hour),
     rateScale
   }
-  const references = referenceOf(scenario, options)
+  const references = yield* referencesOf(scenario, options)
   const counts = references.map(({ count }) => count)
   const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
   const behind = references.reduce((sum, own) => sum + own.behind, 0) / references.length
-  return {
+  const found: { readonly tests: ReadonlyArray<Test>; readonly checks: ReadonlyArray<Check> } = {
     tests: [
       {
         name: "hours of the day against the scenario",
@@ -146,4 +150,5 @@ export const againstScenario = (
       )
     ]
   }
-}
+  return found
+})

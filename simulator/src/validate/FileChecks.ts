@@ -31,7 +31,7 @@ export const fileChecks = Effect.fnUntraced(function* <E, R>(
   })
   const own = events.checks()
   if (Option.isNone(scenario) || events.count === 0) return { checks: own, count: events.count }
-  const against = againstScenario(profile, scenario.value, first, last, rateScale)
+  const against = yield* againstScenario(profile, scenario.value, first, last, rateScale)
   const checks: ReadonlyArray<Check> = [...own, ...checksOf(against.tests), ...against.checks]
   return { checks, count: events.count }
 })

@@ -1,8 +1,10 @@
 /**
  * All checks of a scenario's own traffic.
  */
+import { Effect } from "effect"
 import { poissonTail } from "./Statistics.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
+import { inTurns } from "../plan/InTurns.ts"
 import { records } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { anomalyKinds } from "../traffic/Happening.ts"
@@ -51,11 +53,11 @@ class LabelCounts {
 }
 
 /** The checks of everything that a scenario makes in the time of a plan. */
-export const planChecks = (scenario: Scenario, options: PlanOptions): ReadonlyArray<Check> => {
+export const planChecks = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const events = new EventChecks()
   const occasions = new Map<number, LabelCounts>()
   let [attempts, denied] = [0, 0]
-  for (const record of records(scenario, options)) {
+  yield* inTurns(records(scenario, options), (record) => {
     events.add(rowOf(record))
     const { building_id, flow, label, time } = record.happening
     if (flow === "residents" || flow === "employees") {
@@ -66,9 +68,13 @@ export const planChecks = (scenario: Scenario, options: PlanOptions): ReadonlyAr
       occasions.set(building_id, counts)
       counts.add(label, time)
     }
-  }
+  })
   const arrivals = arrivalFindings(scenario, options)
+  yield* Effect.yieldNow
   const calls = callFindings(scenario, options)
+  yield* Effect.yieldNow
+  const crowds = crowdChecks(scenario, options)
+  yield* Effect.yieldNow
   const days = options.duration / dayMillis
   const anomalies = flowsTagged(scenario, "Anomalies")
   const anomalyTests = anomalyKinds.flatMap((kind) => {
@@ -90,11 +96,11 @@ export const planChecks = (scenario: Scenario, options: PlanOptions): ReadonlyAr
   )
   const share = member.length === 0 ? 0 : member.reduce((sum, x) => sum + x, 0) / member.length
   const isAlike = member.every((own) => own === share)
-  return [
+  const checks: ReadonlyArray<Check> = [
     ...perDayCheck(scenario, events.count, options),
     ...checksOf([...arrivals.tests, ...calls.tests, ...anomalyTests]),
     ...arrivals.checks,
-    ...crowdChecks(scenario, options),
+    ...crowds,
     ...calls.checks,
     ...(isAlike && attempts > 1_000
       ? [
@@ -110,4 +116,5 @@ export const planChecks = (scenario: Scenario, options: PlanOptions): ReadonlyAr
       : []),
     ...events.checks()
   ]
-}
+  return checks
+})
