@@ -15,7 +15,7 @@ import { scenarioOf, startAt } from "./support.ts"
 const service = Effect.fnUntraced(function* (status: number) {
   const keys: Array<string | undefined> = []
   const { origin: url } = yield* startReceiver(({ headers, method }) => {
-    if (method === "GET") return { status: 200, body: "{}" }
+    if (method === "GET") return { status: 200, body: '{"deliveries":[]}' }
     keys.push(headers.authorization)
     return { status, body: JSON.stringify({ events: [{ deliveries: 3 }] }) }
   })

@@ -43,7 +43,8 @@ const service = Effect.fnUntraced(function* (answer: Answering = accept) {
   const received: Array<Received> = []
   const { origin: url } = yield* handlingReceiver((request, response) => {
     const { headers, method, path } = request
-    if (method === "GET") return response.writeHead(headers.authorization === bearer ? 200 : 401).end("{}")
+    if (method === "GET")
+      return response.writeHead(headers.authorization === bearer ? 200 : 401).end('{"deliveries":[]}')
     const number = received.push(request)
     return path === "/operator/events" ? answer(response, request, number) : response.writeHead(404).end()
   })
@@ -195,6 +196,12 @@ describe("a run against a service", () => {
 
       const elsewhere = yield* Effect.flip(run(sendingsOf(office, hour), optionsFor(`${strict.url}/wrong`)))
       assert.include(elsewhere.message, "/operator/events")
+
+      for (const page of ["<html>Welcome</html>", "{}", "null"]) {
+        const { origin } = yield* handlingReceiver((_, response) => response.writeHead(200).end(page))
+        const another = yield* Effect.flip(run(sendingsOf(office, hour), optionsFor(origin)))
+        assert.include(another.message, "/operator/events")
+      }
     }).pipe(Effect.provide(FetchHttpClient.layer))
   )
 })
@@ -202,7 +209,7 @@ describe("a run against a service", () => {
 /** A client whose every batch is answered by the test, on the test's clock. */
 const stubbed = (
   answer: (number: number) => Effect.Effect<Response>,
-  greeting: Effect.Effect<Response> = Effect.sync(() => Response.json({}))
+  greeting: Effect.Effect<Response> = Effect.sync(() => Response.json({ deliveries: [] }))
 ) => {
   const sent: Array<{ readonly at: number; readonly ids: ReadonlyArray<number> }> = []
   const client = HttpClient.make((request) =>

@@ -127,11 +127,22 @@ const publish = (service: Service, events: ReadonlyArray<PlannedEvent>, key: str
       })
   )
 
-/** Asks whether the service is there and takes the key, without publishing anything. */
+const DeliveriesAnswer = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Schema.Unknown) }))
+const readDeliveries = Schema.decodeOption(DeliveriesAnswer)
+
+/**
+ * Asks whether the service is there and takes the key, without publishing anything. What answers 200 to everything, like
+ * the page of another server, is none.
+ */
 const greet = (service: Service) =>
-  ask(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), () =>
-    Effect.succeed<Answer>({ _tag: "Accepted", deliveries: 0, events: [] })
-  )
+  ask(service, HttpClientRequest.get(`${service.url}/operator/deliveries?limit=1`), (text) => {
+    const isService = Option.isSome(readDeliveries(text))
+    return Effect.succeed<Answer>(
+      isService
+        ? { _tag: "Accepted", deliveries: 0, events: [] }
+        : { _tag: "Refused", status: 200, why: "the answer is not that of a doorhook service" }
+    )
+  })
 
 /** A running service, as a run publishes to it. */
 export const serviceTarget = (service: Service): Target<HttpClient.HttpClient> => ({

@@ -108,6 +108,7 @@ export const run = Effect.fnUntraced(function* <E, R, R2>(
   const greeting = yield* persistently(target.greet, firstContact, measurements)
   const unwelcome = keyRefused(target, greeting)
   if (unwelcome !== null) return yield* unwelcome
+  if (greeting._tag === "Refused") return yield* notThere(target.name)
   if (greeting._tag === "Unavailable") return yield* notReached(target.name, greeting.why)
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Scheduled>) {
