@@ -119,6 +119,20 @@ describe("simulate run", () => {
     }).pipe(Effect.provide(platform({ DOORHOOK_OPERATOR_KEY: "from the environment" })))
   )
 
+  it.live("takes no file of two lines for a key", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "key")
+      yield* Effect.promise(() => writeFile(file, "old\nnew\n"))
+      const failure = yield* Effect.flip(
+        simulate("run", ...quietDay, "--to", "http://127.0.0.1:1", "--operator-key-file", file)
+      )
+      assert.instanceOf(failure, CommandFailure)
+      assert.strictEqual(failure.exitCode, CommandFailure.usageExitCode)
+      assert.include(failure.message, "expected one key on one line")
+      assert.notInclude(failure.message, "old")
+    }).pipe(Effect.provide(platform()))
+  )
+
   it.live("fails after its summary when events were not taken", () =>
     Effect.gen(function* () {
       const { url } = yield* service(422)

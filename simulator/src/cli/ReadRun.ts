@@ -77,20 +77,29 @@ const readUrl = (flag: string, given: string, expected: string, base: boolean) =
   return readOr(value, flag, given, expected)
 }
 
+/** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
+const isKey = (text: string): boolean => /^[!-~](?:[ -~]*[!-~])?$/.test(text)
+
+/** A key and where it was, if it can be one. */
+const checkedKey = (operatorKey: Redacted.Redacted, keyFrom: string) =>
+  isKey(Redacted.value(operatorKey))
+    ? Effect.succeed({ operatorKey, keyFrom })
+    : CommandFailure.usage(`${keyFrom}: expected one key on one line, of letters, digits and signs of ASCII`)
+
 /** The key from its flag, its file or the environment, in this order, and where it was. */
 const readKey = Effect.fnUntraced(function* ({ operatorKey: key, operatorKeyFile: file }: RunTexts) {
-  if (Option.isSome(key)) return { operatorKey: key.value, keyFrom: "--operator-key" }
+  if (Option.isSome(key)) return yield* checkedKey(key.value, "--operator-key")
   if (Option.isSome(file)) {
     const files = yield* FileSystem.FileSystem
     const read = yield* Effect.mapError(files.readFileString(file.value), (error) =>
       CommandFailure.usage(`--operator-key-file ${file.value}: expected a file that can be read; ${fileTrouble(error)}`)
     )
-    return { operatorKey: Redacted.make(read.trim()), keyFrom: `--operator-key-file ${file.value}` }
+    return yield* checkedKey(Redacted.make(read.trim()), `--operator-key-file ${file.value}`)
   }
   const operatorKey = yield* Effect.mapError(Config.Redacted(keyVariable), () =>
     missing("operator-key", `it, or --operator-key-file, or set ${keyVariable}`)
   )
-  return { operatorKey, keyFrom: keyVariable }
+  return yield* checkedKey(operatorKey, keyVariable)
 })
 
 /** Times faster than the plan; null for no schedule. */
