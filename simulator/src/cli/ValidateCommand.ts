@@ -2,7 +2,7 @@
  * `simulate validate`: whether traffic looks like traffic.
  */
 import { CommandFailure, fileTrouble } from "@doorhook/core"
-import { Console, Effect, FileSystem, Option, Stream } from "effect"
+import { Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { grouped } from "../results/RunText.ts"
 import type { Check } from "../validate/Check.ts"
@@ -40,14 +40,23 @@ const misplaced = (path: string, texts: PlanTexts, isAgainst: boolean): string |
     : `--rate-scale needs --preset or --scenario beside ${path}: it says how many times as many people that has`
 }
 
+const standardInput = "-"
+
+/** The bytes of a file, of a pipe that can't be read but in sequence, or of standard input. */
+const bytesOf = Effect.fnUntraced(function* (path: string) {
+  if (path === standardInput) return (yield* Stdio.Stdio).stdin
+  const files = yield* FileSystem.FileSystem
+  const { type } = yield* files.stat(path)
+  return type === "FIFO" || type === "Socket" ? Stream.fromEffect(files.readFile(path)) : files.stream(path)
+})
+
 const ofFile = Effect.fnUntraced(function* (path: string, flags: PlanTexts) {
   const isGiven = Option.isSome(flags.preset) || Option.isSome(flags.scenario)
   const wrong = misplaced(path, flags, isGiven)
   if (wrong !== null) return yield* CommandFailure.usage(wrong)
   const rateScale = yield* readRateScale(flags.rateScale)
   const scenario = isGiven ? Option.some(yield* readScenarioFlags(flags)) : Option.none()
-  const files = yield* FileSystem.FileSystem
-  const lines = files.stream(path).pipe(Stream.decodeText, Stream.splitLines)
+  const lines = Stream.unwrap(bytesOf(path)).pipe(Stream.decodeText, Stream.splitLines)
   const { checks, count } = yield* fileChecks(lines, scenario, rateScale).pipe(
     Effect.catchTags({
       PlatformError: (error) =>
@@ -72,7 +81,7 @@ export const validateCommand = Command.make(
     ),
     file: Argument.String("file").pipe(
       Argument.withDescription(
-        "A file of events (NDJSON), in place of a plan; with --preset or --scenario it is compared with that"
+        "A file of events (NDJSON), or - for standard input, in place of a plan; with --preset or --scenario it is compared with that"
       ),
       Argument.optional
     )

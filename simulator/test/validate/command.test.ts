@@ -1,13 +1,15 @@
 /**
  * `simulate validate`, on presets and on files, as a user runs it.
  */
+import { execFile } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { CommandFailure } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Option, Result } from "effect"
+import { Effect, Layer, Option, Result, Stdio, Stream } from "effect"
 import { Command } from "effect/cli"
 import { TestConsole } from "effect/testing"
 import { validateCommand } from "../../src/cli/ValidateCommand.ts"
@@ -82,6 +84,31 @@ describe("simulate validate of a file", () => {
       assert.instanceOf(error, CommandFailure)
       assert.strictEqual(error.exitCode, 1)
       assert.match(text, /FAIL .*\n {6}[A-Z].*\./)
+    }).pipe(Effect.provide(platform))
+  )
+
+  const bytes = (lines: ReadonlyArray<string>) => new TextEncoder().encode(`${lines.join("\n")}\n`)
+
+  it.live("reads standard input, and pipes", () =>
+    Effect.gen(function* () {
+      const stdin = Stream.succeed(bytes(linesOf("residential-200", 3)))
+      yield* Effect.provide(validate("-"), Stdio.layerTest({ stdin }))
+      const pipe = join(yield* temporaryFolder, "pipe")
+      yield* Effect.promise(() => promisify(execFile)("mkfifo", [pipe]))
+      yield* Effect.all([validate(pipe), Effect.promise(() => writeFile(pipe, bytes(linesOf("quiet", 1))))], {
+        concurrency: "unbounded"
+      })
+      const text = (yield* TestConsole.logLines).join("\n")
+      assert.match(text, /^-: [\d,]+ events\n/)
+      assert.match(text, /\/pipe: [\d,]+ events\n/)
+    }).pipe(Effect.provide(platform))
+  )
+
+  it.live("says in words what is wrong with a file that the system has no usual name for", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(validate("x".repeat(300)))
+      assert.instanceOf(error, CommandFailure)
+      assert.match(error.message, /expected a file that can be read; its name is too long$/)
     }).pipe(Effect.provide(platform))
   )
 

@@ -3,7 +3,7 @@
  * written, before the work whose outcome goes there.
  */
 import type { PlatformError } from "effect"
-import { Effect, FileSystem, Option, Path } from "effect"
+import { Effect, FileSystem, Option, Path, Predicate } from "effect"
 import { CommandFailure } from "./CommandFailure.ts"
 
 const words: Readonly<Record<string, string>> = {
@@ -13,8 +13,23 @@ const words: Readonly<Record<string, string>> = {
   AlreadyExists: "it exists already"
 }
 
+/** What the platform knows by the system's code alone. */
+const wordsOfCodes: Readonly<Record<string, string>> = {
+  EIO: "the disk can't be read or written",
+  EMFILE: "too many files are open",
+  ENAMETOOLONG: "its name is too long",
+  ENOSPC: "no space is left on the disk",
+  ENXIO: "nobody is at its other end",
+  EROFS: "the disk can't be written",
+  ESPIPE: "it is a pipe, not a file"
+}
+
+const codeOf = (cause: unknown): string =>
+  Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) ? cause.code : ""
+
 /** Completes «... can't be read: »; the system's own words where there are no better ones. */
-export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string => words[reason._tag] ?? message
+export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string =>
+  words[reason._tag] ?? wordsOfCodes[codeOf(reason.cause)] ?? message
 
 /** Fails when a file could not be written; `said` is the flag as it was given. Nothing is written. */
 export const checkWritable = Effect.fnUntraced(function* (said: string, file: string) {
