@@ -8,7 +8,7 @@ import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhoo
 import { Effect, Layer, Option, Result } from "effect"
 import { lookup } from "node:dns/promises"
 import { connect } from "node:net"
-import { hiddenQuery } from "../record/Shown.ts"
+import { hiddenQuery } from "../HiddenQuery.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>

@@ -1,9 +1,7 @@
 /**
  * What of a run may be shown: terminals and build logs are read by others.
  */
-
-/** What stands for a query that is not shown. */
-export const hiddenQuery = "?..."
+import { hiddenQuery } from "../HiddenQuery.ts"
 
 /** A URL without the values of its query, which may be secrets. */
 export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : hiddenQuery}`

@@ -7,7 +7,7 @@ import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts
 import type { Verdict } from "../checks/Finding.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
 import { strangersInWords } from "../executor/Strangers.ts"
-import { hiddenQuery } from "../record/Shown.ts"
+import { hiddenQuery } from "../HiddenQuery.ts"
 import { observabilityOf } from "../record/Seeing.ts"
 import type { Stored } from "../executor/Stored.ts"
 import type { Facts } from "../record/Facts.ts"
