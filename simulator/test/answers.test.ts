@@ -6,6 +6,7 @@ import { Measurements, readReceiver, readSlos } from "@doorhook/simulator"
 import type { RunReport } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { describedFor } from "../src/receivers/ReceiverText.ts"
+import { bandsOf, timesOf } from "../src/report/sections/TimeAxis.ts"
 import { makeReport } from "../src/results/MakeReport.ts"
 import { summaryText } from "../src/results/RunText.ts"
 import type { Slo } from "../src/results/Slo.ts"
@@ -29,6 +30,7 @@ const reporting = (
       description: "Quiet",
       seed: 1,
       start: "2026-03-03T08:00",
+      time_zone: "Europe/Berlin",
       duration: 60 * minute,
       buildings: 1,
       integrations: 1,
@@ -55,8 +57,8 @@ const reporting = (
 }
 
 /** What a report says of measurements that somebody makes. */
-const answering = (measure: (measurements: Measurements) => void) => {
-  const { answers } = reporting(measure).report
+const answering = (measure: (measurements: Measurements) => void, facts: Partial<RunReport> = {}) => {
+  const { answers } = reporting(measure, facts).report
   return (question: RegExp) => {
     const { answer, arithmetic } = answers.find((one) => question.test(one.question)) ?? assert.fail("not asked")
     return { answer, arithmetic: arithmetic ?? "" }
@@ -135,6 +137,41 @@ describe("the answer to how big a backlog gets", () => {
     const { answer } = ask(/How big does the backlog/)
     assert.match(answer, /then the integration was disabled: 5 deliveries were cancelled, one more was skipped\.$/)
     assert.notInclude(answer, "none was left")
+  })
+})
+
+describe("times of the day", () => {
+  const day = 24 * 60 * minute
+  const worst = (measurements: Measurements) => {
+    const integration = measurements.integration(
+      1,
+      "House",
+      describedFor([Result.getOrThrow(readReceiver("down:09:00-15:00"))], 1)
+    )
+    measurements.deliver(day, integration)
+  }
+  // The day before clocks in Berlin are put forward.
+  const facts = { start: "2026-03-28T08:00", began_at: "2026-03-28T07:00:00.000Z", duration: 2 * day }
+
+  it("are those that clocks show, also after these were changed", () => {
+    assert.include(answering(worst, facts)(/worst moment/).answer, "at day 2, 09:00.")
+    const { report } = reporting(worst, facts)
+    const charted = { ...report, interval: (2 * day) / report.series.length }
+    const noons = timesOf(charted).filter(({ name }) => name === "12:00")
+    assert.deepStrictEqual(
+      noons.map(({ at }) => Math.round((at / 100) * 48)),
+      [4, 27]
+    )
+    const bands = bandsOf(charted).map(({ from }) => Math.round((from / 100) * 48))
+    assert.deepStrictEqual(bands, [1, 24])
+  })
+
+  it("are named as UTC where buildings are in several time zones, and windows by several clocks are not drawn", () => {
+    const several = { ...facts, time_zone: null }
+    assert.include(answering(worst, several)(/worst moment/).answer, "at day 2, 07:00 UTC.")
+    const { report } = reporting(worst, several)
+    assert.match(timesOf(report)[0]?.name ?? "", / UTC$/)
+    assert.deepStrictEqual(bandsOf(report), [])
   })
 })
 

@@ -273,6 +273,7 @@ describe("a report of a service", () => {
         description: "Quiet",
         seed: 1,
         start: "2026-03-03T08:00",
+        time_zone: "UTC",
         duration: 60_000,
         buildings: 1,
         integrations: 1,

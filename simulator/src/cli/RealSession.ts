@@ -16,6 +16,7 @@ import { clock, progressLine, summaryText } from "../results/RunText.ts"
 import type { PlannedIntegration } from "../run/World.ts"
 import { plannedIntegrations } from "../run/World.ts"
 import { commandLine } from "./FlagPlaces.ts"
+import { timeZoneOf } from "../scenario/Scenario.ts"
 import { showProgress } from "./Progress.ts"
 import type { RunSettings } from "./ReadRun.ts"
 import { prepareModelled } from "./real/AgainstModels.ts"
@@ -117,6 +118,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
           description: scenario.description,
           seed: options.seed,
           start: texts.start,
+          time_zone: timeZoneOf(scenario),
           duration: options.duration,
           buildings: scenario.buildings.length,
           integrations: prepared.integrations === 0 ? measurements.integrations.size : prepared.integrations,

@@ -18,6 +18,7 @@ import { storageOf } from "../virtual/StorageProbe.ts"
 import { virtualRun } from "../virtual/VirtualRun.ts"
 import { VirtualWorld } from "../virtual/VirtualWorld.ts"
 import { commandLine } from "./FlagPlaces.ts"
+import { timeZoneOf } from "../scenario/Scenario.ts"
 import { showProgress } from "./Progress.ts"
 import type { RunSettings } from "./ReadRun.ts"
 import { writeReports } from "./ReportFiles.ts"
@@ -114,6 +115,7 @@ const runSeed = Effect.fnUntraced(function* (
       description: scenario.description,
       seed,
       start: texts.start,
+      time_zone: timeZoneOf(scenario),
       duration: options.duration,
       buildings: scenario.buildings.length,
       integrations: integrations.length,

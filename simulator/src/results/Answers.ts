@@ -4,7 +4,7 @@
 import { defaultDeliverySettings } from "@doorhook/core"
 import type { IntegrationLine, RunReport } from "./RunReport.ts"
 import { fewestStored } from "./RunReport.ts"
-import { offsetOf } from "./Start.ts"
+import { sinceMidnight, zoneMark } from "./Start.ts"
 import { bytes, counted, duration, grouped, momentOf, percent } from "./Words.ts"
 
 export interface Answer {
@@ -24,7 +24,7 @@ const isLong = ({ duration: length }: Measured): boolean => length > day
 const when = (report: Measured, sinceStart: number): string =>
   report.speed === null
     ? `${duration(sinceStart)} after the beginning`
-    : `at ${momentOf(sinceStart, offsetOf(report), isLong(report))}`
+    : `at ${momentOf(sinceMidnight(report, sinceStart), isLong(report))}${zoneMark(report)}`
 
 const lost = (report: Measured): Answer => {
   const {
@@ -108,7 +108,10 @@ const outageOf = (report: Measured, line: IntegrationLine): string | null => {
   if (line.empty_at === null) return `${grew}; it was not empty again before the run ended.`
   const end = down.find((window) => !isAlways(window))?.to
   const took = line.empty_at - most_open_at
-  const back = end === undefined ? "" : `, after the receiver was back at ${momentOf(end * 60_000, 0, false)}`
+  const back =
+    end === undefined
+      ? ""
+      : `, after the receiver was back at ${momentOf(end * 60_000, false)}${report.time_zone === null ? " by its own clock" : ""}`
   return `${grew}; none was left ${when(report, line.empty_at)}, ${duration(took)} later${back}.`
 }
 

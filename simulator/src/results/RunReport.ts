@@ -117,6 +117,8 @@ export interface RunFacts {
   readonly seed: number
   /** By the clocks of the buildings. */
   readonly start: string
+  /** The buildings' time zone; null where they are in several. */
+  readonly time_zone: string | null
   readonly duration: number
   readonly buildings: number
   readonly integrations: number

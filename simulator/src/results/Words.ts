@@ -37,9 +37,8 @@ export const percent = (share: number): string => {
   return Number(text) === 100 ? "> 99.99 %" : `${text} %`
 }
 
-/** A time since the beginning: `day 2, 15:04` in runs of days, `15:04` in one, by the clock that `offset` begins at. */
-export const momentOf = (sinceStart: number, offset: number, long: boolean): string => {
-  const at = offset + sinceStart
+/** A time since midnight of the first day: `day 2, 15:04` in runs of days, `15:04` in one. */
+export const momentOf = (at: number, long: boolean): string => {
   const two = (value: number) => `${Math.floor(value)}`.padStart(2, "0")
   const clock = `${two((at % day) / hour)}:${two((at % hour) / minute)}`
   return long ? `day ${Math.floor(at / day) + 1}, ${clock}` : clock

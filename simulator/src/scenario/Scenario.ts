@@ -28,3 +28,10 @@ export interface Scenario {
   /** Events that an average day of a usual week has; null where nobody has said. */
   readonly events_per_day?: number | null
 }
+
+/** The time zone that all its buildings are in; null where they are in several. */
+export const timeZoneOf = ({ buildings }: Scenario): string | null => {
+  const zones = new Set(buildings.map(({ building }) => building.time_zone))
+  const [zone = null] = zones
+  return zones.size === 1 ? zone : null
+}
