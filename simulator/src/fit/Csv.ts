@@ -1,5 +1,6 @@
 /**
- * CSV as RFC 4180 has it, and as spreadsheets write it: commas, semicolons or tabs, with or without a byte order mark.
+ * CSV as RFC 4180 has it, and as spreadsheets write it: commas, semicolons or tabs, with or without a byte order mark, and with
+ * lines that end as they did on any system.
  */
 
 export interface CsvRow {
@@ -12,14 +13,14 @@ const delimiters = [",", ";", "\t", "|"] as const
 
 /** The delimiter that the first line has most of. */
 export const delimiterOf = (text: string): string => {
-  const first = text.slice(0, text.indexOf("\n") < 0 ? text.length : text.indexOf("\n"))
+  const [first = ""] = text.split(/[\r\n]/, 1)
   const counts = delimiters.map((sign) => [sign, first.split(sign).length] as const)
   return counts.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? ","
 }
 
 /** The rows of a CSV text; empty lines are left out. */
 export function* csvRows(text: string, delimiter: string): IterableIterator<CsvRow> {
-  const source = text.replace(/^\ufeff/, "")
+  const source = text.replace(/^\ufeff/, "").replaceAll(/\r\n?/g, "\n")
   let cells: Array<string> = []
   let cell = ""
   let [isQuoted, line, begin] = [false, 1, 1]
@@ -45,6 +46,6 @@ export function* csvRows(text: string, delimiter: string): IterableIterator<CsvR
       cells = []
       line++
       begin = line
-    } else if (sign !== "\r") cell += sign
+    } else cell += sign
   }
 }

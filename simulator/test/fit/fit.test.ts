@@ -151,6 +151,17 @@ describe("logs", () => {
     )
   })
 
+  const entriesOf = (text: string, own: Partial<LogOptions> = {}) =>
+    Result.getOrThrow(readLog(text, { ...options, ...own }))
+
+  it("may end their lines in a carriage return alone", () => {
+    const { entries } = entriesOf("time;person\r2026-03-02 08:00;A\r2026-03-02 09:00;B\r")
+    assert.deepStrictEqual(
+      entries.map(({ person }) => person),
+      ["A", "B"]
+    )
+  })
+
   it("are refused with the line and what is accepted", () => {
     assert.include(failure(""), "line 1: the file is empty")
     assert.include(failure("door,person\nA,B\n"), "name it by --columns time=HEADING")
@@ -169,9 +180,6 @@ describe("logs", () => {
       'no column "Tür"; the header has "time", "person"'
     )
   })
-
-  const entriesOf = (text: string, own: Partial<LogOptions> = {}) =>
-    Result.getOrThrow(readLog(text, { ...options, ...own }))
 
   it.each([
     ["Entering", false],
