@@ -10,7 +10,7 @@ import { weekdayOf } from "../world/CalendarDate.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
 import { LocalTime, dayMillis, hour, second } from "../world/LocalTime.ts"
 import type { Check, Test } from "./Check.ts"
-import { near } from "./Check.ts"
+import { near, never } from "./Check.ts"
 import type { EventRow } from "./EventRow.ts"
 import { rowOf } from "./EventRow.ts"
 import { chiSquareTail } from "./Statistics.ts"
@@ -18,12 +18,14 @@ import { chiSquareTail } from "./Statistics.ts"
 /** Counts by kind of day and hour (UTC), and who is right behind whom. */
 export class Profile {
   readonly hours = new Map<string, number>()
+  readonly buildings = new Map<number, number>()
   #count = 0
   #behind = 0
   readonly #doors = new Map<string, number>()
 
   add({ event, logged_at }: EventRow): void {
     this.#count++
+    this.buildings.set(event.building_id, (this.buildings.get(event.building_id) ?? 0) + 1)
     const day = Math.floor(logged_at / dayMillis)
     const kind = weekdayOf(day) % 6 === 0 ? "weekend" : "weekday"
     const key = `${event.resource_type} ${kind} ${`${Math.floor(logged_at / hour) % 24}`.padStart(2, "0")}`
@@ -119,6 +121,8 @@ export const againstScenario = Effect.fnUntraced(function* (
     rateScale
   }
   const references = yield* referencesOf(scenario, options)
+  const own = new Set<number>(scenario.buildings.map(({ building }) => building.id))
+  const strangers = [...profile.buildings].filter(([id]) => !own.has(id))
   const counts = references.map(({ count }) => count)
   const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
   const behind = references.reduce((sum, own) => sum + own.behind, 0) / references.length
@@ -132,6 +136,12 @@ export const againstScenario = Effect.fnUntraced(function* (
       }
     ],
     checks: [
+      never(
+        "events of other buildings",
+        strangers.reduce((sum, [, count]) => sum + count, 0),
+        "They are of buildings that the scenario does not have.",
+        `building ${strangers[0]?.[0]}`
+      ),
       near(
         "events against the scenario",
         profile.count,

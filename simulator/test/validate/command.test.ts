@@ -112,6 +112,15 @@ describe("simulate validate of a file", () => {
     }).pipe(Effect.provide(platform))
   )
 
+  it.live("fails events of a building that the scenario does not have", () =>
+    Effect.gen(function* () {
+      const lines = linesOf("residential-200", 3).map((line) => line.replace('"building_id":1,', '"building_id":77,'))
+      const { failure, text } = yield* run(lines, "--preset", "residential-200")
+      assert.isTrue(Option.isSome(failure))
+      assert.match(text, /FAIL +events of other buildings +\d+, e\.g\. building 77/)
+    }).pipe(Effect.provide(platform))
+  )
+
   it.live("fails events of another scenario", () =>
     Effect.gen(function* () {
       const { failure, text } = yield* run(linesOf("residential-200", 3), "--preset", "office-1000")
