@@ -11,7 +11,7 @@ import type { Kind } from "../fit/Fit.ts"
 import { fit } from "../fit/Fit.ts"
 import type { DateOrder } from "../fit/LogTime.ts"
 import { grouped } from "../results/RunText.ts"
-import { timeZone } from "../world/zones/TimeZone.ts"
+import { expectedZone, timeZone } from "../world/zones/TimeZone.ts"
 import { readOr, readText, wholeNumber } from "./Flags.ts"
 
 const isColumn = (name: string): name is ColumnName => columnNames.some((known) => known === name)
@@ -93,7 +93,7 @@ export const fitCommand = Command.make(
       Option.liftPredicate(flags.timeZone, (name) => timeZone(name) !== null),
       "time-zone",
       flags.timeZone,
-      "the IANA name of a time zone, like Europe/Berlin"
+      expectedZone
     )
     const kind = yield* readOr(readKind(flags.kind), "kind", flags.kind, "homes, offices or auto")
     const delimiter = yield* readOr(

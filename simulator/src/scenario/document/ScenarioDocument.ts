@@ -6,7 +6,7 @@
  */
 import { Schema } from "effect"
 import { mostBuildings } from "../Scenario.ts"
-import { timeZone } from "../../world/zones/TimeZone.ts"
+import { expectedZone, timeZone } from "../../world/zones/TimeZone.ts"
 import { Anomalies, DeviceParameters, Homes, Offices } from "./BuildingParameters.ts"
 import { employeeParameters, residentParameters } from "./MemberParameters.ts"
 import { outsiderFlows } from "./OutsiderParameters.ts"
@@ -19,9 +19,7 @@ const Text = Schema.String.check(Schema.isNonEmpty({ message: "must not be empty
 const TimeZoneName = Schema.String.annotate({
   description: "IANA name. People keep to the clock on the wall, also when it is put forward or back",
   default: "UTC"
-}).check(
-  Schema.makeFilter((name) => timeZone(name) !== null || "must be the IANA name of a time zone, like Europe/Berlin")
-)
+}).check(Schema.makeFilter((name) => timeZone(name) !== null || `must be ${expectedZone}`))
 
 const Flows = Schema.Struct({
   residents: Schema.optionalKey(residentParameters),

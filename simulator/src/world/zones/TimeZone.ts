@@ -72,6 +72,10 @@ const read = (name: string, text: string): TimeZone => {
 
 const known = new Map<string, TimeZone>()
 
+/** What is accepted as a time zone, for whoever gave something else. */
+export const expectedZone =
+  "the IANA name of a place's time zone, like Europe/Berlin; the simulator's table has no names like CET or Etc/GMT+5"
+
 /** The zone of an IANA name; null when there is none. */
 export const timeZone = (name: string): TimeZone | null => {
   const found = known.get(name)
