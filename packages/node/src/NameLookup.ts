@@ -3,7 +3,7 @@
  *
  * The system answers on a few threads that the whole process shares, and a name whose server is dead holds one for
  * seconds. So a name is looked up once at a time, however many ask: ten deliveries to one dead name take one thread. And
- * names that took long are together given half of the threads: a hundred dead names leave the other half to all others.
+ * names that took long are together given half of those threads: a hundred dead names leave the other half to all others.
  */
 import { RecentMap } from "@doorhook/core"
 import { lookup } from "node:dns/promises"
@@ -66,13 +66,16 @@ export const rationing = (ask: NameLookup, places: number): NameLookup => {
       : new Promise((resolve) => waiting.push(() => resolve(look(name))))
 }
 
-/** How many threads Node has for look-ups, among others: what it is told before they are first used. */
+/** How many threads Node has for look-ups and for files: what it is told before they are first used. */
 const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
+
+/** How many of them look names up: no more than half, so that files are not held up (libuv's rule for slow work). */
+const lookUps = Math.ceil(threads / 2)
 
 /** The system's resolver. */
 export const system: NameLookup = sharing(
   rationing(
     async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
-    Math.max(1, Math.floor(threads / 2))
+    Math.max(1, Math.floor(lookUps / 2))
   )
 )

@@ -89,21 +89,18 @@ export const LastResort = HttpRouter.middleware(
   { global: true }
 )
 
+const asNobodys = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+  Effect.die(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
+)
+
 /**
  * Keeps doorhook's routes from being reached by an address that is not taken for theirs, and so passes all of this: a router
- * reads `/%6fperator/events` as `/operator/events`, one that is set so `/Operator/events` too.
+ * reads `/%6fperator/events` as `/operator/events`, one that is set so `/Operator/events` too, and one of a host may have all
+ * of them under a prefix that nobody has told. A request that was taken for theirs has an id.
  */
 export const OwnAddresses = HttpRouter.middleware(
-  Effect.map(
-    ownRequests,
-    (isOurs) =>
-      <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-          isOurs(request.url)
-            ? handler
-            : Effect.die(
-                new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) })
-              )
-        )
-  )
+  <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+    Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest>((fiber) =>
+      fiber.getRef(RequestId) === "" ? asNobodys : handler
+    )
 ).layer

@@ -29,9 +29,16 @@ export const Territory = Context.Reference<(target: string, publicUrl: string) =
   { defaultValue: () => isOwnPath }
 )
 
+/** A target without the path of the public URL: where a host has its routes under a prefix, what stands around them sees it. */
+const withoutPrefix = (target: string, publicUrl: string): string => {
+  const at = publicUrl.indexOf("/", publicUrl.indexOf("//") + 2)
+  const prefix = at === -1 ? "" : publicUrl.slice(at)
+  return prefix !== "" && target.startsWith(`${prefix}/`) ? target.slice(prefix.length) : target
+}
+
 /** The same, of this doorhook. Its public URL may be learned from the first request. */
 export const ownRequests: Effect.Effect<(target: string) => boolean, never, PublicUrl> = Effect.gen(function* () {
   const isOurs = yield* Territory
   const publicUrl = yield* PublicUrl
-  return (target) => isOurs(target, publicUrl.url)
+  return (target) => isOurs(target, publicUrl.url) || isOurs(withoutPrefix(target, publicUrl.url), publicUrl.url)
 })

@@ -53,7 +53,7 @@ export const maySwitch = (
   disableAfter: number
 ): boolean =>
   integration.status === "disabled"
-    ? settlements.some(isAcknowledged)
+    ? integration.disabled_reason !== "manual" && settlements.some(isAcknowledged)
     : settlements.some(({ gone }) => gone) || (failing !== null && now - failing.since >= disableAfter)
 
 type About = Pick<NewNotice, "integration_id" | "scope" | "at">

@@ -89,7 +89,7 @@ export class Notices extends Context.Service<
         yield* Metric.update(Metric.withAttributes(noticesGiven, { kind: notice.kind }), 1)
         if (yield* Queue.offer(waiting, notice)) return
         yield* Effect.logWarning(
-          `Notice ${notice.id} is not told to the listener: ${maxWaiting} others wait for it. The list of notices has it.`
+          `Notice ${notice.id} is not told to the listener: ${maxWaiting} others wait for it, or doorhook is closing. The list of notices has it.`
         )
       })
 

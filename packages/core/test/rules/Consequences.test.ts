@@ -274,5 +274,6 @@ describe("what may disable or enable an integration", () => {
     assert.isTrue(may(enabled(), acknowledged, gone))
     assert.isFalse(may(disabled("failing"), failed, gone, unattempted))
     assert.isTrue(may(disabled("failing"), failed, acknowledged))
+    assert.isFalse(may(disabled("manual"), acknowledged))
   })
 })

@@ -120,6 +120,35 @@ describe("in one router", () => {
   )
 
   live(
+    "doorhook's routes are under a prefix where the public URL has its path, and nowhere where it has not",
+    Effect.gen(function* () {
+      const prefixed = Layer.effect(
+        HttpRouter.HttpRouter,
+        Effect.map(HttpRouter.HttpRouter, (router) => router.prefixed("/doors"))
+      )
+      const routes = Doorhook.Routes.pipe(Layer.provide(prefixed))
+      const served = (publicUrl: string) =>
+        HttpRouter.serve(Layer.merge(routes, ownRoutes), { disableListenLog: true }).pipe(
+          Layer.provide(Doorhook.layer({ database: "memory", publicUrl }, Doorhook.directoryOf(directory)))
+        )
+      const requests = [["/doors/health/live"], ["/health/live"], ["/own"]] as const
+      const told = yield* answersOf(served("https://house.example/doors"), requests)
+      assert.deepStrictEqual(
+        told.answers.map(([, status]) => status),
+        [200, 404, 200]
+      )
+      assert.isTrue(told.answers[0]?.[2].some(([name]) => name === "x-request-id"))
+      // Only the host's own request has a line of effect/http.
+      assert.lengthOf(told.lines, 1)
+      const untold = yield* answersOf(served("https://house.example"), requests)
+      assert.deepStrictEqual(
+        untold.answers.map(([, status]) => status),
+        [404, 404, 200]
+      )
+    })
+  )
+
+  live(
     "no other spelling leads to doorhook's routes, past what stands around them",
     Effect.gen(function* () {
       const config = { disableListenLog: true, routerConfig: { caseSensitive: false, ignoreDuplicateSlashes: true } }

@@ -106,7 +106,10 @@ const operations = <const Name extends string, Owner extends Readonly<Record<str
         payload: either(IntegrationDocument),
         success: SingleIntegration.pipe(jsonApi),
         error: changeErrors
-      }).annotate(OpenApi.Summary, "Replace an integration, and enable it unless a status is given"),
+      }).annotate(
+        OpenApi.Summary,
+        "Replace an integration, and enable it; disabled by hand, it stays so where the status says so"
+      ),
       HttpApiEndpoint.patch("patch", item, {
         params: one,
         headers: IfMatch,

@@ -22,10 +22,10 @@ const subjectsOf = Effect.fnUntraced(function* (tables: Tables, ids: ReadonlyArr
   return new Map(subjects.map((subject) => [subject.integration.id, subject]))
 })
 
-type Outline = Pick<SubjectRow, "status" | "failing_since" | "failing_noticed">
+type Outline = Pick<SubjectRow, "status" | "disabled_reason" | "failing_since" | "failing_noticed">
 
 /** What most integrations are. */
-const sound: Outline = { status: "enabled", failing_since: null, failing_noticed: 0 }
+const sound: Outline = { status: "enabled", disabled_reason: null, failing_since: null, failing_noticed: 0 }
 
 /** As much of an integration as says whether anything may follow for it; reading all of it takes longer. */
 const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
@@ -33,7 +33,7 @@ const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
     id,
     scope: { type: "building", id: BuildingId.make(1) },
     status: row.status === "enabled" ? "enabled" : "disabled",
-    disabled_reason: null
+    disabled_reason: row.disabled_reason === "manual" ? "manual" : null
   },
   failing: failingOf(row)
 })

@@ -155,7 +155,10 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   const finish = Effect.gen(function* () {
     isFinishing = true
     // Beside the loop, which may wait for others yet.
-    while (waiting.length > 0) yield* recordBatch(waiting.splice(0, settleBatch))
+    while (waiting.length > 0)
+      yield* Effect.catchDefect(recordBatch(waiting.splice(0, settleBatch)), (defect) =>
+        tellDefect("Recording attempts failed; it goes on", defect)
+      )
     yield* settledAll.await
   })
 
@@ -170,7 +173,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     unsettled: () => unsettled,
     waitingSince: () => (unsettled === 0 ? null : lastProgress),
     keepsUp: () => !refusals.has("settle") && unsettled < maxUnsettled * settings.concurrency,
-    finish: Effect.catchDefect(finish, (defect) => tellDefect("Recording attempts failed", defect)),
+    finish,
     run: lasting("Recording attempts", recordWaiting)
   } satisfies Recorder
 })
