@@ -32,6 +32,15 @@ const bodyHeaders = new Set(["content-length", "content-encoding", "content-type
 /** Methods that the web's requests can't have (Fetch, forbidden methods). No body belongs to them here. */
 const beyondWeb = new Set(["CONNECT", "TRACE", "TRACK"])
 
+/** The values of all its Authorization headers; none where a request that was made up for a test has no list of headers. */
+const authorizationsOf = (request: object): ReadonlyArray<string> => {
+  const list: ReadonlyArray<unknown> =
+    Predicate.hasProperty(request, "rawHeaders") && Array.isArray(request.rawHeaders) ? request.rawHeaders : []
+  return list.flatMap((name, at) =>
+    at % 2 === 0 && String(name).toLowerCase() === "authorization" ? [String(list[at + 1])] : []
+  )
+}
+
 /**
  * The request with the body that was put together again; null where the web has no such request, because its requests are
  * spelled in one way only (`/a/../b` is `/b` there) or lack the method. No body is expected of such a one.
@@ -47,10 +56,8 @@ export const toWebRequest = (request: IncomingMessage, body: ParsedBody): Reques
     if (value === undefined || bodyHeaders.has(name)) continue
     headers.set(name, Array.isArray(value) ? value.join(", ") : value)
   }
-  // All of them, to be refused as elsewhere: Node shows the first. Requests that were made up in a test may have no such list.
-  const { rawHeaders = [] }: Partial<IncomingMessage> = request
-  const given = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === "authorization")
-  for (const value of given.slice(1)) headers.append("authorization", value)
+  // All of them, to be refused as elsewhere: Node shows the first.
+  for (const value of authorizationsOf(request).slice(1)) headers.append("authorization", value)
   if (body.type !== "") headers.set("content-type", body.type)
   const hasNoBody = method === "GET" || method === "HEAD"
   return new Request(url, { method, headers, body: hasNoBody ? null : body.content })
