@@ -6,21 +6,30 @@ import type { PlatformError } from "effect"
 import { Effect, FileSystem, Option, Path, Predicate } from "effect"
 import { CommandFailure } from "./CommandFailure.ts"
 
+const missing = "there is no such file or folder"
+const barred = "this user has no right to it"
+const folder = "it is a folder, not a file"
+
 const words: Readonly<Record<string, string>> = {
-  NotFound: "there is no such file or folder",
-  PermissionDenied: "this user has no right to it",
-  BadResource: "it is a folder, not a file",
+  NotFound: missing,
+  PermissionDenied: barred,
+  BadResource: folder,
   AlreadyExists: "it exists already"
 }
 
-/** What the platform knows by the system's code alone. */
+/** By the system's codes, which Node.js gives, and the platform for what it has no tag for. */
 const wordsOfCodes: Readonly<Record<string, string>> = {
+  ENOENT: missing,
+  EACCES: barred,
+  EPERM: barred,
+  EISDIR: folder,
+  ENOTDIR: "a part of its path is a file, not a folder",
   EIO: "the disk can't be read or written",
   EMFILE: "too many files are open",
   ENAMETOOLONG: "its name is too long",
-  ENOSPC: "no space is left on the disk",
+  ENOSPC: "the disk is full",
   ENXIO: "nobody is at its other end",
-  EROFS: "the disk can't be written",
+  EROFS: "the disk can only be read",
   ESPIPE: "it is a pipe, not a file"
 }
 
@@ -30,6 +39,10 @@ const codeOf = (cause: unknown): string =>
 /** Completes «... can't be read: »; the system's own words where there are no better ones. */
 export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string =>
   words[reason._tag] ?? wordsOfCodes[codeOf(reason.cause)] ?? message
+
+/** The same of an error of Node.js. */
+export const fileTroubleOf = (error: unknown): string =>
+  wordsOfCodes[codeOf(error)] ?? (Predicate.isError(error) ? error.message : String(error))
 
 /** Fails when a file could not be written; `said` is the flag as it was given. Nothing is written. */
 export const checkWritable = Effect.fnUntraced(function* (said: string, file: string) {

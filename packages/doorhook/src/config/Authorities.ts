@@ -1,24 +1,13 @@
 /**
  * Authorities that the host trusts beside those that everybody does: a building's own, which sign receivers' certificates.
  */
-import { Predicate, Result } from "effect"
+import { fileTroubleOf } from "@doorhook/core"
+import { Result } from "effect"
 import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
 import type { EngineConfig } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { invalid } from "./ReadingSettings.ts"
-
-const troubles: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  EISDIR: "it is a folder, not a file",
-  EACCES: "this user may not read it"
-}
-
-const troubleOf = (error: unknown): string => {
-  if (!Predicate.isError(error)) return String(error)
-  const reason = Predicate.hasProperty(error, "code") ? String(error.code) : ""
-  return troubles[reason] ?? error.message
-}
 
 /** The certificates of a text in PEM (RFC 7468), each by itself. */
 const certificatesIn = (text: string): ReadonlyArray<string> =>
@@ -44,6 +33,6 @@ export const authoritiesOf = ({
     if (certificates.length > 0) return Result.succeed(certificates)
     return invalid(`caFile: ${file} has no certificate in PEM, which begins with -----BEGIN CERTIFICATE-----`)
   } catch (error) {
-    return invalid(`caFile: ${file} can't be read: ${troubleOf(error)}`)
+    return invalid(`caFile: ${file} can't be read: ${fileTroubleOf(error)}`)
   }
 }
