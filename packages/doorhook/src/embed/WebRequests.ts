@@ -1,6 +1,7 @@
 /**
  * Between the requests of `node:http` and those of the web.
  */
+import { authorizationsOf } from "@doorhook/server"
 import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { badArgument } from "./Arguments.ts"
@@ -31,15 +32,6 @@ const bodyHeaders = new Set(["content-length", "content-encoding", "content-type
 
 /** Methods that the web's requests can't have (Fetch, forbidden methods). No body belongs to them here. */
 const beyondWeb = new Set(["CONNECT", "TRACE", "TRACK"])
-
-/** The values of all its Authorization headers; none where a request that was made up for a test has no list of headers. */
-const authorizationsOf = (request: object): ReadonlyArray<string> => {
-  const list: ReadonlyArray<unknown> =
-    Predicate.hasProperty(request, "rawHeaders") && Array.isArray(request.rawHeaders) ? request.rawHeaders : []
-  return list.flatMap((name, at) =>
-    at % 2 === 0 && String(name).toLowerCase() === "authorization" ? [String(list[at + 1])] : []
-  )
-}
 
 /**
  * The request with the body that was put together again; null where the web has no such request, because its requests are

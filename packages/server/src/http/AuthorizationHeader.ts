@@ -8,11 +8,15 @@ import { failure } from "./RequestFailure.ts"
 
 const name = "authorization"
 
-/** How often a request of `node:http` has the header; its list has names and values in turns. */
-const timesIn = (source: object): number =>
-  Predicate.hasProperty(source, "rawHeaders") && Array.isArray(source.rawHeaders)
-    ? source.rawHeaders.filter((text, at) => at % 2 === 0 && String(text).toLowerCase() === name).length
-    : 1
+/**
+ * The values of all these headers of a request of `node:http`, whose list has names and values in turns; none of another, or of
+ * one without a list, as those are that are made up for a test.
+ */
+export const authorizationsOf = (source: object): ReadonlyArray<string> => {
+  const list: ReadonlyArray<unknown> =
+    Predicate.hasProperty(source, "rawHeaders") && Array.isArray(source.rawHeaders) ? source.rawHeaders : []
+  return list.flatMap((text, at) => (at % 2 === 0 && String(text).toLowerCase() === name ? [String(list[at + 1])] : []))
+}
 
 /** Several in one text. A comma alone is no sign: parameters of other schemes have some between them. */
 const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
@@ -20,7 +24,7 @@ const several = /^(?:basic|bearer)\s[^,]*,\s*[\w-]+\s|,\s*(?:basic|bearer)\s/i
 /** Whether a request has several of these headers. */
 export const isRepeated = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean => {
   const value = headers[name]
-  return value !== undefined && (several.test(value) || timesIn(source) > 1)
+  return value !== undefined && (several.test(value) || authorizationsOf(source).length > 1)
 }
 
 /** RFC 6749 section 5.2, RFC 6750 section 3.1. */
