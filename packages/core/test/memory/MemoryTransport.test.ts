@@ -2,9 +2,9 @@
  * The engine over the transport in memory, as a program's own tests would have it.
  */
 import {
+  AbsentDirectory,
   DeliverySettings,
   DeliveryStore,
-  Directory,
   Dispatcher,
   IntegrationStore,
   MemoryStore,
@@ -23,20 +23,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 
-const directory = Layer.succeed(Directory, {
-  client: () => Effect.succeed(null),
-  authenticate: () => Effect.succeed(null),
-  isActive: () => Effect.succeed(true),
-  administers: () => Effect.succeed(true),
-  isTenant: () => Effect.succeed(true),
-  buildings: () => Effect.succeed([]),
-  tenants: () => Effect.succeed([])
-})
-
 const engine = Publisher.layer.pipe(
   Layer.provideMerge(Dispatcher.layer),
   Layer.provideMerge(Notices.layer),
-  Layer.provideMerge(Layer.mergeAll(MemoryStore.layer, MemoryTransport.layer(), directory)),
+  Layer.provideMerge(Layer.mergeAll(MemoryStore.layer, MemoryTransport.layer(), AbsentDirectory.layer)),
   Layer.provide(Layer.mergeAll(DeliverySettings.layer(), Wake.layerLocal, NodeCrypto.layer))
 )
 

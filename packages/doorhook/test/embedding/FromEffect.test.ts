@@ -7,9 +7,10 @@ import { DeliveryStore, MemoryStore, Publisher, PublishRequest, Transport } from
 import type { TransportRequest, TransportResult } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
+import { keptSpans } from "@doorhook/testkit/KeptSpans"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import * as Doorhook from "doorhook/effect"
-import { Effect, Layer, Logger, Option, Schema, Tracer } from "effect"
+import { Effect, Layer, Logger, Option, Schema } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { readdirSync } from "node:fs"
@@ -29,19 +30,10 @@ const ask = (path: string, init: RequestInit = {}) =>
 /** What spans and lines say, the attributes of spans included. */
 const recorder = () => {
   const lines: Array<string> = []
-  const spans: Array<Tracer.NativeSpan> = []
+  const { layer: tracer, spans } = keptSpans()
   const layer = Layer.merge(
     Logger.layer([Logger.make(({ message }) => void lines.push(JSON.stringify(message)))]),
-    Layer.succeed(
-      Tracer.Tracer,
-      Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-    )
+    tracer
   )
   return { layer, lines, spans }
 }

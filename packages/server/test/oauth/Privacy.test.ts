@@ -1,6 +1,7 @@
 import { StoreError, TokenStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, References, Tracer } from "effect"
+import { keptSpans } from "@doorhook/testkit/KeptSpans"
+import { Effect, Layer, Logger, References } from "effect"
 import { inspect } from "node:util"
 import {
   admin,
@@ -18,20 +19,11 @@ import {
 /** Keeps everything that is logged or traced, however unimportant. */
 const recorder = () => {
   const lines: Array<string> = []
-  const spans: Array<Tracer.NativeSpan> = []
+  const { layer: tracer, spans } = keptSpans()
   const around = Layer.mergeAll(
     Logger.layer([Logger.map(Logger.formatJson, (line) => void lines.push(line))]),
     Layer.succeed(References.MinimumLogLevel, "All"),
-    Layer.succeed(
-      Tracer.Tracer,
-      Tracer.make({
-        span: (options) => {
-          const span = new Tracer.NativeSpan(options)
-          spans.push(span)
-          return span
-        }
-      })
-    )
+    tracer
   )
   const traced = () => spans.map(({ name, attributes, status }) => inspect([name, attributes, status], { depth: 8 }))
   return { around, lines, traced }

@@ -1,0 +1,20 @@
+/**
+ * A tracer that keeps every span.
+ */
+import { Layer, Tracer } from "effect"
+
+/** The spans that were begun under the layer, in order. */
+export const keptSpans = () => {
+  const spans: Array<Tracer.NativeSpan> = []
+  const layer = Layer.succeed(
+    Tracer.Tracer,
+    Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+  )
+  return { layer, spans }
+}
