@@ -58,6 +58,8 @@ class WatchedSocket extends Socket {
   }
 
   private expire(millis: number): void {
+    // What is asked from here on, before the immediate runs, has only just begun to wait.
+    if (!this.awaited) return
     const { bytesRead } = this
     // After a long pause of this process the answer may be there, unread: what is there is read before immediates run.
     setImmediate(() => {

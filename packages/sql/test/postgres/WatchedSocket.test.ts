@@ -1,0 +1,86 @@
+/**
+ * What is asked on a connection is waited for from then on, however long the connection was idle before.
+ */
+import { nextTurn } from "@doorhook/testkit/Turn"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { once } from "node:events"
+import type { Socket } from "node:net"
+import { createServer } from "node:net"
+import { vi } from "vitest"
+import { connectWatched } from "../../src/postgres/WatchedSocket.ts"
+
+/** ReadyForQuery: idle. */
+const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+
+/** A connection whose answers may take a second of virtual time, and the server's end of it. */
+const connected = Effect.acquireRelease(
+  Effect.promise(async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const server = createServer().listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    const port = address !== null && typeof address === "object" ? address.port : 0
+    const accepted = new Promise<Socket>((resolve) => void server.once("connection", resolve))
+    const socket = connectWatched({ to: { host: "127.0.0.1", port }, mayEncrypt: false }, { millis: 1_000 })
+    const errors: Array<Error> = []
+    socket.on("error", (error: Error) => void errors.push(error)).resume()
+    const upstream = await accepted
+    upstream.on("error", () => undefined)
+    const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()))
+    return { server, socket, upstream, errors, closed: Effect.promise(() => closed) }
+  }),
+  ({ server, socket, upstream }) =>
+    Effect.sync(() => {
+      vi.useRealTimers()
+      socket.destroy()
+      upstream.destroy()
+      server.close()
+    })
+)
+
+/** Asks, and is answered. */
+const exchange = ({ socket, upstream }: { readonly socket: NodeJS.WritableStream; readonly upstream: Socket }) =>
+  Effect.promise(async () => {
+    const asked = once(upstream, "data")
+    socket.write("?")
+    await asked
+    const answered = once(socket, "data")
+    upstream.write(ready)
+    await answered
+  })
+
+describe("a watched connection", () => {
+  it.live("is given up when an answer is awaited and nothing comes", () =>
+    Effect.gen(function* () {
+      const { closed, errors, socket } = yield* connected
+      socket.write("?")
+      vi.advanceTimersByTime(1_000)
+      yield* closed
+      assert.deepEqual(
+        errors.map(({ message }) => message),
+        ["the database server said nothing for 1000 ms"]
+      )
+    })
+  )
+
+  it.live("waits its whole time for what is asked in the very turn in which its idle time runs out", () =>
+    Effect.gen(function* () {
+      const connection = yield* connected
+      yield* exchange(connection)
+      vi.advanceTimersByTime(1_000)
+      // Asked after the timer, before the immediate that looks whether anything was answered.
+      connection.socket.write("?")
+      yield* nextTurn
+      yield* nextTurn
+      assert.deepEqual(connection.errors, [])
+      assert.isFalse(connection.socket.destroyed)
+      yield* exchange(connection)
+      // And no longer than that.
+      connection.socket.write("?")
+      vi.advanceTimersByTime(1_000)
+      yield* connection.closed
+      assert.lengthOf(connection.errors, 1)
+    })
+  )
+})
