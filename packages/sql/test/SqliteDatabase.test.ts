@@ -53,7 +53,7 @@ describe("opening a file", () => {
     Effect.gen(function* () {
       const { claim, claimRequest, start } = StoreFixtures
       yield* TestClock.setTime(start)
-      for (const isSole of [false, true]) {
+      for (const clearsUp of [false, true]) {
         const filename = yield* temporaryFile
         yield* onStore(
           { filename },
@@ -66,7 +66,7 @@ describe("opening a file", () => {
           })
         )
         const { due, roll, states } = yield* onStore(
-          { filename, isSole },
+          { filename, clearsUp },
           Effect.gen(function* () {
             const store = yield* DeliveryStore
             const { states } = yield* store.summary(start)
@@ -74,7 +74,7 @@ describe("opening a file", () => {
           })
         )
         assert.deepInclude(states, { delivering: 2, pending: 1 })
-        assert.deepEqual([due.length, roll.workers], isSole ? [3, 1] : [1, 2])
+        assert.deepEqual([due.length, roll.workers], clearsUp ? [3, 1] : [1, 2])
       }
     })
   )

@@ -64,8 +64,8 @@ const postgresLayer = (
 
 export const layer = (
   config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey"> & {
-    /** Whether this process has a file to itself. */
-    readonly isSole?: boolean
+    /** Whether what others held in a file is due at once: they are dead. */
+    readonly clearsUp?: boolean
   }
 ): Layer.Layer<Services, DatabaseUnusable | InvalidConfig> =>
   Layer.unwrap(
@@ -77,7 +77,7 @@ export const layer = (
         const store =
           database === "memory"
             ? MemoryStore.layer
-            : SqliteStore.layer({ filename: database, encryptionKey, isSole: config.isSole })
+            : SqliteStore.layer({ filename: database, encryptionKey, clearsUp: config.clearsUp })
         return Layer.merge(store, Wake.layerLocal)
       }
     )

@@ -7,7 +7,7 @@
  * nothing. The database itself stays open to whoever reads it, copies it, or looks at it.
  */
 import { DatabaseUnusable } from "@doorhook/sql"
-import { Effect, Layer, Predicate, Schedule, Schema } from "effect"
+import { Context, Effect, Layer, Predicate, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
 import { closeSync, existsSync, openSync, realpathSync } from "node:fs"
 import { hostname } from "node:os"
@@ -129,7 +129,10 @@ const leave = (own: Held): void => {
   own.lock.close()
 }
 
-/** Takes the lock until the scope is closed: each try by itself, so that whoever waits between two can be interrupted. */
+/**
+ * Takes the lock until the scope is closed, and says whether it is the first to: each try by itself, so that whoever waits
+ * between two can be interrupted.
+ */
 const attempt = (database: string) =>
   Effect.acquireRelease(
     Effect.try({
@@ -137,13 +140,14 @@ const attempt = (database: string) =>
       catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
     }),
     (own) => Effect.sync(() => leave(own))
-  )
+  ).pipe(Effect.map(({ users }) => users === 1))
 
 /** Tells why nothing happens for a while. */
 const announceWait = (database: string) => (taken: Taken) =>
   Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
 
-const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.Scope> =>
+/** Owns a file, and says whether this is the first doorhook of the process to do so. */
+const acquire = (database: string): Effect.Effect<boolean, DatabaseUnusable, Scope.Scope> =>
   checkNoFolder(database).pipe(
     Effect.andThen(attempt(database)),
     Effect.tapErrorTag("Taken", announceWait(database)),
@@ -155,8 +159,8 @@ const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.
       })
     ),
     Effect.catchTag("Taken", ({ owner }) => Effect.fail(refusal(database, owner))),
-    Effect.tap(({ users }) =>
-      users === 1
+    Effect.tap((isFirst) =>
+      isFirst
         ? Effect.void
         : Effect.logWarning(
             `Another doorhook of this process has ${database} open: both deliver from it, each with settings of its own. Close the one that is not needed (await doorhook.close()); where modules are loaded anew while the process runs, keep one on globalThis.`
@@ -164,12 +168,27 @@ const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.
     )
   )
 
-/** Owns the file of a setting until the scope is closed; nothing where the database is none. */
+/** The file of a setting, owned until the scope is closed. */
+export class FileOwner extends Context.Service<
+  FileOwner,
+  {
+    /** Whether nobody of this process had the file before: whoever held something in it is dead. */
+    readonly isFirst: boolean
+  }
+>()("doorhook/service/FileOwner") {}
+
+/** Nothing is owned where the database is no file. */
 export const layer = ({
   database = defaultDatabase
 }: {
   readonly database?: string | undefined
-}): Layer.Layer<never, DatabaseUnusable> => (isFile(database) ? Layer.effectDiscard(acquire(database)) : Layer.empty)
+}): Layer.Layer<FileOwner, DatabaseUnusable> =>
+  Layer.effect(
+    FileOwner,
+    isFile(database)
+      ? Effect.map(acquire(database), (isFirst) => FileOwner.of({ isFirst }))
+      : Effect.succeed(FileOwner.of({ isFirst: true }))
+  )
 
 /** Who delivers from a file now, in words; null when nobody does. Changes nothing. */
 export const whoseIs = (database: string): Effect.Effect<string | null, DatabaseUnusable> =>

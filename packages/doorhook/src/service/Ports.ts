@@ -47,7 +47,9 @@ const incomplete = (missing: ReadonlyArray<{ readonly key: string }>) =>
 
 /** The application's own stores, woken within this process alone, or the database of the settings. */
 const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
-  const database = Database.layer({ ...config, isSole: true }).pipe(Layer.provide(FileOwner.layer(config)))
+  const database = Layer.unwrap(
+    Effect.map(FileOwner.FileOwner, ({ isFirst }) => Database.layer({ ...config, clearsUp: isFirst }))
+  ).pipe(Layer.provide(FileOwner.layer(config)))
   const missing = storagePorts.filter(({ key }) => !own.mapUnsafe.has(key))
   if (missing.length === storagePorts.length) return database
   if (missing.length > 0) return Layer.unwrap(Effect.as(Effect.fail(incomplete(missing)), database))

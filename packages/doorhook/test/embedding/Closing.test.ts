@@ -11,7 +11,7 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as FileOwner from "../../src/service/FileOwner.ts"
-import { codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { codeOf, directory, event, integrate, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { listening } from "@doorhook/testkit/Listening"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
@@ -200,5 +200,26 @@ describe("a SQLite file", () => {
         yield* Scope.close(second, Exit.void)
         assert.isNull(yield* FileOwner.whoseIs(database))
       }).pipe(Effect.scoped)
+  )
+
+  live(
+    "may be shared by doorhooks of one process: a later one does not send again what is under way",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "one.db")
+      let answer = (): void => undefined
+      const answered = new Promise<number>((resolve) => (answer = () => resolve(200)))
+      const receiver = yield* startReceiver(() => answered)
+      const first = yield* start({ database })
+      yield* integrate((yield* mount(first)).url, receiver.url)
+      for (let n = 0; n < 3; n++) yield* Effect.promise(() => first.publish(event))
+      yield* Effect.promise(() => receiver.until(({ length }) => length === 3))
+      const later = yield* start({ database })
+      yield* Effect.promise(() => later.publish(event))
+      yield* Effect.promise(() =>
+        receiver.until((received) => new Set(received.map(({ headers }) => headers["webhook-id"])).size === 4)
+      )
+      assert.lengthOf(receiver.received, 4)
+      answer()
+    })
   )
 })

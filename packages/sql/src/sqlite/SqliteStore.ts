@@ -16,10 +16,10 @@ export interface SqliteStoreConfig extends SqliteClientConfig {
   /** Seals the signing secrets of integrations. Without it they are stored readable. Of any length. */
   readonly encryptionKey?: Redacted.Redacted<string> | undefined
   /**
-   * Nobody else has the file, as the caller knows: whoever held deliveries is dead, and they are due at once rather than
-   * when their leases end. Default false.
+   * Whoever held deliveries in the file is dead, as the caller knows: they are due at once rather than when their leases
+   * end. Default false.
    */
-  readonly isSole?: boolean | undefined
+  readonly clearsUp?: boolean | undefined
 }
 
 /** What a process that is dead has left: leases, and its place among the workers. */
@@ -45,6 +45,6 @@ const clearUp = Layer.effectDiscard(
 export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, DatabaseUnusable> =>
   SqlStore.layer({ dialect: sqlite, database: config.filename, encryptionKey: config.encryptionKey }).pipe(
     Layer.provide(SqliteDeliveryTables.layer),
-    Layer.provide(config.isSole === true ? clearUp : Layer.empty),
+    Layer.provide(config.clearsUp === true ? clearUp : Layer.empty),
     Layer.provide(SqliteDatabase.layer(config))
   )
