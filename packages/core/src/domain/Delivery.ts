@@ -3,13 +3,15 @@
  *
  * ```
  * pending ──► delivering ──► delivered
- *    ▲            │  ├──► exhausted   the schedule is used up
- *    │            │  └──► expired     the event's lifetime is over
- *    └ retrying ◄─┘
- * any of pending, delivering, retrying ──► cancelled   integration deleted or gone, or the right to see it lost
- * skipped   stored because the integration was disabled when the event came; a resend makes it pending
- * any settled one of an integration that doorhook disabled ──► pending   as a probe: acknowledged, it enables the integration
+ *                ▲  │ ├──► exhausted   the schedule is used up
+ *                │  ▼ └──► expired     the event's lifetime is over
+ *             retrying
+ * any of pending, delivering, retrying ──► cancelled   integration disabled, deleted or gone, or the right to see it lost
+ * skipped   stored because the integration was disabled when the event came
+ * any settled one ──► pending   by a resend; as a probe if it was not acknowledged: acknowledged then, it enables the integration
  * ```
+ *
+ * `docs/architecture.md` draws all of it; where a delivery stands after anything is `rules/Standing.ts`.
  */
 import { Schema } from "effect"
 import type { Event } from "./Event.ts"
