@@ -1,9 +1,8 @@
 /**
  * Publishing inside the host's own transaction on PostgreSQL, from a client of `pg`.
  */
-import type { NewEvent } from "@doorhook/core"
 import { PublishRequest } from "@doorhook/core"
-import { publishRemedyFor } from "@doorhook/sql"
+import { publishCall, publishRemedyFor } from "@doorhook/sql"
 import { Option, Predicate, Result, Schema } from "effect"
 import type { PublishInput, PublishResult } from "./createDoorhook.ts"
 import { DoorhookError } from "../DoorhookError.ts"
@@ -16,10 +15,6 @@ export interface TransactionClient {
 
 const Published = Schema.Struct({ id: Schema.String, deliveries: Schema.Int })
 const decode = Schema.decodeUnknownOption(Schema.Struct({ rows: Schema.Array(Published) }))
-
-const statement = `SELECT p.id, p.deliveries
-  FROM unnest($1::text[]) WITH ORDINALITY AS e (body, place) CROSS JOIN LATERAL doorhook.publish(e.body) AS p
-  ORDER BY e.place`
 
 /** Can't be made where no transaction has begun: what would be published there could not be taken back by the host. */
 const savepoint = "doorhook_publish"
@@ -61,9 +56,6 @@ const withinSavepoint = async <A>(client: TransactionClient, work: () => Promise
   }
 }
 
-/** An event as the function reads it. What else the host gave with it is left out, and may be beyond JSON. */
-const textOf = ({ data, ...members }: NewEvent): string => `${JSON.stringify(members).slice(0, -1)},"data":${data}}`
-
 /**
  * Publishes an event, or several, in the transaction that the client has begun, on the database that doorhook uses: what
  * commits is delivered, what is rolled back was never there. Rejects with the code `invalid_publish` when an event can't be
@@ -86,7 +78,8 @@ export async function publishIn(
     PublishRequest.fromValue(input),
     ({ message }) => new DoorhookError("invalid_publish", message)
   )
-  const answer = await withinSavepoint(client, () => client.query(statement, [events.map(textOf)]))
+  const { text, values } = publishCall(events)
+  const answer = await withinSavepoint(client, () => client.query(text, values))
   const published = Option.getOrThrowWith(
     decode(answer),
     () =>

@@ -9,15 +9,9 @@ import type { NewEvent } from "@doorhook/core"
 import { EventId, StoreError } from "@doorhook/core"
 import { Clock, Effect, Option, Schema, String } from "effect"
 import { SqlClient } from "effect/sql"
+import { publishCall } from "../PublishCall.ts"
 import { publishRemedyFor } from "../PublishRemedies.ts"
 import { storeErrorOf } from "../StoreFailure.ts"
-
-const statement = `SELECT p.id, p.deliveries
-  FROM unnest($1::text[]) WITH ORDINALITY AS e (body, place) CROSS JOIN LATERAL doorhook.publish(e.body, $2::bigint) AS p
-  ORDER BY e.place`
-
-const textOf = ({ action, building_id, data, resource_type, tenant_ids }: NewEvent): string =>
-  `${JSON.stringify({ resource_type, action, building_id, tenant_ids }).slice(0, -1)},"data":${data}}`
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: EventId, deliveries: Schema.Int })))
 
@@ -47,8 +41,8 @@ export const publish = Effect.fnUntraced(function* (events: ReadonlyArray<NewEve
   const sql = yield* SqlClient.SqlClient
   if (Option.isNone(yield* Effect.serviceOption(sql.transactionService))) return yield* outside
   if (events.length === 0) return []
-  const now = yield* Clock.currentTimeMillis
-  return yield* sql.unsafe(statement, [events.map(textOf), now]).pipe(
+  const { text, values } = publishCall(events, yield* Clock.currentTimeMillis)
+  return yield* sql.unsafe(text, values).pipe(
     Effect.flatMap(decode),
     // A savepoint.
     sql.withTransaction,
