@@ -147,13 +147,16 @@ export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY(
   FOR NO KEY UPDATE SKIP LOCKED`
 export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED`
 
+/** In these words, because only so is it seen that the partial indexes serve. */
+export const isUnacknowledged = `state <> 'delivered'`
+
 /**
  * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
  * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
  */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.unacknowledgedStates
   .map(
-    (state) => `(SELECT id FROM deliveries WHERE integration_id = $1 AND state = '${state}' AND state <> 'delivered'
+    (state) => `(SELECT id FROM deliveries WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged}
         AND (lease_token IS NULL OR (SELECT updated_at FROM integrations WHERE id = $1) <= $2::bigint)
       ORDER BY id DESC LIMIT 1)`
   )
@@ -210,9 +213,6 @@ export const takeEnded = `WITH ended AS (DELETE FROM deliveries WHERE id = ANY($
   SELECT id, attempts, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail,
     attempt_excerpt
   FROM ended WHERE attempt_outcome IS NOT NULL`
-
-/** In these words, because only so is it seen that the partial indexes serve. */
-export const isUnacknowledged = `state <> 'delivered'`
 
 /**
  * The first deliveries of an integration after one that ended without an acknowledgement or wait for a retry: the beginning

@@ -39,6 +39,9 @@ export const insertEnded = `INSERT INTO deliveries
 /** Which of some integrations exist, and what they are. One search by id each. */
 export const targets = `SELECT id, status, version FROM integrations WHERE id IN (SELECT value FROM json_each(?))`
 
+/** In these words, because only so does SQLite see that the partial indexes serve. */
+export const isUnacknowledged = `state <> 'delivered'`
+
 /**
  * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
  * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
@@ -46,7 +49,7 @@ export const targets = `SELECT id, status, version FROM integrations WHERE id IN
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.unacknowledgedStates
   .map(
     (state) => `SELECT * FROM (SELECT id FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
-      WHERE integration_id = ?1 AND state = '${state}' AND state <> 'delivered'
+      WHERE integration_id = ?1 AND state = '${state}' AND ${isUnacknowledged}
         AND (lease_token IS NULL OR (SELECT updated_at FROM integrations WHERE id = ?1) <= ?2)
       ORDER BY id DESC LIMIT 1)`
   )
@@ -129,9 +132,6 @@ export const deleteThese = `DELETE FROM queue WHERE id IN (SELECT value FROM jso
 /** Forgets an ending of which nothing is left. */
 export const finishEnding = `DELETE FROM endings
   WHERE integration_id = ?1 AND NOT EXISTS (SELECT 1 FROM queue WHERE integration_id = ?1 AND id <= endings.last_id)`
-
-/** In these words, because only so does SQLite see that the partial indexes serve. */
-export const isUnacknowledged = `state <> 'delivered'`
 
 /**
  * The first deliveries of an integration after one that ended without an acknowledgement or wait for a retry: the beginning
