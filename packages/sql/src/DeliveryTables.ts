@@ -127,13 +127,14 @@ export class DeliveryTables extends Context.Service<
     /** The same and how they fail, as rows for `IntegrationRows` to read, without keeping them so. */
     readonly subjects: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<SubjectRow>>
     /**
-     * Locks integrations, before their deliveries are locked: for who looks at both. Those of them whose status or version
-     * may change are named again: who published to them has committed, and nobody does until the transaction ends.
+     * Locks integrations, before their deliveries are locked: for who looks at both. Others may publish to them, which who
+     * enables one need not wait for: what they see disabled they store as skipped, as if they had come before.
      */
-    readonly lockIntegrations: (
-      ids: ReadonlyArray<IntegrationId>,
-      changing: ReadonlyArray<IntegrationId>
-    ) => Answer<void>
+    readonly lockIntegrations: (ids: ReadonlyArray<IntegrationId>) => Answer<void>
+    /** Locks an integration for change: who published to it has committed, and nobody does until the transaction ends. */
+    readonly lockForChange: (id: IntegrationId) => Answer<void>
+    /** The same of those of some that nobody publishes to at this moment, without waiting; answers which these are. */
+    readonly lockFreeForChange: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<IntegrationId>>
     /** The integrations of some deliveries. */
     readonly integrationsOf: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<IntegrationId>>
     /** Where some deliveries stand that are in `queue`, until the transaction ends. The others are left out. */

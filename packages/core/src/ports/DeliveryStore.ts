@@ -74,7 +74,10 @@ export interface Settlement {
   readonly next_attempt_at: number | null
   /** The lane the delivery waits in next. */
   readonly lane: Lane
-  /** The receiver is gone for good: disable the delivery's integration, and cancel what else waits for it. */
+  /**
+   * The receiver is gone for good: disable the delivery's integration, and cancel what else waits for it. A store that
+   * would have to wait for others before it can, sends the delivery again instead (`Settling.askedAgain`).
+   */
   readonly gone: boolean
 }
 
@@ -86,7 +89,7 @@ export interface Settled {
   readonly changed: ReadonlyArray<IntegrationId>
   /** What those who run the service should be told, as it was stored. */
   readonly notices: ReadonlyArray<Notice>
-  /** Whether some that were asked for again while they were under way are due now. */
+  /** Whether some are due though their settlements do not say so, as those that were asked for while they were under way. */
   readonly dueAgain: boolean
 }
 

@@ -45,16 +45,15 @@ export const mayHaveConsequences = (
       gone || state === "exhausted" || (attempt !== null && attempt.outcome !== "acknowledged")
   )
 
-/** Whether a batch that has consequences may disable or enable the integration at a time, as far as can be told before. */
-export const maySwitch = (
+/** Whether a batch may disable the integration at a time, as far as can be told before its deliveries are looked at. */
+export const mayDisable = (
   { failing, integration }: Subject,
-  settlements: ReadonlyArray<Pick<Settlement, "attempt" | "gone">>,
+  settlements: ReadonlyArray<Pick<Settlement, "gone">>,
   now: number,
   disableAfter: number
 ): boolean =>
-  integration.status === "disabled"
-    ? integration.disabled_reason !== "manual" && settlements.some(isAcknowledged)
-    : settlements.some(({ gone }) => gone) || (failing !== null && now - failing.since >= disableAfter)
+  integration.status === "enabled" &&
+  (settlements.some(({ gone }) => gone) || (failing !== null && now - failing.since >= disableAfter))
 
 type About = Pick<NewNotice, "integration_id" | "scope" | "at">
 
@@ -81,12 +80,13 @@ export const warningOf = ({ failing, integration }: Subject, now: number, disabl
     : { failing: told, notice: failingNotice(aboutOf(integration, now), told.since, disableAfter) }
 }
 
-/** Judges a batch at a time. */
+/** Judges a batch at a time. Where its store can't disable the integration now, whatever fails next decides. */
 export const consequencesOf = (
   { failing, integration }: Subject,
   applied: ReadonlyArray<Applied>,
   now: number,
-  disableAfter: number
+  disableAfter: number,
+  canDisable = true
 ): Consequences => {
   const about = aboutOf(integration, now)
   if (integration.status === "disabled") {
@@ -101,7 +101,7 @@ export const consequencesOf = (
         }
       : { failing, disable: null, enable: false, notices: [] }
   }
-  const decision = judgeFailing(
+  const judged = judgeFailing(
     failing,
     {
       acknowledged: applied.some(({ settlement }) => isAcknowledged(settlement)),
@@ -110,7 +110,8 @@ export const consequencesOf = (
     now,
     disableAfter
   )
-  const gone = applied.some(({ from, settlement }) => settlement.gone && from.state === "delivering")
+  const decision = judged.disable && !canDisable ? { ...judged, failing, disable: false } : judged
+  const gone = canDisable && applied.some(({ from, settlement }) => settlement.gone && from.state === "delivering")
   const disable = gone ? "gone" : decision.disable ? "failing" : null
   const failing_since = decision.failing?.since ?? now
   const notices: Array<NewNotice> = []

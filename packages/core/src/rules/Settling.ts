@@ -11,6 +11,12 @@ import { maxRetryAfter, next } from "./RetryPolicy.ts"
 /** The status with which a receiver says that it is gone for good (RFC 9110 section 15.5.11). */
 export const goneStatus = 410
 
+/**
+ * When a receiver that is gone is asked again whose integration can't be disabled now, in milliseconds: who publishes to it
+ * at the moment may take as long as a host's transaction.
+ */
+export const askAgainAfter = 5_000
+
 /** Statuses whose `Retry-After` is heeded. */
 export const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
@@ -82,3 +88,12 @@ export const settleExpired = (delivery: LeasedDelivery): Settlement =>
 /** Ends a delivery whose integration's owner has lost the right to see the event. */
 export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
   settlement(delivery, null, ended("cancelled", "right_lost"))
+
+/**
+ * What becomes of a delivery whose receiver is gone, where the integration can't be disabled now: it is sent again in a
+ * while. So the delivery itself remembers that there is something left to do, whatever happens to the process.
+ */
+export const askedAgain = (settlement: Settlement, now: number): Settlement =>
+  settlement.gone
+    ? { ...settlement, state: "retrying", reason: null, next_attempt_at: now + askAgainAfter, gone: false }
+    : settlement

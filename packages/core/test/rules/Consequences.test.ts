@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
-const { consequencesOf, mayHaveConsequences, maySwitch, warningOf } = Consequences
+const { consequencesOf, mayDisable, mayHaveConsequences, warningOf } = Consequences
 
 const now = 1_000_000
 const disableAfter = 1_000
@@ -239,7 +239,7 @@ describe("what needs nothing of a store", () => {
   })
 })
 
-describe("what may disable or enable an integration", () => {
+describe("what may disable an integration", () => {
   const failings = fc.option(
     fc.record({ since: fc.constantFrom(0, now - disableAfter, now - disableAfter + 1, now), noticed: fc.nat(3) })
   )
@@ -251,29 +251,46 @@ describe("what may disable or enable an integration", () => {
   )
 
   it("is known before its deliveries are looked at", () => {
-    let switched = 0
+    let disables = 0
     fc.assert(
       fc.property(subjects, batches, (subject, applied) => {
-        const { disable, enable } = consequencesOf(subject, applied, now, disableAfter)
-        if (disable === null && !enable) return
-        switched++
+        if (consequencesOf(subject, applied, now, disableAfter).disable === null) return
+        disables++
         const all = applied.map(({ settlement }) => settlement)
-        assert.isTrue(maySwitch(subject, all, now, disableAfter))
+        assert.isTrue(mayDisable(subject, all, now, disableAfter))
       }),
       { numRuns: 500 }
     )
-    assert.isAbove(switched, 20)
+    assert.isAbove(disables, 20)
   })
 
-  it("is no mere failure, and nothing that came of a disabled one but an acknowledgement", () => {
+  it("is no mere failure, and nothing that came of a disabled one", () => {
     const may = (subject: Consequences.Subject, ...batch: ReadonlyArray<Settlement>) =>
-      maySwitch(subject, batch, now, disableAfter)
+      mayDisable(subject, batch, now, disableAfter)
     assert.isFalse(may(enabled(), failed, exhausted, acknowledged))
     assert.isFalse(may(enabled({ since: now - disableAfter + 1, noticed: 3 }), failed))
     assert.isTrue(may(enabled({ since: now - disableAfter, noticed: 3 }), failed))
     assert.isTrue(may(enabled(), acknowledged, gone))
-    assert.isFalse(may(disabled("failing"), failed, gone, unattempted))
-    assert.isTrue(may(disabled("failing"), failed, acknowledged))
-    assert.isFalse(may(disabled("manual"), acknowledged))
+    assert.isFalse(may(disabled("failing"), failed, gone, acknowledged))
+  })
+
+  it("is left out where its store can't do so now, and all else follows", () => {
+    fc.assert(
+      fc.property(subjects, batches, (subject, applied) => {
+        const at = [now, disableAfter] as const
+        const all = applied.map(({ settlement }) => settlement)
+        const atOnce = consequencesOf(subject, applied, ...at)
+        const later = consequencesOf(subject, applied, ...at, false)
+        assert.isNull(later.disable)
+        // It goes on failing since when it did, so that the next failure decides.
+        if (mayDisable(subject, all, ...at)) assert.strictEqual(later.failing?.since, atOnce.failing?.since)
+        else assert.deepEqual(later, atOnce)
+        assert.deepEqual(
+          later.notices.filter(({ kind }) => kind !== "failing"),
+          atOnce.notices.filter(({ kind }) => kind !== "failing" && kind !== "disabled")
+        )
+      }),
+      { numRuns: 500 }
+    )
   })
 })

@@ -75,6 +75,15 @@ describe("an attempt that was made", () => {
     assert.strictEqual(settle(500).next_attempt_at, 6_000)
     assert.isNull(settle(500).attempt?.detail)
   })
+
+  it("is made again a little later where its receiver is gone and the integration can't be disabled yet", () => {
+    const attempt = attemptOf("bad_status", { status: 410 })
+    const gone = Settling.settleAttempt(makeLeased(1), attempt, policy, context)
+    const again = { state: "retrying", reason: null, next_attempt_at: 6_000, gone: false } as const
+    assert.deepEqual(Settling.askedAgain(gone, 1_000), { ...gone, ...again })
+    const failed = Settling.settleAttempt(makeLeased(1), attemptOf("timeout"), policy, context)
+    assert.strictEqual(Settling.askedAgain(failed, 9_000), failed)
+  })
 })
 
 describe("a delivery that is not attempted", () => {

@@ -1,12 +1,11 @@
 /**
  * Locks on several integrations at once.
  *
- * There are two: one keeps others from looking at how an integration stands and fails, the other besides from publishing
- * to it, which a change of its status or version needs. A host may leave the transaction open in which it publishes: what
- * happens with every attempt must not wait for that, so only what may change an integration takes the second.
+ * They keep others from looking at how an integration stands and fails, not from publishing to it: a host may leave the
+ * transaction open in which it publishes, and what happens with every attempt must not wait for that. Nobody who keeps one
+ * of these locks waits for who publishes either: what needs that is taken if it is free, or left for later.
  *
- * A host that publishes events one after the other in a transaction of its own keeps the integrations that they go to, in
- * whatever order that is. So nobody else may wait for one integration while keeping another: all are taken, or none.
+ * Nobody waits for one integration while keeping another, as others come to them in other orders: all are taken, or none.
  */
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -26,19 +25,12 @@ class TakenBack extends Schema.TaggedError<TakenBack>()("TakenBack", {
 type Sql = SqlClient.SqlClient
 type Locking<A> = Effect.Effect<A, SqlError.SqlError>
 
-/** Locks those that are free; answers one that is not. */
-const lockFree = Effect.fnUntraced(function* (sql: Sql, statement: string, ids: ReadonlyArray<number>) {
-  const free = ids.length === 0 ? [] : yield* sql.unsafe<Row>(statement, [int8s(ids)])
-  const locked = new Set(free.map(({ id }) => id))
-  return ids.find((id) => !locked.has(id))
-})
-
 /** Locks all, and answers null; or none, and answers one that is not free. */
-const lockAll = (sql: Sql, ids: ReadonlyArray<number>, changing: ReadonlyArray<number>): Locking<number | null> =>
+const lockAll = (sql: Sql, ids: ReadonlyArray<number>): Locking<number | null> =>
   Effect.gen(function* () {
-    const integration =
-      (yield* lockFree(sql, Statements.lockFreeIntegrations, ids)) ??
-      (yield* lockFree(sql, Statements.lockFreeForChange, changing))
+    const free = yield* sql.unsafe<Row>(Statements.lockFreeIntegrations, [int8s(ids)])
+    const locked = new Set(free.map(({ id }) => id))
+    const [integration] = ids.filter((id) => !locked.has(id))
     if (integration !== undefined) return yield* new TakenBack({ integration })
     return null
   }).pipe(
@@ -47,31 +39,20 @@ const lockAll = (sql: Sql, ids: ReadonlyArray<number>, changing: ReadonlyArray<n
   )
 
 /** Waits until an integration is free; says whether it is still there. */
-const comesFree = (sql: Sql, id: number, statement: string): Locking<boolean> =>
-  sql.unsafe<Row>(statement, [id]).pipe(
+const comesFree = (sql: Sql, id: number): Locking<boolean> =>
+  sql.unsafe<Row>(Statements.lockIntegration, [id]).pipe(
     Effect.flatMap((rows) => Effect.fail(new TakenBack({ integration: rows[0]?.id ?? null }))),
     sql.withTransaction,
     Effect.catchTag("TakenBack", ({ integration }) => Effect.succeed(integration !== null))
   )
 
-/** Locks some integrations, those that are there, some of them for change. In a transaction. */
-export const lockIntegrations = Effect.fnUntraced(function* (
-  sql: Sql,
-  wanted: ReadonlyArray<number>,
-  changing: ReadonlyArray<number>
-) {
-  const statementOf = (id: number): string =>
-    changing.includes(id) ? Statements.lockForChange : Statements.lockIntegration
+/** Locks some integrations, those that are there. In a transaction. */
+export const lockIntegrations = Effect.fnUntraced(function* (sql: Sql, wanted: ReadonlyArray<number>) {
   let ids = wanted
   while (ids.length > 1) {
-    const there = new Set(ids)
-    const kept = yield* lockAll(
-      sql,
-      ids,
-      changing.filter((id) => there.has(id))
-    )
+    const kept = yield* lockAll(sql, ids)
     if (kept === null) return
-    if (!(yield* comesFree(sql, kept, statementOf(kept)))) ids = ids.filter((id) => id !== kept)
+    if (!(yield* comesFree(sql, kept))) ids = ids.filter((id) => id !== kept)
   }
-  for (const id of ids) yield* sql.unsafe(statementOf(id), [id])
+  for (const id of ids) yield* sql.unsafe(Statements.lockIntegration, [id])
 })

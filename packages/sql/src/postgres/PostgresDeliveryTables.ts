@@ -101,7 +101,10 @@ const make = Effect.gen(function* () {
     insert: (records, changes) => Effect.map(insert(records, [], changes), (ids) => ids ?? []),
 
     targets: (ids) => (ids.length === 0 ? Effect.succeed([]) : sql.unsafe(Statements.targets, [int8s(ids)])),
-    lockIntegrations: (ids, changing) => lockIntegrations(sql, ids, changing),
+    lockIntegrations: (ids) => lockIntegrations(sql, ids),
+    lockForChange: (id) => Effect.asVoid(sql.unsafe(Statements.lockForChange, [id])),
+    lockFreeForChange: (ids) =>
+      CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.lockFreeForChange, [int8s(ids)])),
     integrationsOf: (ids) =>
       CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s(ids)])),
     queuedStandings: (ids) => sql.unsafe<QueuedRow>(Statements.queuedStandings, [int8s(ids)]),

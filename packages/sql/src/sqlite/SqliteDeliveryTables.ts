@@ -77,6 +77,8 @@ const make = Effect.gen(function* () {
 
     targets: (integrations) => sql.unsafe(Statements.targets, ids(integrations)),
     lockIntegrations: () => Effect.void,
+    lockForChange: () => Effect.void,
+    lockFreeForChange: (integrations) => Effect.succeed(integrations),
     integrationsOf: () => Effect.succeed([]),
     queuedStandings: (deliveries) => sql.unsafe<QueuedRow>(Statements.queuedStandings, ids(deliveries)),
     endedStandings: (deliveries) => sql.unsafe<StandingRow>(Statements.endedStandings, ids(deliveries)),

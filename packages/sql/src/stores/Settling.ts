@@ -2,7 +2,7 @@
  * Records attempts and what follows from them, for their deliveries and for their integrations.
  */
 import type { IntegrationId, NewNotice, Notice, Settled, Settlement } from "@doorhook/core"
-import { BuildingId, Consequences, Failing, Standing } from "@doorhook/core"
+import { BuildingId, Consequences, Failing, Settling, Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
@@ -38,7 +38,11 @@ const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
   failing: failingOf(row)
 })
 
-/** The integrations of a batch, and which of them something may follow for: these are locked, before any delivery is. */
+/**
+ * The integrations of a batch, and which of them something may follow for: these are locked, before any delivery is. To be
+ * disabled they are locked for change too, if that can be had at once: a host may publish in a transaction that stays open,
+ * and everything else that is to be recorded and claimed would wait for it.
+ */
 const lock = Effect.fnUntraced(function* (
   tables: Tables,
   settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
@@ -47,19 +51,21 @@ const lock = Effect.fnUntraced(function* (
 ) {
   const seen = new Map((yield* tables.subjects([...settlements.keys()])).map((row) => [row.id, row]))
   const affected: Array<IntegrationId> = []
-  const changing: Array<IntegrationId> = []
   for (const [id, batch] of settlements) {
     const row = seen.get(id)
-    const subject = row === undefined ? null : outlineOf(id, row)
-    if (subject === null || !Consequences.mayHaveConsequences(subject, batch)) continue
-    affected.push(id)
-    if (Consequences.maySwitch(subject, batch, now, disableAfter)) changing.push(id)
+    if (row !== undefined && Consequences.mayHaveConsequences(outlineOf(id, row), batch)) affected.push(id)
   }
-  if (affected.length > 0) yield* tables.lockIntegrations(affected, changing)
+  if (affected.length > 0) yield* tables.lockIntegrations(affected)
   const locked: Subjects = affected.length === 0 ? new Map() : yield* subjectsOf(tables, affected)
+  const wanted: Array<IntegrationId> = []
+  for (const [id, subject] of locked)
+    if (Consequences.mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)) wanted.push(id)
+  const free = new Set(wanted.length === 0 ? [] : yield* tables.lockFreeForChange(wanted))
   const isAffected = new Set(affected)
   return {
     affected: locked,
+    /** Those that somebody publishes to at this moment, though they may have to be disabled. */
+    busy: new Set(wanted.filter((id) => !free.has(id))),
     /** Why deliveries to an integration end; null where they may go on. Those that nothing can follow for are enabled. */
     toEnd: (id: IntegrationId) =>
       seen.has(id) && !isAffected.has(id) ? null : Standing.reasonToEnd(locked.get(id)?.integration)
@@ -84,7 +90,7 @@ const write = Effect.fnUntraced(function* (tables: Tables, notices: ReadonlyArra
 export const warnAll = Effect.fnUntraced(function* (tables: Tables, now: number, disableAfter: number, limit: number) {
   const due = yield* tables.toBeWarned(Failing.warnedSince(now, disableAfter), limit)
   if (due.length === 0) return []
-  yield* tables.lockIntegrations(due, [])
+  yield* tables.lockIntegrations(due)
   const notices: Array<NewNotice> = []
   for (const [id, subject] of yield* subjectsOf(tables, due)) {
     const warning = Consequences.warningOf(subject, now, disableAfter)
@@ -104,12 +110,13 @@ export const settleAll = Effect.fnUntraced(function* (
   disableAfter: number
 ) {
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  const { affected, toEnd } = yield* lock(tables, grouped, now, disableAfter)
+  const { affected, busy, toEnd } = yield* lock(tables, grouped, now, disableAfter)
   const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
   const moves = current.map(({ from, item }) => {
-    const to = Standing.settled(from, item, now, toEnd(from.integration_id))
-    return { from, to, attempt: item.attempt, settlement: item }
+    const settlement = busy.has(from.integration_id) ? Settling.askedAgain(item, now) : item
+    const to = Standing.settled(from, settlement, now, toEnd(from.integration_id))
+    return { from, to, attempt: item.attempt, settlement }
   })
   yield* move(tables, tally, moves)
   const changed: Array<IntegrationId> = []
@@ -119,10 +126,8 @@ export const settleAll = Effect.fnUntraced(function* (
   for (const id of [...affected.keys()].toSorted((a, b) => a - b)) {
     const [subject, batch] = [affected.get(id), applied.get(id)]
     if (subject === undefined || batch === undefined) continue
-    const follows = Consequences.consequencesOf(subject, batch, now, disableAfter)
+    const follows = Consequences.consequencesOf(subject, batch, now, disableAfter, !busy.has(id))
     if (!isSame(follows.failing, subject.failing)) yield* tables.setFailing(id, follows.failing)
-    // It was another when it was looked at before the lock, if this has to wait.
-    if (follows.disable !== null || follows.enable) yield* tables.lockIntegrations([id], [id])
     if (follows.disable !== null && (yield* tables.disableIntegration(id, follows.disable, now))) {
       changed.push(id)
       yield* endings.begin(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))
@@ -131,7 +136,7 @@ export const settleAll = Effect.fnUntraced(function* (
     notices.push(...(yield* write(tables, follows.notices)))
   }
   yield* tally.write(tables)
-  const dueAgain = moves.some(({ to }) => to.state === "pending")
+  const dueAgain = busy.size > 0 || moves.some(({ to }) => to.state === "pending")
   return { applied: new Set(current.map(({ from }) => from.id)), changed, notices, dueAgain }
 })
 

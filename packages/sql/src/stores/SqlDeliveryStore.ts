@@ -62,7 +62,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     id,
     now
   ): Effect.fn.Return<ResendResult, SqlError.SqlError> {
-    yield* tables.lockIntegrations(yield* tables.integrationsOf([id]), [])
+    yield* tables.lockIntegrations(yield* tables.integrationsOf([id]))
     const [from] = yield* standingsOf(tables, [id])
     if (from === undefined) return "not_found"
     const target = (yield* targetsOf(tables, [from.integration_id])).get(from.integration_id)
@@ -79,7 +79,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     now: number,
     lease: number
   ): Effect.fn.Return<ProbeResult, SqlError.SqlError> {
-    yield* tables.lockIntegrations([integration], [])
+    yield* tables.lockIntegrations([integration])
     const [subject] = yield* tables.subjects([integration])
     if (subject === undefined) return "not_found"
     if (subject.status === "enabled" || subject.disabled_reason === "manual") return "not_disabled"

@@ -34,7 +34,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
 
   const changeTo = Effect.fnUntraced(function* (integration: Integration, expectedVersion: number) {
     const { id, status } = integration
-    yield* tables.lockIntegrations([id], [id])
+    yield* tables.lockForChange(id)
     const updated = yield* sql.unsafe(statements.update, [...toValues(integration, secrets), id, expectedVersion])
     if (updated.length === 0) return false
     if (status === "enabled") yield* endings.finish(id)

@@ -3,7 +3,7 @@
  * transactions wait for each other, and the counts stay right.
  */
 import type { Integration, IntegrationId } from "@doorhook/core"
-import { DeliveryStore, deliveryStates, IntegrationStore } from "@doorhook/core"
+import { DeliveryStore, deliveryStates, IntegrationStore, Settling } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
@@ -12,13 +12,32 @@ import { SqlClient } from "effect/sql"
 import { EndingBatch } from "../../src/stores/Endings.ts"
 import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
 
-const { claim, claimRequest, createIntegration, enqueue, idsOf, records, settle, settlement, start } = StoreFixtures
+const {
+  claim,
+  claimRequest,
+  createIntegration,
+  enqueue,
+  idsOf,
+  records,
+  settle,
+  settlement,
+  settleWithConsequences,
+  start
+} = StoreFixtures
 
 const onStore = (url: string) => Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))
 
 /** Asks for connections of this database that wait for a lock; others may share the server. */
 const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_locks
   WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+
+/** Publishes as a host does, in whatever transaction is open. */
+const publishTo = (building: number) => {
+  const event = JSON.stringify({ resource_type: "access_log", action: "create", building_id: building, data: {} })
+  return SqlClient.SqlClient.use((sql) => sql.unsafe(`SELECT publish('${event}'::text)`))
+}
+
+const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
 
 /** What is stored, counted the slow way. */
 const counted = Effect.gen(function* () {
@@ -281,47 +300,59 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
-  it.live(
-    "a host that publishes to one integration and then another is never in the way of a batch that disables both",
-    () =>
+  it.live.each(["commits", "is rolled back"])(
+    "a host's transaction that publishes to a receiver which is gone holds up nothing; once it %s, the next 410 disables",
+    (end) =>
       Effect.gen(function* () {
         const { url } = yield* lentDatabase(server)
         yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
+          const store = yield* DeliveryStore
           const inBuilding = (id: number) => createIntegration({ scope: StoreFixtures.building(id) })
-          const [one, other] = [yield* inBuilding(1), yield* inBuilding(2)]
-          yield* enqueue(...records(1, 1, one, other))
-          const claimed = yield* claim(start)
-          const publish = (building: number) =>
-            sql.unsafe(
-              `SELECT publish('${JSON.stringify({
-                resource_type: "access_log",
-                action: "create",
-                building_id: building,
-                data: {}
-              })}'::text)`
-            )
-          const waits = sql.unsafe(waiting)
-          const settling = yield* Effect.scoped(
-            sql.withTransaction(
+          const [one, other, sound] = [yield* inBuilding(1), yield* inBuilding(2), yield* inBuilding(3)]
+          yield* enqueue(...records(1, 1, one, other, sound))
+          const settling = (now: number) =>
+            Effect.gen(function* () {
+              const claimed = yield* claim(now)
+              const settled = yield* settleWithConsequences(
+                now,
+                ...claimed.map((each) => settlement(each, each.integration.id === sound.id ? {} : gone))
+              )
+              const ids = claimed.map(({ integration }) => integration.id).toSorted((a, b) => a - b)
+              return { ...settled, ids }
+            }).pipe(Effect.provide(onStore(url)))
+          yield* sql
+            .withTransaction(
               Effect.gen(function* () {
-                yield* publish(2)
-                const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
-                const settling = yield* settle(start, ...claimed.map((each) => settlement(each, gone))).pipe(
-                  Effect.provide(onStore(url)),
-                  Effect.forkDetach
-                )
-                while ((yield* waits).length === 0) yield* Effect.yieldNow
-                yield* publish(1)
-                return settling
+                yield* publishTo(2)
+                const { changed, dueAgain, ids } = yield* settling(start)
+                assert.deepEqual(ids, [one.id, other.id, sound.id])
+                // The one that nobody publishes to is disabled at once; the other's delivery is sent again.
+                assert.deepEqual([changed, dueAgain], [[one.id], true])
+                yield* publishTo(1)
+                yield* enqueue(...records(2, 2, sound)).pipe(Effect.provide(onStore(url)))
+                assert.deepEqual((yield* settling(start + 1)).ids, [sound.id])
+                const again = yield* settling(start + Settling.askAgainAfter)
+                assert.deepEqual([again.ids, again.changed], [[other.id], []])
+                if (end !== "commits") yield* Effect.fail("rolled back" as const)
               })
             )
+            .pipe(Effect.catch((error) => (error === "rolled back" ? Effect.void : Effect.fail(error))))
+          const last = yield* settling(start + 2 * Settling.askAgainAfter)
+          assert.deepEqual(last.changed, [other.id])
+          assert.deepEqual(
+            last.notices.map(({ integration_id, kind }) => [kind, integration_id]),
+            [["disabled", other.id]]
           )
-          assert.strictEqual((yield* Fiber.join(settling)).size, 2)
-          const { states } = yield* (yield* DeliveryStore).summary(start)
+          assert.strictEqual((yield* (yield* IntegrationStore).find(other.id))?.disabled_reason, "gone")
+          const { states } = yield* store.summary(start)
           assert.deepEqual(states, yield* counted)
-          // Both were disabled; what the host published before that ended with them.
-          assert.deepEqual([states.cancelled, states.pending], [4, 0])
+          // What the host published to what it was part of ended with it; to the other it came too late.
+          const published = end === "commits" ? 1 : 0
+          assert.deepEqual(
+            [states.delivered, states.cancelled, states.skipped, states.pending + states.retrying],
+            [2, 2 + published, published, 0]
+          )
         }).pipe(Effect.provide(onStore(url)))
       })
   )
@@ -336,8 +367,7 @@ await describeOnPostgres("concurrency", (server) => {
           const integration = yield* createIntegration({ scope: StoreFixtures.building(1) })
           yield* enqueue(...records(1, 1, integration))
           const claimed = yield* claim(start)
-          const event = JSON.stringify({ resource_type: "access_log", action: "create", building_id: 1, data: {} })
-          const publish = sql.unsafe(`SELECT publish('${event}'::text)`)
+          const publish = publishTo(1)
           const disable = IntegrationStore.use((store) =>
             store.update({ ...integration, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
           )

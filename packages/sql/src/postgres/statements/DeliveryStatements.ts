@@ -145,6 +145,8 @@ export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDA
 /** Locks those of some integrations that nobody else keeps in a way that excludes this one, and returns them. */
 export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id
   FOR NO KEY UPDATE SKIP LOCKED`
+
+/** Locks for change those of some integrations that nobody publishes to, and returns them. */
 export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED`
 
 /** In these words, because only so is it seen that the partial indexes serve. */
