@@ -2,8 +2,8 @@
  * Wake signals between processes: PostgreSQL's LISTEN and NOTIFY.
  *
  * A signal given inside a transaction is heard when it commits, and never when it does not. One connection of the pool
- * listens. When it breaks, signals may be missed: once there is another, whoever waits is woken to look for itself, and
- * any integration may have changed.
+ * listens. Until it does, and when it breaks, signals may be missed: once it hears, the first time too, whoever waits is
+ * woken to look for itself, and any integration may have changed.
  */
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { IntegrationId, lasting, parsePositiveInt, rootMessage, Wake } from "@doorhook/core"
@@ -20,7 +20,6 @@ const make = Effect.gen(function* () {
   const told = yield* Queue.sliding<void>(1)
   /** What was told of while nobody asked; null: it can't be known. */
   let changed: Set<IntegrationId> | null = new Set()
-  let heardBefore = false
 
   const deaf = (error: unknown) => Effect.logWarning(`Not hearing wake signals, polling instead: ${rootMessage(error)}`)
 
@@ -41,11 +40,8 @@ const make = Effect.gen(function* () {
       const notifications = yield* sql.listen(channel)
       hears = true
       yield* wakeHere
-      if (heardBefore) {
-        changed = null
-        yield* Queue.offer(told, undefined)
-      }
-      heardBefore = true
+      changed = null
+      yield* Queue.offer(told, undefined)
       return yield* Effect.forever(Effect.flatMap(Queue.take(notifications), ({ payload }) => hear(payload)))
     })
   )

@@ -18,8 +18,9 @@ await describeOnPostgres("wake signals", (server) => {
     const database = PostgresDatabase.layer({ url: Redacted.make(url) })
     const services = yield* Layer.build(Layer.fresh(PostgresWake.layer.pipe(Layer.provideMerge(database))))
     const wake = Context.get(services, Wake)
-    // The first wake-up says that it listens now.
+    // The first wake-up says that it listens now, and what was changed before it can't know.
     yield* wake.wait
+    assert.isNull(yield* wake.changes)
     return { wake, sql: Context.get(services, SqlClient.SqlClient) }
   })
 
@@ -148,6 +149,8 @@ await describeOnPostgres("wake signals", (server) => {
       const wake = Context.get(services, Wake)
       yield* wake.wait
       assert.strictEqual(refusals, 3)
+      // Whoever claimed meanwhile was told of no change.
+      assert.isNull(yield* wake.changes)
       yield* wake.signal
       yield* wake.wait
     })
