@@ -18,6 +18,11 @@ export interface Dialect {
   readonly lock: string
   /** The same, for whatever rows no other transaction keeps. */
   readonly lockFree: string
+  /**
+   * The condition that a column is one of those that a query of it returns, which keeps their rows in its order: statements
+   * that change several rows, and find them by different indexes, would else wait for each other.
+   */
+  readonly isOneOfKept: (column: string, query: string) => string
   /** A table with the numbers of a JSON list in its column `value`. */
   readonly numbersIn: (column: string) => string
   /** At the end of `RETURNING id` of a changed integration: tells other processes, once the transaction commits. */
@@ -35,6 +40,7 @@ export const sqlite: Dialect = {
   texts: jsonList,
   lock: "",
   lockFree: "",
+  isOneOfKept: (column, query) => `${column} IN (${query})`,
   numbersIn: (column) => `json_each(${column})`,
   tellChange: ""
 }

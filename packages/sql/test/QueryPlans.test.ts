@@ -135,7 +135,11 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   subjects: [Integrations.subjects, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
   survey: [Integrations.survey, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
   toBeWarned: [Integrations.toBeWarned, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid>?)"],
-  revokeGrantsTo: [Tokens.revokeGrantsTo, "INDEX grants_by_client (client_id=?)"],
+  revokeGrantsTo: [
+    Tokens.revokeGrantsTo,
+    "INDEX grants_by_client (client_id=?)",
+    "SEARCH grants USING PRIMARY KEY (id=?)"
+  ],
   grantsOf: [
     Tokens.grantsOf,
     "SEARCH g USING INDEX grants_by_user (user_id=?)",

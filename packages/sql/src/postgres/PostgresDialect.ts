@@ -67,6 +67,8 @@ export const postgres: Dialect = {
   texts,
   lock: "FOR UPDATE",
   lockFree: "FOR UPDATE SKIP LOCKED",
+  // As a list, which is there before the rows are searched: of a mere query it might walk through all of the table.
+  isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,
   numbersIn: (column) =>
     `LATERAL (SELECT t.value::bigint AS value FROM json_array_elements_text(${column}::json) AS t (value))`,
   tellChange: `, pg_notify('${channel}', id::text)`

@@ -5,7 +5,7 @@
 import type { Dialect } from "../Dialect.ts"
 import { grantColumns } from "../TokenRows.ts"
 
-export const tokenStatements = ({ isOneOfTexts, lock, lockFree, text }: Dialect) => ({
+export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, text }: Dialect) => ({
   insertGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at)
   VALUES (?, ?, ?, ?, ?, ?)`),
 
@@ -44,8 +44,9 @@ export const tokenStatements = ({ isOneOfTexts, lock, lockFree, text }: Dialect)
 
   revokeGrant: text(`UPDATE grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`),
 
-  /** A range of an index over clients. */
-  revokeGrantsTo: text(`UPDATE grants SET revoked_at = ? WHERE client_id = ? AND revoked_at IS NULL`),
+  /** A range of an index over clients, then one search by key for each. */
+  revokeGrantsTo: text(`UPDATE grants SET revoked_at = ?
+  WHERE ${isOneOfKept("id", "SELECT id FROM grants WHERE client_id = ? AND revoked_at IS NULL")}`),
 
   /** A range of an index over users and times, and for each of its grants the first entry of an index over refresh tokens. */
   grantsOf: text(`SELECT g.id AS grant_id, ${grantColumns} FROM grants AS g
@@ -53,9 +54,12 @@ export const tokenStatements = ({ isOneOfTexts, lock, lockFree, text }: Dialect)
     AND EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = g.id)
   ORDER BY g.created_at LIMIT ?`),
 
-  /** The same range; null is to any client. Says of each whether it has a refresh token. */
+  /** The same range, then one search by key for each; null is to any client. Says of each whether it has a refresh token. */
   revokeGrantsOf: text(`UPDATE grants SET revoked_at = ?
-  WHERE user_id = ? AND revoked_at IS NULL AND client_id = coalesce(?, client_id)
+  WHERE ${isOneOfKept(
+    "id",
+    "SELECT id FROM grants WHERE user_id = ? AND revoked_at IS NULL AND client_id = coalesce(?, client_id)"
+  )}
   RETURNING EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = grants.id) AS is_refreshable`),
 
   deleteAccessToken: text(`DELETE FROM access_tokens WHERE hash = ?`),

@@ -3,7 +3,7 @@
  * transactions wait for each other, and the counts stay right.
  */
 import type { Integration, IntegrationId } from "@doorhook/core"
-import { DeliveryStore, deliveryStates, IntegrationStore, Settling } from "@doorhook/core"
+import { ClientId, DeliveryStore, deliveryStates, IntegrationStore, Settling, TokenStore, UserId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
@@ -394,6 +394,43 @@ await describeOnPostgres("concurrency", (server) => {
           assert.deepEqual([states.cancelled, states.pending], [3, 0])
         }).pipe(Effect.provide(onStore(url)))
       })
+  )
+
+  it.live("a client that is removed while its user takes back all that was granted: no deadlock", () =>
+    Effect.gen(function* () {
+      const { url } = yield* lentDatabase(server)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const tokens = yield* TokenStore
+        // Stored in one order, granted in the other.
+        yield* sql.unsafe(`INSERT INTO grants (id, user_id, client_id, scope, created_at)
+          VALUES ('g1', 'user', 'client', 'public', 2), ('g2', 'user', 'client', 'public', 1)`)
+        const waiters = (count: number) => Effect.repeat(sql.unsafe(waiting), { while: ({ length }) => length < count })
+        const revoking = <A, E>(call: Effect.Effect<A, E, TokenStore>) =>
+          Effect.forkDetach(Effect.provide(call, onStore(url)))
+        const revoked = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql.unsafe("SELECT id FROM grants WHERE id = 'g1' FOR UPDATE")
+            const ofClient = yield* revoking(
+              TokenStore.use((store) => store.revokeGrantsTo(ClientId.make("client"), 5))
+            )
+            yield* waiters(1)
+            const ofUser = yield* revoking(
+              TokenStore.use((store) => store.revokeGrantsOf(UserId.make("user"), null, 6))
+            )
+            yield* waiters(2)
+            return Effect.andThen(Fiber.join(ofClient), Fiber.join(ofUser))
+          })
+        )
+        yield* revoked
+        assert.deepEqual(yield* tokens.grantsOf(UserId.make("user"), 9), [])
+        const rows = yield* sql.unsafe<{ readonly revoked_at: number }>("SELECT revoked_at FROM grants")
+        assert.deepEqual(
+          rows.map(({ revoked_at }) => revoked_at),
+          [5, 5]
+        )
+      }).pipe(Effect.provide(onStore(url)))
+    })
   )
 
   it.live("a connection that breaks in the middle of a transaction takes it all back, and the next call works", () =>

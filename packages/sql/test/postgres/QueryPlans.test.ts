@@ -76,9 +76,9 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   survey: [Integrations.survey, "integrations_pkey"],
   surveyOfTroubled: [Integrations.surveyOfTroubled, "integrations_pkey"],
   toBeWarned: [Integrations.toBeWarned, "integrations_pkey"],
-  revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client"],
+  revokeGrantsTo: [Tokens.revokeGrantsTo, "grants_by_client", "grants_pkey"],
   grantsOf: [Tokens.grantsOf, "grants_by_user", "refresh_tokens_by_grant"],
-  revokeGrantsOf: [Tokens.revokeGrantsOf, "grants_by_user", "refresh_tokens_by_grant"],
+  revokeGrantsOf: [Tokens.revokeGrantsOf, "grants_by_user", "grants_pkey", "refresh_tokens_by_grant"],
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],
   ofScopes: [Integrations.ofScopes, "integrations_by_scope"],
@@ -163,7 +163,7 @@ await describeOnPostgres("query plans", (server) => {
         // A walk through all of an index on a table that grows is no better than a scan.
         assert.notMatch(
           plan,
-          /using (?:queue|deliveries|attempts|events|events_of)_pkey on \w+(?: \w+)?\n(?! *Index Cond)/,
+          /using (?:queue|deliveries|attempts|events|events_of|grants)_pkey on \w+(?: \w+)?\n(?! *Index Cond)/,
           name
         )
         // Of what endings have cancelled, the first of each are sorted.
