@@ -1,7 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Delivery, NewDelivery, NewEvent, NewIntegration, TransportRequest, TransportResult } from "@doorhook/core"
+import type {
+  Delivery,
+  Integration,
+  NewDelivery,
+  NewEvent,
+  NewIntegration,
+  TransportRequest,
+  TransportResult
+} from "@doorhook/core"
 import {
   BuildingId,
+  ClientId,
   Deliveries,
   DeliverySettings,
   DeliveryStore,
@@ -18,6 +27,7 @@ import {
   TenantId,
   Transport,
   TransportUnavailable,
+  UserId,
   Wake
 } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
@@ -52,6 +62,8 @@ class World extends Context.Service<
     readonly sent: Array<Sent>
     readonly answer: Ref.Ref<Answer>
     readonly mayAccess: Ref.Ref<Right>
+    /** What the directory says about some users instead. */
+    readonly about: Map<UserId, Right>
   }
 >()("test/World") {
   static readonly layer = Layer.effect(
@@ -60,7 +72,8 @@ class World extends Context.Service<
       return {
         sent: [],
         answer: yield* Ref.make<Answer>(() => answer(200)),
-        mayAccess: yield* Ref.make<Right>(true)
+        mayAccess: yield* Ref.make<Right>(true),
+        about: new Map<UserId, Right>()
       }
     })
   )
@@ -87,8 +100,8 @@ const directory = Layer.effect(
   Directory,
   Effect.gen(function* () {
     const world = yield* World
-    const right = Effect.gen(function* () {
-      const may = yield* Ref.get(world.mayAccess)
+    const right = Effect.fnUntraced(function* (user: UserId) {
+      const may = world.about.get(user) ?? (yield* Ref.get(world.mayAccess))
       if (may === "late") return yield* Effect.as(Effect.sleep(4_900), true)
       if (may === "silent") return yield* Effect.never
       if (may === "stuck") return yield* Effect.uninterruptible(Effect.never)
@@ -99,8 +112,8 @@ const directory = Layer.effect(
       client: () => Effect.succeed(null),
       authenticate: () => Effect.succeed(null),
       isActive: () => Effect.succeed(true),
-      administers: () => right,
-      isTenant: () => right,
+      administers: right,
+      isTenant: right,
       buildings: () => Effect.succeed([]),
       tenants: () => Effect.succeed([])
     })
@@ -336,6 +349,31 @@ describe("publishing and dispatching", () => {
         yield* Ref.set(world.mayAccess, true)
         yield* pass(6_000)
         assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
+      })
+    )
+
+  for (const [how, silence, failed] of [
+    ["failed", "unknown", 1_000],
+    ["hung", "silent", 6_000]
+  ] as const)
+    test(
+      `sends a call of another user at once after the directory ${how} about the only one so far`,
+      Effect.gen(function* () {
+        const { publisher, world } = yield* setup()
+        yield* Ref.set(world.mayAccess, silence)
+        const bert = { user_id: UserId.make("bert"), client_id: ClientId.make("c1") }
+        world.about.set(bert.user_id, true)
+        yield* (yield* IntegrationStore).create(
+          newIntegration({ created_by: bert, bindings: [{ resource_type: "call", actions: ["create"] }] })
+        )
+        yield* publisher.publish([newEvent()])
+        yield* pass(failed)
+        const { status } = yield* Dispatcher
+        assert.isNotNull((yield* status).outage)
+        yield* publisher.publish([newEvent({ resource_type: "call" })])
+        yield* settleDown
+        assert.lengthOf(world.sent, 1)
+        assert.isNull((yield* status).outage)
       })
     )
 
@@ -847,6 +885,86 @@ describe("publishing and dispatching", () => {
       assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
+
+  const anna = UserId.make("anna")
+  const bert = UserId.make("bert")
+  const urlOf = (nth: number): string => `https://${nth}.receiver.example/`
+
+  /** Integrations of users, in the order of their ids, each with a URL of its own. */
+  const integrationsOf = Effect.fnUntraced(function* (users: ReadonlyArray<UserId>) {
+    const store = yield* IntegrationStore
+    const client_id = ClientId.make("c1")
+    const { configuration } = makeIntegration()
+    return yield* Effect.forEach(users, (user_id, nth) =>
+      store.create(
+        newIntegration({
+          created_by: { user_id, client_id },
+          configuration: { ...configuration, url: urlOf(nth) },
+          bindings: [{ resource_type: "call", actions: ["create"] }]
+        })
+      )
+    )
+  })
+
+  let events = 0
+  /** A call for each of some integrations, in the store. */
+  const enqueueCalls = Effect.fnUntraced(function* (integrations: ReadonlyArray<Integration>) {
+    const id = EventId.make(`evt_${String(events++).padStart(20, "0")}`)
+    const event = { ...newEvent({ resource_type: "call" }), id, created_at: yield* Clock.currentTimeMillis }
+    const initial = { state: "pending" } as const
+    const deliveries = integrations.map((integration): NewDelivery => ({
+      integration_id: integration.id,
+      lane: 0,
+      matched_version: 1,
+      initial
+    }))
+    yield* (yield* DeliveryStore).enqueue([{ event, deliveries }])
+    yield* (yield* Wake).signal
+  })
+
+  for (const [how, silence] of [
+    ["fails", "unknown"],
+    ["hangs", "silent"]
+  ] as const)
+    for (const count of [1, 5])
+      it.effect(
+        `holds up nobody else where the directory ${how} about the user of the first ${count} integrations`,
+        () => {
+          const { layer, seen } = watched()
+          return Effect.gen(function* () {
+            const { about, mayAccess, sent } = yield* World
+            const all = yield* integrationsOf([...Array<UserId>(count).fill(anna), bert, bert])
+            about.set(anna, silence)
+            // All are due together, after an outage of everything.
+            yield* Ref.set(mayAccess, "unknown")
+            yield* enqueueCalls(all)
+            yield* pass(1_000)
+            yield* Ref.set(mayAccess, true)
+            yield* pass(6_000)
+            assert.deepStrictEqual(
+              sent.map(({ url }) => url),
+              [urlOf(count), urlOf(count + 1)]
+            )
+            assert.isNull((yield* (yield* Dispatcher).status).outage)
+            for (let again = 0; again < 4; again++) {
+              // So seldom that the others can't be known to be answered about.
+              yield* pass(7_300)
+              sent.length = 0
+              yield* enqueueCalls(all)
+              yield* pass(1_000)
+              assert.deepStrictEqual(
+                sent.map(({ url }) => url),
+                [urlOf(count), urlOf(count + 1)]
+              )
+            }
+            assert.isAtMost(seen.lines.length, 3)
+            about.clear()
+            sent.length = 0
+            yield* pass(11_000)
+            assert.isAtLeast(sent.length, count * 4)
+          }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+        }
+      )
 
   it.effect("lets what is too old expire while the directory is away", () => {
     const { layer, seen } = watched()

@@ -12,7 +12,8 @@ describe("an outage", () => {
     assert.strictEqual(outages.failed("directory", anna, 1_000), "begins")
     assert.strictEqual(outages.failed("directory", bert, 1_500), "lasts", "was under way")
     assert.strictEqual(outages.pausedUntil(1_500), 6_000)
-    assert.strictEqual(outages.dueAt(1_510), 6_000)
+    assert.strictEqual(outages.dueAt(carl, 1_510), 6_000)
+    assert.strictEqual(outages.dueAt(anna, 1_510), 6_100, "after the others")
     assert.isNull(outages.pausedUntil(6_000))
     outages.beginTry(6_000)
     assert.strictEqual(outages.pausedUntil(6_100), Number.POSITIVE_INFINITY, "one at a time")
@@ -42,20 +43,45 @@ describe("an outage", () => {
     assert.isNull(outages.pausedUntil(8_000))
   })
 
-  it("is tried with another user at once when a try fails quickly, three times at most", () => {
+  it("is tried without a pause with users who have not failed, three at most, and then with all again", () => {
     const outages = new Outages()
     outages.failed("directory", anna, 0)
-    for (const [user, more] of [
-      [anna, true],
-      [bert, true],
-      [carl, false]
-    ] as const) {
-      assert.isNull(outages.pausedUntil(5_000))
-      outages.beginTry(5_000)
-      assert.strictEqual(outages.failed("directory", user, 5_000), "lasts")
+    assert.isTrue(outages.mustWait(anna, 100))
+    for (const user of [bert, carl, UserId.make("dora")]) {
+      assert.isFalse(outages.mustWait(user, 100))
+      outages.beginTry(100)
+      assert.strictEqual(outages.failed("directory", user, 5_100), "lasts")
       outages.endTry()
-      assert.strictEqual(outages.pausedUntil(5_000), more ? null : 10_000)
+      assert.isTrue(outages.mustWait(user, 5_100))
     }
+    assert.isTrue(outages.mustWait(UserId.make("emil"), 5_100), "too many")
+    assert.isFalse(outages.mustWait(UserId.make("emil"), 10_100), "after the pause")
+    assert.isTrue(outages.mustWait(anna, 10_100), "others come first")
+    outages.beginRound()
+    assert.isFalse(outages.mustWait(anna, 10_100))
+    outages.beginTry(10_100)
+    outages.failed("directory", anna, 10_200)
+    outages.endTry()
+    assert.isFalse(outages.mustWait(bert, 10_200), "a new round")
+  })
+
+  it("is tried with nobody before the pause is over where there is no way out", () => {
+    const outages = new Outages()
+    outages.failed("egress", anna, 0)
+    assert.isTrue(outages.mustWait(bert, 0))
+    assert.isFalse(outages.mustWait(anna, 5_000))
+  })
+
+  it("is none when the directory has just answered about another user, unless it fails about a third", () => {
+    const outages = new Outages()
+    outages.passed("directory", bert, 0)
+    assert.strictEqual(outages.failed("directory", anna, 0), "known", "may be the first of all")
+    assert.isFalse(outages.isOpen)
+    assert.strictEqual(outages.failed("directory", carl, 1), "begins")
+    const alone = new Outages()
+    alone.passed("directory", bert, 0)
+    alone.failed("directory", anna, 0)
+    assert.strictEqual(alone.failed("directory", anna, 5_000), "begins", "about nobody since")
   })
 
   it("is none when the directory answers about others: that user's deliveries wait, and it is told once", () => {
@@ -65,7 +91,7 @@ describe("an outage", () => {
     assert.strictEqual(outages.failed("directory", anna, 5_000), "own")
     assert.strictEqual(outages.failed("directory", anna, 10_000), "known")
     assert.isFalse(outages.isOpen)
-    assert.strictEqual(outages.dueAt(10_000), 15_000)
+    assert.strictEqual(outages.dueAt(anna, 10_000), 15_000)
     outages.passed("directory", anna, 15_000)
     assert.strictEqual(outages.failed("directory", anna, 20_000), "begins", "it was answered in between")
   })

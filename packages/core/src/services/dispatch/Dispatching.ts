@@ -153,8 +153,8 @@ export const makeDispatcher: Effect.Effect<
       })
   })
 
-  /** What can't be sent now waits in the store. */
-  const mayTakeOver = (): boolean => !stopping && !outages.isOpen
+  /** What can't be sent now waits in the store. Which deliveries can be tried during an outage is seen when they are held. */
+  const mayTakeOver = (): boolean => !stopping && (!outages.isOpen || outages.mayTryOthers)
 
   const waking = lasting("Listening for wake signals", Effect.andThen(wake.wait, claimer.signal))
 

@@ -154,6 +154,11 @@ export class LaneBuffer {
     return this.remove(id, () => staying-- <= 0, { behind: true })
   }
 
+  /** Whether anything that waits passes a test. */
+  some(test: (delivery: LeasedDelivery) => boolean): boolean {
+    return this.turns.some(test)
+  }
+
   /** Takes out what waits for an integration. The caller gives it back to the store. */
   removeOf(integration: IntegrationId): ReadonlyArray<LeasedDelivery> {
     return this.remove(integration, () => true)

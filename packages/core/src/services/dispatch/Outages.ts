@@ -3,8 +3,11 @@
  * receiver.
  *
  * While there is an outage one delivery is tried at a time, at a slow pace, and all others wait in the store. The first
- * that gets through ends it. A user about whom the directory does not answer while it answers about others is no outage:
- * that user's deliveries wait, and nobody else's.
+ * that gets through ends it.
+ *
+ * A user about whom the directory does not answer while it answers about others is no outage: that user's deliveries wait,
+ * and nobody else's. Which of the two it is shows with the next delivery of somebody else. So tries go round the users,
+ * and those who have not failed in this round are tried without a pause, a few at most.
  *
  * Plain data: nothing here waits. All times are in milliseconds since the epoch.
  */
@@ -13,10 +16,10 @@ import type { UserId } from "../../domain/Ids.ts"
 /** How long deliveries wait that could not be attempted through no fault of their receivers, in milliseconds. */
 export const retryLater = 5_000
 
-/** A try that failed sooner than this cost nothing: another may be made at once. In milliseconds. */
-const quick = 100
+/** How much later those are due who failed, in milliseconds: a claim finds the others alone. */
+const afterOthers = 100
 
-/** The most tries that are made at once, one after the other, each for another user. */
+/** The most tries that are made without a pause between them, each for another user. */
 const maxTries = 3
 
 /** What can be away. */
@@ -40,13 +43,22 @@ export class Outages {
   private readonly begun = new Map<OutageCause, number>()
   /** Users about whom the directory did not answer, and has not answered since; and whether that was told as their own trouble. */
   private readonly unanswered = new Map<UserId, boolean>()
+  /** About whom the directory answered last; null once it has failed to answer since, about somebody of whom that is news. */
+  private answered: UserId | null = null
+  /** Users about whom it did not answer in this round of tries. */
+  private readonly round = new Set<UserId>()
   private tryAt = 0
   private tries = 0
-  private tryingSince: number | null = null
+  private trying = false
 
   /** Whether anything keeps deliveries from being sent. */
   get isOpen(): boolean {
     return this.begun.size > 0
+  }
+
+  /** Whether a delivery is tried at this moment. */
+  get isTrying(): boolean {
+    return this.trying
   }
 
   /** The one that has lasted longest; null when there is none. */
@@ -61,62 +73,82 @@ export class Outages {
   /** Until when nothing should be claimed for a try; null when something may be claimed now. */
   pausedUntil(now: number): number | null {
     if (!this.isOpen) return null
-    if (this.tryingSince !== null) return Number.POSITIVE_INFINITY
+    if (this.trying) return Number.POSITIVE_INFINITY
     // Not longer than a pause where the clock was set back.
     this.tryAt = Math.min(this.tryAt, now + retryLater)
     return now < this.tryAt ? this.tryAt : null
   }
 
-  /** When what could not be sent is due again. */
-  dueAt(now: number): number {
-    return this.isOpen && now < this.tryAt ? this.tryAt : now + retryLater
+  /** Whether a delivery of a user who has not failed in this round may be tried without a pause. A way out is the same for all. */
+  get mayTryOthers(): boolean {
+    return !this.begun.has("egress") && this.tries < maxTries
+  }
+
+  /** Whether the directory did not answer about a user in this round. */
+  hasFailed(user: UserId): boolean {
+    return this.round.has(user)
+  }
+
+  /** Whether a delivery of a user must wait during an outage, and is not to be tried next. */
+  mustWait(user: UserId, now: number): boolean {
+    return this.round.has(user) || (now < this.tryAt && !this.mayTryOthers)
+  }
+
+  /** All have failed who could be tried: the pause being over, each may be tried again. */
+  beginRound(): void {
+    this.round.clear()
+  }
+
+  /** When what could not be sent is due again. Those who failed come after the others, who are tried first. */
+  dueAt(user: UserId, now: number): number {
+    if (!this.isOpen) return now + retryLater
+    const at = now < this.tryAt ? this.tryAt : now + retryLater
+    return this.round.has(user) ? at + afterOthers : at
   }
 
   /** A delivery is tried. */
   beginTry(now: number): void {
-    this.tryingSince = now
+    if (now >= this.tryAt) this.tries = 0
+    this.trying = true
     this.tries++
   }
 
   /** The try is over, however it went. */
   endTry(): void {
-    this.tryingSince = null
-  }
-
-  /** Whether another delivery, of another user, should be tried at once after one could not be sent. */
-  mayTryAnother(now: number): boolean {
-    return this.tryingSince !== null && now - this.tryingSince <= quick && this.tries < maxTries
+    this.trying = false
   }
 
   /** A delivery of a user's integration could not be attempted. */
   failed(cause: OutageCause, user: UserId, now: number): Verdict {
-    const told = this.unanswered.get(user)
     if (cause === "directory") {
-      this.unanswered.set(user, told ?? false)
-      if (!this.isOpen && told !== undefined) {
-        this.unanswered.set(user, true)
-        return told ? "known" : "own"
+      const told = this.unanswered.get(user)
+      const answersOthers = this.answered !== null && this.answered !== user
+      if (!this.isOpen && told === true) return "known"
+      this.answered = null
+      if (!this.isOpen && answersOthers) {
+        // Told the second time: with the first it may be the directory that goes away.
+        this.unanswered.set(user, told !== undefined)
+        return told === undefined ? "known" : "own"
       }
+      this.unanswered.set(user, told ?? false)
+      this.round.add(user)
     }
     const isNew = !this.begun.has(cause)
     if (isNew) this.begun.set(cause, now)
-    if (isNew || this.tryingSince !== null) this.pause(now)
+    if (isNew || this.trying) this.tryAt = now + retryLater
     return isNew ? "begins" : "lasts"
-  }
-
-  /** The next try waits. */
-  private pause(now: number): void {
-    if (this.mayTryAnother(now)) return
-    this.tryAt = now + retryLater
-    this.tries = 0
   }
 
   /** One got through; says how long the outage lasted that is over by it, null when there was none. */
   passed(cause: OutageCause, user: UserId, now: number): number | null {
-    if (cause === "directory" && this.unanswered.size > 0) this.unanswered.delete(user)
+    if (cause === "directory") {
+      this.answered = user
+      if (this.unanswered.size > 0) this.unanswered.delete(user)
+    }
     const since = this.begun.get(cause)
     if (since === undefined) return null
     this.begun.delete(cause)
+    if (cause === "directory") this.round.clear()
     if (!this.isOpen) this.tries = 0
     return now - since
   }

@@ -6,6 +6,7 @@
  */
 import { Clock, Effect, Exit, Fiber } from "effect"
 import type { LeasedDelivery } from "../../domain/Delivery.ts"
+import type { UserId } from "../../domain/Ids.ts"
 import { formatDeliveryId } from "../../domain/Ids.ts"
 import type { Crypto } from "../../ports/Crypto.ts"
 import type { Directory, DirectoryError } from "../../ports/Directory.ts"
@@ -41,6 +42,9 @@ const paceOf = ({ attempt }: Settlement): Pace => {
 /** What a delivery is called in a log. */
 const named = ({ id, integration }: LeasedDelivery): string =>
   `${formatDeliveryId(id)} to integration ${integration.id} (${shownHost(integration.configuration.url)})`
+
+/** About whom the directory is asked. */
+const ownerOf = ({ integration }: LeasedDelivery): UserId => integration.created_by.user_id
 
 /** How a delivery ended for now. */
 export interface Outcome {
@@ -110,7 +114,15 @@ export const makeSender = Effect.fnUntraced(function* ({
   const giveBackAll = Effect.delay(
     Effect.suspend(() => {
       gathering = null
-      return giveBack(putOff.splice(0), outages.dueAt(clock.currentTimeMillisUnsafe()))
+      const now = clock.currentTimeMillisUnsafe()
+      const byDueTime = new Map<number, Array<LeasedDelivery>>()
+      for (const delivery of putOff.splice(0)) {
+        const dueAt = outages.dueAt(ownerOf(delivery), now)
+        const others = byDueTime.get(dueAt)
+        if (others === undefined) byDueTime.set(dueAt, [delivery])
+        else others.push(delivery)
+      }
+      return Effect.forEach(byDueTime, ([dueAt, deliveries]) => giveBack(deliveries, dueAt), { discard: true })
     }),
     gatherFor
   )
@@ -121,7 +133,11 @@ export const makeSender = Effect.fnUntraced(function* ({
     return Effect.as(Fiber.join((gathering ??= run(giveBackAll))), null)
   }
 
-  /** What a delivery needed is away. Told once, when it begins: all others wait with it. */
+  /** Takes out what must wait during an outage. */
+  const removeWaiting = (now: number): ReadonlyArray<LeasedDelivery> =>
+    buffer.removeIf((held) => outages.mustWait(ownerOf(held), now))
+
+  /** What a delivery needed is away. Told once, when it begins: all that is held of its owner waits with it, or all there is. */
   const heldUp = (
     delivery: LeasedDelivery,
     cause: OutageCause,
@@ -129,26 +145,22 @@ export const makeSender = Effect.fnUntraced(function* ({
   ): Effect.Effect<Pace> =>
     Effect.suspend(() => {
       const now = clock.currentTimeMillisUnsafe()
-      const { created_by, id } = delivery.integration
-      const verdict = outages.failed(cause, created_by.user_id, now)
-      if (verdict === "known") return wait([delivery])
+      const owner = ownerOf(delivery)
+      const verdict = outages.failed(cause, owner, now)
+      const others = outages.isOpen ? removeWaiting(now) : buffer.removeIf((held) => ownerOf(held) === owner)
+      const waiting = Effect.suspend(() => wait([delivery, ...others]))
       if (verdict === "own") {
         const own = "The directory answers about other users, but not about its owner"
-        return Effect.andThen(
-          Effect.logWarning(`${named(delivery)} waits. ${own}. ${failureText(error)}`),
-          Effect.suspend(() => wait([delivery]))
-        )
+        return Effect.andThen(Effect.logWarning(`${named(delivery)} waits. ${own}. ${failureText(error)}`), waiting)
       }
-      const others = outages.mayTryAnother(now) ? buffer.removeOf(id) : buffer.removeAll()
-      const waiting = Effect.suspend(() => wait([delivery, ...others]))
-      if (verdict === "lasts") return waiting
+      if (verdict !== "begins") return waiting
       const pace = `One is tried every ${retryLater / 1_000} s until it gets through`
       return Effect.andThen(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`), waiting)
     })
 
   /** What a delivery needed is there. */
-  const passed = (cause: OutageCause, { integration }: LeasedDelivery): void => {
-    const lasted = outages.passed(cause, integration.created_by.user_id, clock.currentTimeMillisUnsafe())
+  const passed = (cause: OutageCause, delivery: LeasedDelivery): void => {
+    const lasted = outages.passed(cause, ownerOf(delivery), clock.currentTimeMillisUnsafe())
     if (lasted !== null) run(resume(cause, lasted))
   }
 
@@ -207,7 +219,12 @@ export const makeSender = Effect.fnUntraced(function* ({
       const settlement = attempting.expiry(delivery)
       if (settlement !== null) record({ delivery, settlement })
     }
-    if (outages.pausedUntil(clock.currentTimeMillisUnsafe()) !== null) return
+    if (outages.isTrying) return
+    const now = clock.currentTimeMillisUnsafe()
+    const hasOthers = buffer.some((held) => !outages.hasFailed(ownerOf(held)))
+    if (!hasOthers && outages.pausedUntil(now) === null) outages.beginRound()
+    const waiting = removeWaiting(now)
+    if (waiting.length > 0) run(wait(waiting))
     const delivery = buffer.next()
     if (delivery !== undefined) start(delivery, true)
   }

@@ -113,6 +113,14 @@ export class Turns {
     this.forgetIfIdle(integration.id, line)
   }
 
+  /** Whether anything that waits passes a test. */
+  some(test: (delivery: LeasedDelivery) => boolean): boolean {
+    for (const { queues } of this.lines.values()) {
+      for (const lane of lanes) if (queues[lane].some(test)) return true
+    }
+    return false
+  }
+
   /** Takes out what waits for an integration and passes a test. */
   remove(id: IntegrationId, test: (delivery: LeasedDelivery) => boolean): ReadonlyArray<LeasedDelivery> {
     const line = this.lines.get(id)
