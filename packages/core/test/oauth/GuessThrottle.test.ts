@@ -40,6 +40,18 @@ describe("GuessThrottle", () => {
     })
   )
 
+  it.effect("makes nobody wait for longer because the clock was set back", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      yield* TestClock.setTime(3_600_000)
+      yield* repeat(10, guard(user, fail))
+      yield* TestClock.setTime(1_000)
+      includes(yield* guard(user, succeed), right)
+      yield* repeat(10, guard(user, fail))
+      includes(yield* guard(user, succeed), { ...throttled, retry_after: 900 })
+    })
+  )
+
   it.effect("forgives after a login that worked", () =>
     Effect.gen(function* () {
       const { guard } = GuessThrottle.make()

@@ -18,7 +18,8 @@ export const makeMinuteCounter = (): ((id: string | number) => Effect.Effect<Cou
   let start = Number.NEGATIVE_INFINITY
   return (id) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      if (now - start >= window) {
+      // A clock that was set back begins anew.
+      if (now - start >= window || now < start) {
         counts.clear()
         start = now
       }

@@ -49,8 +49,9 @@ const tooMany: unique symbol = Symbol("too many at once")
 class FailureTimes {
   readonly #times = new RecentMap<string, ReadonlyArray<number>>(capacity)
 
+  /** None that is still to come, as it may be where the clock was set back. */
   recent(key: string, now: number): ReadonlyArray<number> {
-    return (this.#times.get(key) ?? []).filter((time) => time > now - failureWindow)
+    return (this.#times.get(key) ?? []).filter((time) => time > now - failureWindow && time <= now)
   }
 
   add(key: string, now: number, most: number): void {
