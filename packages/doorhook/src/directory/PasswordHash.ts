@@ -70,14 +70,20 @@ export const hashPassword = async (password: string, cost: PasswordCost = {}): P
   return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`
 }
 
-/** Whether this is the password of a stored text; false for a text of another form. Takes as long either way. */
-export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
-  Option.match(parse(stored), {
-    onNone: () => Promise.resolve(false),
-    onSome: async ({ hash, salt, ...cost }) => timingSafeEqual(hash, await hashWith(password, salt, hash.length, cost))
-  })
-
 /** Takes as long as checking a password does, for logins that nobody has: they must not be told apart by time. */
 export const wasteTime = async (password: string): Promise<void> => {
   await hashWith(password, Buffer.alloc(16), 32, defaults)
 }
+
+/**
+ * Whether this is the password of a stored text; false for a text of another form, after as long as one of this form takes
+ * that `hashPassword` wrote.
+ */
+export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
+  Option.match(parse(stored), {
+    onNone: async () => {
+      await wasteTime(password)
+      return false
+    },
+    onSome: async ({ hash, salt, ...cost }) => timingSafeEqual(hash, await hashWith(password, salt, hash.length, cost))
+  })

@@ -37,4 +37,11 @@ describe("a stored password", () => {
       assert.isFalse(await verifyPassword("plain", stored))
     }
   })
+
+  it("of another form is refused no sooner than a wrong one: such a login must not be told apart by time", async () => {
+    const refused = verifyPassword("plain", "plain").then(() => "refused")
+    const cheap = hashPassword("plain", { ln: 4, p: 1 }).then(() => "hashed")
+    assert.strictEqual(await Promise.race([refused, cheap]), "hashed")
+    await refused
+  })
 })
