@@ -3,7 +3,7 @@
  *
  * The system answers on a few threads that the whole process shares, and a name whose server is dead holds one for
  * seconds. So a name is looked up once at a time, however many ask: ten deliveries to one dead name take one thread. And
- * names that took long are together given half of those threads: a hundred dead names leave the other half to all others.
+ * names that are slow are together given half of those threads: a hundred dead names leave the other half to all others.
  */
 import { RecentMap } from "@doorhook/core"
 import { lookup } from "node:dns/promises"
@@ -30,30 +30,39 @@ const longLookUp = 1_000
 const mostKnown = 10_000
 
 /**
- * Asks for so many names at once whose last look-up took long, or whose present one does, and for all others at once.
- * Those that are too many wait for their turn.
+ * How a name's last look-up went that took long: it was answered, which one lost packet explains; or it was not, or not
+ * soon for the second time.
+ */
+type Slowness = "late" | "slow"
+
+/**
+ * Asks for so many names at once that are slow, or whose present look-up takes long, and for all others at once. Those
+ * that are too many wait for their turn.
  */
 export const rationing = (ask: NameLookup, places: number): NameLookup => {
-  const slow = new RecentMap<string, true>(mostKnown)
+  const known = new RecentMap<string, Slowness>(mostKnown)
   const waiting: Array<() => void> = []
   let taken = 0
 
   const look = async (name: string): Promise<ReadonlyArray<string>> => {
-    let isCounted = slow.get(name) ?? false
+    const before = known.get(name)
+    let isCounted = before === "slow"
     let tookLong = false
     if (isCounted) taken++
     const timer = setTimeout(() => {
       tookLong = true
-      slow.set(name, true)
+      known.set(name, "slow")
       if (!isCounted) taken++
       isCounted = true
     }, longLookUp)
     timer.unref()
     try {
-      return await ask(name)
+      const addresses = await ask(name)
+      if (tookLong && before === undefined) known.set(name, "late")
+      return addresses
     } finally {
       clearTimeout(timer)
-      if (!tookLong) slow.delete(name)
+      if (!tookLong) known.delete(name)
       if (isCounted) taken--
       // One that was not counted before may have taken a place beyond those there are.
       if (taken < places) waiting.shift()?.()
@@ -61,7 +70,7 @@ export const rationing = (ask: NameLookup, places: number): NameLookup => {
   }
 
   return (name) =>
-    slow.get(name) === undefined || taken < places
+    known.get(name) !== "slow" || taken < places
       ? look(name)
       : new Promise((resolve) => waiting.push(() => resolve(look(name))))
 }
