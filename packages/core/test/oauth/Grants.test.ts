@@ -49,6 +49,21 @@ describe("grants of a user", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("have no name where the directory answers another client", () =>
+    Effect.gen(function* () {
+      const { client } = yield* Directory
+      const careless = Layer.mock(Directory, {
+        client: () => Effect.map(client("c1"), (found) => found && { ...found, id: ClientId.make("C1") })
+      })
+      yield* obtainTokens
+      const { list } = yield* Grants.pipe(Effect.provide(Layer.fresh(Grants.layer).pipe(Layer.provide(careless))))
+      assert.deepStrictEqual(
+        (yield* list(admin)).map(({ client_name }) => client_name),
+        [null]
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("are not listed under wrong names while the directory does not answer, and end all the same", () =>
     Effect.gen(function* () {
       const silent = Layer.mock(Directory, {

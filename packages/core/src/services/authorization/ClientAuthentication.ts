@@ -8,13 +8,14 @@ import type { KnownClient } from "../../domain/Client.ts"
 import { isConfidential } from "../../domain/Client.ts"
 import { parseClientId } from "../../domain/Ids.ts"
 import { ClientStore } from "../../ports/ClientStore.ts"
-import { Directory, DirectoryError } from "../../ports/Directory.ts"
+import { Directory } from "../../ports/Directory.ts"
 import { GuessThrottle } from "./GuessThrottle.ts"
 import type { Guess } from "./GuessThrottle.ts"
 import { OAuthError, TooManyGuesses } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { get } from "./Parameters.ts"
 import { equals, hashOf, sameHash } from "./Secrets.ts"
+import { warnOnce } from "./ToldHost.ts"
 
 /** A request to the token, revocation or introspection endpoint. */
 export interface ClientRequest {
@@ -90,18 +91,19 @@ export const isSecretOf = Effect.fnUntraced(function* (client: KnownClient, secr
   return known
 })
 
-const otherClient = "must return the client of exactly the id that it is asked for, letter by letter, not another one"
+const otherClient =
+  "The directory's `client` must return the client of exactly the id that it is asked for, letter by letter, not another one. What it answered is not taken: the client counts as unknown to it."
 
 /** The client of exactly that id: the host's own, or one that was registered with the service. */
 export const findClient = Effect.fnUntraced(function* (text: string) {
   const id = Option.getOrNull(parseClientId(text))
   if (id === null) return null
-  const own: KnownClient | null = yield* (yield* Directory).client(id)
+  const directory = yield* Directory
+  const own: KnownClient | null = yield* directory.client(id)
+  if (own !== null && own.id === id) return own
   // Another spelling of an id would have wrong secrets counted apart, and tokens that belong to no client.
-  if (own !== null && own.id !== id) {
-    return yield* new DirectoryError({ operation: "client", flaw: otherClient, cause: new Error(otherClient) })
-  }
-  return own ?? (yield* (yield* ClientStore).find(id))
+  if (own !== null) yield* warnOnce(directory, otherClient)
+  return yield* (yield* ClientStore).find(id)
 })
 
 /** Whether a secret proves who the client is. Wrong ones are counted, and too many are not looked at any more. */
