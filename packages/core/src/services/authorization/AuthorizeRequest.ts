@@ -9,6 +9,7 @@ import { Effect } from "effect"
 import type { Client } from "../../domain/Client.ts"
 import { isConfidential, outOfBandUri } from "../../domain/Client.ts"
 import { publicScope } from "../../domain/Token.ts"
+import { Directory } from "../../ports/Directory.ts"
 import * as RedirectUri from "../../rules/RedirectUri.ts"
 import { AuthorizationSettings } from "./AuthorizationSettings.ts"
 import { checkSecret, findClient } from "./ClientAuthentication.ts"
@@ -16,6 +17,7 @@ import type { Parameters } from "./Parameters.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import { isChallenge } from "./Pkce.ts"
 import * as ScopeParameter from "./ScopeParameter.ts"
+import { warnOnce } from "./ToldHost.ts"
 
 /** A request that may be put before the user. */
 export interface AuthorizeRequest {
@@ -79,16 +81,17 @@ export const denied = (request: AuthorizeRequest): AuthorizeProblem =>
 const comesBack = (state: string): boolean => !/[\p{Cc}\ufffd]/u.test(state)
 
 /** What is wrong with a redirect URI; null when nothing is. Whoever runs the host is told of one that only it finds right. */
-const redirectProblem = Effect.fnUntraced(function* (registered: ReadonlyArray<string>, given: string | null) {
-  if (RedirectUri.isRegistered(registered, given ?? outOfBandUri)) return null
+const redirectProblem = Effect.fnUntraced(function* ({ id, redirect_uris }: Client, given: string | null) {
+  if (RedirectUri.isRegistered(redirect_uris, given ?? outOfBandUri)) return null
   if (given === null) {
     return "The parameter redirect_uri is missing, and the application is not registered to show its codes on a page."
   }
-  if (!registered.includes(given)) {
+  if (!redirect_uris.includes(given)) {
     return "This redirect_uri is not registered for the application. It must be repeated character by character."
   }
-  yield* Effect.logWarning(
-    `The directory's \`client\` answers a redirect URI that is not taken: it must be ${RedirectUri.expected}.`
+  yield* warnOnce(
+    yield* Directory,
+    `The directory's \`client\` answers a redirect URI that is not taken: it must be ${RedirectUri.expected}. It is one of client ${id}.`
   )
   return `This redirect_uri is registered for the application, but it is none that is taken here: it must be ${RedirectUri.expected}.`
 })
@@ -121,7 +124,7 @@ export const checkAuthorize = Effect.fnUntraced(function* (parameters: Parameter
 
   const given = get(parameters, "redirect_uri")
   const redirect_uri = given ?? outOfBandUri
-  const astray = yield* redirectProblem(client.redirect_uris, given)
+  const astray = yield* redirectProblem(client, given)
   if (astray !== null) return page(astray)
   const secret = get(parameters, "client_secret")
   if (secret !== null) {
