@@ -33,7 +33,8 @@ const revoke = Command.make(
   "revoke",
   { ...connection, user, client: optionalText("client", "Only what was granted to the client of this id") },
   Effect.fnUntraced(function* (given) {
-    const grants = yield* ask(given, (client) => client.revoke(given.user, { client: given.client }))
+    const only = given.client === undefined ? {} : { client: given.client }
+    const grants = yield* ask(given, (client) => client.revoke(given.user, only))
     if (given.json) return yield* printJson({ grants })
     const to = given.client === undefined ? "" : ` to ${given.client}`
     yield* Console.log(`${counted(grants, "grant")} of user ${given.user}${to} ended`)

@@ -11,8 +11,8 @@ export type GrantSummary = GrantDocument
 
 /** What to end. */
 export interface GrantRevokeOptions {
-  /** The `client_id` of one client. Default: all clients. */
-  readonly client?: string | undefined
+  /** The `client_id` of one client. Left out: all clients. Never undefined or null, which may be an id that is missing. */
+  readonly client?: string
 }
 
 const GrantList = Schema.Struct({ grants: Schema.Array(GrantDocument) })
@@ -29,14 +29,17 @@ export interface GrantsClient {
   readonly revoke: (userId: string, options?: GrantRevokeOptions) => Promise<number>
 }
 
+const oneClient = "the id of a client, and left out for all clients"
+
 const userIn = (given: string): string => idIn("userId", given, "the id of a user, as your directory answers it")
 
 export const makeGrantsClient = ({ read }: OperatorCalls): GrantsClient => ({
   list: async (userId) =>
     (await read(GrantList, "GET", `/operator/grants${queryOf({ user_id: userIn(userId) })}`)).grants,
   revoke: async (userId, options) => {
-    const { client = null } = optionsOf(options, ["client"])
-    const only = client === null ? {} : { client_id: idIn("client", client, "the id of a client") }
+    const given = optionsOf(options, ["client"])
+    // An id that is missing by mistake must not end everything.
+    const only = "client" in given ? { client_id: idIn("client", given.client, oneClient) } : {}
     return (await read(Revoked, "POST", "/operator/grants/revoke", { user_id: userIn(userId), ...only })).grants
   }
 })

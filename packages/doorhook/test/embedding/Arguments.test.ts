@@ -50,7 +50,13 @@ const refusals: ReadonlyArray<readonly [path: string, given: ReadonlyArray<unkno
   ["grants.list", [{ id: "1" }], /^userId: .* not an object$/],
   ["grants.revoke", ["\ud800"], /^userId: /],
   ["grants.revoke", ["1", "c1"], /^options: must be an object/],
-  ["grants.revoke", ["1", { client: "" }], /^client: must be the id of a client, not ""$/],
+  [
+    "grants.revoke",
+    ["1", { client: "" }],
+    /^client: must be the id of a client, and left out for all clients, not ""$/
+  ],
+  ["grants.revoke", ["1", { client: undefined }], /^client: .* left out for all clients, not undefined$/],
+  ["grants.revoke", ["1", { client: null }], /^client: .* left out for all clients, not null$/],
   ["grants.revoke", ["1", { client: ["c1"] }], /^client: .* not a list$/],
   ["grants.revoke", ["1", { client_id: "c1" }], /^options: client_id: no such option/],
   ["portalLink", [], /^id: /],
@@ -92,7 +98,7 @@ describe("arguments", () => {
         await call(doorhook, "clients.add", [{ id: "c2", name: "Two", redirect_uris: ["https://two.example/cb"] }])
         await call(doorhook, "clients.rotate", ["c2", null])
         assert.strictEqual(await call(doorhook, "grants.revoke", [42, null]), 0)
-        assert.strictEqual(await call(doorhook, "grants.revoke", [".", { client: null }]), 0)
+        assert.strictEqual(await call(doorhook, "grants.revoke", [".", {}]), 0)
         assert.deepStrictEqual(await call(doorhook, "grants.list", [42]), [])
         const seen: Array<string> = []
         let page: Awaited<ReturnType<Doorhook["deliveries"]["list"]>> | undefined
