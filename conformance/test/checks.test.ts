@@ -4,10 +4,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { everyAnswerComplete } from "../src/checks/CompleteAnswer.ts"
 import { everyDuplicateAcknowledged } from "../src/checks/Duplicates.ts"
+import { atMostOnce } from "../src/checks/EachEvent.ts"
 import { everyStatusAcknowledges } from "../src/checks/ExactStatus.ts"
 import type { Finding } from "../src/checks/Finding.ts"
 import { everyFirstAttemptAcknowledged } from "../src/checks/FirstAttempts.ts"
 import { everyStatusInTime } from "../src/checks/InTime.ts"
+import { oncePerEndpoint } from "../src/checks/PerEndpoint.ts"
 import { read } from "../src/checks/Reading.ts"
 import type { Terms } from "../src/checks/Terms.ts"
 import type { Exchange } from "../src/observed/Exchange.ts"
@@ -264,5 +266,39 @@ describe("duplicates", () => {
 
   it("are open when there were none", () => {
     assert.strictEqual(verdictOf(everyDuplicateAcknowledged(events(good), terms)), "INCONCLUSIVE")
+  })
+})
+
+describe("two URLs", () => {
+  /** One event at one or both of them, of which the probe says this. */
+  const urls = (sent: 1 | 2, here: number, there: number, blindToUrls?: boolean): Trace => ({
+    ...traceOf(
+      [attemptOf(good), attemptOf(good, { endpoint: "http://127.0.0.1/hook/other", first: false })].slice(0, sent)
+    ),
+    events: [
+      { webhookId: "evt_1", resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
+    ],
+    effects: [{ last: here, most: here, digest: null }],
+    effectsElsewhere: [{ last: there, most: there, digest: null }],
+    ...(blindToUrls === undefined ? {} : { blindToUrls })
+  })
+  const rows: ReadonlyArray<readonly [string, Trace, string, string]> = [
+    ["one effect each, told apart", urls(2, 1, 1), "PASS", "PASS"],
+    ["the second dropped, told apart", urls(2, 1, 0), "FAIL", "PASS"],
+    ["two effects each, told apart", urls(2, 2, 2, false), "FAIL", "FAIL"],
+    ["one effect each, counted together", urls(2, 2, 2, true), "PASS", "PASS"],
+    ["the second dropped, counted together", urls(2, 1, 1, true), "FAIL", "PASS"],
+    ["three effects, counted together", urls(2, 3, 3, true), "FAIL", "FAIL"],
+    ["one URL, counted together", urls(1, 1, 1, true), "PASS", "PASS"],
+    ["one URL and two effects, counted together", urls(1, 2, 2, true), "FAIL", "FAIL"]
+  ]
+  it.each(rows)("%s", (_, trace, perEndpoint, atMost) => {
+    assert.strictEqual(verdictOf(oncePerEndpoint(trace, terms)), perEndpoint)
+    assert.strictEqual(verdictOf(atMostOnce(trace, terms)), atMost)
+  })
+
+  it("that are counted together are named where one delivery was dropped", () => {
+    const found = oncePerEndpoint(urls(2, 1, 1, true), terms)
+    assert.include(found.verdict === "FAIL" ? found.observed : "", "the probe does not tell the URLs apart")
   })
 })

@@ -115,6 +115,45 @@ describe("effects are counted", () => {
     })
   )
 
+  it.live("at two URLs together, which a log does not tell apart", () =>
+    Effect.gen(function* () {
+      const ways = [
+        ["each", (path: string, id: string) => `${path} ${id}`, { pass: ["R-DUP-02", "R-DUP-08"], fail: [] }],
+        ["first", (_: string, id: string) => id, { pass: ["R-DUP-02"], fail: ["R-DUP-08"] }]
+      ] as const
+      for (const [name, keyOf, { fail, pass }] of ways) {
+        const file = join(folder, `urls-${name}.log`)
+        writeFileSync(file, "")
+        const seen = new Set<string>()
+        const target = yield* receiver(({ headers, method, path }, response) => {
+          const id = String(headers["webhook-id"])
+          if (method === "POST" && !seen.has(keyOf(path, id))) writeFileSync(file, `done ${id}\n`, { flag: "a" })
+          seen.add(keyOf(path, id))
+          answer(response, 200)
+        })
+        const { output, report } = yield* conformance(
+          "run",
+          "--url",
+          target.url,
+          "--url",
+          `${target.url}/other`,
+          "--level",
+          "2",
+          "--profile",
+          "tenant",
+          "--only",
+          "R-DUP-02,R-DUP-08",
+          "--settle",
+          "1s",
+          "--probe",
+          `log:${file}:^done (?<id>\\S+)$`
+        )
+        assert.deepStrictEqual([...idsWith(report, "PASS")], [...pass], `${name}: ${output}`)
+        assert.deepStrictEqual([...idsWith(report, "FAIL")], [...fail], `${name}: ${output}`)
+      }
+    })
+  )
+
   it.live("by a command that gets the id in its environment", () =>
     Effect.gen(function* () {
       const file = join(folder, "effects-exec.log")

@@ -128,7 +128,9 @@ const traces = (history: History): fc.Arbitrary<Trace> =>
       effects: fc.array(effects, { minLength: 4, maxLength: 4 }),
       effectsElsewhere: fc.constant([])
     })
-    .map((trace) => ({ history, ...trace }))
+    .chain((trace) =>
+      fc.constantFrom({}, { byDataId: true }, { blindToUrls: true }).map((sight) => ({ history, ...trace, ...sight }))
+    )
 
 const runs: fc.Arbitrary<CaseRun> = fc.nat(histories.length - 1).chain((at): fc.Arbitrary<CaseRun> => {
   const history = histories[at] ?? { v: 1, ops: [] }

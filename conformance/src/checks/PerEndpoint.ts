@@ -5,38 +5,25 @@
 import type { Trace } from "../observed/Trace.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, nothing, pass } from "./Finding.ts"
-import { storiesOf } from "./Story.ts"
+import { endpointsOf, storiesOf } from "./Story.ts"
 import type { Terms } from "./Terms.ts"
 
 export const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
   let good = 0
-  for (const { attempts, event, last, sent, state } of storiesOf(trace, terms)) {
+  for (const { attempts, event, last, sent, shared, state } of storiesOf(trace, terms)) {
     const elsewhere = trace.effectsElsewhere[event] ?? null
     if (last === null || elsewhere === null || state !== "acknowledged") continue
-    const endpoints = new Set(attempts.map(([, { endpoint }]) => endpoint)).size
+    const endpoints = endpointsOf(attempts)
     const here = `effects = ${last} at the first URL and ${elsewhere.last} at the other for ${sent.webhookId}`
     const place = attempts.at(-1)?.[0] ?? null
     if (endpoints === 1) {
       if (last !== 1) return fail(place, here, false, event)
       if (elsewhere.last > 1) return fail(place, here, false, event)
-    } else if (!(last === 1 && elsewhere.last === 1) && !(last === 2 && elsewhere.last === 2)) {
-      return fail(place, here, false, event)
-    } else if (last === 1 && isBlind(trace, terms)) {
-      return fail(
-        place,
-        `${here}, and the probe does not tell the URLs apart: one of the two deliveries was dropped`,
-        false,
-        event
-      )
+    } else if (last !== shared || elsewhere.last !== shared) {
+      const dropped = ", and the probe does not tell the URLs apart: one of the two deliveries was dropped"
+      return fail(place, trace.blindToUrls === true && last < shared ? `${here}${dropped}` : here, false, event)
     }
     good += 1
   }
   return good === 0 ? nothing("no event's effects were read at both URLs") : pass([], good)
 }
-
-/** Whether the probe shows an event at a URL to which it was never sent. */
-const isBlind = (trace: Trace, terms: Terms): boolean =>
-  storiesOf(trace, terms).some(
-    ({ attempts, event }) =>
-      new Set(attempts.map(([, { endpoint }]) => endpoint)).size === 1 && (trace.effectsElsewhere[event]?.last ?? 0) > 0
-  )

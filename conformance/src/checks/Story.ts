@@ -17,7 +17,7 @@ export interface Story {
   readonly last: number | null
   /** The most at any reading. */
   readonly most: number | null
-  /** How many events of the trace the probe can't tell from this one. */
+  /** How many effects the probe counts as one: of events of the trace that it can't tell from this, at URLs likewise. */
   readonly shared: number
   /** Whether an acknowledgement obliges to an effect of its own: not for kinds that may be ignored, nor for duplicates. */
   readonly owed: boolean
@@ -34,6 +34,10 @@ const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
     ((operation?.k === "cut_new" || operation?.k === "cut_again") && operation.cut.in === "body")
   return !partial
 }
+
+/** How many of the receiver's URLs an event was sent to. */
+export const endpointsOf = (attempts: Story["attempts"]): number =>
+  new Set(attempts.map(([, { endpoint }]) => endpoint)).size
 
 /** Attempts whose acknowledgement was there for the suite to see. */
 const isJudged = ({ kind }: Attempt): boolean => kind === "delivery" || kind === "amid" || kind === "load"
@@ -66,7 +70,7 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<Story> => {
       state: acknowledged ? "acknowledged" : attempts.some(([, one]) => wentOut(one, trace)) ? "open" : "never",
       last: effects?.last ?? null,
       most: effects?.most ?? null,
-      shared: sharers.get(shownBy(sent)) ?? 1,
+      shared: (sharers.get(shownBy(sent)) ?? 1) * (trace.blindToUrls === true ? Math.max(1, endpointsOf(attempts)) : 1),
       owed: sent.documented && !sharesDataId
     }
   })

@@ -25,6 +25,8 @@ export const ProbeCalibration = Schema.Struct({
   digest: Schema.Boolean,
   /** Whether it tells events by `data.id` alone, of whatever type they are. */
   byDataId: Schema.optionalKey(Schema.Boolean),
+  /** Whether it counts the effects at all of the receiver's URLs together, whichever it is asked for. */
+  blindToUrls: Schema.optionalKey(Schema.Boolean),
   /** From the acknowledgement to the effect, in milliseconds. */
   lag: Schema.Finite
 })
@@ -120,6 +122,9 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const [subject = phantom] = subjects
   // An id that nobody was sent, and the data.id of an event that was.
   const byDataId = (yield* probe.read({ ...subject, webhookId: phantom.webhookId })).effects > 0
+  // URLs to which none of them was sent.
+  const elsewhere = setting.otherUrls.flatMap(({ href }) => subjects.map((one) => ({ ...one, endpoint: href })))
+  const shownElsewhere = yield* Effect.forEach(elsewhere, probe.read)
   const total = readings.reduce((sum, { effects }) => sum + effects, 0)
   return {
     neverSent: { expected: 0, observed: never.effects },
@@ -128,6 +133,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
     double: yield* checkDouble(probe, setting, subject, limit),
     digest: readings.some(({ digest }) => digest !== null),
     byDataId,
+    blindToUrls: shownElsewhere.some(({ effects }) => effects > 0),
     lag
   }
 })

@@ -21,6 +21,8 @@ export interface Patience {
   readonly bulk: number
   /** Whether the probe tells events by `data.id` alone. */
   readonly byDataId: boolean
+  /** Whether it counts the effects at all of the receiver's URLs together. */
+  readonly blindToUrls: boolean
 }
 
 /** The most of many events that are looked at: as many as there are where that takes no question to anybody. */
@@ -29,9 +31,9 @@ const mostBulk: Readonly<Record<Probe["kind"], number>> = { log: Infinity, sink:
 /** How effects are waited for, for so many milliseconds, with a probe of which this was found out. */
 export const patienceFor = (
   { kind }: Probe,
-  { byDataId = false, lag }: ProbeCalibration,
+  { blindToUrls = false, byDataId = false, lag }: ProbeCalibration,
   longest: number
-): Patience => ({ settle: longest, lag, bulk: mostBulk[kind], byDataId })
+): Patience => ({ settle: longest, lag, bulk: mostBulk[kind], byDataId, blindToUrls })
 
 /** The least time between two readings that count as equal, in milliseconds. */
 const leastQuiet = 100
@@ -151,7 +153,11 @@ export const settle = Effect.fnUntraced(function* (
   patience: Patience,
   endpoints: ReadonlyArray<string>
 ): Effect.fn.Return<{ readonly traces: ReadonlyArray<Trace>; readonly complete: boolean }, ProbeUnusable> {
-  const traces = patience.byDataId ? given.map((trace) => ({ ...trace, byDataId: true })) : given
+  const sight = {
+    ...(patience.byDataId ? { byDataId: true } : {}),
+    ...(patience.blindToUrls ? { blindToUrls: true } : {})
+  }
+  const traces = given.map((trace) => ({ ...trace, ...sight }))
   const watched = watchedOf(traces, terms, patience, endpoints)
   const begun = yield* Clock.currentTimeMillis
   let until = begun + patience.settle

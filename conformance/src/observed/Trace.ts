@@ -99,6 +99,8 @@ export const Trace = Schema.Struct({
   /** The same at the receiver's other URL; empty unless something was sent there. */
   effectsElsewhere: SeenEffects,
   /** Whether the probe tells events by `data.id` alone: it counts those that share one together. */
-  byDataId: Schema.optionalKey(Schema.Boolean)
+  byDataId: Schema.optionalKey(Schema.Boolean),
+  /** Whether the probe counts the effects at all of the receiver's URLs together, whichever it is asked for. */
+  blindToUrls: Schema.optionalKey(Schema.Boolean)
 })
 export type Trace = typeof Trace.Type

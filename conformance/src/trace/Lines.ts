@@ -49,7 +49,9 @@ export const Line = Schema.Union([
     /** What was executed in place of the case's own history, of the requirement of this id; null: its own. */
     shortened: Schema.NullOr(Schema.Struct({ requirement: Schema.String, history: History })),
     /** Whether its effects were told by `data.id` alone; missing where they were not. */
-    byDataId: Schema.optionalKey(Schema.Boolean)
+    byDataId: Schema.optionalKey(Schema.Boolean),
+    /** Whether effects at the receiver's URLs were counted together; missing where they were told apart. */
+    blindToUrls: Schema.optionalKey(Schema.Boolean)
   }),
   line("event", {
     ...x,

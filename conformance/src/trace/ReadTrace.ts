@@ -52,7 +52,8 @@ const traceOf = (url: string, history: History, reading: Reading): Trace => ({
   shortfalls: reading.shortfalls,
   effects: orEmpty(reading.events.map(({ effects }) => effects)),
   effectsElsewhere: orEmpty(reading.events.map(({ effectsElsewhere }) => effectsElsewhere)),
-  ...(reading.head.byDataId === undefined ? {} : { byDataId: reading.head.byDataId })
+  ...(reading.head.byDataId === undefined ? {} : { byDataId: reading.head.byDataId }),
+  ...(reading.head.blindToUrls === undefined ? {} : { blindToUrls: reading.head.blindToUrls })
 })
 
 /** Puts the lines of a run together; null where one that can't be missing is. */

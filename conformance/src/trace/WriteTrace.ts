@@ -29,7 +29,10 @@ const makeNumbering = (): ((endpoint: string) => number) => {
   }
 }
 
-const sightOf = ({ byDataId }: Trace): Pick<Trace, "byDataId"> => (byDataId === undefined ? {} : { byDataId })
+const sightOf = ({ blindToUrls, byDataId }: Trace): Pick<Trace, "blindToUrls" | "byDataId"> => ({
+  ...(byDataId === undefined ? {} : { byDataId }),
+  ...(blindToUrls === undefined ? {} : { blindToUrls })
+})
 
 function* linesOfTrace(x: number, trace: Trace, numberOf: (endpoint: string) => number): Generator<Line> {
   for (const [place, event] of trace.events.entries()) {
