@@ -10,6 +10,7 @@ import { crc32 } from "node:zlib"
 import { read } from "../src/checks/Reading.ts"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import { makeBarrier } from "../src/executor/Barrier.ts"
+import { pausesFor } from "../src/executor/Deliveries.ts"
 import type { HttpRequest } from "../src/observed/HttpRequest.ts"
 import { open } from "../src/executor/Connection.ts"
 import { execute } from "../src/executor/Execute.ts"
@@ -54,6 +55,14 @@ const exchangeWith = (bytes: string | ((socket: Socket) => void), limit = 2_000)
     const connection = yield* open(new URL(url))
     return (yield* connection.post(request, limit)).exchange
   })
+
+describe("retries until an acknowledgement", () => {
+  it.each([200, 2_000, 5_000, 20_000, 60_000])("outlast an attempt before them, at a deadline of %i ms", (deadline) => {
+    const lasts = pausesFor({ ...defaultTerms, deadline }).reduce((sum, pause) => sum + pause, 0)
+    assert.isAbove(lasts, deadline + defaultTerms.guard)
+    assert.isAtLeast(lasts, 5_650)
+  })
+})
 
 describe("a history", () => {
   it.live("says what of it was not done in full", () =>

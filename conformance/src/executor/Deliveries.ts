@@ -3,6 +3,8 @@
  */
 import { Effect } from "effect"
 import { read } from "../checks/Reading.ts"
+import { patienceOf } from "../checks/Terms.ts"
+import type { Terms } from "../checks/Terms.ts"
 import { accessLog, call } from "../history/Events.ts"
 import type { EventTemplate, Variation } from "../history/History.ts"
 import { retry } from "../history/History.ts"
@@ -30,8 +32,20 @@ export const race = Effect.fnUntraced(function* (stage: Stage, actor: Actor, cop
   )
 })
 
-/** Pauses between retries of an event that is not acknowledged, in milliseconds. */
-const pauses = [50, 100, 200, 400, 800, 1_600, 2_500]
+const growing = [50, 100, 200, 400, 800, 1_600]
+const leastLast = 2_500
+const allGrowing = growing.reduce((sum, pause) => sum + pause, 0)
+/** How long after the deadline of an attempt before the last one is made, in milliseconds. */
+const afterDeadline = 500
+
+/**
+ * Pauses between retries of an event that is not acknowledged, in milliseconds: they last for longer than an attempt
+ * before them may.
+ */
+export const pausesFor = (terms: Terms): ReadonlyArray<number> => [
+  ...growing,
+  Math.max(leastLast, patienceOf(terms) + afterDeadline - allGrowing)
+]
 
 /**
  * Sends an event until it is acknowledged. A receiver may refuse an event while an earlier attempt of it still runs, so
@@ -39,7 +53,7 @@ const pauses = [50, 100, 200, 400, 800, 1_600, 2_500]
  */
 export const retryUntil = Effect.fnUntraced(function* (stage: Stage, actor: Actor, op: number) {
   const how: ReadonlyArray<Variation> = actor.sent === 0 ? [] : retry
-  for (const pause of [...pauses, null]) {
+  for (const pause of [...pausesFor(stage.setting.terms), null]) {
     const exchange = yield* stage.send(actor, how, { op })
     const reading = read(exchange, stage.setting.terms)
     if (reading === "acknowledged" || reading === "late" || pause === null) return
