@@ -66,6 +66,42 @@ describe("a spawned receiver", () => {
     })
   )
 
+  it.live("has both of its URLs at the port that was found for it", () =>
+    Effect.gen(function* () {
+      const { exitCode, output, report } = yield* conformance(
+        "run",
+        ...started("urls"),
+        "--url",
+        "http://127.0.0.1:0/hook/other",
+        ...probed,
+        "--profile",
+        "tenant",
+        "--only",
+        "R-DUP-08"
+      )
+      assert.deepStrictEqual([...idsWith(report, "PASS")], ["R-DUP-08"], output)
+      assert.strictEqual(exitCode, 0, output)
+    })
+  )
+
+  it.live("is told the port of its scheme where its URL names none", () =>
+    Effect.gen(function* () {
+      const { exitCode, message } = yield* conformance(
+        "run",
+        "--url",
+        "http://127.0.0.1/hook",
+        "--spawn",
+        'echo "port $PORT" >&2; exit 7',
+        "--port-env",
+        "PORT",
+        "--ready-url",
+        `http://127.0.0.1:${yield* deadPort}/`
+      )
+      assert.strictEqual(exitCode, 4)
+      assert.include(message, "port 80")
+    })
+  )
+
   it.live("that does not start is exit code 4, with its last words", () =>
     Effect.gen(function* () {
       const { exitCode, message } = yield* conformance(

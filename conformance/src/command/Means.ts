@@ -10,6 +10,7 @@ import { withControl } from "../hooks/Control.ts"
 import { freePort } from "../hooks/FreePort.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { spawned } from "../hooks/Spawned.ts"
+import { portOf } from "../PortOf.ts"
 import { execProbe } from "../probes/ExecProbe.ts"
 import { httpProbe } from "../probes/HttpProbe.ts"
 import { logProbe, parseLog } from "../probes/LogProbe.ts"
@@ -19,7 +20,7 @@ import type { TargetFlags } from "./RunFlags.ts"
 import { unusable } from "./Unusable.ts"
 
 /** The same URL, with the port that was found where it asked for any. */
-const atPort = (url: URL, port: number): URL => {
+export const atPort = (url: URL, port: number): URL => {
   const moved = new URL(url)
   if (moved.port === "0") moved.port = String(port)
   return moved
@@ -69,7 +70,7 @@ export const makeHooks = Effect.fnUntraced(function* (
   givenReady: URL | null,
   givenControl: URL | null
 ): Effect.fn.Return<{ readonly url: URL; readonly hooks: Hooks; readonly port: number }, CommandFailure, Scope.Scope> {
-  const port = given.port === "0" ? yield* freePort : Number(given.port)
+  const port = given.port === "0" ? yield* freePort : portOf(given)
   const url = atPort(given, port)
   const readyUrl = givenReady === null ? null : atPort(givenReady, port)
   const commands = commandHooks(

@@ -17,7 +17,7 @@ import { claim } from "../run/Claim.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../record/SuiteOptions.ts"
 import { suite } from "../Suite.ts"
-import { makeHooks, makeProbe } from "./Means.ts"
+import { atPort, makeHooks, makeProbe } from "./Means.ts"
 import { makeProgress } from "./Progress.ts"
 import { checkFlags } from "./RunFlags.ts"
 import type { Checked, TargetFlags } from "./RunFlags.ts"
@@ -139,7 +139,8 @@ export const makeOptions = Effect.fnUntraced(function* (
     return yield* CommandFailure.usage("--profile clock needs --advance-cmd: the control URL does not offer advance")
   }
   const probe = yield* makeProbe(flags.probe, port)
-  return { ...plainOptionsOf(flags, checked), url, probe, hooks }
+  const otherUrls = checked.otherUrls.map((other) => atPort(other, port))
+  return { ...plainOptionsOf(flags, checked), url, otherUrls, probe, hooks }
 })
 
 /** Runs with options that are complete, prints and writes the reports. */

@@ -9,6 +9,7 @@ import { Effect, Layer, Option, Result } from "effect"
 import { lookup } from "node:dns/promises"
 import { connect } from "node:net"
 import { hiddenQuery } from "../HiddenQuery.ts"
+import { portOf } from "../PortOf.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>
@@ -82,8 +83,7 @@ export const authorize = Effect.fnUntraced(function* (
 /** Makes sure that something accepts connections there. */
 export const reach = (url: URL, limit: number): Effect.Effect<void, TargetUnusable> =>
   Effect.callback<void, Error>((resume) => {
-    const port = Number(url.port === "" ? (url.protocol === "https:" ? 443 : 80) : url.port)
-    const socket = connect({ host: UrlPolicy.hostOf(url), port })
+    const socket = connect({ host: UrlPolicy.hostOf(url), port: portOf(url) })
     socket.on("connect", () => {
       socket.destroy()
       resume(Effect.void)

@@ -6,6 +6,7 @@ import { Deferred, Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import { connect } from "node:net"
 import { request } from "undici"
+import { portOf } from "../PortOf.ts"
 import { HookFailed } from "./Hooks.ts"
 
 /** How long a receiver may take to start, in milliseconds. */
@@ -14,8 +15,6 @@ const between = 20
 const oneTry = 2_000
 
 const notYet = (error: unknown): HookFailed => new HookFailed({ message: String(error) })
-
-const portOf = ({ port, protocol }: URL): number => Number(port === "" ? (protocol === "https:" ? 443 : 80) : port)
 
 const accepts = (url: URL): Effect.Effect<void, HookFailed> =>
   Effect.callback<void, HookFailed>((resume) => {

@@ -12,6 +12,7 @@ import { hash } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
+import { portOf } from "../PortOf.ts"
 import { shownUrl } from "../record/Shown.ts"
 
 /** How often one that waits looks whether the other has ended, in milliseconds. */
@@ -34,8 +35,6 @@ const hostOf = (url: URL): string => {
   const host = UrlPolicy.hostOf(url).toLowerCase()
   return /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|::1|0\.0\.0\.0|::)$/.test(host) ? "localhost" : host
 }
-
-const portOf = ({ port, protocol }: URL): string => (port === "" ? (protocol === "https:" ? "443" : "80") : port)
 
 /** The file that stands for a URL: its query may differ, and its scheme. */
 const fileOf = (url: URL): string =>
