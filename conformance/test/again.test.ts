@@ -72,7 +72,7 @@ const without = (...names: ReadonlyArray<string>): ReadonlyArray<string> =>
 
 const runs: ReadonlyArray<readonly [what: string, flags: ReadonlyArray<string>]> = [
   ["every flag, with commands", without("spawn", "portEnv")],
-  ["every flag, with a receiver of its own", without("restartCmd", "killCmd")],
+  ["every flag, with a receiver of its own", without("restartCmd", "killCmd", "pauseCmd", "resumeCmd")],
   ["a second URL, as the tenant profile needs", [...values.url, "--profile", "tenant", ...values.probe]],
   ["level 1 beside a probe", ["--url", "http://127.0.0.1:9000/hook", ...values.probe, "--level", "1", "--seed", "3"]],
   ["level 2 beside a way to restart", [...values.url, ...values.probe, ...values.restartCmd, "--level", "2"]]

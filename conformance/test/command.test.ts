@@ -136,6 +136,11 @@ describe("refuses with exit code 3 and one line", () => {
       /--pause-cmd and --resume-cmd go together/
     ],
     ["a port for nothing", ["--url", "http://127.0.0.1:9/", "--port-env", "PORT"], /--port-env is for --spawn/],
+    [
+      "two ways to operate the receiver",
+      ["--url", "http://127.0.0.1:9/", "--spawn", "x", "--pause-cmd", "y", "--resume-cmd", "z"],
+      /^--spawn operates the receiver itself: leave .*--pause-cmd and --resume-cmd out$/
+    ],
     ["level 4", ["--url", "http://127.0.0.1:9/", "--level", "4"], /there is no such level/],
     [
       "an unknown report",

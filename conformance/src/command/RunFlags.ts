@@ -140,8 +140,8 @@ const checkPairs = (flags: TargetFlags): Reading<void> => {
   const wrong = ((): string | null => {
     if (given(flags.pauseCmd) !== given(flags.resumeCmd)) return "--pause-cmd and --resume-cmd go together: give both"
     if (given(flags.portEnv) && !given(flags.spawn)) return "--port-env is for --spawn: give both"
-    if (given(flags.spawn) && (given(flags.restartCmd) || given(flags.killCmd))) {
-      return "--spawn operates the receiver itself: leave --restart-cmd and --kill-cmd out"
+    if (given(flags.spawn) && [flags.restartCmd, flags.killCmd, flags.pauseCmd].some(given)) {
+      return "--spawn operates the receiver itself: leave --restart-cmd, --kill-cmd, --pause-cmd and --resume-cmd out"
     }
     if (flags.deadline < leastDeadline) return `--deadline must be at least ${leastDeadline}ms: less can't be timed`
     if (flags.maxTime <= 0) return "--max-time must be more than 0s"
