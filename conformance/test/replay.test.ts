@@ -188,6 +188,25 @@ describe("a stored history", () => {
     })
   )
 
+  it.live("has no report: one that is asked for is refused before anything is sent", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 200))
+      const file = yield* stored("R-DUP-01", "state", newEvent(accessLog), again(0, retry))
+      const { exitCode, message } = yield* conformance(
+        "replay",
+        file,
+        "--url",
+        target.url,
+        "--report",
+        `json=${file}.report`
+      )
+      assert.strictEqual(exitCode, 3, message)
+      assert.match(message, /^--report: a stored history .*; leave --report out, or replay R-DUP-01$/)
+      assert.isEmpty(target.received)
+      assert.isTrue(existsSync(file))
+    })
+  )
+
   it.live("is not replayed with less than the run had", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => answer(response, 200))

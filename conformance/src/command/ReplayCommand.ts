@@ -172,6 +172,11 @@ const replayAlone = Effect.fnUntraced(function* (stored: StoredCase, flags: Repl
 
 const replayFile = Effect.fnUntraced(function* (file: string, flags: ReplayFlags) {
   const stored = yield* readCase(file)
+  if (flags.report.length > 0) {
+    return yield* CommandFailure.usage(
+      `--report: a stored history is done again without one; leave --report out, or replay ${stored.violates}`
+    )
+  }
   const { observed, verdict } = yield* replayAlone(stored, flags)
   switch (verdict) {
     case "PASS": {
