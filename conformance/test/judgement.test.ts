@@ -105,6 +105,19 @@ describe("a verdict", () => {
     assert.strictEqual(verdictOf(both, [one, two]), "FAIL", "what is proven is proven")
   })
 
+  it("waits for effects where they have a say, and passes on answers alone where they have none", () => {
+    const answered = [first, second].map((each) => runOf(each, { settled: false }))
+    const seenBy = (about: Partial<Requirement>): Plan => {
+      const plan = planned(new Map())
+      return { ...plan, requirement: { ...plan.requirement, ...about } }
+    }
+    assert.strictEqual(verdictOf(seenBy({}), answered), "PASS")
+    for (const about of [{ needs: ["effects"] }, { provenBy: ["effects"] }, { provenBy: ["digest"] }] as const) {
+      assert.strictEqual(verdictOf(seenBy(about), answered, { how: "interrupted", message: "" }), "INCONCLUSIVE")
+      assert.strictEqual(verdictOf(seenBy(about), [one, two]), "PASS")
+    }
+  })
+
   it("is PASS when all directed cases pass, with or without those drawn", () => {
     assert.strictEqual(verdictOf(planned(new Map()), [one, two]), "PASS")
     assert.strictEqual(verdictOf(planned(new Map()), [one, two, runOf(drawn)]), "PASS")

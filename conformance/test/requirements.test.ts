@@ -8,6 +8,7 @@ import { defaultTerms } from "../src/checks/Terms.ts"
 import { History } from "../src/history/History.ts"
 import { inWords } from "../src/history/Words.ts"
 import { requirements } from "../src/requirements/index.ts"
+import type { Requirement } from "../src/requirements/Requirement.ts"
 import { everyDirectedCase } from "../src/requirements/Requirement.ts"
 import { matches, select } from "../src/requirements/Selection.ts"
 import { requirementsPage } from "../src/requirements/Table.ts"
@@ -66,7 +67,40 @@ const catalogue = [
 
 const folder = new URL("../src/requirements/", import.meta.url)
 
+/** Whether a check asks for the effects of an event that was sent, and of nothing else. */
+const looksAtEffects = ({ check }: Requirement): boolean => {
+  let asked = false
+  check(
+    {
+      history: { v: 1, ops: [] },
+      events: [
+        { webhookId: "evt_1", resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
+      ],
+      attempts: [],
+      interventions: [],
+      shortfalls: [],
+      get effects() {
+        asked = true
+        return []
+      },
+      effectsElsewhere: []
+    },
+    defaultTerms
+  )
+  return asked
+}
+
 describe("requirements", () => {
+  it("say that effects have a say in them where their check looks at effects", () => {
+    const saying = requirements.filter(({ needs, provenBy }) =>
+      [...needs, ...provenBy].some((need) => need === "effects" || need === "digest")
+    )
+    assert.deepStrictEqual(
+      requirements.filter(looksAtEffects).map(({ id }) => id),
+      saying.map(({ id }) => id)
+    )
+  })
+
   it("none of the catalogue is unhandled", () => {
     assert.deepStrictEqual(
       requirements.map(({ id }) => id),

@@ -269,9 +269,9 @@ const died = (finding: Finding): Finding =>
     ? inconclusive(finding.attempt, `${finding.observed}; the receiver was gone soon after`)
     : finding
 
-/** Whether a run is all there is to see of its case. */
-const isDone = (run: CaseRun, { requirement }: Plan): boolean =>
-  run.whole && (run.settled || !requirement.needs.includes("effects"))
+/** Whether a run is all there is to see of its case: answers alone are half of what effects have a say in. */
+const isDone = (run: CaseRun, { requirement: { needs, provenBy } }: Plan): boolean =>
+  run.whole && (run.settled || ![...needs, ...provenBy].some((need) => need === "effects" || need === "digest"))
 
 /** The verdict on a requirement, from everything that was executed. */
 export const judge = (

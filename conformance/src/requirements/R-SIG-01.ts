@@ -14,6 +14,7 @@ export const requirement = define({
     "A receiver that checks the signature only when there is one, or only when it has all that was signed, can be talked to by anybody.",
   expected: () => refused,
   needs: ["secret"],
+  provenBy: ["effects"],
   directed: forgedCases("missing", "empty", "no_timestamp", "empty_timestamp", "no_id", "empty_id", "bare"),
   check: refusedWithoutTrace
 })

@@ -14,6 +14,7 @@ export const requirement = define({
     "A comparison of a part, of the length or of the presence accepts what anybody can make up; so does a second secret that is not set and reads as an empty key.",
   expected: () => refused,
   needs: ["secret"],
+  provenBy: ["effects"],
   directed: forgedCases(
     "random",
     "other_secret",

@@ -13,6 +13,7 @@ export const requirement = define({
   because: "A receiver that takes whatever label comes can be moved to a weaker one.",
   expected: () => refused,
   needs: ["secret"],
+  provenBy: ["effects"],
   directed: forgedCases("version_0", "version_1a", "version_none", "version_word"),
   check: refusedWithoutTrace
 })

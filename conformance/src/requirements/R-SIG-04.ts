@@ -13,6 +13,7 @@ export const requirement = define({
   because: "An old request under a new id, or with another body, is how a forger uses what he has overheard.",
   expected: () => refused,
   needs: ["secret"],
+  provenBy: ["effects"],
   directed: forgedCases("other_id", "other_timestamp", "other_body", "changed_body", "added_space"),
   check: refusedWithoutTrace
 })

@@ -13,6 +13,7 @@ export const requirement = define({
   because: "Whoever has overheard a request could replay it for ever.",
   expected: () => refused,
   needs: ["secret"],
+  provenBy: ["effects"],
   directed: forgedCases("past", "future", "past_soon", "future_soon", "no_number"),
   check: refusedWithoutTrace
 })
