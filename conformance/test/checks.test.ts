@@ -12,6 +12,7 @@ import { everyStatusInTime } from "../src/checks/InTime.ts"
 import { oncePerEndpoint } from "../src/checks/PerEndpoint.ts"
 import { read } from "../src/checks/Reading.ts"
 import type { Terms } from "../src/checks/Terms.ts"
+import { everyLoadedAttempt } from "../src/checks/UnderLoad.ts"
 import type { Exchange } from "../src/observed/Exchange.ts"
 import type { Attempt, Trace } from "../src/observed/Trace.ts"
 
@@ -300,5 +301,19 @@ describe("two URLs", () => {
   it("that are counted together are named where one delivery was dropped", () => {
     const found = oncePerEndpoint(urls(2, 1, 1, true), terms)
     assert.include(found.verdict === "FAIL" ? found.observed : "", "the probe does not tell the URLs apart")
+  })
+})
+
+describe("load", () => {
+  const loaded = (heldUp: number, ...exchanges: ReadonlyArray<Exchange>): Trace => ({
+    ...traceOf(exchanges.map((exchange, event) => attemptOf(exchange, { kind: "load", event }))),
+    shortfalls: [{ op: 0, what: "connections", done: exchanges.length - heldUp, of: exchanges.length }]
+  })
+  it("fails for what is late, but not for what the suite sent too late", () => {
+    assert.strictEqual(verdictOf(everyLoadedAttempt(loaded(0, good, late), terms)), "FAIL")
+    assert.strictEqual(verdictOf(everyLoadedAttempt(loaded(1, good, late), terms)), "INCONCLUSIVE")
+    assert.strictEqual(verdictOf(everyLoadedAttempt(loaded(1, late, late), terms)), "FAIL")
+    assert.strictEqual(verdictOf(everyLoadedAttempt(loaded(1, at(9_000), answered(503)), terms)), "FAIL")
+    assert.strictEqual(verdictOf(everyLoadedAttempt(loaded(0, good, good), terms)), "PASS")
   })
 })

@@ -9,6 +9,7 @@ import type { Socket } from "node:net"
 import { crc32 } from "node:zlib"
 import { read } from "../src/checks/Reading.ts"
 import { defaultTerms } from "../src/checks/Terms.ts"
+import { everyLoadedAttempt } from "../src/checks/UnderLoad.ts"
 import { makeBarrier } from "../src/executor/Barrier.ts"
 import { pausesFor } from "../src/executor/Deliveries.ts"
 import type { HttpRequest } from "../src/observed/HttpRequest.ts"
@@ -266,6 +267,25 @@ describe("a barrier", () => {
   it.live("does not wait for ever for one that does not come", () =>
     Effect.callback<void>((resume) => {
       makeBarrier(2).arrive(0, () => resume(Effect.void))
+    })
+  )
+})
+
+describe("a load", () => {
+  it.live("charges no receiver with the suite's own want of connections", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => void setTimeout(() => response.end("ok"), 1_000))
+      const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 1_500 }]
+      const loaded = { ...setting, url: new URL(target.url), peakRate: 400 }
+      const { trace } = yield* execute({ v: 1, ops }, loaded).pipe(Effect.provide(services))
+      assert.strictEqual(trace.attempts.length, 600)
+      const [shortfall] = trace.shortfalls
+      assert.deepInclude(shortfall, { op: 0, what: "connections", of: 600 })
+      const finding = everyLoadedAttempt(trace, setting.terms)
+      assert.strictEqual(finding.verdict, "INCONCLUSIVE")
+      assert.match(finding.verdict === "INCONCLUSIVE" ? finding.observed : "", /^\d+ of 600 answers came in time, but/)
+      const [line] = shortfallsOf([{ title: "load", trace }])
+      assert.match(line ?? "", /^load: \d+ of 600 events late for want of a free connection of the suite's own$/)
     })
   )
 })

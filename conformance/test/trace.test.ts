@@ -122,7 +122,12 @@ const traces = (history: History): fc.Arbitrary<Trace> =>
       attempts: fc.array(attempts, { maxLength: 6 }),
       interventions: fc.array(fc.record({ op: place, what: fc.string(), over: seconds }), { maxLength: 1 }),
       shortfalls: fc.array(
-        fc.record({ op: place, what: fc.constantFrom("events", "wait", "load", "steps"), done: seconds, of: seconds }),
+        fc.record({
+          op: place,
+          what: fc.constantFrom("events", "wait", "load", "steps", "connections"),
+          done: seconds,
+          of: seconds
+        }),
         { maxLength: 1 }
       ),
       effects: fc.array(effects, { minLength: 4, maxLength: 4 }),

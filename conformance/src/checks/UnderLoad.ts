@@ -21,8 +21,15 @@ export const everyLoadedAttempt = (trace: Trace, terms: Terms): Finding => {
   const borderline = readings.filter(({ reading }) => reading === "borderline")
   const allowed = Math.floor(loaded.length * (1 - inTimeShare))
   const [first] = [...late, ...borderline]
-  if (late.length > allowed) {
+  const heldUp = trace.shortfalls.reduce((sum, { done, of, what }) => sum + (what === "connections" ? of - done : 0), 0)
+  if (late.length - heldUp > allowed) {
     return fail(first?.index ?? null, `${late.length} of ${loaded.length} answers came too late`, true)
+  }
+  if (heldUp > allowed) {
+    return inconclusive(
+      first?.index ?? null,
+      `${heldUp} of ${loaded.length} answers came in time, but for events that were sent too late: all of the suite's connections were busy, so nothing can be said of this rate`
+    )
   }
   if (late.length + borderline.length > allowed) {
     return inconclusive(

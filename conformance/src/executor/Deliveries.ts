@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import { read } from "../checks/Reading.ts"
-import { patienceOf } from "../checks/Terms.ts"
+import { certainlyInTime, patienceOf } from "../checks/Terms.ts"
 import type { Terms } from "../checks/Terms.ts"
 import { accessLog, call } from "../history/Events.ts"
 import type { EventTemplate, Variation } from "../history/History.ts"
@@ -93,7 +93,8 @@ const mostConnections = 200
 
 /**
  * Sends events at a rate, whatever the receiver makes of it: each at its time, timed from then, so that a receiver that
- * falls behind can't slow down the questions (no coordinated omission).
+ * falls behind can't slow down the questions (no coordinated omission). What the suite's connections can't carry is not
+ * its fault.
  */
 export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, ms: number, op: number) {
   const rate = stage.setting.peakRate * factor
@@ -101,7 +102,10 @@ export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, m
   stage.fallShort({ op, what: "load", done: ms * stage.setting.pace, of: ms })
   const begun = stage.now()
   const due = (index: number): number => begun + (index * 1_000) / rate
+  const needed = Math.min(Math.ceil(rate * (stage.setting.terms.deadline / 1_000)), total)
+  const inTime = certainlyInTime(stage.setting.terms)
   let next = 0
+  let heldUp = 0
   const worker = Effect.scoped(
     Effect.gen(function* () {
       const own = yield* open(stage.setting.url)
@@ -111,14 +115,14 @@ export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, m
         const early = due(index) - stage.now()
         if (early > 0) yield* Effect.sleep(early)
         const overdue = Math.max(0, stage.now() - due(index))
-        yield* stage.send(actor, [], { op, kind: "load", overdue }, own)
+        const { elapsed } = yield* stage.send(actor, [], { op, kind: "load", overdue }, own)
+        // Who answers in time could have done so when it was due, had there been another connection.
+        if (needed > mostConnections && elapsed <= inTime && elapsed + overdue > inTime) heldUp += 1
       }
     })
   )
   yield* stage.renew
-  const workers = Math.max(
-    1,
-    Math.min(mostConnections, Math.ceil(rate * (stage.setting.terms.deadline / 1_000)), total)
-  )
+  const workers = Math.max(1, Math.min(mostConnections, needed))
   yield* Effect.forEach(Array.from({ length: workers }), () => worker, { concurrency: "unbounded", discard: true })
+  stage.fallShort({ op, what: "connections", done: total - heldUp, of: total })
 })

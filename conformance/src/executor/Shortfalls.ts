@@ -13,6 +13,8 @@ const inWords = ({ done, of, what }: Shortfall): string => {
       return `${seconds(done)} of ${seconds(of)} waited`
     case "load":
       return `${seconds(done)} of ${seconds(of)} of load`
+    case "connections":
+      return `${of - done} of ${of} events late for want of a free connection of the suite's own`
     case "steps":
       return `given up after ${done} of ${of} steps, for answers that did not come`
   }

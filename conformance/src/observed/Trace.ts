@@ -79,8 +79,11 @@ export type Intervention = typeof Intervention.Type
 /** An operation that was not done in full, for want of time or because it had become pointless. */
 export const Shortfall = Schema.Struct({
   op: Schema.Int,
-  what: Schema.Literals(["events", "wait", "load", "steps"]),
-  /** How much of it was done, and how much there was to do: milliseconds of a wait or a load. */
+  what: Schema.Literals(["events", "wait", "load", "steps", "connections"]),
+  /**
+   * How much of it was done, and how much there was to do: milliseconds of a wait or a load. Of connections, the events
+   * that were answered late only because each connection of the suite's had another under way when they were due.
+   */
   done: Schema.Finite,
   of: Schema.Finite
 })
