@@ -4,6 +4,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import type { Verdict } from "../src/checks/Finding.ts"
+import { notableEffects } from "../src/report/Console.ts"
+import { effectsOf } from "../src/report/Evidence.ts"
 import { curlOf } from "../src/report/Curl.ts"
 import { exitCodeOf } from "../src/report/ExitCode.ts"
 import { factsOf } from "../src/record/Facts.ts"
@@ -31,6 +33,45 @@ const invocation: Invocation = {
   profiles: [],
   flags: []
 }
+
+describe("effects", () => {
+  it("are told as they were read last, and the most of them where that was more", () => {
+    const event = { resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
+    const history = { v: 1, ops: [] } as const
+    const effects = [
+      { last: 1, most: 1, digest: null },
+      { last: 0, most: 1, digest: null },
+      { last: 1, most: 2, digest: null }
+    ]
+    const reported = effectsOf({
+      case: { title: "", lane: "state", history },
+      trace: {
+        history,
+        events: effects.map((_, index) => ({ ...event, webhookId: `evt_${index}` })),
+        attempts: [],
+        interventions: [],
+        shortfalls: [],
+        effects,
+        effectsElsewhere: []
+      },
+      alone: true,
+      attempt: null
+    })
+    assert.deepStrictEqual(
+      reported.map(({ effects: last, most }) => [last, most]),
+      [
+        [1, undefined],
+        [0, 1],
+        [1, 2]
+      ]
+    )
+    assert.deepStrictEqual(notableEffects({ effects: reported }), [
+      "event 2 took no effect at the latest reading, once before (webhook-id evt_1)",
+      "event 3 took effect once at the latest reading, 2 times before (webhook-id evt_2)",
+      "the other event took effect once"
+    ])
+  })
+})
 
 describe("a command", () => {
   it("to do a request by hand carries its headers and body, but no signature", () => {

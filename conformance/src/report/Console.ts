@@ -36,14 +36,17 @@ const mostEffects = 5
 const times = (count: number): string => (count === 1 ? "once" : `${count} times`)
 
 /** What the probe said of an event, in words. */
-const effectsInWords = ({ digestMatches, effects, event, webhookId }: ReportedEffects): string => {
+const effectsInWords = ({ digestMatches, effects, event, most, webhookId }: ReportedEffects): string => {
   const did = effects === 0 ? "took no effect" : `took effect ${times(effects)}`
-  return `event ${event} ${did}${digestMatches === false ? ", and what was stored is not what was sent" : ""} (webhook-id ${webhookId})`
+  const before = most === undefined ? "" : ` at the latest reading, ${times(most)} before`
+  return `event ${event} ${did}${before}${digestMatches === false ? ", and what was stored is not what was sent" : ""} (webhook-id ${webhookId})`
 }
 
 /** Those of the effects that are not as they usually are, and a word on the others. */
-export const notableEffects = ({ effects }: ReportedRequirement): ReadonlyArray<string> => {
-  const notable = effects.filter(({ digestMatches, effects }) => effects !== 1 || digestMatches === false)
+export const notableEffects = ({ effects }: Pick<ReportedRequirement, "effects">): ReadonlyArray<string> => {
+  const notable = effects.filter(
+    ({ digestMatches, effects, most }) => effects !== 1 || most !== undefined || digestMatches === false
+  )
   const shown = notable.length === 0 ? effects : notable
   const others = effects.length - shown.length
   return [

@@ -111,10 +111,13 @@ export const effectsOf = ({ trace }: Evidence): ReadonlyArray<ReportedEffects> =
         event: index + 1,
         webhookId: event.webhookId,
         dataId: event.dataId,
-        effects: seen.most,
+        effects: seen.last,
+        ...(seen.most > seen.last ? { most: seen.most } : {}),
         digestMatches: seen.digest === null ? null : seen.digest === event.digest
       }
     ]
   })
-  return all.length <= mostAttempts ? all : all.filter(({ effects }) => effects !== 1).slice(0, mostAttempts)
+  return all.length <= mostAttempts
+    ? all
+    : all.filter(({ effects, most }) => effects !== 1 || most !== undefined).slice(0, mostAttempts)
 }

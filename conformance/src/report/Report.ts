@@ -57,7 +57,10 @@ const ReportedEffects = Schema.Struct({
   event: Schema.Int,
   webhookId: Schema.String,
   dataId: Schema.String,
+  /** At the latest reading. */
   effects: Schema.Int,
+  /** The most at any reading; missing where that is no more. */
+  most: Schema.optionalKey(Schema.Int),
   /** Whether what was stored is what was sent; null where the probe does not say. */
   digestMatches: Schema.NullOr(Schema.Boolean)
 })
