@@ -120,6 +120,21 @@ describe.concurrent("simulate run", () => {
   )
 
   live(
+    "says where a secret that is none came from",
+    Effect.gen(function* () {
+      const to = ["simulate", "run", "--to-receiver", "http://127.0.0.1:9/hook"]
+      const given = yield* runDoorhook([...to, "--secret", "whsec_?"], { DOORHOOK_RECEIVER_SECRET: secret })
+      assert.strictEqual(given.stderr, "doorhook: --secret: expected whsec_ and at least 24 bytes in base64\n")
+      const found = yield* runDoorhook(to, { DOORHOOK_RECEIVER_SECRET: "whsec_?" })
+      assert.strictEqual(
+        found.stderr,
+        "doorhook: DOORHOOK_RECEIVER_SECRET: expected whsec_ and at least 24 bytes in base64\n"
+      )
+      assert.deepStrictEqual([given.code, found.code], [3, 3])
+    })
+  )
+
+  live(
     "says which of its keys a service refused, and what it answered",
     Effect.gen(function* () {
       const errors = [{ status: "401", code: "unauthorized", detail: "This is not the key." }]

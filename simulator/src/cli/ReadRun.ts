@@ -143,13 +143,12 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   if (Option.isSome(toReceiver)) {
     const expected = "the URL of a receiver, like http://127.0.0.1:9000/hook"
     const url = yield* readUrl("to-receiver", toReceiver.value, expected, false)
-    const secret = yield* Config.Redacted("DOORHOOK_RECEIVER_SECRET").pipe(
-      Config.option,
-      Effect.map((fromEnvironment) => Option.getOrNull(Option.orElse(texts.secret, () => fromEnvironment))),
-      Effect.orElseSucceed(() => Option.getOrNull(texts.secret))
-    )
+    const variable = "DOORHOOK_RECEIVER_SECRET"
+    const fromEnvironment = yield* Effect.orElseSucceed(Config.option(Config.Redacted(variable)), Option.none)
+    const secret = Option.getOrNull(Option.orElse(texts.secret, () => fromEnvironment))
+    const source = Option.isSome(texts.secret) ? "--secret" : variable
     if (secret !== null && Signature.keyOf(secret) === null)
-      return yield* CommandFailure.usage("--secret: expected whsec_ and at least 24 bytes in base64")
+      return yield* CommandFailure.usage(`${source}: expected whsec_ and at least 24 bytes in base64`)
     return { kind: "receiver", url, secret } as const
   }
   return { kind: virtual ? "virtual" : "in-process" } as const
