@@ -3,6 +3,7 @@
  */
 import { Effect } from "effect"
 import type { Terms } from "../checks/Terms.ts"
+import { budget } from "../executor/Budget.ts"
 import { execute } from "../executor/Execute.ts"
 import { makeLedger } from "../executor/Ledger.ts"
 import type { Setting } from "../executor/Setting.ts"
@@ -22,7 +23,7 @@ export const settingOf = (options: Settled, terms: Terms, typical = 0): Setting 
   allElseDone: Effect.void,
   pace: 1,
   peakRate: options.peakRate ?? 0,
-  fillerTime: options.maxTime / 4
+  fillerTime: options.maxTime * budget.fillerAlone
 })
 
 /**

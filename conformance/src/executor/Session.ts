@@ -14,6 +14,7 @@ import type { Terms } from "../checks/Terms.ts"
 import type { Case, Lane } from "../history/History.ts"
 import type { Probe, ProbeUnusable } from "../probes/Probe.ts"
 import { ordinaryCases } from "../requirements/Ordinary.ts"
+import { budget } from "./Budget.ts"
 import { execute } from "./Execute.ts"
 import type { CaseRun, Ended, Plan } from "./Judgement.ts"
 import { maxRepeats } from "./Judgement.ts"
@@ -98,16 +99,6 @@ const movesClockOf = ({ history }: Case): boolean => history.ops.some(({ k }) =>
 
 const endsReceiver = ({ history }: Case): boolean => history.ops.some(({ k }) => k === "restart" || k === "kill_amid")
 
-/** What part of the run's time may be over before random histories of a lane are begun no more. */
-const randomUntil = 0.6
-/** What part of it may be over before cases are begun no more: the rest is for what takes its time, and for the end. */
-const beginUntil = 0.75
-/** What part of it may be spent on confirming and shortening. */
-const refineShare = 0.2
-
-/** What part of it late effects are waited for at most. */
-const lateShare = 0.1
-
 /** After so many answers that were late side by side, histories are executed one by one. */
 const lateUntilAlone = 3
 
@@ -191,7 +182,7 @@ export const make = (options: SessionOptions): Session => {
     if (probe === null || calibration === null) return
     if (!plans.some(({ requirement }) => requirement.needs.includes("effects"))) return
     const meant = ledger.runs().flatMap((run, place) => (run.settled ? [{ run, place }] : []))
-    const due = Math.min(directedDone + Math.min(options.settle, maxTime * lateShare), until)
+    const due = Math.min(directedDone + Math.min(options.settle, maxTime * budget.late), until)
     yield* progress("late effects")
     yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
     const traces = meant.map(({ run }) => run.trace)
@@ -310,7 +301,7 @@ export const make = (options: SessionOptions): Session => {
     const directed = distinct([...controls, ...plans.flatMap((plan) => plan.directed)])
     const known = new Set(directed)
     const sampled = distinct([...directed, ...plans.flatMap((plan) => plan.sampled)]).filter((one) => !known.has(one))
-    const lastBegin = begun + maxTime * beginUntil
+    const lastBegin = begun + maxTime * budget.beginUntil
     yield* Effect.forEach(controls, (one) => runCase(one, true), { discard: true })
     const allElseDone = yield* Deferred.make<void>()
     const fiber = yield* beginAged(directed, allElseDone)
@@ -322,7 +313,7 @@ export const make = (options: SessionOptions): Session => {
     }
     // What is drawn comes after all that is always done. More of the same says nothing more of a receiver that
     // acknowledges nothing, and may take a deadline each.
-    const drawUntil = begun + maxTime * randomUntil
+    const drawUntil = begun + maxTime * budget.randomUntil
     for (const stage of stages) {
       if (stage.mayEnd) yield* settleAll()
       if (ledger.acknowledges()) yield* runStage(stage, sampled, drawUntil)
@@ -332,11 +323,12 @@ export const make = (options: SessionOptions): Session => {
     yield* Fiber.join(fiber)
     for (const [place] of ledger.runs().entries()) yield* confirm(place)
     yield* settleAll()
-    yield* lookForLate(begun + maxTime * 0.95)
-    yield* runStage(lastStage, others, begun + maxTime * 0.95)
+    const end = begun + maxTime * budget.endUntil
+    yield* lookForLate(end)
+    yield* runStage(lastStage, others, end)
     yield* settleAll()
     yield* lookAgain()
-    const until = Math.min((yield* Clock.currentTimeMillis) + maxTime * refineShare, begun + maxTime * 0.95)
+    const until = Math.min((yield* Clock.currentTimeMillis) + maxTime * budget.refine, end)
     yield* options.refine(session, usual, until)
   })
 

@@ -4,6 +4,7 @@
 import { Crypto, isoOf } from "@doorhook/core"
 import { Clock, Effect, Layer, Random } from "effect"
 import type { Terms } from "../checks/Terms.ts"
+import { budget } from "../executor/Budget.ts"
 import { measureGuard } from "../executor/Calibration.ts"
 import type { Guard } from "../executor/Calibration.ts"
 import type { Ended } from "../executor/Judgement.ts"
@@ -27,9 +28,6 @@ export type { SuiteOptions } from "../record/SuiteOptions.ts"
 
 /** Seeds are what fits in 31 bits. */
 export const seedLimit = 2 ** 31
-
-/** What part of a run may be spent on one operation that sends many events. */
-const fillerShare = 0.07
 
 /** A run that has been prepared: whoever starts it may be interrupted, and wants the report of what was done. */
 interface PreparedRun {
@@ -61,7 +59,7 @@ export const prepareSuite = Effect.fnUntraced(function* (given: SuiteOptions) {
       comeback: options.comeback,
       pace: options.pace,
       peakRate: options.peakRate ?? 0,
-      fillerTime: (maxTime * fillerShare * options.pace) / paceOf(maxTime)
+      fillerTime: (maxTime * budget.filler * options.pace) / paceOf(maxTime)
     },
     terms,
     maxTime: Math.max(1, maxTime - ((yield* Clock.currentTimeMillis) - startedAt)),
