@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { HookFailed } from "../hooks/Hooks.ts"
+import { awaitReady, startPatience } from "../hooks/Ready.ts"
 import { ProbeUnusable, readDigest } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import type { Profile } from "../requirements/Profile.ts"
@@ -18,6 +19,7 @@ import { claim } from "../run/Claim.ts"
 import type { ReceiverTaken } from "../run/Claim.ts"
 import { runSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../record/SuiteOptions.ts"
+import { lackingMeans, lackingOptions } from "./Lacking.ts"
 
 type Act = () => void | Promise<void>
 
@@ -49,7 +51,7 @@ export interface StartedReceiver {
 export interface ReceiverSuiteOptions {
   /** Starts the receiver, once. */
   readonly start: () => StartedReceiver | Promise<StartedReceiver>
-  /** 1: the URL alone (the default). 2: and a probe. 3: and a way to restart or kill it. */
+  /** 1: the URL alone (the default). 2: and a probe. 3: and a way to restart or kill it. Without these, the suite fails. */
   readonly level?: Level
   readonly profiles?: ReadonlyArray<Profile>
   /** The receiver's `whsec_` secret; what is sent is signed with it. */
@@ -110,7 +112,15 @@ const hook = <Arguments extends ReadonlyArray<unknown>>(
           catch: (error) => new HookFailed({ message: `the test's \`${name}\` threw: ${String(error)}` })
         })
 
-const hooksOf = ({ advance, double, kill, pause, restart, resume }: StartedReceiver): Hooks => ({
+/** Waits for the receiver, which its supervisor may need a while to start again. */
+const readyAgain = (url: URL): Effect.Effect<void, HookFailed> =>
+  Effect.mapError(awaitReady(url, null), ({ down }) => {
+    const patience = `within ${startPatience / 1_000} s`
+    const message = `The receiver was not ready again ${patience} at ${url.origin}. Does the test's \`restart\`, or what watches over it after \`kill\`, start it at the same URL?`
+    return new HookFailed({ message, ...(down !== undefined && { down }) })
+  })
+
+const hooksOf = ({ advance, double, kill, pause, restart, resume, url }: StartedReceiver): Hooks => ({
   ...noHooks,
   restart: hook("restart", restart)?.() ?? null,
   kill: hook("kill", kill)?.() ?? null,
@@ -118,6 +128,7 @@ const hooksOf = ({ advance, double, kill, pause, restart, resume }: StartedRecei
   resume: hook("resume", resume)?.() ?? null,
   advance: hook("advance", advance),
   double: hook("double", double),
+  ready: Effect.suspend(() => readyAgain(new URL(url))),
   names: {}
 })
 
@@ -130,11 +141,8 @@ const tested = (options: SuiteOptions): Effect.Effect<Report, ReceiverTaken> =>
 /** Registers `describe` with one test for each requirement of the level and the profiles. */
 export const receiverSuite = (options: ReceiverSuiteOptions): void => {
   const { level = 1, maxTime = 60_000, only = [], otherUrls = [], profiles = [], skip = [] } = options
-  if (otherUrls.length > 1) {
-    throw new Error(`otherUrls holds ${otherUrls.length} URLs: the tenant profile compares two in all, so give one`)
-  }
-  const wrong = misnamed({ only, skip })
-  if (wrong !== null) throw new Error(wrong.replace(/^--/, ""))
+  const wrong = lackingOptions(options) ?? misnamed({ only, skip })?.replace(/^--/, "") ?? null
+  if (wrong !== null) throw new Error(wrong)
   const { selected } = select({ level, only, skip, profiles })
   describe(`doorhook receiver conformance, level ${level}`, () => {
     let stop: Act = () => undefined
@@ -143,6 +151,8 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
     beforeAll(async () => {
       const started = await options.start()
       stop = started.stop ?? stop
+      const lacking = lackingMeans(options, started)
+      if (lacking !== null) throw new Error(lacking)
       const report = await Effect.runPromise(
         tested({
           url: new URL(started.url),

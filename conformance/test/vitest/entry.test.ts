@@ -3,10 +3,13 @@
  * that is not.
  */
 import { receiverSuite } from "@doorhook/conformance/vitest"
-import type { StartedReceiver } from "@doorhook/conformance/vitest"
+import type { ReceiverSuiteOptions, StartedReceiver } from "@doorhook/conformance/vitest"
 import { startNode } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
 import { httpProbe } from "../../src/probes/HttpProbe.ts"
 import { inProcess } from "../../src/receivers/InProcess.ts"
@@ -38,22 +41,69 @@ receiverSuite({
   only: ["R-ACK-02", "R-DUP-04", "R-HTTP-02", "R-LOS-03"]
 })
 
+/** A receiver that can be killed; a supervisor starts it again some seconds later, at the same port. */
+const startSupervised = async (): Promise<StartedReceiver> => {
+  const effects = new Map<string, number>()
+  const seen = (request: IncomingMessage, response: ServerResponse): void => {
+    const id = String(request.headers["webhook-id"])
+    effects.set(id, 1)
+    request.resume().on("end", () => response.end())
+  }
+  const listen = async (port: number): Promise<Server> => {
+    const server = createServer(seen).listen(port, "127.0.0.1")
+    await once(server, "listening")
+    return server
+  }
+  let server = await listen(0)
+  const address = server.address()
+  const port = address !== null && typeof address === "object" ? address.port : 0
+  const end = (): void => {
+    server.closeAllConnections()
+    server.close()
+  }
+  const startsAfter = 2_000
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    probe: (id) => ({ effects: effects.get(id) ?? 0 }),
+    kill: () => {
+      end()
+      setTimeout(() => void listen(port).then((next) => (server = next)), startsAfter)
+    },
+    stop: end
+  }
+}
+
+describe("a receiver that its supervisor takes seconds to start again", () => {
+  receiverSuite({
+    start: startSupervised,
+    level: 3,
+    settle: 1_000,
+    maxTime: 30_000,
+    only: ["R-CRA-01"]
+  })
+})
+
+/** What vitest makes of a file of the project beside this one. */
+const runCase = (name: string) => {
+  const config = fileURLToPath(new URL("faulty/vitest.config.ts", import.meta.url))
+  const bin = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url))
+  const env = { VITEST: "", VITEST_WORKER_ID: "", VITEST_POOL_ID: "" }
+  return Effect.runPromise(
+    Effect.scoped(
+      Effect.flatMap(startNode([bin, "run", "--config", config, name], { env }), ({ finished }) =>
+        Effect.promise(() => finished)
+      )
+    )
+  )
+}
+
 describe("receiverSuite", () => {
   it("refuses a requirement that there is not, and sends nothing", () => {
     assert.throws(() => receiverSuite({ start, only: ["R-DPU-02"] }), "only: R-DPU-02 is no requirement; did you mean")
   })
 
   it("fails the test of the requirement that is broken, with the story of it, and no other", async () => {
-    const file = fileURLToPath(new URL("faulty/vitest.config.ts", import.meta.url))
-    const bin = fileURLToPath(new URL("../../../node_modules/vitest/vitest.mjs", import.meta.url))
-    const env = { VITEST: "", VITEST_WORKER_ID: "", VITEST_POOL_ID: "" }
-    const { code, stderr, stdout } = await Effect.runPromise(
-      Effect.scoped(
-        Effect.flatMap(startNode([bin, "run", "--config", file], { env }), ({ finished }) =>
-          Effect.promise(() => finished)
-        )
-      )
-    )
+    const { code, stderr, stdout } = await runCase("receiver.case.ts")
     const output = stdout + stderr
     assert.strictEqual(code, 1, output)
     assert.match(output, /× R-DUP-01/)
@@ -61,5 +111,33 @@ describe("receiverSuite", () => {
     assert.include(output, "sent  the same event again")
     assert.include(output, "409")
     assert.include(output, "npx doorhook conformance")
+  })
+
+  it("fails where the receiver lacks what its level needs, instead of skipping it", async () => {
+    const { code, stderr, stdout } = await runCase("unseen.case.ts")
+    const output = stdout + stderr
+    assert.strictEqual(code, 1, output)
+    for (const message of [
+      "level: 2 needs a probe: give probe in what start gives",
+      "level: 3 needs a way to end the receiver: give restart or kill",
+      "profiles: clock needs advance",
+      "pause and resume go together: give both"
+    ]) {
+      assert.include(output, message)
+    }
+    assert.include(output, "4 receivers were stopped")
+  })
+
+  it("refuses profiles without what they need, and sends nothing", () => {
+    const refused: ReadonlyArray<readonly [Partial<ReceiverSuiteOptions>, string]> = [
+      [{ profiles: ["signed"] }, "profiles: signed needs the receiver's secret: secret"],
+      [{ profiles: ["signed"], secret: "whsec_?" }, "secret must be a Standard Webhooks secret: whsec_ and base64"],
+      [{ profiles: ["load"] }, "profiles: load needs what the receiver is made for, in events a second: peakRate"],
+      [{ profiles: ["tenant"], level: 2 }, "profiles: tenant needs a second URL"],
+      [{ profiles: ["tenant"], otherUrls: ["http://127.0.0.1:9/other"] }, "profiles: tenant needs a probe: level: 2"],
+      [{ profiles: ["clock"] }, "profiles: clock needs a probe: level: 2"],
+      [{ otherUrls: ["http://127.0.0.1:9/a", "http://127.0.0.1:9/b"] }, "otherUrls holds 2 URLs"]
+    ]
+    for (const [options, message] of refused) assert.throws(() => receiverSuite({ start, ...options }), message)
   })
 })
