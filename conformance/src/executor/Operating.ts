@@ -17,12 +17,19 @@ const unusable = ({ message }: HookFailed): TargetUnusable => new TargetUnusable
 const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   hook === null ? Effect.void : Effect.mapError(hook, unusable)
 
+/**
+ * A hook that has begun is waited for, also when the run is interrupted: a command that is broken off half-way may have
+ * stopped the receiver, or be about to.
+ */
+const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
+  Effect.uninterruptible(act(hook))
+
 /** Kills the receiver, does what is to be done at once, and waits until it is gone. */
 const kill = (stage: Stage, killed: Effect.Effect<void>): Effect.Effect<void, TargetUnusable> =>
   Effect.scoped(
     Effect.gen(function* () {
       const gone = yield* watchEnd(stage.setting.url)
-      yield* act(stage.setting.hooks.kill)
+      yield* actWhole(stage.setting.hooks.kill)
       yield* killed
       yield* gone
     })
@@ -40,7 +47,7 @@ const leastStarts = 2
 const start = Effect.fnUntraced(function* (stage: Stage, op: number, after: "killed" | "running", once = false) {
   const { comeback, hooks, startedAfter } = stage.setting
   const begun = yield* Clock.currentTimeMillis
-  const again = Effect.andThen(hooks.restart ?? Effect.void, hooks.ready)
+  const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
   let failed = yield* Effect.flip(once ? hooks.ready : again).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first
   for (let starts = 1; failed !== null; starts++) {
@@ -83,7 +90,7 @@ export const killAmid = Effect.fnUntraced(function* (
   /** The moment that the kill is counted from. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
-  const traffic = { dead: false, made: 0 }
+  const traffic = { dead: false, ending: false, made: 0 }
   const worker = Effect.scoped(
     Effect.gen(function* () {
       const connections = yield* Effect.forEach(Array.from({ length: copies }), () => open(url))
@@ -107,16 +114,20 @@ export const killAmid = Effect.fnUntraced(function* (
     // Where nothing is acknowledged in time, there is no more to wait for.
     yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
     yield* Effect.sleep(after)
-    yield* hooks.kill === null ? Effect.andThen(act(hooks.restart), ended) : kill(stage, ended)
+    traffic.ending = true
+    yield* hooks.kill === null ? Effect.andThen(actWhole(hooks.restart), ended) : kill(stage, ended)
   })
   const allWorkers = Effect.all(
     Array.from({ length: workers }, () => worker),
     { concurrency: "unbounded", discard: true }
   )
   // Nor is there when all that is sent has been refused.
-  yield* Effect.all([end, Effect.andThen(allWorkers, count)], { concurrency: "unbounded", discard: true })
-  // What restarts it has started it already.
-  yield* start(stage, op, hooks.kill === null ? "running" : "killed", hooks.kill === null)
+  yield* Effect.all([end, Effect.andThen(allWorkers, count)], { concurrency: "unbounded", discard: true }).pipe(
+    // What restarts it has started it already.
+    Effect.andThen(start(stage, op, hooks.kill === null ? "running" : "killed", hooks.kill === null)),
+    // A receiver that was killed must not stay so, whatever happens.
+    Effect.onInterrupt(() => (traffic.ending && hooks.kill !== null ? Effect.ignore(act(hooks.restart)) : Effect.void))
+  )
   stage.intervene(op, "ready")
 })
 
@@ -131,14 +142,14 @@ export const pauseDuring = Effect.fnUntraced(function* (stage: Stage, event: Eve
   const { hooks, terms } = stage.setting
   yield* stage.renew
   const actors = yield* Effect.forEach(Array.from({ length: count }), () => stage.mint(event))
-  yield* act(hooks.pause)
   const sendAll = Effect.forEach(
     actors,
     (actor) =>
       Effect.scoped(Effect.flatMap(open(stage.setting.url), (own) => stage.tryOnce(actor, own, { op, kind: "cut" }))),
     { concurrency: "unbounded", discard: true }
   )
-  yield* sendAll.pipe(
+  yield* actWhole(hooks.pause).pipe(
+    Effect.andThen(sendAll),
     Effect.andThen(
       Effect.all(
         [sendAll, Effect.sleep(Math.min(afterDeadline, terms.deadline / 2)).pipe(Effect.andThen(act(hooks.resume)))],
@@ -148,8 +159,8 @@ export const pauseDuring = Effect.fnUntraced(function* (stage: Stage, event: Eve
         }
       )
     ),
-    // A receiver that was stopped must not stay so, whatever happens.
-    Effect.onInterrupt(() => Effect.ignore(act(hooks.resume)))
+    // Nor must one that was stopped, even by a command that failed.
+    Effect.onError(() => Effect.ignore(act(hooks.resume)))
   )
   yield* Effect.mapError(hooks.ready, unusable)
   stage.intervene(op, "went on")
