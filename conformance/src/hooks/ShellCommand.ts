@@ -4,13 +4,15 @@
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { HookFailed } from "./Hooks.ts"
+import { signalGroup } from "./ProcessGroup.ts"
 
 /** How long a hook may take, in milliseconds. */
 export const hookPatience = 30_000
 
 /**
- * Runs a command until it ends. What it leaves running in the background stays: nothing is read from it, so that a
- * receiver it starts may write to its output for ever.
+ * Runs a command until it ends; one that takes too long, or is not waited for any longer, is killed with all it started.
+ * What one that has ended left running in the background stays: nothing is read from it, so that a receiver it starts may
+ * write to its output for ever.
  */
 export const runHook = (
   name: string,
@@ -25,7 +27,7 @@ export const runHook = (
     child.on("exit", (code, signal) =>
       resume(code === 0 ? Effect.void : Effect.fail(failed(`ended with ${code ?? signal ?? "no code"}`)))
     )
-    return Effect.sync(() => child.kill("SIGKILL"))
+    return Effect.sync(() => signalGroup(child, "SIGKILL"))
   }).pipe(
     Effect.timeoutOrElse({
       duration: hookPatience,

@@ -8,25 +8,14 @@ import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { HookFailed } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
+import { isRunning, signalGroup } from "./ProcessGroup.ts"
 import { awaitGone, awaitReady } from "./Ready.ts"
-
-const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
 
 /** What a receiver says whose port another has: a process that outlived its killed parent, or the system for a minute. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
 
 /** The most of what it complains about that is kept, in characters. */
 const mostComplaint = 2_000
-
-/** Sends a signal to the receiver and to whatever its shell started. */
-const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
-  if (child.pid === undefined || !isRunning(child)) return
-  try {
-    process.kill(-child.pid, signal)
-  } catch {
-    // It has ended in this moment.
-  }
-}
 
 /** Starts a receiver, ready when this returns; ends it with the scope. */
 export const spawned = Effect.fnUntraced(function* (

@@ -1,0 +1,17 @@
+/**
+ * A shell of the user's command and all that it started: a signal to the shell alone would leave the rest behind.
+ */
+import type { ChildProcess } from "node:child_process"
+
+export const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
+
+/** Sends a signal to a process that was started `detached`, and to whatever it started. */
+export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  if (child.pid === undefined || !isRunning(child)) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // It has ended in this moment, or the system knows no groups.
+    child.kill(signal)
+  }
+}
