@@ -21,13 +21,40 @@ export const flatHeaders = (headers: IncomingMessage["headers"]): ReceivedReques
 const readBody = async (request: IncomingMessage, longest: number): Promise<Buffer | null> => {
   const chunks: Array<Buffer> = []
   let bytes = 0
-  for await (const chunk of request) {
+  // The connection stays, for the answer.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     const part = Buffer.from(chunk)
     bytes += part.length
     if (bytes > longest) return null
     chunks.push(part)
   }
   return Buffer.concat(chunks)
+}
+
+/**
+ * How much more of a body that is too long is read, in bytes, and for how long, in milliseconds: a sender that still writes
+ * when the connection is closed sees a reset instead of the answer.
+ */
+const reading = { bytes: 16_777_216, time: 5_000 }
+
+/** Answers that the body is too long, and closes the connection when the sender has had the chance to see it. */
+const refuse = (request: IncomingMessage, response: ServerResponse): void => {
+  const text = "the body is too long"
+  response.writeHead(413, { connection: "close", "content-length": text.length }).write(text)
+  let more = 0
+  const end = (): void => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, reading.time)
+  request
+    .on("data", (chunk: Buffer) => {
+      more += chunk.length
+      if (more > reading.bytes) end()
+    })
+    .on("end", end)
+    .on("close", end)
+    .resume()
 }
 
 export const nodeListener = (
@@ -37,7 +64,7 @@ export const nodeListener = (
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request, maxBodyBytes)
     if (body === null) {
-      response.writeHead(413, { connection: "close" }).end("the body is too long")
+      refuse(request, response)
       return
     }
     const answer = await receiver.answer({

@@ -2,11 +2,13 @@
  * The receiver kit: who is let in, what is kept, what is answered, and what is told to the operator.
  */
 import { Crypto, Signature } from "@doorhook/core"
+import { listen } from "@doorhook/testkit/Listening"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { Effect, Redacted } from "effect"
 import { createServer } from "node:http"
 import { once } from "node:events"
+import { connect } from "node:net"
 import {
   fetchHandler,
   InvalidRange,
@@ -261,6 +263,30 @@ describe("a receiver", () => {
     } finally {
       server.closeAllConnections()
       server.close()
+    }
+  })
+
+  it("answers 413 to a body that is too long while it is being sent, and reads no endless one", async () => {
+    const { receiver } = kit()
+    const { close, port } = await listen(createServer(nodeListener(receiver, { maxBodyBytes: 1_000 })))
+    /** What comes back when so much is sent, however much was announced, and how the connection ends. */
+    const answerTo = async (announced: number, sent: number): Promise<string> => {
+      const socket = connect(port, "127.0.0.1")
+      const ended = once(socket, "close")
+      let text = ""
+      socket.on("data", (chunk) => (text += chunk.toString()))
+      socket.on("error", (error) => (text += error.message))
+      socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${announced}\r\n\r\n`)
+      socket.write(Buffer.alloc(sent, "x"))
+      await ended
+      return text
+    }
+    try {
+      const mebibyte = 1_048_576
+      assert.match(await answerTo(4 * mebibyte, 4 * mebibyte), /^HTTP\/1\.1 413 [^]*the body is too long$/)
+      assert.match(await answerTo(100 * mebibyte, 20 * mebibyte), /^(?:HTTP\/1\.1 413 |.*ECONNRESET|.*EPIPE)/)
+    } finally {
+      await close()
     }
   })
 })
