@@ -262,6 +262,24 @@ describe("a spawned receiver is down", () => {
     })
   )
 
+  it.live("by last words that are read after its end is known", () =>
+    Effect.gen(function* () {
+      const after = "while kill -0 $$ 2>/dev/null; do :; done; echo 'Error: no disk' >&2"
+      const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
+      const { down } = yield* Effect.flip(spawned(`(${after}) & exit 1`, {}, origin, origin))
+      assert.strictEqual(down, "it ended before it was ready: Error: no disk")
+    })
+  )
+
+  it.live("though what it started holds its output", () =>
+    Effect.gen(function* () {
+      const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
+      const holds = `${process.execPath} -e 'setInterval(() => {}, 1000); setTimeout(process.exit, 20000)'`
+      const { down } = yield* Effect.flip(spawned(`${holds} & exit 1`, {}, origin, origin))
+      assert.strictEqual(down, "it ended before it was ready, without a word")
+    })
+  )
+
   it.live("by nobody's where its port is taken, or something of it lives on there: it was not killed then", () =>
     Effect.gen(function* () {
       assert.isUndefined(yield* downAfter(serve, "Error: listen EADDRINUSE: address already in use"))

@@ -17,6 +17,16 @@ const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
 /** The most of what it complains about that is kept, in characters. */
 const mostComplaint = 2_000
 
+/** How long its last words are waited for when it has ended and something else may still write, in milliseconds. */
+const lastWords = 1_000
+
+/** Resolves when a process has ended and what it complained about is read: its end may be told before that. */
+const endOf = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    child.once("close", () => resolve())
+    child.once("exit", () => setTimeout(resolve, lastWords).unref())
+  })
+
 /** Starts a receiver, ready when this returns; ends it with the scope. */
 export const spawned = Effect.fnUntraced(function* (
   command: string,
@@ -25,6 +35,7 @@ export const spawned = Effect.fnUntraced(function* (
   readyUrl: URL | null
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
   let child: ChildProcess | null = null
+  let ended: Promise<void> = Promise.resolve()
   let complaint = ""
   let outlived = false
 
@@ -38,40 +49,35 @@ export const spawned = Effect.fnUntraced(function* (
     complaint = ""
     started.on("error", (error) => (complaint = error.message))
     started.stderr.on("data", (chunk) => (complaint = `${complaint}${chunk}`.slice(-mostComplaint)))
+    ended = endOf(started)
     child = started
   })
 
   const kill = Effect.promise(async () => {
     if (child === null || !isRunning(child)) return
-    const ended = once(child, "exit")
+    const exited = once(child, "exit")
     signalGroup(child, "SIGKILL")
-    await ended
+    await exited
   }).pipe(
     Effect.andThen(awaitGone(url)),
     Effect.map((gone) => void (outlived = !gone))
   )
 
-  const diedEarly = Effect.callback<never, HookFailed>((resume) => {
-    const watched = child
-    const failed = (): void => {
-      const lines = complaint.trim().split("\n")
-      // Node.js ends with its version, others with a stack.
-      const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
-      resume(
-        Effect.fail(
-          new HookFailed({
-            message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}`,
-            ...(outlived || portTaken.test(complaint)
-              ? {}
-              : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
-          })
-        )
-      )
-    }
-    if (watched === null || !isRunning(watched)) failed()
-    else watched.once("exit", failed)
-    return Effect.sync(() => watched?.off("exit", failed))
-  })
+  const failed = (): HookFailed => {
+    const lines = complaint.trim().split("\n")
+    // Node.js ends with its version, others with a stack.
+    const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
+    return new HookFailed({
+      message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}`,
+      ...(outlived || portTaken.test(complaint)
+        ? {}
+        : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
+    })
+  }
+  const diedEarly = Effect.flatMap(
+    Effect.promise(() => ended),
+    () => Effect.fail(failed())
+  )
 
   const ready = Effect.raceFirst(awaitReady(url, readyUrl), diedEarly)
   const signal = (name: NodeJS.Signals) =>
