@@ -153,6 +153,16 @@ describe("refuses with exit code 3 and one line", () => {
       ["--url", "http://127.0.0.1:9/", "--report", "json=/no/such/x.json"],
       /^--report json=\S+: expected a file that can be written; \S+: there is no such file or folder$/
     ],
+    [
+      "two reports in one file",
+      ["--url", "http://127.0.0.1:9/", "--report", "json=both.json,html=./both.json"],
+      /^--report html=\.\/both\.json: expected another file than that of --report json=both\.json$/
+    ],
+    [
+      "a trace in the file of a report",
+      ["--url", "http://127.0.0.1:9/", "--report", "json=both.json", "--trace", "both.json"],
+      /^--trace both\.json: expected another file than that of --report json=both\.json$/
+    ],
     ["a deadline too short to time", ["--url", "http://127.0.0.1:9/", "--deadline", "10ms"], /at least 200ms/],
     [
       "an --only of which one entry is no requirement",

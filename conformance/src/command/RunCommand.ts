@@ -1,7 +1,7 @@
 /**
  * `conformance run`: from flags to verdicts, reports and an exit code.
  */
-import { checkWritable, CommandFailure } from "@doorhook/core"
+import { CommandFailure } from "@doorhook/core"
 import { Console, Effect, Option, Schema } from "effect"
 import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
@@ -185,8 +185,10 @@ export const runConformance = (flags: RunFlags) =>
       const wrong = misnamed(flags)
       if (wrong !== null) return yield* CommandFailure.usage(wrong)
       const requests = yield* Effect.fromResult(Reports.parse(flags.report))
-      yield* Reports.check(requests)
-      if (Option.isSome(flags.trace)) yield* checkWritable(`--trace ${flags.trace.value}`, flags.trace.value)
+      yield* Reports.check(
+        requests,
+        Option.toArray(Option.map(flags.trace, (file) => ({ said: `--trace ${file}`, file })))
+      )
       const baseline = yield* readBaseline(flags.baseline)
       const options = yield* makeOptions(flags)
       const trace = Option.getOrNull(flags.trace)

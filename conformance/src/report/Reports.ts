@@ -1,7 +1,7 @@
 /**
  * The kinds of report that can be written to a file: one entry each.
  */
-import { checkWritable, CommandFailure, writeNamed } from "@doorhook/core"
+import { checkDifferent, checkWritable, CommandFailure, writeNamed } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { toBadge } from "./Badge.ts"
 import { toHar } from "./Har.ts"
@@ -49,9 +49,20 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
-/** Finds out before the run whether all can be written after it. */
-export const check = (requests: ReadonlyArray<Request>) =>
-  Effect.forEach(requests, ({ file, kind }) => checkWritable(`--report ${kind}=${file}`, file), { discard: true })
+/** A file that is to be written, and the flag that named it, as it was given. */
+interface NamedFile {
+  readonly said: string
+  readonly file: string
+}
+
+/** Finds out before the run whether all can be written after it, and others `beside` them, each to a file of its own. */
+export const check = (requests: ReadonlyArray<Request>, beside: ReadonlyArray<NamedFile> = []) => {
+  const named = [...requests.map(({ file, kind }) => ({ said: `--report ${kind}=${file}`, file })), ...beside]
+  return Effect.andThen(
+    checkDifferent(named),
+    Effect.forEach(named, ({ file, said }) => checkWritable(said, file), { discard: true })
+  )
+}
 
 /** Writes the reports. */
 export const write = (requests: ReadonlyArray<Request>, report: Report) =>
