@@ -88,6 +88,7 @@ export interface Stage {
   readonly renew: Effect.Effect<void>
   readonly connection: Connection
   readonly recorded: () => {
+    readonly began: number
     readonly attempts: ReadonlyArray<Attempt>
     readonly events: ReadonlyArray<SentEvent>
     readonly interventions: ReadonlyArray<Intervention>
@@ -141,6 +142,7 @@ export const makeStage = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Stage, never, Minting | Scope.Scope> {
   const minting = yield* Minting
   const clock = yield* Clock.Clock
+  const began = clock.currentTimeMillisUnsafe()
   const startedAt = clock.monotonicTimeNanosUnsafe()
   const now = (): number => Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1_000_000
   const scope = yield* Effect.scope
@@ -268,6 +270,7 @@ export const makeStage = Effect.fnUntraced(function* (
       if (shortfall.done < shortfall.of) shortfalls.push(shortfall)
     },
     recorded: () => ({
+      began,
       attempts: attempts.toSorted((a, b) => a.started - b.started),
       events,
       interventions,

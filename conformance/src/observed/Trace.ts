@@ -93,6 +93,8 @@ const SeenEffects = Schema.Array(Schema.NullOr(Effects))
 
 export const Trace = Schema.Struct({
   history: History,
+  /** When it began, in milliseconds since the epoch; missing in what was stored by an earlier version. */
+  began: Schema.optionalKey(Schema.Finite),
   events: Schema.Array(SentEvent),
   attempts: Schema.Array(Attempt),
   interventions: Schema.Array(Intervention),

@@ -58,21 +58,22 @@ const entryOf = (attempt: ReportedAttempt, startedAt: number, comment: string) =
   }
 }
 
-const entriesOf = ({ history, id, verdict }: ReportedRequirement, startedAt: number) =>
-  history.flatMap(({ attempts, did }) =>
+const entriesOf = ({ history, historyStartedAt, id, verdict }: ReportedRequirement, report: Report) => {
+  const startedAt = Date.parse(historyStartedAt ?? report.startedAt)
+  return history.flatMap(({ attempts, did }) =>
     attempts.map((attempt) => entryOf(attempt, startedAt, `${verdict} ${id}: ${did}: ${attempt.got}`))
   )
+}
 
 export const toHar = (report: Report): string => {
-  const startedAt = Date.parse(report.startedAt)
   const entries = report.requirements
     .filter(({ verdict }) => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR")
-    .flatMap((requirement) => entriesOf(requirement, startedAt))
+    .flatMap((requirement) => entriesOf(requirement, report))
   const log = {
     version: "1.2",
     creator: { name: "doorhook-conformance", version },
     entries,
-    comment: `${report.target}, seed ${report.seed}. Times are counted from the start of the run; signatures are left out.`
+    comment: `${report.target}, seed ${report.seed}. Signatures are left out.`
   }
   return `${JSON.stringify({ log }, null, 2)}\n`
 }

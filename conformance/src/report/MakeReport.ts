@@ -1,7 +1,7 @@
 /**
  * Puts a report together from what a run came to.
  */
-import { DurationText } from "@doorhook/core"
+import { DurationText, isoOf } from "@doorhook/core"
 import { percentile99 } from "../executor/Calibration.ts"
 import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts"
 import type { Verdict } from "../checks/Finding.ts"
@@ -66,6 +66,7 @@ const reportRequirement = (
     expected: requirement.expected(terms),
     observed,
     history: evidence === null ? [] : stepsOf(evidence),
+    ...(evidence?.trace.began !== undefined && { historyStartedAt: isoOf(evidence.trace.began) }),
     effects: evidence === null ? [] : effectsOf(evidence),
     confirmed: outcome?.confirmed ?? null,
     cases: outcome?.cases ?? { directed: requirement.directed.length, directedDone: 0, randomDone: 0 },

@@ -81,6 +81,8 @@ const ReportedRequirement = Schema.Struct({
   observed: Schema.String,
   /** What was done, where that decided the verdict; empty when it passed. */
   history: Schema.Array(Step),
+  /** When the history began, ISO 8601, UTC; missing where there is none, or it is not known. */
+  historyStartedAt: Schema.optionalKey(Schema.String),
   /** What the probe said of the events of the history; empty without a probe, or when it passed. */
   effects: Schema.Array(ReportedEffects),
   /** How often the same was done again to confirm it, and how often it failed then; null when it was not. */

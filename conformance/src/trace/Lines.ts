@@ -48,6 +48,8 @@ export const Line = Schema.Union([
     repeat: Schema.Int,
     /** What was executed in place of the case's own history, of the requirement of this id; null: its own. */
     shortened: Schema.NullOr(Schema.Struct({ requirement: Schema.String, history: History })),
+    /** When it began, in milliseconds since the epoch; missing in traces of an earlier version. */
+    began: Schema.optionalKey(Schema.Finite),
     /** Whether its effects were told by `data.id` alone; missing where they were not. */
     byDataId: Schema.optionalKey(Schema.Boolean),
     /** Whether effects at the receiver's URLs were counted together; missing where they were told apart. */

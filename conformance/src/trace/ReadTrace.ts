@@ -52,6 +52,7 @@ const traceOf = (url: string, history: History, reading: Reading): Trace => ({
   shortfalls: reading.shortfalls,
   effects: orEmpty(reading.events.map(({ effects }) => effects)),
   effectsElsewhere: orEmpty(reading.events.map(({ effectsElsewhere }) => effectsElsewhere)),
+  ...(reading.head.began === undefined ? {} : { began: reading.head.began }),
   ...(reading.head.byDataId === undefined ? {} : { byDataId: reading.head.byDataId }),
   ...(reading.head.blindToUrls === undefined ? {} : { blindToUrls: reading.head.blindToUrls })
 })

@@ -29,7 +29,10 @@ const makeNumbering = (): ((endpoint: string) => number) => {
   }
 }
 
-const sightOf = ({ blindToUrls, byDataId }: Trace): Pick<Trace, "blindToUrls" | "byDataId"> => ({
+type Head = Pick<Trace, "began" | "blindToUrls" | "byDataId">
+
+const headOf = ({ began, blindToUrls, byDataId }: Head): Head => ({
+  ...(began === undefined ? {} : { began }),
   ...(byDataId === undefined ? {} : { byDataId }),
   ...(blindToUrls === undefined ? {} : { blindToUrls })
 })
@@ -56,7 +59,7 @@ export function* linesOf(record: Record, { files, problem }: Stored): Generator<
   for (const [place, { alone, case: one, repeats, settled, trace, whole }] of runs.entries()) {
     yield { line: "case", case: place, ...one, alone, whole, settled }
     for (const [repeat, executed] of [trace, ...repeats].entries()) {
-      yield { line: "trace", x, case: place, repeat, shortened: null, ...sightOf(executed) }
+      yield { line: "trace", x, case: place, repeat, shortened: null, ...headOf(executed) }
       yield* linesOfTrace(x++, executed, numberOf)
     }
   }
@@ -65,7 +68,7 @@ export function* linesOf(record: Record, { files, problem }: Stored): Generator<
     if (shortened === null) continue
     const { history } = shortened.trace
     const head = { case: shortened.place, repeat: 0, shortened: { requirement, history } }
-    yield { line: "trace", x, ...head, ...sightOf(shortened.trace) }
+    yield { line: "trace", x, ...head, ...headOf(shortened.trace) }
     yield* linesOfTrace(x++, shortened.trace, numberOf)
   }
   yield { line: "end", durationMs, ended, calibration, strangers, stored: Object.fromEntries(files), problem }

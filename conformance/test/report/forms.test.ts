@@ -279,6 +279,10 @@ describe("HAR", () => {
     assert.strictEqual(first?.request.url, "http://127.0.0.1:9000/hook?...")
     assert.include(first?.request.headers.map(({ value }) => value) ?? [], "(left out)")
     assert.include(first?.request.postData?.text ?? "", "Zoë 🔑")
+    const after = sampleReport.requirements.map((one) => ({ ...one, historyStartedAt: "2026-11-21T22:15:39.000Z" }))
+    const later = Schema.decodeSync(Har)(toHar({ ...sampleReport, requirements: after })).log.entries
+    assert.strictEqual(later[0]?.startedDateTime, "2026-11-21T22:15:39.000Z", "a history of the middle of the run")
+    assert.strictEqual(later[1]?.startedDateTime, "2026-11-21T22:15:39.412Z")
     for (const { time, timings } of log.entries)
       assert.closeTo(timings.send + timings.wait + timings.receive, time, 0.001)
   })
