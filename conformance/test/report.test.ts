@@ -17,7 +17,10 @@ import { wordsOf } from "@doorhook/testkit/Bash"
 import { shownText, shownUrl } from "../src/record/Shown.ts"
 import { requirements } from "../src/requirements/index.ts"
 import { withDefaults } from "../src/record/SuiteOptions.ts"
-import type { Ended } from "../src/executor/Judgement.ts"
+import type { CaseRun, Ended } from "../src/executor/Judgement.ts"
+import { lanes } from "../src/history/History.ts"
+import type { Lane } from "../src/history/History.ts"
+import { timingOf } from "../src/report/Timing.ts"
 
 const invocation: Invocation = {
   url: new URL("http://127.0.0.1:9000/hook"),
@@ -202,5 +205,67 @@ describe("an exit code", () => {
     assert.strictEqual(codeOf("interrupted", "PASS"), 2)
     assert.strictEqual(codeOf("stayed_down", "FAIL"), 1)
     assert.strictEqual(codeOf("stayed_down", "PASS"), 2)
+  })
+})
+
+/** A case that was executed in a lane, with answers that took so long. */
+const answeredIn = (lane: Lane, ...times: ReadonlyArray<number>): CaseRun => ({
+  case: { title: lane, lane, history: { v: 1, ops: [] } },
+  alone: true,
+  whole: true,
+  settled: true,
+  repeats: [],
+  trace: {
+    history: { v: 1, ops: [] },
+    events: [],
+    interventions: [],
+    shortfalls: [],
+    effects: [],
+    effectsElsewhere: [],
+    attempts: times.map((elapsed, event) => ({
+      kind: "delivery",
+      op: 0,
+      event,
+      number: 1,
+      first: true,
+      raced: false,
+      provisional: false,
+      webhook_id: "evt_1",
+      endpoint: "http://127.0.0.1:9000/hook",
+      request: { method: "POST", headers: {}, body: "{}", encoding: "utf8" },
+      reused: false,
+      started: 0,
+      exchange: {
+        _tag: "Answered",
+        status: 200,
+        retry_after: null,
+        location: null,
+        excerpt: "",
+        headers_elapsed: elapsed,
+        elapsed,
+        ending: "complete",
+        bytes: 0,
+        detail: null,
+        headers: {}
+      }
+    }))
+  }
+})
+
+describe("the times of answers", () => {
+  it("are all in the histogram, also those beyond a minute", () => {
+    const { attempts, histogram, maxMs } = timingOf([answeredIn("timing", 3, 4, 59_000, 61_500.5)])
+    assert.deepStrictEqual(histogram, [
+      { upToMs: 5, count: 2 },
+      { upToMs: 60_000, count: 1 },
+      { upToMs: 61_501, count: 1 }
+    ])
+    assert.strictEqual(attempts, 4)
+    assert.strictEqual(maxMs, 61_500.5)
+  })
+
+  it("are those of the timing lane: in others, more was going on", () => {
+    const others = lanes.filter((lane) => lane !== "timing").map((lane) => answeredIn(lane, 900))
+    assert.deepStrictEqual(timingOf([answeredIn("timing", 3), ...others]).histogram, [{ upToMs: 5, count: 1 }])
   })
 })

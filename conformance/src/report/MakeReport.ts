@@ -2,7 +2,6 @@
  * Puts a report together from what a run came to.
  */
 import { DurationText, isoOf } from "@doorhook/core"
-import { percentile99 } from "../executor/Calibration.ts"
 import type { CaseRun, Ended, Evidence, Outcome } from "../executor/Judgement.ts"
 import type { Verdict } from "../checks/Finding.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
@@ -16,9 +15,10 @@ import { beyond, select } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
 import { curlOf } from "./Curl.ts"
 import { decidedBy, effectsOf, round, stepsOf } from "./Evidence.ts"
-import type { Calibration, Report, ReportedRequirement, TimingLane } from "./Report.ts"
+import type { Calibration, Report, ReportedRequirement } from "./Report.ts"
 import type { Invocation } from "./Rerun.ts"
 import { rerunOf } from "./Rerun.ts"
+import { timingOf } from "./Timing.ts"
 
 /** What a report is made from. */
 interface ReportInput extends Stored {
@@ -91,33 +91,6 @@ const verdictOf = (
     ({ strength, verdict }) => strength === "MUST" && (verdict === "INCONCLUSIVE" || verdict === "ERROR")
   )
   return open || requirements.every(({ verdict }) => verdict !== "PASS") ? "inconclusive" : "pass"
-}
-
-const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
-
-const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
-  const times = runs
-    .filter(({ alone }) => alone)
-    .flatMap(({ repeats, trace }) => [trace, ...repeats])
-    .flatMap(({ attempts }) => attempts)
-    .filter(({ exchange, kind }) => kind === "delivery" && exchange._tag === "Answered")
-    .map(({ exchange }) => exchange.elapsed)
-    .toSorted((a, b) => a - b)
-  const at = (share: number): number => round(times[Math.max(0, Math.ceil(times.length * share) - 1)] ?? 0)
-  const histogram = steps
-    .map((upToMs, index) => {
-      const above = steps[index - 1] ?? -1
-      return { upToMs, count: times.filter((time) => time > above && time <= upToMs).length }
-    })
-    .filter(({ count }) => count > 0)
-  return {
-    attempts: times.length,
-    p50Ms: at(0.5),
-    p90Ms: at(0.9),
-    p99Ms: round(percentile99(times)),
-    maxMs: round(times.at(-1) ?? 0),
-    histogram
-  }
 }
 
 /** Whether the probe can count past one: it did when asked to, or of a double effect. */
