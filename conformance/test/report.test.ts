@@ -20,7 +20,9 @@ import { withDefaults } from "../src/record/SuiteOptions.ts"
 import type { CaseRun, Ended } from "../src/executor/Judgement.ts"
 import { lanes } from "../src/history/History.ts"
 import type { Lane } from "../src/history/History.ts"
+import { toHtml } from "../src/report/html/HtmlReport.ts"
 import { timingOf } from "../src/report/Timing.ts"
+import { sampleReport } from "./support/sampleReport.ts"
 
 const invocation: Invocation = {
   url: new URL("http://127.0.0.1:9000/hook"),
@@ -254,7 +256,7 @@ const answeredIn = (lane: Lane, ...times: ReadonlyArray<number>): CaseRun => ({
 
 describe("the times of answers", () => {
   it("are all in the histogram, also those beyond a minute", () => {
-    const { attempts, histogram, maxMs } = timingOf([answeredIn("timing", 3, 4, 59_000, 61_500.5)])
+    const { attempts, histogram, maxMs } = timingOf([answeredIn("timing", 3, 4, 59_000, 61_500.5)], 5_000)
     assert.deepStrictEqual(histogram, [
       { upToMs: 5, count: 2 },
       { upToMs: 60_000, count: 1 },
@@ -264,8 +266,23 @@ describe("the times of answers", () => {
     assert.strictEqual(maxMs, 61_500.5)
   })
 
+  it("are parted by the deadline, wherever it is: in time and late are never counted together", () => {
+    const timing = timingOf([answeredIn("timing", 4_200, 4_500, 4_501, 70_000)], 4_500)
+    assert.deepStrictEqual(timing.histogram, [
+      { upToMs: 4_500, count: 2 },
+      { upToMs: 5_000, count: 1 },
+      { upToMs: 70_000, count: 1 }
+    ])
+    const late = toHtml({ ...sampleReport, deadlineMs: 4_500, timing }).match(/<tr class="late">\s*<td>[^<]*/g) ?? []
+    assert.deepStrictEqual(
+      late.map((row) => row.replace(/^.*>/s, "")),
+      ["≤ 5 s", "≤ 70 s"]
+    )
+    assert.deepStrictEqual(timingOf([answeredIn("timing", 80_000)], 90_000).histogram, [{ upToMs: 90_000, count: 1 }])
+  })
+
   it("are those of the timing lane: in others, more was going on", () => {
     const others = lanes.filter((lane) => lane !== "timing").map((lane) => answeredIn(lane, 900))
-    assert.deepStrictEqual(timingOf([answeredIn("timing", 3), ...others]).histogram, [{ upToMs: 5, count: 1 }])
+    assert.deepStrictEqual(timingOf([answeredIn("timing", 3), ...others], 5_000).histogram, [{ upToMs: 5, count: 1 }])
   })
 })

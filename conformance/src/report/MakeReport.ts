@@ -227,7 +227,7 @@ export const makeReport = (input: ReportInput): Report => {
     dedupKey: facts.dedupKey,
     calibration: calibrationOf(record),
     observability: observabilityOf(facts, calibration?.digest ?? false),
-    timing: timingOf(runs),
+    timing: timingOf(runs, terms.deadline),
     baseline: facts.baseline === null ? null : { known: facts.baseline, stale },
     notes: notesOf(input),
     verdict: verdictOf(requirements, ended, stale),

@@ -8,13 +8,17 @@ import type { TimingLane } from "./Report.ts"
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 10_000, 30_000, 60_000]
 
-/** Where the entries of a histogram end; the last is where the longest time is, if that is beyond all others. */
-const endsFor = (longest: number): ReadonlyArray<number> => {
-  const most = steps.at(-1) ?? 0
-  return longest > most ? [...steps, Math.ceil(longest)] : steps
+/**
+ * Where the entries of a histogram end: one at the deadline, so that each is in time or late as a whole; the last where the
+ * longest time is, if that is beyond all others.
+ */
+const endsFor = (deadline: number, longest: number): ReadonlyArray<number> => {
+  const ends = [...new Set([...steps, deadline])].toSorted((a, b) => a - b)
+  return longest > (ends.at(-1) ?? 0) ? [...ends, Math.ceil(longest)] : ends
 }
 
-export const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
+/** The times of the answers of a run, whose deadline is `deadline` milliseconds. */
+export const timingOf = (runs: ReadonlyArray<CaseRun>, deadline: number): TimingLane => {
   const times = runs
     .filter(({ alone, case: { lane } }) => alone && lane === "timing")
     .flatMap(({ repeats, trace }) => [trace, ...repeats])
@@ -24,7 +28,7 @@ export const timingOf = (runs: ReadonlyArray<CaseRun>): TimingLane => {
     .toSorted((a, b) => a - b)
   const longest = times.at(-1) ?? 0
   const at = (share: number): number => round(times[Math.max(0, Math.ceil(times.length * share) - 1)] ?? 0)
-  const histogram = endsFor(longest)
+  const histogram = endsFor(deadline, longest)
     .map((upToMs, index, ends) => {
       const above = ends[index - 1] ?? -1
       return { upToMs, count: times.filter((time) => time > above && time <= upToMs).length }
