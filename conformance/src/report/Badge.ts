@@ -8,13 +8,16 @@ const levels: Readonly<Record<Report["level"], string>> = { 1: "L1 acknowledges"
 /** The level, and the profiles on top of it. */
 export const claimOf = ({ level, profiles }: Report): string => [levels[level], ...profiles].join(" + ")
 
-const failedOf = ({ requirements }: Report): number =>
-  requirements.filter(({ known, verdict }) => verdict === "FAIL" && !known).length
+/** Why it failed: what does, or a baseline that lists what does not any more. */
+const failureOf = ({ requirements }: Report): string => {
+  const failed = requirements.filter(({ known, verdict }) => verdict === "FAIL" && !known).length
+  return failed === 0 ? "baseline stale" : `${failed} failed`
+}
 
 const badgeOf = (report: Report) => {
   const states = {
     pass: { message: claimOf(report), color: "brightgreen" },
-    fail: { message: `${failedOf(report)} failed`, color: "red" },
+    fail: { message: failureOf(report), color: "red" },
     inconclusive: { message: "inconclusive", color: "lightgrey" }
   } as const
   return { schemaVersion: 1, label: "webhook receiver", ...states[report.verdict] }

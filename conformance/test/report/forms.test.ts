@@ -297,6 +297,8 @@ describe("a badge", () => {
       color: "brightgreen"
     })
     assert.deepInclude(said({ verdict: "pass" }), { message: "L2 once + signed" })
+    const passed = sampleReport.requirements.filter(({ known, verdict }) => known || verdict !== "FAIL")
+    assert.deepInclude(said({ requirements: passed }), { message: "baseline stale", color: "red" })
     assert.deepInclude(said({ verdict: "inconclusive" }), { message: "inconclusive", color: "lightgrey" })
   })
 })
