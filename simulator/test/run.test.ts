@@ -15,8 +15,10 @@ import type { RunOptions, Scenario } from "@doorhook/simulator"
 import { handlingReceiver } from "@doorhook/testkit/Receiver"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Redacted, Schema, Stream } from "effect"
+import { Clock, Deferred, Effect, Fiber, Redacted, Schema, Stream } from "effect"
 import { Rng, root } from "../src/random/Substream.ts"
+import { prepareService } from "../src/cli/real/AgainstService.ts"
+import { Course } from "../src/cli/real/Course.ts"
 import { Accounting } from "../src/run/Accounting.ts"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -362,6 +364,58 @@ describe("the account of a service", () => {
       const account = yield* Fiber.join(settling)
       assert.deepStrictEqual(account, { missing: 0, why: null })
       assert.deepStrictEqual([measured.states.delivered, measured.unfollowed], [2, 1])
+    })
+  )
+
+  it.effect("finds the deliveries of a batch whose answer comes after those of later batches", () =>
+    Effect.gen(function* () {
+      const row = (event_id: string, at: number) => {
+        return { id: `dlv_${at}`, event_id, integration_id: 1, state: "delivered", attempts: 0 }
+      }
+      // Somebody else's delivery was there before.
+      const stored = [row("evt_before", 1)]
+      const list = (query: URLSearchParams) => {
+        const event = query.get("event_id")
+        const after = Number(query.get("after")?.slice("dlv_".length) ?? 0)
+        const found = stored.slice(after).filter(({ event_id }) => event === null || event === event_id)
+        const ordered = query.get("order") === "newest" ? found.toReversed() : found
+        const deliveries = ordered.slice(0, Number(query.get("limit")))
+        return Response.json({ deliveries, next: deliveries.length < ordered.length ? deliveries.at(-1)?.id : null })
+      }
+      let batches = 0
+      const overtaken = yield* Deferred.make<void>()
+      const client = HttpClient.make((request, url) =>
+        Effect.gen(function* () {
+          if (request.method === "GET") return HttpClientResponse.fromWeb(request, list(url.searchParams))
+          const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
+          const events = idsIn([{ body }]).map((id) => ({ id: `evt_${id}`, deliveries: 1 }))
+          for (const { id } of events) stored.push(row(id, stored.length + 1))
+          if (batches++ === 0) yield* Deferred.await(overtaken)
+          return HttpClientResponse.fromWeb(request, Response.json({ events }, { status: 202 }))
+        })
+      )
+      const measured = new Measurements()
+      const url = "http://service.example"
+      const { accounts, observer, target } = prepareService({ url, operatorKey }, measured, new Course(0, null))
+      const options = optionsFor(url, { target, maxInFlight: 2 })
+      yield* run(
+        sendingsOf(office, hour, 5),
+        {
+          ...options,
+          observer: {
+            began: () => {},
+            started: () => {},
+            accepted: (events) => {
+              observer.accepted(events)
+              Deferred.doneUnsafe(overtaken, Effect.void)
+            }
+          }
+        },
+        measured
+      ).pipe(Effect.andThen(accounts.settle(0)), Effect.provideService(HttpClient.HttpClient, client))
+      assert.isAbove(batches, 2)
+      assert.strictEqual(accounts.judged().lost, 0)
+      assert.strictEqual(measured.states.delivered, measured.accepted)
     })
   )
 })

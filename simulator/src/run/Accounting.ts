@@ -20,6 +20,9 @@ const Row = Schema.Struct({
 })
 type Row = typeof Row.Type
 
+/** The newest delivery, if there is any. */
+const Newest = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Schema.Struct({ id: Schema.String })) }))
+
 const Page = Schema.fromJsonString(Schema.Struct({ deliveries: Schema.Array(Row), next: Schema.NullOr(Schema.String) }))
 
 const Detail = Schema.fromJsonString(
@@ -61,7 +64,8 @@ export class Accounting {
   /** Deliveries of the events that are followed. */
   #expected = 0
   #found = 0
-  #first: string | null = null
+  /** The place before our first delivery, as the list's query names it. */
+  #beginning = ""
 
   constructor(
     service: Service,
@@ -83,21 +87,33 @@ export class Accounting {
         continue
       }
       this.#expected += deliveries
-      this.#first ??= id
       this.#events.set(id, deliveries)
     }
+  }
+
+  /**
+   * Notes how far the service's deliveries go before ours. Batches overtake each other, so the first that is answered
+   * tells nothing of the first that is stored. Null when it could be asked.
+   */
+  begin(): Effect.Effect<Denial | null, never, HttpClient.HttpClient> {
+    const url = `${this.#service.url}/operator/deliveries?order=newest&limit=1`
+    return Effect.map(ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Newest)), (page) => {
+      if ("_tag" in page) return page
+      const [newest] = page.deliveries
+      this.#beginning = newest === undefined ? "" : `after=${newest.id}&`
+      return null
+    })
   }
 
   /** Asks until all has ended, or for so long at most, in milliseconds. */
   settle(grace: number): Effect.Effect<Account, never, HttpClient.HttpClient> {
     return Effect.gen({ self: this }, function* () {
-      if (this.#first === null) {
+      if (this.#events.size === 0) {
         const isSilent = this.#measurements.unfollowed > 0
         return { missing: 0, why: isSilent ? "the service did not say which events it took in" : null }
       }
       const until = (yield* Clock.currentTimeMillis) + grace
-      let after = yield* this.#beginning(this.#first)
-      if (typeof after !== "string") return { missing: 0, why: after.why }
+      let after = this.#beginning
       const ids: Array<string> = []
       const open = new Map<string, Row>()
       for (;;) {
@@ -114,16 +130,6 @@ export class Accounting {
       }
       yield* this.#look(ids)
       return { missing: Math.max(0, this.#expected - this.#found - open.size), why: null }
-    })
-  }
-
-  /** The place before our first delivery. */
-  #beginning(event: string) {
-    return Effect.map(this.#page(`event_id=${event}&limit=1000`), (page) => {
-      if ("_tag" in page) return page
-      const numbers = page.deliveries.map(({ id }) => Number(id.slice("dlv_".length))).filter(Number.isSafeInteger)
-      const first = Math.min(...numbers)
-      return Number.isFinite(first) && first > 1 ? `after=dlv_${first - 1}&` : ""
     })
   }
 

@@ -14,13 +14,21 @@ export const prepareService = (
   course: Course
 ): Prepared => {
   const accounting = new Accounting(service, measurements, course.timeOf)
+  const target = serviceTarget(service)
   let lost: number | null = null
   let silence: string | null = "it was not asked"
   return {
     kind: "service",
     name: `against ${service.url}`,
     integrations: 0,
-    target: serviceTarget(service),
+    target: {
+      ...target,
+      greet: Effect.flatMap(target.greet, (answer) =>
+        answer._tag === "Accepted"
+          ? Effect.map(accounting.begin(), (denial) => denial ?? answer)
+          : Effect.succeed(answer)
+      )
+    },
     observer: { accepted: (events) => accounting.accepted(events) },
     accounts: {
       settle: (grace) =>
