@@ -141,6 +141,10 @@ describe("a scenario file", () => {
       withShape({ from: "08:00", to: "10:00", even: 1, peaks: [{ at: "09:00", spread: "0s", weight: 1 }] }),
       "$.buildings[0].flows.food.on_weekdays.peaks[0].spread must be at least 5s"
     ],
+    [
+      { name: "x", buildings: [{ ...house, flows: { parcels: { answer: { median: "5000d" } } } }] },
+      "$.buildings[0].flows.parcels.answer.median must be a duration of at most 3650d"
+    ],
     [{ name: "x", buildings: [{ ...house, flows: { food: { rate: 1e6 } } }] }, "must be a number from 0 to 1000"],
     [{ name: "x", buildings: [{ ...house, anomalies: { door_held: 1e6 } }] }, "must be a number from 0 to 1000"],
     [

@@ -5,7 +5,7 @@
  * functions here turn checked values into what flows are made of.
  */
 import { DurationText } from "@doorhook/core"
-import { Option, Schema } from "effect"
+import { Option, Result, Schema } from "effect"
 import type { Lognormal } from "../../random/Distribution.ts"
 import type { DayShape } from "../../traffic/DayShape.ts"
 import type { ByWeekday } from "../../traffic/Flow.ts"
@@ -19,7 +19,15 @@ const clockPattern = /^(([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?|24:00)$/
 const datePattern = /^(\d{4}-)?(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
 const monthDayPattern = /^(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
 
+/** Whether it is no longer than any duration may be: what JSON Schema has no words for. */
+const isWithinReach = Schema.makeFilter((text: string) => {
+  const read = DurationText.read(text)
+  return Result.isSuccess(read) || !durationPattern.test(text) || `must be ${read.failure}`
+})
+
+// What a parameter is annotated with goes to its last condition, which has to be one that JSON Schema has.
 export const Duration = Schema.String.check(
+  isWithinReach,
   Schema.isPattern(durationPattern, { message: `must be ${DurationText.expected}` })
 )
 export const Clock = Schema.String.check(
