@@ -133,6 +133,14 @@ describe("a run on virtual time", () => {
     })
   )
 
+  it.live("waits for what is open at the end no longer than it is told, also for less than an hour", () =>
+    Effect.gen(function* () {
+      const world = yield* runOf({ drain: 1 / 6, hours: 4, receivers: ["down"] })
+      assert.isAbove(world.ledger.open, 0)
+      assert.strictEqual(world.time.wall, beginningOf(scenario, start) + 4 * hour + hour / 6)
+    })
+  )
+
   it.live("keeps what it remembers bounded: what has ended is forgotten", () =>
     Effect.gen(function* () {
       const world = yield* runOf({ hours: 48, rateScale: 2, receivers: ["flaky:0.05"] })

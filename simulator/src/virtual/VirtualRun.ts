@@ -55,7 +55,7 @@ export const virtualRun = Effect.fnUntraced(function* <E, R>(
   )
   yield* runUntil(end)
   for (let at = end; !world.isSettled && at < end + drain;) {
-    at += hour
+    at = Math.min(at + hour, end + drain)
     yield* Effect.andThen(runUntil(at), Effect.yieldNow)
   }
   const summary = Effect.mapError(
