@@ -3,7 +3,7 @@
  */
 import type { PlanOptions } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
-import { minute } from "../world/LocalTime.ts"
+import { dayMillis, hour, minute } from "../world/LocalTime.ts"
 import type { Check, Test } from "./Check.ts"
 import { skipped } from "./Check.ts"
 import { employeeFacts, flowsTagged, outsiderFacts } from "./PlanFacts.ts"
@@ -41,8 +41,9 @@ const addSpacing = (arrivals: Arrivals, leaders: ReadonlyArray<number>, start: n
     leaders.map((time) => time - start),
     window
   )
-  arrivals.conditional.push(...conditional)
-  arrivals.lewis.push(...lewis)
+  // One by one: a crowd is more than a call takes arguments.
+  for (const value of conditional) arrivals.conditional.push(value)
+  for (const value of lewis) arrivals.lewis.push(value)
 }
 
 const grow = (counts: Map<string, number>, key: string, by: number): void => {
@@ -118,15 +119,15 @@ export const arrivalFindings = (scenario: Scenario, options: PlanOptions): Arriv
         for (const value of facts.reached) arrivals.reached.push(offset + value)
         offset += facts.total
         addSpacing(arrivals, facts.leaders, facts.day.start, outsidersWindow)
-        for (const [hour, mean] of facts.hours.entries()) {
-          if (mean > 0) grow(arrivals.expected, `${facts.weekday} ${`${hour}`.padStart(2, "0")}`, mean)
+        for (const [clockHour, mean] of facts.hours.entries()) {
+          if (mean > 0) grow(arrivals.expected, `${facts.weekday} ${`${clockHour}`.padStart(2, "0")}`, mean)
         }
         for (const time of facts.leaders) {
           const wall =
             time +
             (facts.day.change !== null && time >= facts.day.change.at ? facts.day.change.offset : facts.day.offset)
-          const hour = Math.floor((wall - facts.day.number * 86_400_000) / 3_600_000)
-          grow(arrivals.came, `${facts.weekday} ${`${hour}`.padStart(2, "0")}`, 1)
+          const clockHour = Math.floor((wall - facts.day.number * dayMillis) / hour)
+          grow(arrivals.came, `${facts.weekday} ${`${clockHour}`.padStart(2, "0")}`, 1)
         }
       }
     }

@@ -113,11 +113,11 @@ const peakCheck = (name: string, flow: EmployeeFlow, crowds: ReadonlyArray<Crowd
 const meanOf = (numbers: ReadonlyArray<number>): number =>
   numbers.reduce((sum, x) => sum + x, 0) / Math.max(1, numbers.length)
 
-/** The mean number of people on a weekday, over all buildings; null where one has fewer than three of such days. */
+/** The mean number of people who come on a weekday, over all buildings; null where one has fewer than three of such days. */
 const presentOn = (weekday: number, crowds: ReadonlyArray<Crowd>): number | null => {
   const each = crowds.map(({ days }) => days.filter((day) => day.weekday === weekday))
   if (each.some(({ length }) => length < 3)) return null
-  return each.reduce((sum, days) => sum + meanOf(days.map(({ present }) => present)), 0)
+  return each.reduce((sum, days) => sum + meanOf(days.map(({ arrivals }) => arrivals.length)), 0)
 }
 
 const fridayCheck = (name: string, flow: EmployeeFlow, crowds: ReadonlyArray<Crowd>): Check => {

@@ -42,6 +42,12 @@ export class EventChecks {
   #twoPlaces = 0
   #passages = 0
   #example = ""
+  readonly #rateScale: number
+
+  /** Of events with so many times as many people. */
+  constructor(rateScale = 1) {
+    this.#rateScale = rateScale
+  }
 
   add({ at, event, logged_at }: EventRow): void {
     this.#count++
@@ -192,8 +198,11 @@ export class EventChecks {
             meaning:
               "A door is released from the app after somebody rang: each needs an earlier call of the same tenants within ten minutes."
           },
-      this.#passages < 20
-        ? skipped("people at two doors at once", "Fewer than 20 passages.")
+      this.#rateScale > 1 || this.#passages < 20
+        ? skipped(
+            "people at two doors at once",
+            this.#rateScale > 1 ? "With --rate-scale above 1, several have one name." : "Fewer than 20 passages."
+          )
         : near(
             "people at two doors at once",
             this.#twoPlaces / this.#passages,

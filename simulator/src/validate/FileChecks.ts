@@ -15,7 +15,7 @@ export const fileChecks = Effect.fnUntraced(function* <E, R>(
   scenario: Option.Option<Scenario>,
   rateScale = 1
 ) {
-  const events = new EventChecks()
+  const events = new EventChecks(rateScale)
   const profile = new Profile()
   let [number, first, last] = [0, Infinity, -Infinity]
   yield* Stream.runForEach(lines, (line) => {

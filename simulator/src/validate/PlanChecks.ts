@@ -54,7 +54,8 @@ class LabelCounts {
 
 /** The checks of everything that a scenario makes in the time of a plan. */
 export const planChecks = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
-  const events = new EventChecks()
+  const { rateScale = 1 } = options
+  const events = new EventChecks(rateScale)
   const occasions = new Map<number, LabelCounts>()
   let [attempts, denied] = [0, 0]
   yield* inTurns(records(scenario, options), (record) => {
@@ -79,8 +80,9 @@ export const planChecks = Effect.fnUntraced(function* (scenario: Scenario, optio
   const anomalies = flowsTagged(scenario, "Anomalies")
   const anomalyTests = anomalyKinds.flatMap((kind) => {
     const stated = anomalies.reduce((sum, { flow }) => sum + flow.per_month[kind], 0)
-    const mean = (stated * days * (options.rateScale ?? 1)) / 30
-    const isCountable = anomalies.every(({ flow }) => flow.per_month[kind] <= 20)
+    const mean = (stated * days * rateScale) / 30
+    // More would come within minutes of each other, and count as one.
+    const isCountable = anomalies.every(({ flow }) => flow.per_month[kind] * rateScale <= 20)
     if (mean < 1 || !isCountable) return []
     const count = [...occasions.values()].reduce((sum, counts) => sum + counts.of(kind), 0)
     return [

@@ -100,8 +100,6 @@ export interface EmployeeFacts {
   /** Clock times of all entries of the day's first comings, and of all going to lunch, in milliseconds. */
   readonly arrivals: ReadonlyArray<number>
   readonly lunches: ReadonlyArray<number>
-  /** People who were seen. */
-  readonly present: number
 }
 
 /** The days of employees. */
@@ -132,8 +130,7 @@ export function* employeeFacts(
       leaders,
       reached,
       arrivals: all.filter(({ role }) => role.startsWith("arrival")).map(clockOf),
-      lunches: all.filter(({ role }) => role.startsWith("lunch")).map(clockOf),
-      present: new Set(all.flatMap((h) => (h._tag === "Access" ? [`${h.name} ${h.tenant_ids.join()}`] : []))).size
+      lunches: all.filter(({ role }) => role.startsWith("lunch")).map(clockOf)
     }
   }
 }

@@ -50,7 +50,7 @@ export const spacing = (times: ReadonlyArray<number>, window: number, least = 3)
     if (points.length < least) continue
     for (const point of points) conditional.push((point - start) / window)
     const ends = [start, ...points, start + window]
-    lewis.push(...lewisOf(ends.slice(1).map((end, place) => end - (ends[place] ?? 0))))
+    for (const value of lewisOf(ends.slice(1).map((end, place) => end - (ends[place] ?? 0)))) lewis.push(value)
   }
   return { lewis, conditional }
 }

@@ -222,10 +222,15 @@ describe("the checks of a scenario's own traffic", () => {
       assert.includeMembers(passed, [`peak of employees' arrivals in ${place}`, `Friday against Tuesday in ${place}`])
   })
 
-  it.live.each(["mixed-use", "office-1000"])("pass %s", (name) =>
+  it.live.each([
+    { name: "mixed-use", rateScale: 1 },
+    { name: "office-1000", rateScale: 1 },
+    { name: "mixed-use", rateScale: 10 },
+    { name: "office-1000", rateScale: 4 }
+  ])("pass $name with $rateScale times as many people", ({ name, rateScale }) =>
     Effect.gen(function* () {
       const scenario = Option.getOrThrow(preset(name))
-      const options = { seed: 2, start: startAt("2026-03-02T00:00"), duration: 28 * day }
+      const options = { seed: 2, start: startAt("2026-03-02T00:00"), duration: 28 * day, rateScale }
       const checks = yield* planChecks(scenario, options)
       const failed = checks.filter(({ verdict }) => verdict === "FAIL")
       assert.deepStrictEqual(failed, [])
