@@ -104,11 +104,13 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
     Effect.gen(function* () {
       const exit = yield* Effect.exit(restore(Effect.raceFirst(running, showProgress(line))))
       const sent = yield* Clock.currentTimeMillis
-      const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-      const stopped = Exit.isFailure(exit) && !interrupted
-      if (interrupted) yield* Console.log("\nstopping: what is open is waited for; Ctrl-C again ends that")
+      const isCutShort = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+      const stopped = Exit.isFailure(exit) && !isCutShort
+      if (isCutShort) yield* Console.log("\nstopping: what is open is waited for; Ctrl-C again ends that")
       phase = "waiting for what is open"
-      yield* untilToldAgain(Effect.raceFirst(accounts.settle(grace), Effect.ignore(showProgress(line))))
+      const isWaitCutShort = yield* untilToldAgain(
+        Effect.raceFirst(accounts.settle(grace), Effect.ignore(showProgress(line)))
+      )
       const took = (yield* Clock.currentTimeMillis) - startedAt
       const report = makeReport({
         facts: {
@@ -133,7 +135,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         storage: null,
         took,
         sending: course.began === null ? 0 : sent - course.began,
-        interrupted,
+        interrupted: isCutShort || isWaitCutShort,
         stopped,
         ...accounts.judged()
       })
@@ -144,6 +146,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         yield* Console.log(`not asked    what became of the events: ${silence}`)
       yield* writeReports(reports, report)
       if (Exit.isFailure(exit)) return yield* exit
+      if (isWaitCutShort) return yield* Effect.interrupt
       const failure = failureOf(report, measurements.summary, silence)
       if (failure !== null) return yield* failure
     })
