@@ -31,10 +31,12 @@ export const totalsOf = (
   const { states } = measured
   const { engine, receivers } = knowledge[kind]
   const late = measured.lateStart
+  const { accepted, failed, planned, unanswered } = measured.summary
   return {
-    planned: measured.planned,
-    accepted: measured.accepted,
-    failed: measured.refused,
+    planned,
+    accepted,
+    failed,
+    unanswered,
     deliveries: measured.deliveries,
     delivered: states.delivered,
     exhausted: states.exhausted,

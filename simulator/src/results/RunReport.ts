@@ -28,6 +28,8 @@ export interface Totals {
   readonly accepted: number
   /** Events that were not, after all retries. */
   readonly failed: number
+  /** Events that had been sent or were about to be when the run ended: planned = accepted + failed + unanswered. */
+  readonly unanswered: number
   readonly deliveries: number
   readonly delivered: number
   readonly exhausted: number

@@ -77,12 +77,8 @@ const refusedRows = ({ kind, outcomes }: RunReport): ReadonlyArray<Row> => {
   ]
 }
 
-const publishedRows = (
-  { kind }: RunReport,
-  { failed, last_failure, retries, unanswered }: RunSummary
-): ReadonlyArray<Row> => [
+const publishedRows = ({ kind }: RunReport, { failed, last_failure, retries }: RunSummary): ReadonlyArray<Row> => [
   ["failed", `${grouped(failed)}${last_failure === null ? "" : ` (last: ${last_failure})`}`],
-  ...(unanswered === 0 ? [] : [row("unanswered", `${grouped(unanswered)} (sent or about to be)`)]),
   // In this process, publishing can hardly fail.
   ...(kind === "service" || retries > 0 ? [row("republished", counted(retries, "request"))] : [])
 ]
@@ -126,6 +122,7 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
     ["accepted", grouped(summary?.accepted ?? totals.accepted)],
     ["deliveries", grouped(summary?.deliveries ?? totals.deliveries)],
     ...(summary === null ? [] : publishedRows(report, summary)),
+    ...(totals.unanswered === 0 ? [] : [row("unanswered", `${grouped(totals.unanswered)} (sent or about to be)`)]),
     ...(totals.attempts === 0 ? [] : [row("requests", requestsText(report))]),
     ...count("delivered", totals.delivered),
     ...count("exhausted", totals.exhausted),
