@@ -5,6 +5,7 @@ import { Result } from "effect"
 import { Measurements, readReceiver, readSlos } from "@doorhook/simulator"
 import type { RunReport } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
+import { failureOf } from "../src/cli/real/Failing.ts"
 import { describedFor } from "../src/receivers/ReceiverText.ts"
 import { bandsOf, timesOf } from "../src/report/sections/TimeAxis.ts"
 import { makeReport } from "../src/results/MakeReport.ts"
@@ -55,6 +56,37 @@ const reporting = (
   })
   return { report, measurements }
 }
+
+describe("the account of events", () => {
+  it.each(["virtual", "service"] as const)("is whole also where a run of kind %s was cut short", (kind) => {
+    const { measurements, report } = reporting(
+      (measured) => {
+        for (let count = 0; count < 9; count++) measured.start("planned", null)
+        for (let count = 0; count < 4; count++) measured.accept(null, 1)
+        measured.refused = 2
+      },
+      { kind }
+    )
+    const { accepted, failed, planned, unanswered } = report.totals
+    assert.deepStrictEqual([planned, accepted, failed, unanswered], [9, 4, 2, 3])
+    assert.match(summaryText(report, kind === "virtual" ? null : measurements.summary), /^unanswered +3 /m)
+  })
+
+  it.each([
+    ["service", "The service did not take 2 events; the last answer was: full"],
+    ["receiver", "The engine in this process did not take 2 events; the last answer was: full"],
+    ["in-process", "The engine in this process did not take 2 events; the last answer was: full"]
+  ] as const)("names who did not take events in a run of kind %s", (kind, says) => {
+    const { measurements, report } = reporting(
+      (measured) => {
+        measured.refused = 2
+        measured.lastFailure = "full"
+      },
+      { kind }
+    )
+    assert.strictEqual(failureOf(report, measurements.summary, null)?.message, says)
+  })
+})
 
 /** What a report says of measurements that somebody makes. */
 const answering = (measure: (measurements: Measurements) => void, facts: Partial<RunReport> = {}) => {

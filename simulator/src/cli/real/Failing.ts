@@ -12,7 +12,7 @@ export const failureOf = (report: RunReport, summary: RunSummary, silence: strin
   const { slos, totals, verdict } = report
   if (summary.failed > 0)
     return new CommandFailure({
-      message: `The service did not take ${summary.failed} events; the last answer was: ${summary.last_failure ?? "none"}`,
+      message: `${report.kind === "service" ? "The service" : "The engine in this process"} did not take ${counted(summary.failed, "event")}; the last answer was: ${summary.last_failure ?? "none"}`,
       exitCode: 1
     })
   const lost = totals.lost ?? 0
