@@ -5,12 +5,11 @@
 import { CommandFailure, DurationText, fileTrouble } from "@doorhook/core"
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
-import { maxRateScale } from "../plan/EventNumber.ts"
+import { longestDuration, maxRateScale } from "../plan/EventNumber.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { readScenario } from "../scenario/document/ReadScenario.ts"
 import { preset, presetNames } from "../scenario/Presets.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
-import { dayMillis } from "../world/LocalTime.ts"
 import * as LocalTime from "../world/LocalTime.ts"
 
 /** Used where neither a preset nor a scenario is named. */
@@ -83,9 +82,6 @@ export const wholeNumber = (text: string): Option.Option<number> =>
 /** A number above 0 in decimal notation. */
 export const positiveNumber = (text: string): Option.Option<number> =>
   /^\d{1,9}(\.\d{1,6})?$/.test(text) && Number(text) > 0 ? Option.some(Number(text)) : Option.none()
-
-/** The longest plan: event ids have room for the years in which it can start, and ten more. */
-const longestDuration = 3_650 * dayMillis
 
 /** The text of a file that was named on the command line. */
 export const readText = Effect.fnUntraced(function* (what: string, path: string) {

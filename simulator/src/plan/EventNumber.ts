@@ -8,6 +8,7 @@
 import { mostBuildings } from "../scenario/Scenario.ts"
 import type { FlowName } from "../traffic/Flow.ts"
 import { flowNames } from "../traffic/Flow.ts"
+import { dayMillis } from "../world/LocalTime.ts"
 
 const daysUntil2000 = 10_957
 const flowRoom = 0x10
@@ -15,6 +16,9 @@ const countRoom = 0x200_0000
 
 /** The most that people can be multiplied by: the busiest flow of the largest preset then fills a fifth of its room. */
 export const maxRateScale = 1_000
+
+/** The longest plan, in milliseconds: ids have room for the years in which it can start, and ten more. */
+export const longestDuration = 3_650 * dayMillis
 
 /** The place of one flow of one building (by its place in the scenario) on one day (since 1970). */
 export const placeOf = (day: number, building: number, flow: FlowName): number =>

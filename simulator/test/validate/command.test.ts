@@ -121,6 +121,18 @@ describe("simulate validate of a file", () => {
     }).pipe(Effect.provide(platform))
   )
 
+  it.live("names the lines that are too far from each other to be compared with a scenario", () =>
+    Effect.gen(function* () {
+      const lines = linesOf("quiet", 1)
+      const stray = (lines.at(-1) ?? "").replace(/"at":"\d{4}/, '"at":"9999')
+      const { failure } = yield* run([...lines.slice(0, -1), stray], "--preset", "quiet")
+      const error = Option.getOrThrow(failure)
+      assert.instanceOf(error, CommandFailure)
+      assert.strictEqual(error.exitCode, CommandFailure.usageExitCode)
+      assert.include(error.message, `line ${lines.length}: /at must be within 3650d of that of line 1, `)
+    }).pipe(Effect.provide(platform))
+  )
+
   it.live("fails events of another scenario", () =>
     Effect.gen(function* () {
       const { failure, text } = yield* run(linesOf("residential-200", 3), "--preset", "office-1000")
