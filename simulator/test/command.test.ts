@@ -184,6 +184,7 @@ describe("wrong usage", () => {
     { args: ["plan", "--preset", "constructor"], says: presetNames.join(", ") },
     { args: ["plan", "--seed", "1.5"], says: "--seed 1.5: expected a whole number" },
     { args: ["plan", "--seed", "99999999999999999"], says: "--seed" },
+    { args: ["plan", "--start", "2000-01-01"], says: "like 2026-03-02T00:00 or 2026-03-02, between 2001 and 2078" },
     { args: ["plan", "--start", "2026-02-30"], says: "--start 2026-02-30: expected a local time like" },
     { args: ["plan", "--duration", "24"], says: "--duration 24: expected a duration like" },
     { args: ["plan", "--duration", "4000d"], says: "at most 3650d" },

@@ -17,7 +17,7 @@ export type LocalTime = typeof LocalTime.Type
 const pattern = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2}))?)?$/
 
 /** What to tell somebody whose text could not be read. */
-export const expected = "a local time like 2026-03-02T00:00 or 2026-03-02, between 2000 and 2078"
+export const expected = "a local time like 2026-03-02T00:00 or 2026-03-02, between 2001 and 2078"
 
 /**
  * Reads `2026-03-02T08:30`, `2026-03-02T08:30:15` or `2026-03-02`; none when it is something else, a date that does not
@@ -29,7 +29,7 @@ export const parse = (text: string): Option.Option<LocalTime> => {
   const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = match
     .slice(1)
     .map((part) => Number(part ?? "0"))
-  if (year < 2000 || year > 2078 || hours > 23 || minutes > 59 || seconds > 59) return Option.none()
+  if (year < 2001 || year > 2078 || hours > 23 || minutes > 59 || seconds > 59) return Option.none()
   if (month < 1 || month > 12 || day < 1 || day > monthLength(year, month)) return Option.none()
   const days = dayNumberOf({ year, month, day })
   return Option.some(LocalTime.make(days * dayMillis + hours * hour + minutes * minute + seconds * second))
