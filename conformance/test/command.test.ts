@@ -184,6 +184,16 @@ describe("refuses with exit code 3 and one line", () => {
       ["--url", "http://127.0.0.1:9/", "--dry-run", "--skip", "R-DPU-02"],
       /^--skip: R-DPU-02 is no requirement; did you mean R-DUP-02\?$/
     ],
+    [
+      "a report that can't be written, in a dry run too",
+      ["--url", "http://127.0.0.1:9/", "--dry-run", "--report", "json=/no/such/x.json"],
+      /^--report json=\S+: expected a file that can be written/
+    ],
+    [
+      "a target that may be another's, in a dry run too",
+      ["--url", "http://192.0.2.1/", "--dry-run"],
+      /^192\.0\.2\.1 is not a loopback or private address/
+    ],
     ["a negative seed", ["--url", "http://127.0.0.1:9/", "--seed=-1"], /--seed must be/],
     [
       "a secret that is none",
@@ -257,6 +267,28 @@ describe("run", () => {
       assert.include(plan.output, "    a new access_log event, after asking with expect: 100-continue")
       assert.strictEqual((yield* conformance("run", "--url", "nowhere", "--dry-run")).exitCode, 3)
       assert.strictEqual(target.received.length, 0)
+    })
+  )
+
+  it.live("plans what a run would send, and no case that it would not", () =>
+    Effect.gen(function* () {
+      const probed = ["--url", "http://127.0.0.1:9/hook", "--probe", "http://127.0.0.1:9/probe", "--dry-run"]
+      const planned = (...flags: ReadonlyArray<string>) =>
+        Effect.map(conformance("run", ...probed, ...flags), ({ exitCode, message, output }) => {
+          assert.strictEqual(exitCode, 0, message)
+          return output
+        })
+      const still = ["--only", "R-LATE-02", "--level", "2"]
+      const held = "while the receiver stands still"
+      const unheld = yield* planned(...still)
+      assert.include(unheld, "  nothing: it can't be observed; --pause-cmd with --resume-cmd")
+      assert.notInclude(unheld, held)
+      assert.include(yield* planned(...still, "--pause-cmd", "true", "--resume-cmd", "true"), held)
+      const offered = yield* planned(...still, "--control-url", "http://127.0.0.1:9/control")
+      assert.match(offered, /\n {2}if the control URL offers it:\n[^]*while the receiver stands still/)
+      const races = "races to the last byte"
+      assert.include(yield* planned("--only", "R-DUP-04", "--level", "2"), races)
+      assert.notInclude(yield* planned("--only", "R-DUP-04", "--level", "1"), races)
     })
   )
 

@@ -391,9 +391,11 @@ describe("what failed", () => {
         [JSON.stringify(earlier), "R-FAIL is no requirement"]
       ] as const) {
         writeFileSync(baseline, text)
-        const misread = yield* conformance("run", ...only, "--only", "R-DUP-01", "--baseline", baseline)
-        assert.strictEqual(misread.exitCode, 3)
-        assert.include(misread.message, `--baseline: ${why}`)
+        for (const dry of [[], ["--dry-run"]]) {
+          const misread = yield* conformance("run", ...only, ...dry, "--only", "R-DUP-01", "--baseline", baseline)
+          assert.strictEqual(misread.exitCode, 3)
+          assert.include(misread.message, `--baseline: ${why}`)
+        }
       }
       writeFileSync(baseline, JSON.stringify(first.report))
       const reported = yield* conformance("run", ...only, "--only", "R-DUP-01,R-HTTP-01", "--baseline", baseline)

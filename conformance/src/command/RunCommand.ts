@@ -120,12 +120,18 @@ export const plainOptionsOf = (flags: TargetFlags, checked: Checked): SuiteOptio
   ...(Option.isSome(flags.seed) ? { seed: flags.seed.value } : {})
 })
 
+/** Checks the flags, and that their target may be sent to. Nothing is sent or started. */
+export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
+  const checked = yield* checkFlags(flags)
+  for (const url of [checked.url, ...checked.otherUrls]) yield* authorize(url, flags.owned)
+  return checked
+})
+
 /** Checks the flags, and makes what they ask for: everything a run is given but what it selects. */
 export const makeOptions = Effect.fnUntraced(function* (
   flags: TargetFlags
 ): Effect.fn.Return<SuiteOptions, CommandFailure, Scope.Scope> {
-  const checked = yield* checkFlags(flags)
-  for (const url of [checked.url, ...checked.otherUrls]) yield* authorize(url, flags.owned)
+  const checked = yield* checkTarget(flags)
   // Port 0 is a receiver of this run's own.
   const shared = [checked.url, ...checked.otherUrls].filter(({ port }) => port !== "0")
   yield* Effect.mapError(claim(shared, flags.maxTime, Console.log), unusable)
@@ -178,18 +184,20 @@ export const runAndReport = Effect.fnUntraced(function* (
   )
 })
 
+/** Checks what is selected, the baseline, and whether all that is to be written can be. */
+export const checkFiles = Effect.fnUntraced(function* (flags: RunFlags) {
+  const wrong = misnamed(flags)
+  if (wrong !== null) return yield* CommandFailure.usage(wrong)
+  const requests = yield* Effect.fromResult(Reports.parse(flags.report))
+  yield* Reports.check(requests, Option.toArray(Option.map(flags.trace, (file) => ({ said: `--trace ${file}`, file }))))
+  return { requests, baseline: yield* readBaseline(flags.baseline) }
+})
+
 /** Runs the suite. Fails with the exit code and one line when the receiver does not pass. */
 export const runConformance = (flags: RunFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const wrong = misnamed(flags)
-      if (wrong !== null) return yield* CommandFailure.usage(wrong)
-      const requests = yield* Effect.fromResult(Reports.parse(flags.report))
-      yield* Reports.check(
-        requests,
-        Option.toArray(Option.map(flags.trace, (file) => ({ said: `--trace ${file}`, file })))
-      )
-      const baseline = yield* readBaseline(flags.baseline)
+      const { baseline, requests } = yield* checkFiles(flags)
       const options = yield* makeOptions(flags)
       const trace = Option.getOrNull(flags.trace)
       const report = yield* runAndReport({ ...options, baseline, only: flags.only, skip: flags.skip, trace }, requests)
