@@ -2,7 +2,7 @@
  * What a user has granted to clients: which there are, and their end.
  */
 import { GrantDocument } from "@doorhook/server"
-import { Schema } from "effect"
+import { Predicate, Schema } from "effect"
 import { idIn, optionsOf, queryOf } from "./Arguments.ts"
 import type { OperatorCalls } from "./OperatorCalls.ts"
 
@@ -29,8 +29,6 @@ export interface GrantsClient {
   readonly revoke: (userId: string, options?: GrantRevokeOptions) => Promise<number>
 }
 
-const oneClient = "the id of a client, and left out for all clients"
-
 const userIn = (given: string): string => idIn("userId", given, "the id of a user, as your directory answers it")
 
 export const makeGrantsClient = ({ read }: OperatorCalls): GrantsClient => ({
@@ -39,7 +37,8 @@ export const makeGrantsClient = ({ read }: OperatorCalls): GrantsClient => ({
   revoke: async (userId, options) => {
     const given = optionsOf(options, ["client"])
     // An id that is missing by mistake must not end everything.
-    const only = "client" in given ? { client_id: idIn("client", given.client, oneClient) } : {}
+    const expected = `the id of a client${Predicate.isNotNullish(given.client) ? "" : ", or left out for all clients"}`
+    const only = "client" in given ? { client_id: idIn("client", given.client, expected) } : {}
     return (await read(Revoked, "POST", "/operator/grants/revoke", { user_id: userIn(userId), ...only })).grants
   }
 })
