@@ -3,7 +3,7 @@
  */
 import { Context, Effect } from "effect"
 import { PublicUrl } from "./http/PublicUrl.ts"
-import { metadataPathOf, paths } from "./oauth/Metadata.ts"
+import { isMetadataPath, paths } from "./oauth/Metadata.ts"
 
 /** What the paths of all but a few begin with. */
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
@@ -16,7 +16,7 @@ export const isOwnPath = (target: string, publicUrl: string): boolean => {
   return (
     ownPaths.some((own) => path === own) ||
     ownPrefixes.some((own) => path.startsWith(own)) ||
-    (path.startsWith(paths.metadata) && path === metadataPathOf(publicUrl))
+    isMetadataPath(path, publicUrl)
   )
 }
 

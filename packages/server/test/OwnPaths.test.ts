@@ -26,8 +26,17 @@ describe("own paths", () => {
   it("are the one outside of its own path that metadata is asked for at, and none of another issuer", () => {
     const isOwn = (path: string) => isOwnPath(path, `${publicUrl}/a/doors`)
     assert.deepStrictEqual(
-      [`${metadata}/a/doors`, `${metadata}/a/doors?x=1`, metadata, `${metadata}/a`, `${metadata}/a/doors/b`].map(isOwn),
-      [true, true, true, false, false]
+      [
+        `${metadata}/a/doors`,
+        `${metadata}/a/doors?x=1`,
+        metadata,
+        `${metadata}/`,
+        `${metadata}/a/doors/`,
+        `${metadata}/a`,
+        `${metadata}/a/doors/b`,
+        `${metadata}//`
+      ].map(isOwn),
+      [true, true, true, true, true, false, false, false]
     )
   })
 

@@ -13,10 +13,14 @@ export const paths = {
 } as const
 
 /**
- * The path at which clients ask for the metadata of an issuer: before its own path, so at the root of its host (RFC 8414
- * section 3.1). The same as that of the endpoint where the issuer has none.
+ * Whether a path is one that the metadata of an issuer is asked for at: that of the endpoint, and the one that clients make
+ * of an issuer with a path, which they put at the end (RFC 8414 section 3.1). A slash at the end makes no difference.
  */
-export const metadataPathOf = (issuer: string): string => paths.metadata + new URL(issuer).pathname.replace(/\/$/, "")
+export const isMetadataPath = (path: string, issuer: string): boolean => {
+  if (!path.startsWith(paths.metadata)) return false
+  const whole = path.replace(/\/$/, "")
+  return whole === paths.metadata || whole === paths.metadata + new URL(issuer).pathname.replace(/\/$/, "")
+}
 
 const withSecret = ["client_secret_basic", "client_secret_post"] as const
 

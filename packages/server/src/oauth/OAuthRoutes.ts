@@ -15,7 +15,7 @@ import { failure, json, methodNotAllowed, recoverJson, recoverWith, statusOf, un
 import { Appearance } from "./Appearance.ts"
 import * as AuthorizeEndpoint from "./AuthorizeEndpoint.ts"
 import { readParameters } from "./FormBody.ts"
-import { metadataOf, metadataPathOf, paths } from "./Metadata.ts"
+import { metadataOf, isMetadataPath, paths } from "./Metadata.ts"
 import * as Page from "./Page.ts"
 import { problemPage } from "./ResultPages.ts"
 
@@ -71,9 +71,8 @@ const metadataEndpoint = endpoint({ GET: metadata })
 const metadataOnly: Handler = Effect.gen(function* () {
   const { url: target } = yield* HttpServerRequest.HttpServerRequest
   const { url } = yield* PublicUrl
-  const path = target.split("?")[0]?.replace(/\/$/, "")
-  const isOwn = path === paths.metadata || path === metadataPathOf(url)
-  return isOwn ? yield* metadataEndpoint : failure(404, nothingHere.message)
+  const [path = ""] = target.split("?")
+  return isMetadataPath(path, url) ? yield* metadataEndpoint : failure(404, nothingHere.message)
 })
 
 const endpoints: ReadonlyArray<readonly [HttpRouter.PathInput, Handler]> = [
