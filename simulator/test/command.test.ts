@@ -44,6 +44,13 @@ describe("simulate plan", () => {
     }).pipe(Effect.provide(platform()))
   )
 
+  it.live("throws both away where both are sent to what is no file", () =>
+    Effect.gen(function* () {
+      yield* simulate("plan", ...quietDay, "--out", "/dev/null", "--labels", "/dev/null")
+      assert.include((yield* TestConsole.errorLines).join("\n"), "events written")
+    }).pipe(Effect.provide(platform()))
+  )
+
   it.live("writes nothing but the plan to standard output", () =>
     Effect.gen(function* () {
       let output = ""

@@ -60,17 +60,24 @@ export const checkWritable = Effect.fnUntraced(function* (said: string, file: st
   yield* Effect.mapError(system.access(file, { writable: true }), (error) => expected(fileTrouble(error)))
 })
 
-/** Fails when two of some files are one: each would destroy what the other writes. `said` is a flag as it was given. */
+/**
+ * Fails when two of some files are one: each would destroy what the other writes. What is no file, like `/dev/null`, takes
+ * both. `said` is a flag as it was given.
+ */
 export const checkDifferent = Effect.fnUntraced(function* (
   files: ReadonlyArray<{ readonly said: string; readonly file: string }>
 ) {
+  const system = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const known = new Map<string, string>()
   for (const { file, said } of files) {
     const place = path.resolve(file)
     const other = known.get(place)
-    if (other !== undefined) return yield* CommandFailure.usage(`${said}: expected another file than that of ${other}`)
     known.set(place, said)
+    if (other === undefined) continue
+    const found = yield* Effect.option(system.stat(place))
+    if (Option.isSome(found) && found.value.type !== "File") continue
+    return yield* CommandFailure.usage(`${said}: expected another file than that of ${other}`)
   }
 })
 
