@@ -109,6 +109,15 @@ export const readLog = (
   const { time: timePlace } = places
   const times = all.map(({ cells }) => cells[timePlace] ?? "")
   const orders = dates === null ? ordersOf(times) : [dates]
+  const only = (order: DateOrder) => all.find((_, at) => ordersOf([times[at] ?? ""]).join() === order)
+  const [dayFirst, monthFirst] = orders.length > 0 ? [] : [only("day-first"), only("month-first")]
+  if (dayFirst !== undefined && monthFirst !== undefined) {
+    const [day, month] = [dayFirst, monthFirst].map(({ cells }) => JSON.stringify(cells[timePlace]))
+    return invalid(
+      dayFirst.line,
+      `${day} is day/month, and ${month} in line ${monthFirst.line} is month/day; expected all dates in one order`
+    )
+  }
   const notes = orders.length > 1 && times.some(hasOrder) ? [assumed] : []
   const entries: Array<LogEntry & { readonly line: number }> = []
   for (const { cells, line } of all) {

@@ -30,6 +30,8 @@ export const ordersOf = (texts: Iterable<string>): ReadonlyArray<DateOrder> => {
   let [isMonthFirst, isDayFirst] = [true, true]
   for (const text of texts) {
     const { first, second: other } = slashed.exec(text)?.groups ?? {}
+    // What fits neither is no date, and says nothing of the others.
+    if (Number(first) > 12 && Number(other) > 12) continue
     if (Number(first) > 12) isMonthFirst = false
     if (Number(other) > 12) isDayFirst = false
   }

@@ -225,7 +225,11 @@ describe("logs", () => {
     const asked = dates(["03/02/2026", "05/02/2026"], { dates: "day-first" })
     assert.deepStrictEqual(asked, { days: ["2026-02-03", "2026-02-05"], notes: [] })
     assert.deepStrictEqual(dates(["2026/03/02"]).notes, [])
-    assert.include(failure("time,person\n13/02/2026 08:00,A\n02/13/2026 08:00,B\n"), '"13/02/2026 08:00" is no time')
+    assert.include(
+      failure("time,person\n03/02/2026 08:00,A\n02/13/2026 08:00,A\n13/02/2026 08:00,B\n"),
+      'line 4: "13/02/2026 08:00" is day/month, and "02/13/2026 08:00" in line 3 is month/day; expected all dates in one order'
+    )
+    assert.include(failure("time,person\n13/02/2026 08:00,A\n25/25/2026 08:00,B\n"), 'line 3: "25/25/2026 08:00" is no')
   })
 
   it("leave out a few rows that are far from all others, and name their lines", () => {
