@@ -7,6 +7,7 @@ import type { Check } from "./Check.ts"
 import { near, never, skipped } from "./Check.ts"
 import type { EventRow } from "./EventRow.ts"
 import { evenness } from "./PoissonTests.ts"
+import { Seen } from "./Seen.ts"
 
 /** The longest that a door opens after the call. */
 const longestAnswer = 10 * minute
@@ -26,7 +27,7 @@ export class EventChecks {
   #first = Infinity
   #last = -Infinity
   #previous = -Infinity
-  readonly #ids = new Set<string>()
+  readonly #ids = new Seen()
   #repeatedIds = 0
   #wholeMinutes = 0
   #wholeSeconds = 0
@@ -56,11 +57,10 @@ export class EventChecks {
     this.#first = Math.min(this.#first, at)
     this.#last = Math.max(this.#last, at)
     const id = `${event.resource_type} ${event.data.id}`
-    if (this.#ids.has(id)) {
+    if (this.#ids.again(id)) {
       this.#repeatedIds++
       this.#example = id
     }
-    this.#ids.add(id)
     if (logged_at % minute === 0) this.#wholeMinutes++
     if (logged_at % second === 0) this.#wholeSeconds++
     const hourOfDay = Math.floor(logged_at / hour) % 24
