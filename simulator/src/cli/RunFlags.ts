@@ -52,7 +52,10 @@ export const runFlags = {
     "Requests to publish open at once; with more than 1, batches may overtake each other"
   ),
   dupRate: usually("dup-rate", "Share of events that are published twice, like 0.02 or 2%"),
-  reorder: usually("reorder", "Share of events that come out of order, by up to half a minute"),
+  reorder: usually(
+    "reorder",
+    "Share of events that come out of order, by up to half a minute, of those that are not late"
+  ),
   late: usually("late", "Share of events that come minutes or hours late, as from a controller that was offline"),
   receiver: repeated(
     "receiver",

@@ -10,9 +10,10 @@ import { between, chance } from "../random/Distribution.ts"
 import { exp, ln } from "../random/Arithmetic.ts"
 import type { Rng } from "../random/Substream.ts"
 
-/** Shares of all events, from 0 to 1. */
+/** Shares of events, from 0 to 1. */
 export interface DisorderRates {
   readonly repeated: number
+  /** Of those that are not delayed. */
   readonly reordered: number
   readonly delayed: number
 }
