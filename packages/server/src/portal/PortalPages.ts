@@ -3,8 +3,18 @@
  * script; made for a phone and a screen reader. What doorhook knows of its own network (`detail` of an attempt) is not
  * shown here.
  */
-import { bodyOf, counted, deliveryStates, Explanation, formatDeliveryId, Html, isoOf } from "@doorhook/core"
-import type { Attempt, Delivery, DeliveryWithAttempts, Event, SurveyedIntegration } from "@doorhook/core"
+import {
+  bodyOf,
+  counted,
+  definitionOf,
+  deliveryStates,
+  Explanation,
+  formatDeliveryId,
+  Html,
+  isoOf,
+  testTypeOf
+} from "@doorhook/core"
+import type { Attempt, Delivery, DeliveryWithAttempts, Event, ResourceType, SurveyedIntegration } from "@doorhook/core"
 import type { PageContent } from "../oauth/Page.ts"
 import { look } from "./Look.ts"
 
@@ -38,9 +48,11 @@ const time = (millis: number): Html.Html => {
 
 const badge = (state: string): Html.Html => Html.template`<span class="state ${state}">${state}</span>`
 
+const kinds: Readonly<Record<ResourceType, string>> = { access_log: "access log", call: "call" }
+
 const kindOf = (event: Event | null): string => {
   if (event === null) return "event"
-  return { access_log: "access log", call: "call" }[event.resource_type]
+  return kinds[event.resource_type]
 }
 
 const frame = (
@@ -76,15 +88,16 @@ ${trouble}<dl class="facts"><dt>Sends to</dt><dd class="mono">${configuration.ur
 
 /** What can be tried, which depends on why nothing is sent. */
 const trial = ({ formToken, home, integration: { integration } }: PortalFrame): Html.Html => {
-  const { bindings, disabled_reason, status } = integration
+  const { disabled_reason, status } = integration
   const form = (words: string, label: string): Html.Html => Html.template`<form method="post" action="${home}/test">
 <input type="hidden" name="${formTokenField}" value="${formToken}">
 <p class="muted" id="test-says">${words}</p>
 <button type="submit" aria-describedby="test-says">${label}</button>
 </form></section>`
   if (status === "enabled") {
-    const rings = bindings.every(({ resource_type }) => resource_type === "call")
-    const words = `Sends one made-up ${rings ? "call" : "access log"} to this integration and to no other. It is marked with “test”: true and is signed and retried like any other.${rings ? " Your receiver may ring." : ""}`
+    const type = testTypeOf(integration)
+    const rings = definitionOf(type).urgent
+    const words = `Sends one made-up ${kinds[type]} to this integration and to no other. It is marked with “test”: true and is signed and retried like any other.${rings ? " Your receiver may ring." : ""}`
     return form(words, "Send a test event")
   }
   return disabled_reason === "manual"

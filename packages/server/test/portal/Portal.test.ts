@@ -269,6 +269,10 @@ describe("POST /operator/integrations/{id}/test_event", () => {
         [integration, "access_log"],
         [calls.textAt("/data/id"), "call"]
       ] as const) {
+        const { cookie, home } = yield* open(yield* link(id))
+        const { text } = yield* get(home, cookie)
+        assert.include(text, `Sends one made-up ${type.replace("_", " ")} to this integration`)
+        assert.strictEqual(text.includes("may ring"), type === "call")
         const sent = yield* call("POST", `/operator/integrations/${id}/test_event`, { as })
         assert.strictEqual(sent.status, 202)
         assert.strictEqual(sent.at("/resource_type"), type)
