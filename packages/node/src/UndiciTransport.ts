@@ -18,9 +18,9 @@ import type { TransportFailure } from "./TransportFailure.ts"
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** What is kept of a body as text: decoded leniently, and without NUL, which PostgreSQL can't store. */
+/** What is kept of a body as text, decoded leniently. */
 const excerptOf = (chunks: ReadonlyArray<Buffer>): string => {
-  const text = decoder.decode(Buffer.concat(chunks).subarray(0, maxExcerptLength)).replaceAll("\u0000", "\ufffd")
+  const text = decoder.decode(Buffer.concat(chunks).subarray(0, maxExcerptLength))
   if (Buffer.byteLength(text) <= maxExcerptLength) return text
   // Each byte that could not be decoded became three.
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(maxExcerptLength)).read)

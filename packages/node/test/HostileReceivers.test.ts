@@ -146,7 +146,7 @@ describe("hostile receivers", () => {
   )
 
   test(
-    "can't fill the excerpt with more than 16 KiB, nor with what a database can't keep",
+    "can't fill the excerpt with more than 16 KiB, whatever bytes they send",
     Effect.gen(function* () {
       const excerptOf = Effect.fnUntraced(function* (behave: Parameters<typeof serve>[0]) {
         const result = yield* post((yield* serve(behave)).url)
@@ -154,7 +154,7 @@ describe("hostile receivers", () => {
       })
       assert.strictEqual(yield* excerptOf(sendsInvalidUtf8), "\ufffd".repeat(Math.floor(maxExcerptLength / 3)))
       assert.strictEqual(yield* excerptOf(sendsLongText), `x${"é".repeat(maxExcerptLength / 2 - 1)}`)
-      assert.strictEqual(yield* excerptOf(sendsNul), "a\ufffdb")
+      assert.strictEqual(yield* excerptOf(sendsNul), "a\u0000b")
     })
   )
 
