@@ -82,10 +82,12 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 export const makeHostHandler =
   ({ fetch, handle, isClosed, isOwn, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
   (request, response, next) => {
-    if (next !== undefined && !isOwn(request.url ?? "")) return next()
+    const own = isOwn(request.url ?? "")
+    if (next !== undefined && !own) return next()
     if (isClosed()) return refuse(closedError(), response, next, log)
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
-    seen(request)
+    // Another's address says nothing of where doorhook is mounted.
+    if (own) seen(request)
     // Who hung up while the host did something before is gone already, and says so once only.
     if (!response.closed) void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
