@@ -17,6 +17,7 @@ import { readReceiver } from "../receivers/ReceiverText.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
 import type { DisorderRates } from "../plan/Disorder.ts"
 import { manyBuildings } from "../run/ManyBuildings.ts"
+import { parseShare } from "../results/ShareText.ts"
 import { readSlos } from "../results/Slo.ts"
 import { positiveNumber, readOr, readPlan, wholeNumber } from "./Flags.ts"
 import { misplaced } from "./FlagPlaces.ts"
@@ -62,11 +63,8 @@ const wholeWithin = (flag: string, given: string, least: number, most: number) =
     `a whole number from ${least} to ${most}`
   )
 
-const share = (flag: string, given: string) => {
-  const match = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(given)
-  const value = Number(match?.[1]) / (match?.[2] === "%" ? 100 : 1)
-  return readOr(value <= 1 ? Option.some(value) : Option.none(), flag, given, "a share from 0 to 1, like 0.02 or 2%")
-}
+const share = (flag: string, given: string) =>
+  readOr(parseShare(given), flag, given, "a share from 0 to 1, like 0.02 or 2%")
 
 /** An http or https URL; `base` is without query and fragment, and without a slash at its end. */
 const readUrl = (flag: string, given: string, expected: string, base: boolean) => {

@@ -12,6 +12,7 @@
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import type { RunReport } from "./RunReport.ts"
+import { parseShare } from "./ShareText.ts"
 import { duration } from "./Words.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
@@ -81,9 +82,7 @@ const readMetric = (text: string): Metric | null => {
 const readValue = (metric: Metric, text: string): number | null => {
   if (metric.kind === "time") return Option.getOrNull(DurationText.parse(text))
   if (metric.kind === "count") return /^\d{1,15}$/.test(text) ? Number(text) : null
-  const match = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(text)
-  const share = match === null ? null : Number(match[1]) / (match[2] === "%" ? 100 : 1)
-  return share !== null && share <= 1 ? share : null
+  return Option.getOrNull(parseShare(text))
 }
 
 const expectedValue = {
