@@ -12,7 +12,7 @@ import { disturbed } from "../plan/Disorder.ts"
 import { makeReport } from "../results/MakeReport.ts"
 import { Measurements } from "../results/Measurements.ts"
 import { run } from "../run/Run.ts"
-import { clock, progressLine, summaryText } from "../results/RunText.ts"
+import { clock, progressLine, summaryLine, summaryText } from "../results/RunText.ts"
 import type { PlannedIntegration } from "../run/World.ts"
 import { plannedIntegrations } from "../run/World.ts"
 import { commandLine } from "./FlagPlaces.ts"
@@ -143,7 +143,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       if (!stopped || course.began !== null) yield* Console.log(summaryText(report, measurements.summary))
       const silence = accounts.silence()
       if (silence !== null && measurements.summary.accepted > 0)
-        yield* Console.log(`not asked    what became of the events: ${silence}`)
+        yield* Console.log(summaryLine("not asked", `what became of the events: ${silence}`))
       yield* writeReports(reports, report)
       if (Exit.isFailure(exit)) return yield* exit
       if (isWaitCutShort) return yield* Effect.interrupt
