@@ -8,6 +8,7 @@ import { ScenarioDocument } from "../scenario/document/ScenarioDocument.ts"
 import { schemaProblems } from "@doorhook/core"
 import { anomalyKinds } from "../traffic/Happening.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
+import { credentialShare } from "../world/ResidentialBuilding.ts"
 import type { AccessLog } from "./AccessLog.ts"
 import { callGroup, outsiderFit } from "./CallFit.ts"
 import { mean, rounded } from "./Estimates.ts"
@@ -119,8 +120,8 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
     mostFlats,
     size ?? (isUnitKnown ? units : Math.max(1, Math.round(members.people.length / 1.9)))
   )
-  // Rates of parcels are per dweller: four of five hold a credential.
-  const dwellers = rounded(members.people.length / 0.8, 1)
+  // Rates of parcels are per dweller, and not all hold a credential.
+  const dwellers = rounded(members.people.length / credentialShare, 1)
   const parts = (residents: object) => ({
     homes: { flats, entry_methods: members.methods },
     flows: {
