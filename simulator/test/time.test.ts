@@ -11,7 +11,7 @@ describe("local times", () => {
   it("are read as a clock that is never changed counts", () => {
     fc.assert(
       fc.property(
-        fc.date({ min: new Date("2000-01-01T00:00:00Z"), max: new Date("2078-12-31T23:59:59Z"), noInvalidDate: true }),
+        fc.date({ min: new Date("2001-01-01T00:00:00Z"), max: new Date("2078-12-31T23:59:59Z"), noInvalidDate: true }),
         (date) => {
           const seconds = Math.floor(date.getTime() / 1_000) * 1_000
           const text = new Date(seconds).toISOString().slice(0, 19)
@@ -25,6 +25,7 @@ describe("local times", () => {
 
   it("that do not exist are refused", () => {
     for (const text of [
+      "2000-12-31",
       "2026-02-29",
       "2100-02-28",
       "2026-13-01",
