@@ -334,7 +334,7 @@ await describeOnPostgres("concurrency", (server) => {
                 assert.deepEqual((yield* settling(start + 1)).ids, [sound.id])
                 const again = yield* settling(start + Settling.askAgainAfter)
                 assert.deepEqual([again.ids, again.changed], [[other.id], []])
-                if (end !== "commits") yield* Effect.fail("rolled back" as const)
+                if (end !== "commits") return yield* Effect.fail("rolled back" as const)
               })
             )
             .pipe(Effect.catch((error) => (error === "rolled back" ? Effect.void : Effect.fail(error))))
