@@ -10,11 +10,9 @@ import { Effect, Fiber, Layer } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { TestClock } from "effect/testing"
-import { defaultTerms } from "../src/checks/Terms.ts"
 import { startsAgain } from "../src/checks/StartsAgain.ts"
 import { execute } from "../src/executor/Execute.ts"
 import { Minting } from "../src/executor/Minting.ts"
-import type { Setting } from "../src/executor/Setting.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
 import { awaitReady } from "../src/hooks/Ready.ts"
@@ -23,25 +21,10 @@ import { httpProbe } from "../src/probes/HttpProbe.ts"
 import type { Probe } from "../src/probes/Probe.ts"
 import { exitCodeOf } from "../src/report/ExitCode.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
+import { settingOf } from "./support/setting.ts"
 import { saidAgain } from "./support/stored.ts"
 
 const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
-
-const settingOf = (url: URL, hooks: Hooks): Setting => ({
-  url,
-  otherUrls: [],
-  secret: null,
-  terms: defaultTerms,
-  hooks,
-  startedAfter: new Set(),
-  clock: { ahead: 0 },
-  comeback: 30_000,
-  typical: () => 0,
-  allElseDone: Effect.void,
-  pace: 1,
-  peakRate: 0,
-  fillerTime: 0
-})
 
 /** A restart by hooks, of a receiver that starts at this try; what it took, and what came of it. */
 const restarted = (startsAt: number, given: { readonly startsIt?: boolean; readonly down?: string | undefined }) =>
@@ -50,10 +33,12 @@ const restarted = (startsAt: number, given: { readonly startsIt?: boolean; reado
     const down = "down" in given ? given.down : "it ended before it was ready: no disk"
     const failed = new HookFailed({ message: "the hook failed", ...(down === undefined ? {} : { down }) })
     const setting = settingOf(new URL("http://127.0.0.1:9/hook"), {
-      ...noHooks,
-      restart: Effect.sync(() => void starts++),
-      ready: Effect.suspend(() => (starts >= startsAt ? Effect.void : Effect.fail(failed))),
-      startsIt: given.startsIt ?? true
+      hooks: {
+        ...noHooks,
+        restart: Effect.sync(() => void starts++),
+        ready: Effect.suspend(() => (starts >= startsAt ? Effect.void : Effect.fail(failed))),
+        startsIt: given.startsIt ?? true
+      }
     })
     const restart = execute({ v: 1, ops: [{ k: "restart" }] }, setting).pipe(
       Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
@@ -179,7 +164,7 @@ describe("a receiver that is killed by a command and started by a supervisor", (
   it.live("costs no more than its death where the supervisor is so quick that nobody sees it gone", () =>
     Effect.gen(function* () {
       const { hooks, url } = yield* supervised({ dies: 0, down: 0 })
-      const { broke, trace } = yield* execute({ v: 1, ops: [{ k: "restart" }] }, settingOf(url, hooks)).pipe(
+      const { broke, trace } = yield* execute({ v: 1, ops: [{ k: "restart" }] }, settingOf(url, { hooks })).pipe(
         Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
       )
       assert.isNull(broke)

@@ -17,6 +17,7 @@ import { noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
 import type { Probe } from "../src/probes/Probe.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
+import { settingOf } from "./support/setting.ts"
 
 interface Manners {
   /** Until it answers, in milliseconds. */
@@ -97,21 +98,7 @@ const killed = Effect.fnUntraced(function* (manners: Manners, deadline: number) 
   const { hooks, log, url } = yield* mortal(manners)
   const { broke, trace } = yield* execute(
     { v: 1, ops: [{ k: "kill_amid", event: accessLog, workers: 2, after: 5, from: "acknowledgement" }] },
-    {
-      url,
-      otherUrls: [],
-      secret: null,
-      terms: { ...defaultTerms, deadline },
-      hooks,
-      startedAfter: new Set(),
-      clock: { ahead: 0 },
-      comeback: 1_000,
-      typical: () => 0,
-      allElseDone: Effect.void,
-      pace: 1,
-      peakRate: 0,
-      fillerTime: 0
-    }
+    settingOf(url, { terms: { ...defaultTerms, deadline }, hooks, comeback: 1_000 })
   ).pipe(Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))))
   assert.isNull(broke)
   return { log, attempts: trace.attempts.length }

@@ -4,7 +4,6 @@
 import { Crypto } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { defaultTerms } from "../src/checks/Terms.ts"
 import { execute } from "../src/executor/Execute.ts"
 import { Minting } from "../src/executor/Minting.ts"
 import { accessLog } from "../src/history/Events.ts"
@@ -12,6 +11,7 @@ import type { Operation } from "../src/history/History.ts"
 import { HookFailed, noHooks } from "../src/hooks/Hooks.ts"
 import type { Hooks } from "../src/hooks/Hooks.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
+import { settingOf } from "./support/setting.ts"
 
 type Doing = "pause" | "resume" | "kill" | "restart" | "ready"
 
@@ -33,21 +33,7 @@ const executed = Effect.fnUntraced(function* (operation: Operation, hooks: Parti
   const { url } = yield* receiver(acknowledge)
   return yield* execute(
     { v: 1, ops: [operation] },
-    {
-      url: new URL(url),
-      otherUrls: [],
-      secret: null,
-      terms: defaultTerms,
-      hooks: { ...noHooks, ...hooks },
-      startedAfter: new Set(),
-      clock: { ahead: 0 },
-      comeback: 1_000,
-      typical: () => 0,
-      allElseDone: Effect.void,
-      pace: 1,
-      peakRate: 0,
-      fillerTime: 0
-    }
+    settingOf(new URL(url), { hooks: { ...noHooks, ...hooks }, comeback: 1_000 })
   ).pipe(Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))))
 })
 
