@@ -3,6 +3,7 @@
  */
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
+import { parseShare } from "./ShareText.ts"
 import type { Lognormal } from "../random/Distribution.ts"
 import { ln } from "../random/Arithmetic.ts"
 import type { ReceiverModel, Trait } from "./Receiver.ts"
@@ -53,13 +54,6 @@ export interface ReceiverDescription {
 export const undescribed: ReceiverDescription = { text: "", down: [] }
 
 type Read<A> = Result.Result<A, string>
-
-const shareOf = (text: string): Option.Option<number> => {
-  const match = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(text)
-  if (match === null) return Option.none()
-  const share = Number(match[1]) / (match[2] === "%" ? 100 : 1)
-  return share <= 1 ? Option.some(share) : Option.none()
-}
 
 /** The standard normal deviate that 99 % do not exceed. */
 const z99 = 2.326_347_874_040_841
@@ -133,7 +127,7 @@ const readRate = (text: string): Option.Option<Kind> => {
 const ofShare =
   (make: (share: number) => () => Trait) =>
   (text: string): Option.Option<Kind> =>
-    Option.map(shareOf(text), (share) => ({ ...nothing, trait: make(share) }))
+    Option.map(parseShare(text), (share) => ({ ...nothing, trait: make(share) }))
 
 /** What may follow the name of each kind; null for what stands alone. */
 const kinds: Readonly<Record<string, (text: string | null) => Option.Option<Kind>>> = {

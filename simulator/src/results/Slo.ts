@@ -12,7 +12,7 @@
 import { DurationText } from "@doorhook/core"
 import { Option, Result } from "effect"
 import type { RunReport } from "./RunReport.ts"
-import { parseShare } from "./ShareText.ts"
+import { parseShare } from "../receivers/ShareText.ts"
 import { duration } from "./Words.ts"
 
 const times = ["ack", "delivery", "intended", "service", "late"] as const
