@@ -1,7 +1,7 @@
 /**
  * The client over `node:sqlite` does what `effect/sql` expects of one.
  */
-import { SqliteClient } from "@doorhook/sql"
+import { SqliteClient, SqliteResult } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -102,7 +102,7 @@ describe("SqliteClient", () => {
       yield* sql`INSERT INTO t VALUES ('a', 1)`
       const twice = yield* Effect.flip(sql`INSERT INTO t VALUES ('a', 2)`)
       assert.strictEqual(twice.reason._tag, "UniqueViolation")
-      assert.strictEqual(SqliteClient.resultCodeOf(twice), 2067)
+      assert.strictEqual(SqliteResult.resultCode(twice.reason.cause), 2067)
       const wrongType = yield* Effect.flip(sql`INSERT INTO t VALUES ('b', 'text')`)
       assert.strictEqual(wrongType.reason._tag, "ConstraintError")
       const nonsense = yield* Effect.flip(sql.unsafe("SELEC"))

@@ -6,7 +6,7 @@
  * so that a restart after `kill -9` finds it free; and it holds between containers on one disk, where process ids say
  * nothing. The database itself stays open to whoever reads it, copies it, or looks at it.
  */
-import { DatabaseUnusable } from "@doorhook/sql"
+import { DatabaseUnusable, SqliteResult } from "@doorhook/sql"
 import { Context, Effect, Layer, Predicate, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
 import { closeSync, existsSync, openSync, realpathSync } from "node:fs"
@@ -40,10 +40,6 @@ const open = (path: string): DatabaseSync => {
   return new DatabaseSync(path, { timeout: 0 })
 }
 
-/** SQLITE_BUSY: another connection holds the lock. */
-const isBusy = (error: unknown): boolean =>
-  Predicate.hasProperty(error, "errcode") && Predicate.isNumber(error.errcode) && (error.errcode & 0xff) === 5
-
 /** Who has left word in the file; null while that can't be read. */
 const ownerIn = (lock: DatabaseSync): Owner | null => {
   try {
@@ -62,7 +58,7 @@ const under = (path: string, run: (lock: DatabaseSync) => void): DatabaseSync =>
     run(lock)
     return lock
   } catch (error) {
-    const failure = isBusy(error) ? new Taken({ owner: ownerIn(lock) }) : error
+    const failure = SqliteResult.isBusy(error) ? new Taken({ owner: ownerIn(lock) }) : error
     lock.close()
     throw failure
   }

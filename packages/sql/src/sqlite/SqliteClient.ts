@@ -15,6 +15,7 @@ import { DatabaseSync } from "node:sqlite"
 import { SqlReads } from "../SqlReads.ts"
 import type { Durably } from "./LogSync.ts"
 import { alreadyDurable, LogSync, makeDurably } from "./LogSync.ts"
+import { isBusy } from "./SqliteResult.ts"
 
 export interface SqliteClientConfig {
   /** The path of the file, or `:memory:`. */
@@ -57,15 +58,11 @@ const classify = (cause: unknown, operation: string): SqlError => {
   return new SqlError({ reason: classifySqliteError(described, { message: "Failed to execute statement", operation }) })
 }
 
-/** The extended result code behind an error of this client, 0 when it has none. */
-export const resultCodeOf = ({ reason: { cause } }: SqlError): number =>
-  cause instanceof Error && "errcode" in cause && typeof cause.errcode === "number" ? cause.errcode : 0
-
 const attempt = <A>(operation: string, run: () => A): Effect.Effect<A, SqlError> =>
   Effect.try({ try: run, catch: (cause) => classify(cause, operation) })
 
-/** SQLITE_BUSY: another process writes. */
-const isBusy = (error: SqlError): boolean => (resultCodeOf(error) & 0xff) === 5
+/** Another process writes. */
+const meetsWriter = ({ reason }: SqlError): boolean => isBusy(reason.cause)
 
 /** A statement that answers rows as lists of values, and the names of these. */
 interface Prepared {
@@ -142,7 +139,7 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
     )
 
   const patience = {
-    while: isBusy,
+    while: meetsWriter,
     schedule: Schedule.spaced(busyStep),
     times: Math.floor(busyTimeout / (2 * busyStep))
   }
@@ -150,7 +147,7 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
   /** Waits for others, unless a transaction is open: then the file is this process's own. */
   const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
     Effect.catch(statement, (error) =>
-      isBusy(error) && !db.isTransaction ? Effect.retry(statement, patience) : Effect.fail(error)
+      meetsWriter(error) && !db.isTransaction ? Effect.retry(statement, patience) : Effect.fail(error)
     )
 
   const execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>

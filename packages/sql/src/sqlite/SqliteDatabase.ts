@@ -10,6 +10,7 @@ import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
+import { primaryResultCode } from "./SqliteResult.ts"
 
 /** Stands in the header of a file that is ours (`PRAGMA application_id`): «door» in ASCII. */
 const applicationId = 0x646f6f72
@@ -28,7 +29,7 @@ const explanations: ReadonlyMap<number, readonly [Why, string]> = new Map([
 ])
 
 const explain = (filename: string, error: SqlError.SqlError): DatabaseUnusable => {
-  const [why, explanation] = explanations.get(SqliteClient.resultCodeOf(error) & 0xff) ?? [
+  const [why, explanation] = explanations.get(primaryResultCode(error.reason.cause)) ?? [
     "failed",
     `SQLite says: ${String(error.reason.cause)}`
   ]
