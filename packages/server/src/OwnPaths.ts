@@ -5,10 +5,12 @@ import { Context, Effect } from "effect"
 import { PublicUrl } from "./http/PublicUrl.ts"
 import { isMetadataPath, paths } from "./oauth/Metadata.ts"
 
+/** Where a client looks for the metadata; below it, where the issuer has a path (RFC 8414 section 3.1). */
+export const metadataPath = paths.metadata
 /** What the paths of all but a few begin with. */
 export const ownPrefixes = ["/oauth/", "/v4/", "/operator/", "/health/", "/portal/", "/console/"] as const
 /** The few. */
-export const ownPaths = ["/console", "/metrics", "/openapi.json", paths.metadata] as const
+export const ownPaths = ["/console", "/metrics", "/openapi.json", metadataPath] as const
 
 /** Whether the target of a request, with or without a query, is served by a doorhook that is reached at a public URL. */
 export const isOwnPath = (target: string, publicUrl: string): boolean => {

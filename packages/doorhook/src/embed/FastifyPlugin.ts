@@ -3,7 +3,7 @@
  *
  * It describes what it needs of Fastify itself, so that nobody needs Fastify who does not use it.
  */
-import { ownPaths, ownPrefixes } from "@doorhook/server"
+import { metadataPath, ownPaths, ownPrefixes } from "@doorhook/server"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
 
@@ -54,6 +54,8 @@ export const makeFastifyPlugin =
         }
       })
     for (const path of ownPaths) route(path)
+    // What is doorhook's below it depends on the public URL (RFC 8414 section 3.1); the rest is answered with 404.
+    route(`${metadataPath}/*`)
     for (const prefix of ownPrefixes) route(`${prefix}*`)
     done()
   }

@@ -87,8 +87,10 @@ describe("doorhook on", () => {
         const token = yield* tokenFrom(url)
         const list = yield* json(yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings")))
         assert.nestedPropertyVal(list, "links.first", `${url}/v4/buildings?page=1&per=50`)
-        const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server`))
-        assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
+        for (const path of ["", "/"]) {
+          const metadata = yield* Effect.promise(() => fetch(`${url}/.well-known/oauth-authorization-server${path}`))
+          assert.nestedPropertyVal(yield* json(metadata), "issuer", url)
+        }
         // A client asks at the root of the host, with the path behind (RFC 8414 section 3.1).
         const found = yield* Effect.promise(() => discover(url, client.client_id, client.client_secret))
         assert.strictEqual(found.serverMetadata().token_endpoint, `${url}/oauth/token`)
