@@ -5,9 +5,9 @@ import type { ChildProcess } from "node:child_process"
 
 export const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null
 
-/** Sends a signal to a process that was started `detached`, and to whatever it started. */
+/** Sends a signal to a process that was started `detached`, and to whatever it started, which may outlive it. */
 export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
-  if (child.pid === undefined || !isRunning(child)) return
+  if (child.pid === undefined) return
   try {
     process.kill(-child.pid, signal)
   } catch {

@@ -82,7 +82,7 @@ export const spawned = Effect.fnUntraced(function* (
   const ready = Effect.raceFirst(awaitReady(url, readyUrl), diedEarly)
   const signal = (name: NodeJS.Signals) =>
     Effect.sync(() => {
-      if (child !== null) signalGroup(child, name)
+      if (child !== null && isRunning(child)) signalGroup(child, name)
     })
 
   yield* Effect.acquireRelease(start, () => kill)

@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
+import { signalGroup } from "../hooks/ProcessGroup.ts"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
 import { ProbeUnusable } from "./Probe.ts"
 
@@ -36,18 +37,8 @@ const run = (command: string, { dataId, endpoint, resourceType, webhookId }: Sub
     child.stderr.on("data", (chunk) => (complaint += chunk))
     child.on("error", (error) => resume(Effect.succeed({ code: null, output, complaint: error.message })))
     child.on("close", (code) => resume(Effect.succeed({ code, output, complaint })))
-    return Effect.sync(() => endGroup(child.pid))
+    return Effect.sync(() => signalGroup(child, "SIGKILL"))
   })
-
-/** Ends a command and whatever it started. */
-const endGroup = (pid: number | undefined): void => {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, "SIGKILL")
-  } catch {
-    // It has ended by itself.
-  }
-}
 
 const unusable = (command: string, what: string, help = ""): ProbeUnusable =>
   new ProbeUnusable({
