@@ -97,7 +97,9 @@ export class VirtualWorld {
       workers,
       beginning,
       begun: (process, elapsed) => {
-        if (this.#crashIsDue) time.after(Math.min(1, elapsed), () => this.#crash(process))
+        if (!this.#crashIsDue) return
+        this.#crashIsDue = false
+        time.after(Math.min(1, elapsed), () => this.#crash(process))
       }
     })
     this.#publications = new Publications({
@@ -248,7 +250,6 @@ export class VirtualWorld {
   #crash(process: Process): void {
     const worker = this.#workers.find((candidate) => candidate.process === process)
     if (worker === undefined) return
-    this.#crashIsDue = false
     this.crashes++
     worker.kill()
     this.#workers = this.#workers.filter((other) => other !== worker)
