@@ -18,34 +18,26 @@ import { execute } from "../src/executor/Execute.ts"
 import { Minting } from "../src/executor/Minting.ts"
 import type { Setting } from "../src/executor/Setting.ts"
 import { shortfallsOf } from "../src/executor/Shortfalls.ts"
-import { noHooks } from "../src/hooks/Hooks.ts"
 import { accessLog, call } from "../src/history/Events.ts"
 import type { Operation } from "../src/history/History.ts"
 import { again, newEvent, raceAgain, raceNew, retry } from "../src/history/History.ts"
 import { acknowledge, receiver, socketReceiver } from "./support/receiver.ts"
+import { settingOf } from "./support/setting.ts"
 
 const services = Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto))
 const secret = Redacted.make("whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
 
 const request: HttpRequest = { method: "POST", headers: {}, body: "{}", encoding: "utf8" }
 
-const setting: Omit<Setting, "url"> = {
-  otherUrls: [],
-  secret,
-  terms: { ...defaultTerms, deadline: 2_000 },
-  hooks: noHooks,
-  startedAfter: new Set(),
-  clock: { ahead: 0 },
-  comeback: 30_000,
-  typical: () => 0,
-  allElseDone: Effect.void,
-  pace: 1,
-  peakRate: 0,
-  fillerTime: 1_000
-}
+const terms = { ...defaultTerms, deadline: 2_000 }
 
-const run = (url: string, ...ops: ReadonlyArray<Operation>) =>
-  execute({ v: 1, ops }, { ...setting, url: new URL(url) }).pipe(Effect.provide(services))
+/** Executes operations against a receiver, with nothing besides but what is said. */
+const executed = (url: string, ops: ReadonlyArray<Operation>, others: Partial<Omit<Setting, "url">> = {}) =>
+  execute({ v: 1, ops }, settingOf(new URL(url), { secret, terms, fillerTime: 1_000, ...others })).pipe(
+    Effect.provide(services)
+  )
+
+const run = (url: string, ...ops: ReadonlyArray<Operation>) => executed(url, ops)
 
 /** One request, answered with these bytes. */
 const exchangeWith = (bytes: string | ((socket: Socket) => void), limit = 2_000) =>
@@ -74,8 +66,7 @@ describe("a history", () => {
         { k: "filler", count: 5 },
         { k: "filler", count: 100_000 }
       ]
-      const hurried = { ...setting, url: new URL(target.url), pace: 0.01, fillerTime: 200 }
-      const { trace } = yield* execute({ v: 1, ops }, hurried).pipe(Effect.provide(services))
+      const { trace } = yield* executed(target.url, ops, { pace: 0.01, fillerTime: 200 })
       const [waited, filled] = trace.shortfalls
       assert.deepStrictEqual(waited, { op: 0, what: "wait", done: 20, of: 2_000 })
       assert.deepInclude(filled, { op: 2, what: "events", of: 100_000 })
@@ -88,9 +79,8 @@ describe("a history", () => {
   it.live("is given up after three answers that did not come", () =>
     Effect.gen(function* () {
       const target = yield* receiver(() => undefined)
-      const impatient = { ...setting, url: new URL(target.url), terms: { ...setting.terms, deadline: 30, guard: 10 } }
       const ops = [newEvent(accessLog), ...Array.from({ length: 9 }, () => again(0, retry))]
-      const { broke, trace } = yield* execute({ v: 1, ops }, impatient).pipe(Effect.provide(services))
+      const { broke, trace } = yield* executed(target.url, ops, { terms: { ...terms, deadline: 30, guard: 10 } })
       assert.isNull(broke)
       assert.strictEqual(trace.attempts.length, 3)
       assert.deepStrictEqual(trace.shortfalls, [{ op: 3, what: "steps", done: 3, of: 10 }])
@@ -167,18 +157,15 @@ describe("a history", () => {
           if (got.endsWith("}}}")) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
         })
       })
-      const hurried = { ...setting, terms: { ...defaultTerms, deadline: 600 } }
+      const hurried = { ...terms, deadline: 600 }
       for (const [how, target] of [
         ["slow", url],
         ["chunked", url],
         ["expect", url],
         ["expect", deaf]
       ] as const) {
-        const { trace } = yield* execute(
-          { v: 1, ops: [newEvent(accessLog, [how])] },
-          { ...hurried, url: new URL(target) }
-        ).pipe(Effect.provide(services))
-        assert.strictEqual(read(trace.attempts[0]?.exchange ?? assert.fail(), hurried.terms), "acknowledged", how)
+        const { trace } = yield* executed(target, [newEvent(accessLog, [how])], { terms: hurried })
+        assert.strictEqual(read(trace.attempts[0]?.exchange ?? assert.fail(), hurried), "acknowledged", how)
       }
     })
   )
@@ -276,12 +263,11 @@ describe("a load", () => {
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => void setTimeout(() => response.end("ok"), 1_000))
       const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 1_500 }]
-      const loaded = { ...setting, url: new URL(target.url), peakRate: 400 }
-      const { trace } = yield* execute({ v: 1, ops }, loaded).pipe(Effect.provide(services))
+      const { trace } = yield* executed(target.url, ops, { peakRate: 400 })
       assert.strictEqual(trace.attempts.length, 600)
       const [shortfall] = trace.shortfalls
       assert.deepInclude(shortfall, { op: 0, what: "connections", of: 600 })
-      const finding = everyLoadedAttempt(trace, setting.terms)
+      const finding = everyLoadedAttempt(trace, terms)
       assert.strictEqual(finding.verdict, "INCONCLUSIVE")
       assert.match(finding.verdict === "INCONCLUSIVE" ? finding.observed : "", /^\d+ of 600 answers came in time, but/)
       const [line] = shortfallsOf([{ title: "load", trace }])
@@ -306,11 +292,9 @@ describe("volleys", () => {
         assert.strictEqual(copies.length, bulk ? 1 : 3)
         assert.isTrue(copies.every(({ body }) => body === copies[0]?.body && JSON.parse(body) !== null))
       }
-      const hurried = execute(
-        { v: 1, ops: [{ k: "volleys", event: call, copies: 3, rounds: 2 }] },
-        { ...setting, url: new URL(target.url), fillerTime: 0 }
-      ).pipe(Effect.provide(services))
-      assert.deepStrictEqual((yield* hurried).trace.shortfalls, [{ op: 0, what: "events", done: 0, of: 2 }])
+      const volleys: Operation = { k: "volleys", event: call, copies: 3, rounds: 2 }
+      const hurried = yield* executed(target.url, [volleys], { fillerTime: 0 })
+      assert.deepStrictEqual(hurried.trace.shortfalls, [{ op: 0, what: "events", done: 0, of: 2 }])
     })
   )
 })
