@@ -1,12 +1,8 @@
 /**
  * The report as a badge: what shields.io asks of an endpoint (schema 1).
  */
+import { claimWithGaps, gapsOf } from "./Claim.ts"
 import type { Report } from "./Report.ts"
-
-const levels: Readonly<Record<Report["level"], string>> = { 1: "L1 acknowledges", 2: "L2 once", 3: "L3 durable" }
-
-/** The level, and the profiles on top of it. */
-export const claimOf = ({ level, profiles }: Report): string => [levels[level], ...profiles].join(" + ")
 
 /** Why it failed: what does, or a baseline that lists what does not any more. */
 const failureOf = ({ requirements }: Report): string => {
@@ -16,7 +12,7 @@ const failureOf = ({ requirements }: Report): string => {
 
 const badgeOf = (report: Report) => {
   const states = {
-    pass: { message: claimOf(report), color: "brightgreen" },
+    pass: { message: claimWithGaps(report), color: gapsOf(report) === "" ? "brightgreen" : "yellow" },
     fail: { message: failureOf(report), color: "red" },
     inconclusive: { message: "inconclusive", color: "lightgrey" }
   } as const

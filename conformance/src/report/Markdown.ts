@@ -1,6 +1,7 @@
 /**
  * The report for a comment on a pull request: the verdict first, what is wrong with it, the rest folded away.
  */
+import { claimWithGaps, headlineOf } from "./Claim.ts"
 import { confirmedInWords, notableEffects, tally, cautions } from "./Console.ts"
 import { endingOf } from "./Ending.ts"
 import { followingInWords } from "./Following.ts"
@@ -27,11 +28,7 @@ const fenced = (text: string): string => {
 /** The longest curl command that is shown. */
 const longestCurl = 2_000
 
-const headlines: Readonly<Record<Report["verdict"], string>> = {
-  pass: "✅ The receiver conforms",
-  fail: "❌ The receiver does not conform",
-  inconclusive: "⚠️ Inconclusive"
-}
+const marks: Readonly<Record<Report["verdict"], string>> = { pass: "✅", fail: "❌", inconclusive: "⚠️" }
 
 const explain = (requirement: ReportedRequirement, all: ReadonlyArray<ReportedRequirement>): string => {
   const follows = followingInWords(requirement, all)
@@ -88,8 +85,8 @@ export const toMarkdown = (report: Report): string => {
   const broken = open.filter(({ verdict }) => verdict === "FAIL" || verdict === "WARN" || verdict === "ERROR")
   const other = open.filter((one) => !broken.includes(one))
   return `${[
-    `### ${headlines[report.verdict]}`,
-    `Level ${report.level}${report.profiles.length === 0 ? "" : ` with ${report.profiles.join(", ")}`}: ${tally(report)}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
+    `### ${marks[report.verdict]} ${headlineOf(report)}`,
+    `${claimWithGaps(report)}: ${tally(report)}. ${report.attempts} attempts on ${plain(report.target)}, seed ${report.seed}, ${report.suite}.`,
     ...(report.endedBecause === "" ? [] : [`> ${plain(`${endingOf(report)}${report.endedBecause}`)}`]),
     ...cautions(report).map((caution) => `> ${plain(caution)}`),
     ...broken.map((one) => explain(one, report.requirements)),

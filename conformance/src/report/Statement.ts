@@ -2,7 +2,7 @@
  * The conformance statement: what may be claimed of a receiver after a run, what it rests on, and what was not seen.
  */
 import { createHash } from "node:crypto"
-import { claimOf } from "./Badge.ts"
+import { claimOf, claimWithGaps } from "./Claim.ts"
 import { countsOf } from "./Grouping.ts"
 import { toJson } from "./Report.ts"
 import type { Report } from "./Report.ts"
@@ -11,7 +11,7 @@ const idsWith = ({ requirements }: Report, ...verdicts: ReadonlyArray<string>): 
   requirements.filter(({ verdict }) => verdicts.includes(verdict)).map(({ id }) => id)
 
 const claims: Readonly<Record<Report["verdict"], (report: Report) => string>> = {
-  pass: (report) => `passes ${claimOf(report)}`,
+  pass: (report) => `passes ${claimWithGaps(report)}`,
   fail: (report) => `does not pass ${claimOf(report)}`,
   inconclusive: (report) => `was tested for ${claimOf(report)} without a result`
 }

@@ -10,7 +10,8 @@ import { toHtml } from "../../src/report/html/HtmlReport.ts"
 import { toJUnit } from "../../src/report/JUnit.ts"
 import { toMarkdown } from "../../src/report/Markdown.ts"
 import { toStatement } from "../../src/report/Statement.ts"
-import type { Report } from "../../src/report/Report.ts"
+import type { Report, ReportedRequirement } from "../../src/report/Report.ts"
+import { select } from "../../src/requirements/Selection.ts"
 import { sampleReport, secret, signature } from "../support/sampleReport.ts"
 
 const forms = {
@@ -22,6 +23,22 @@ const forms = {
   statement: toStatement(sampleReport),
   badge: toBadge(sampleReport)
 }
+
+/** All of level 2. */
+const requirements = select({ level: 2, profiles: [], only: [], skip: [] }).selected
+
+/** What a report says that passed with these, but for what is said of some of them. */
+const passing = (
+  tested: ReadonlyArray<Pick<ReportedRequirement, "id">>,
+  others: Readonly<Record<string, Partial<ReportedRequirement>>> = {}
+): Pick<Report, "verdict" | "level" | "profiles" | "requirements"> => ({
+  verdict: "pass",
+  level: 2,
+  profiles: [],
+  requirements: tested.flatMap(({ id }) =>
+    sampleReport.requirements.slice(0, 1).map((one) => ({ ...one, id, ...others[id] }))
+  )
+})
 
 interface Tag {
   readonly name: string
@@ -292,14 +309,35 @@ describe("a badge", () => {
   it("claims the level that was passed, and no more", () => {
     const said = (change: object): unknown => JSON.parse(toBadge({ ...sampleReport, ...change }))
     assert.deepStrictEqual(said({}), { schemaVersion: 1, label: "webhook receiver", message: "1 failed", color: "red" })
-    assert.deepInclude(said({ verdict: "pass", level: 3, profiles: [] }), {
-      message: "L3 durable",
-      color: "brightgreen"
-    })
-    assert.deepInclude(said({ verdict: "pass" }), { message: "L2 once + signed" })
+    assert.deepInclude(said(passing(requirements)), { message: "L2 once", color: "brightgreen" })
+    const { selected } = select({ level: 3, profiles: ["signed"], only: [], skip: [] })
+    const signed = { ...passing(selected), level: 3, profiles: ["signed"] }
+    assert.deepInclude(said(signed), { message: "L3 durable + signed", color: "brightgreen" })
     const passed = sampleReport.requirements.filter(({ known, verdict }) => known || verdict !== "FAIL")
     assert.deepInclude(said({ requirements: passed }), { message: "baseline stale", color: "red" })
     assert.deepInclude(said({ verdict: "inconclusive" }), { message: "inconclusive", color: "lightgrey" })
+  })
+
+  it("claims no whole level where a part of it was tested, or is known to fail", () => {
+    const all = requirements.length
+    const others = requirements.slice(1)
+    const some = [
+      [passing(requirements.slice(0, 1)), `1 of ${all} requirements`],
+      [passing(requirements, { "R-DUP-02": { verdict: "SKIPPED" } }), `${all - 1} of ${all} requirements`],
+      [passing(requirements, { "R-DUP-02": { verdict: "FAIL", known: true } }), "1 known to fail"],
+      [
+        passing(others, { "R-DUP-02": { verdict: "FAIL", known: true } }),
+        `${all - 1} of ${all} requirements, 1 known to fail`
+      ]
+    ] as const
+    for (const [change, gaps] of some) {
+      const report = { ...sampleReport, ...change }
+      assert.deepInclude(JSON.parse(toBadge(report)), { message: `L2 once (${gaps})`, color: "yellow" })
+      assert.include(toStatement(report), `passes L2 once (${gaps}).`)
+      assert.include(toMarkdown(report), `### ✅ The receiver conforms in part\n\nL2 once (${gaps}): `)
+      assert.include(toHtml(report), "<h1>The receiver conforms in part</h1>")
+    }
+    assert.include(toMarkdown({ ...sampleReport, ...passing(requirements) }), "### ✅ The receiver conforms\n")
   })
 })
 

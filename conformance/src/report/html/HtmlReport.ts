@@ -3,7 +3,7 @@
  */
 import { Html } from "@doorhook/core"
 import type { Verdict } from "../../checks/Finding.ts"
-import { claimOf } from "../Badge.ts"
+import { claimWithGaps, headlineOf } from "../Claim.ts"
 import { cautions, confirmedInWords, notableEffects, tally } from "../Console.ts"
 import { endingOf } from "../Ending.ts"
 import { followingInWords } from "../Following.ts"
@@ -15,12 +15,6 @@ import { html, when } from "./Markup.ts"
 import { matrixOf, named } from "./Matrix.ts"
 import { sequenceOf } from "./Sequence.ts"
 import { style } from "./Style.ts"
-
-const headlines: Readonly<Record<Report["verdict"], string>> = {
-  pass: "The receiver conforms",
-  fail: "The receiver does not conform",
-  inconclusive: "Inconclusive"
-}
 
 const colours: Readonly<Record<Report["verdict"], Verdict>> = {
   pass: "PASS",
@@ -36,8 +30,8 @@ const fact = (name: string, value: string): Html.Html =>
 
 const headOf = (report: Report): Html.Html =>
   html`<header class="card head" style="--v: var(--${colours[report.verdict]})">
-      <h1>${headlines[report.verdict]}</h1>
-      <p>${claimOf(report)}: ${tally(report)}.</p>
+      <h1>${headlineOf(report)}</h1>
+      <p>${claimWithGaps(report)}: ${tally(report)}.</p>
       <dl class="facts">
         ${[
           fact("receiver", report.target),
@@ -140,7 +134,7 @@ const visibilityOf = ({ observability }: Report): Html.Html =>
 export const toHtml = (report: Report): string => {
   const open = report.requirements.filter(isOpen)
   return Html.page({
-    title: html`${headlines[report.verdict]}: ${report.target}`,
+    title: html`${headlineOf(report)}: ${report.target}`,
     style,
     head: html`<meta
         http-equiv="Content-Security-Policy"
