@@ -119,6 +119,25 @@ describe("refuses with exit code 3 and one line", () => {
       ["--url", "http://127.0.0.1:9/1", "--url", "http://127.0.0.1:9/2", "--url", "http://127.0.0.1:9/3"],
       /^--url was given 3 times: .* give two/
     ],
+    [
+      "one URL twice",
+      ["--url", "http://127.0.0.1:9/hook", "--url", "http://127.0.0.1:9/hook", "--profile", "tenant"],
+      /^--url was given twice with one URL: the tenant profile needs /
+    ],
+    [
+      "a probe that there is not, in a dry run too",
+      ["--url", "http://127.0.0.1:9/", "--dry-run", "--level", "2", "--probe", "sql:x"],
+      /^--probe sql:x: there is no such probe; write http:URL/
+    ],
+    ...["restart", "kill", "pause", "resume", "advance"].map(
+      (name) =>
+        [
+          `an empty command to ${name}`,
+          ["--url", "http://127.0.0.1:9/", `--${name}-cmd`, " "],
+          new RegExp(`^--${name}-cmd: the command is missing$`)
+        ] as const
+    ),
+    ["nothing to spawn", ["--url", "http://127.0.0.1:9/", "--spawn", ""], /^--spawn: the command is missing$/],
     ["a sink without a port", ["--url", "http://127.0.0.1:9/", "--level", "2", "--probe", "sink:x"], /sink:PORT/],
     ["an unknown profile", ["--url", "http://127.0.0.1:9/", "--profile", "fast"], /no such profile; there are signed/],
     ["signed without a secret", ["--url", "http://127.0.0.1:9/", "--profile", "signed"], /needs the receiver's secret/],

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { conformance, idsWith } from "./support/command.ts"
@@ -62,7 +62,28 @@ describe("a spawned receiver", () => {
       assert.match(all.output, /Level 3 can be tested/)
       const less = yield* conformance("doctor", ...started("doctor"))
       assert.match(less.output, /no +effects of events +a probe \(--probe\) shows/)
-      assert.match(less.output, /Level 1 can be tested/)
+      assert.match(less.output, /Level 1 can be tested: --level 1$/m)
+      assert.notInclude(less.output, "Not observable then", "what a probe would prove at level 2 is passed at level 1")
+      const written = yield* conformance("doctor", ...started("doctor"), "--report", "json=d.json")
+      assert.strictEqual(written.exitCode, 3)
+      assert.include(written.message, "--report: doctor writes none")
+    })
+  )
+
+  it.live("is not started for a probe that there is not", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "was-started")
+      const { exitCode } = yield* conformance(
+        "run",
+        "--url",
+        "http://127.0.0.1:0/hook",
+        "--spawn",
+        `touch ${file}`,
+        "--probe",
+        "htp:x"
+      )
+      assert.strictEqual(exitCode, 3)
+      assert.isFalse(existsSync(file))
     })
   )
 

@@ -1,10 +1,11 @@
 /**
  * `conformance doctor`: what the suite can see and do, whether it works, and which level that makes possible.
  */
-import { columns, Crypto } from "@doorhook/core"
+import { columns, CommandFailure, Crypto } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Minting } from "../executor/Minting.ts"
 import { measureGuard } from "../executor/Calibration.ts"
+import { planOf } from "../executor/Plans.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
 import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
 import * as Target from "../executor/Target.ts"
@@ -42,6 +43,7 @@ const levelOf = (options: Settled): 1 | 2 | 3 =>
 export const runDoctor = (flags: TargetFlags) =>
   Effect.scoped(
     Effect.gen(function* () {
+      if (flags.report.length > 0) return yield* CommandFailure.usage("--report: doctor writes none; leave it out")
       const options = withDefaults(yield* makeOptions(flags), 0)
       const { guard, echo } = yield* measureGuard
       yield* Console.log(`Target       ${shownUrl(options.url)}`)
@@ -77,10 +79,12 @@ export const runDoctor = (flags: TargetFlags) =>
         ].join("\n")
       )
       const sight = sightOf(able, digest)
-      const unseen = requirements.filter(
-        ({ level: least, needs, profile, provenBy }) =>
-          profile === null && least <= level && [...needs, ...provenBy].some((need) => !sight.has(need))
-      )
+      const unseen = requirements
+        .filter(({ level: least, profile }) => profile === null && least <= level)
+        .filter((requirement) => {
+          const { missing, unproven } = planOf(requirement, 0, options.dedupKey, level, sight)
+          return missing !== null || unproven !== null
+        })
       const left = unseen.length === 0 ? "" : `\nNot observable then: ${unseen.map(({ id }) => id).join(", ")}`
       yield* Console.log(`\nLevel ${level} can be tested: --level ${level}${left}`)
     })

@@ -36,7 +36,7 @@ const explanationOf = (requirement: Requirement): string => {
     `  Because    ${because}`,
     `  Expected   ${expected(defaultTerms)}`,
     ...needs.map((need) => `  Needs      ${howToGive[need]}`),
-    ...provenBy.map((need) => `  To pass    ${howToGive[need]}`),
+    ...provenBy.map((need) => `  To pass    ${howToGive[need]}${requirement.level === 1 ? ", from level 2 on" : ""}`),
     "  What is sent",
     ...cases.flatMap(({ history, title }) => [
       `    ${title}`,

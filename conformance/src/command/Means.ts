@@ -2,7 +2,7 @@
  * From flags to probe and hooks: what the suite sees and operates the receiver with.
  */
 import { CommandFailure } from "@doorhook/core"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
 import { commandHooks } from "../hooks/CommandHooks.ts"
@@ -28,40 +28,43 @@ export const atPort = (url: URL, port: number): URL => {
 
 const kinds = "http:URL, exec:CMD, log:FILE:REGEX or sink:PORT"
 
-/** Reads `--probe` and starts what it needs. */
-export const makeProbe = Effect.fnUntraced(function* (
-  text: Option.Option<string>,
-  port: number
-): Effect.fn.Return<Probe | null, CommandFailure, Scope.Scope> {
-  if (Option.isNone(text)) return null
+/** Starts what a probe needs, once the port of the receiver is known. */
+export type StartProbe = (port: number) => Effect.Effect<Probe | null, CommandFailure, Scope.Scope>
+
+/** Reads `--probe`: nothing is started yet. */
+export const readProbe = (text: Option.Option<string>): Result.Result<StartProbe, CommandFailure> => {
+  if (Option.isNone(text)) return Result.succeed(() => Effect.succeed(null))
   const split = text.value.indexOf(":")
   const kind = text.value.slice(0, Math.max(split, 0))
   const rest = text.value.slice(split + 1)
+  const wrong = (what: string) => Result.fail(CommandFailure.usage(`--probe ${what}`))
   switch (kind) {
     case "http":
-    case "https": {
+    case "https":
       // `http://...` is a probe's URL as well as its kind and the rest.
-      const url = yield* Effect.fromResult(Target.parse(rest.startsWith("//") ? text.value : rest)).pipe(
-        Effect.mapError(({ message }) => CommandFailure.usage(message.replace("--url", `--probe ${kind}:`)))
+      return Target.parse(rest.startsWith("//") ? text.value : rest).pipe(
+        Result.mapError(({ message }) => CommandFailure.usage(message.replace("--url", `--probe ${kind}:`))),
+        Result.map((url) => (port) => Effect.succeed(httpProbe(atPort(url, port))))
       )
-      return httpProbe(atPort(url, port))
-    }
     case "exec":
       return rest.trim() === ""
-        ? yield* CommandFailure.usage("--probe exec: the command is missing; write exec:CMD")
-        : execProbe(rest)
-    case "log": {
-      const { file, pattern } = yield* Effect.fromResult(parseLog(rest))
-      return logProbe(file, pattern)
-    }
+        ? wrong("exec: the command is missing; write exec:CMD")
+        : Result.succeed(() => Effect.succeed(execProbe(rest)))
+    case "log":
+      return Result.map(
+        parseLog(rest),
+        ({ file, pattern }) =>
+          () =>
+            Effect.sync(() => logProbe(file, pattern))
+      )
     case "sink":
       return /^\d{1,5}$/.test(rest) && Number(rest) > 0 && Number(rest) < 65_536
-        ? yield* Effect.mapError(sinkProbe(Number(rest)), unusable)
-        : yield* CommandFailure.usage("--probe sink: write sink:PORT, a port that is free")
+        ? Result.succeed(() => Effect.mapError(sinkProbe(Number(rest)), unusable))
+        : wrong("sink: write sink:PORT, a port that is free")
     default:
-      return yield* CommandFailure.usage(`--probe ${text.value}: there is no such probe; write ${kinds}`)
+      return wrong(`${text.value}: there is no such probe; write ${kinds}`)
   }
-})
+}
 
 /** The URL of the receiver as it runs, and the hooks. Starts the receiver where it is to be spawned. */
 export const makeHooks = Effect.fnUntraced(function* (

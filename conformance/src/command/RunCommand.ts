@@ -17,7 +17,7 @@ import { claim } from "../run/Claim.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../record/SuiteOptions.ts"
 import { suite } from "../Suite.ts"
-import { atPort, makeHooks, makeProbe } from "./Means.ts"
+import { atPort, makeHooks, readProbe } from "./Means.ts"
 import { makeProgress } from "./Progress.ts"
 import { checkFlags } from "./RunFlags.ts"
 import type { Checked, TargetFlags } from "./RunFlags.ts"
@@ -123,8 +123,9 @@ export const plainOptionsOf = (flags: TargetFlags, checked: Checked): SuiteOptio
 /** Checks the flags, and that their target may be sent to. Nothing is sent or started. */
 export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
   const checked = yield* checkFlags(flags)
+  const startProbe = yield* Effect.fromResult(readProbe(flags.probe))
   for (const url of [checked.url, ...checked.otherUrls]) yield* authorize(url, flags.owned)
-  return checked
+  return { ...checked, startProbe }
 })
 
 /** Checks the flags, and makes what they ask for: everything a run is given but what it selects. */
@@ -144,7 +145,7 @@ export const makeOptions = Effect.fnUntraced(function* (
   if (checked.profiles.includes("clock") && hooks.advance === null) {
     return yield* CommandFailure.usage("--profile clock needs --advance-cmd: the control URL does not offer advance")
   }
-  const probe = yield* makeProbe(flags.probe, port)
+  const probe = yield* checked.startProbe(port)
   const otherUrls = checked.otherUrls.map((other) => atPort(other, port))
   return { ...plainOptionsOf(flags, checked), url, otherUrls, probe, hooks }
 })

@@ -135,9 +135,25 @@ const needed = (chosen: ReadonlyArray<Profile>, has: Readonly<Record<Profile, bo
   return lacking === undefined ? null : what[lacking]
 }
 
+/** The first flag for a command that holds none, as an unset variable does. */
+const emptyCommand = (flags: TargetFlags): string | undefined => {
+  const { advanceCmd, killCmd, pauseCmd, restartCmd, resumeCmd, spawn } = flags
+  const commands = {
+    "--restart-cmd": restartCmd,
+    "--kill-cmd": killCmd,
+    "--pause-cmd": pauseCmd,
+    "--resume-cmd": resumeCmd,
+    "--advance-cmd": advanceCmd,
+    "--spawn": spawn
+  }
+  return Object.entries(commands).find(([, text]) => Option.isSome(text) && text.value.trim() === "")?.[0]
+}
+
 const checkPairs = (flags: TargetFlags): Reading<void> => {
   const given = (text: Text): boolean => Option.isSome(text)
   const wrong = ((): string | null => {
+    const empty = emptyCommand(flags)
+    if (empty !== undefined) return `${empty}: the command is missing`
     if (given(flags.pauseCmd) !== given(flags.resumeCmd)) return "--pause-cmd and --resume-cmd go together: give both"
     if (given(flags.portEnv) && !given(flags.spawn)) return "--port-env is for --spawn: give both"
     if (given(flags.spawn) && [flags.restartCmd, flags.killCmd, flags.pauseCmd].some(given)) {
@@ -172,6 +188,11 @@ export const checkFlags = Effect.fnUntraced(function* (flags: TargetFlags): Effe
   if (otherUrls.length > 1) {
     return yield* CommandFailure.usage(
       `--url was given ${flags.url.length} times: the tenant profile compares two, so give two, and run again for others`
+    )
+  }
+  if (otherUrls.some(({ href }) => href === url.href)) {
+    return yield* CommandFailure.usage(
+      "--url was given twice with one URL: the tenant profile needs the receiver's URL for another integration"
     )
   }
   yield* checkPairs(flags)
