@@ -33,9 +33,12 @@ export const lackingOptions = (options: ReceiverSuiteOptions): string | null => 
 
 /** What the started receiver should have given, and did not; null when it did. */
 export const lackingMeans = (
-  { level = 1, profiles = [] }: ReceiverSuiteOptions,
-  { advance, kill, pause, probe, restart, resume }: StartedReceiver
+  { level = 1, otherUrls = [], profiles = [] }: ReceiverSuiteOptions,
+  { advance, kill, pause, probe, restart, resume, url }: StartedReceiver
 ): string | null => {
+  if (otherUrls.some((other) => new URL(other).href === new URL(url).href)) {
+    return "otherUrls holds the URL that start gives: the tenant profile needs the receiver's URL for another integration"
+  }
   if (level >= 2 && probe === undefined) return `level: ${level} needs a probe: give probe in what start gives`
   if (level === 3 && restart === undefined && kill === undefined) {
     return "level: 3 needs a way to end the receiver: give restart or kill in what start gives"

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 import { HookFailed } from "../hooks/Hooks.ts"
+import { hookPatience } from "../hooks/ShellCommand.ts"
 import { awaitReady, startPatience } from "../hooks/Ready.ts"
 import { ProbeUnusable, readDigest } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
@@ -20,6 +21,7 @@ import type { ReceiverTaken } from "../run/Claim.ts"
 import { runSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../record/SuiteOptions.ts"
 import { lackingMeans, lackingOptions } from "./Lacking.ts"
+import { hook } from "./TestHook.ts"
 
 type Act = () => void | Promise<void>
 
@@ -100,18 +102,6 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
           )
       }
 
-const hook = <Arguments extends ReadonlyArray<unknown>>(
-  name: string,
-  act: ((...given: Arguments) => void | Promise<void>) | undefined
-) =>
-  act === undefined
-    ? null
-    : (...given: Arguments): Effect.Effect<void, HookFailed> =>
-        Effect.tryPromise({
-          try: async () => act(...given),
-          catch: (error) => new HookFailed({ message: `the test's \`${name}\` threw: ${String(error)}` })
-        })
-
 /** Waits for the receiver, which its supervisor may need a while to start again. */
 const readyAgain = (url: URL): Effect.Effect<void, HookFailed> =>
   Effect.mapError(awaitReady(url, null), ({ down }) => {
@@ -148,33 +138,36 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
     let stop: Act = () => undefined
     const reports: Array<Report> = []
 
-    beforeAll(async () => {
-      const started = await options.start()
-      stop = started.stop ?? stop
-      const lacking = lackingMeans(options, started)
-      if (lacking !== null) throw new Error(lacking)
-      const report = await Effect.runPromise(
-        tested({
-          url: new URL(started.url),
-          otherUrls: otherUrls.map((url) => new URL(url)),
-          level,
-          profiles,
-          probe: level === 1 ? null : probeOf(started),
-          hooks: hooksOf(started),
-          secret: options.secret === undefined ? null : Redacted.make(options.secret),
-          seed: options.seed ?? 1,
-          maxTime,
-          only,
-          skip,
-          ...(options.ack !== undefined && { ack: options.ack }),
-          ...(options.deadline !== undefined && { deadline: options.deadline }),
-          ...(options.settle !== undefined && { settle: options.settle }),
-          ...(options.peakRate !== undefined && { peakRate: options.peakRate })
-        })
-      )
-      reports.push(report)
-      await options.onReport?.(report)
-    }, maxTime + slack)
+    beforeAll(
+      async () => {
+        const started = await options.start()
+        stop = started.stop ?? stop
+        const lacking = lackingMeans(options, started)
+        if (lacking !== null) throw new Error(lacking)
+        const report = await Effect.runPromise(
+          tested({
+            url: new URL(started.url),
+            otherUrls: otherUrls.map((url) => new URL(url)),
+            level,
+            profiles,
+            probe: level === 1 ? null : probeOf(started),
+            hooks: hooksOf(started),
+            secret: options.secret === undefined ? null : Redacted.make(options.secret),
+            seed: options.seed ?? 1,
+            maxTime,
+            only,
+            skip,
+            ...(options.ack !== undefined && { ack: options.ack }),
+            ...(options.deadline !== undefined && { deadline: options.deadline }),
+            ...(options.settle !== undefined && { settle: options.settle }),
+            ...(options.peakRate !== undefined && { peakRate: options.peakRate })
+          })
+        )
+        reports.push(report)
+        await options.onReport?.(report)
+      },
+      maxTime + slack + hookPatience
+    )
 
     afterAll(() => stop(), slack)
 

@@ -121,11 +121,12 @@ describe("receiverSuite", () => {
       "level: 2 needs a probe: give probe in what start gives",
       "level: 3 needs a way to end the receiver: give restart or kill",
       "profiles: clock needs advance",
-      "pause and resume go together: give both"
+      "pause and resume go together: give both",
+      "otherUrls holds the URL that start gives"
     ]) {
       assert.include(output, message)
     }
-    assert.include(output, "4 receivers were stopped")
+    assert.include(output, "5 receivers were stopped")
   })
 
   it("refuses profiles without what they need, and sends nothing", () => {

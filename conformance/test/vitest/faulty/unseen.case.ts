@@ -16,7 +16,8 @@ const cases: ReadonlyArray<readonly [Omit<ReceiverSuiteOptions, "start">, Partia
   [{ level: 2 }, {}],
   [{ level: 3 }, { probe }],
   [{ level: 2, profiles: ["clock"] }, { probe }],
-  [{}, { pause: () => undefined }]
+  [{}, { pause: () => undefined }],
+  [{ level: 2, profiles: ["tenant"], otherUrls: [url] }, { probe }]
 ]
 for (const [options, given] of cases) {
   receiverSuite({ ...options, start: () => ({ url, ...given, stop: () => void stopped++ }) })
