@@ -458,6 +458,8 @@ describe("settings of a service", () => {
         assert.include(stderr, name)
       assert.match(stderr, /DOORHOOK_ENCRYPTION_KEY\): it has 9 characters and must have 32 or more\. .*openssl rand/)
       assert.notInclude(stderr, "swordfish")
+      const below = yield* runHere(["serve", "--config", join(file, "settings.json")])
+      assert.include(below.stderr, "can't be read: a part of its path is a file, not a folder")
       yield* Effect.promise(() => writeFile(file, JSON.stringify({ akcTimeout: "5s", databse: "x.db" })))
       const mistyped = yield* runHere(["serve", "--config", file])
       assert.match(mistyped.stderr, /akcTimeout: no such setting; did you mean ackTimeout\?/)

@@ -24,6 +24,7 @@ const wordsOfCodes: Readonly<Record<string, string>> = {
   EPERM: barred,
   EISDIR: folder,
   ENOTDIR: "a part of its path is a file, not a folder",
+  ELOOP: "its links lead in a circle",
   EIO: "the disk can't be read or written",
   EMFILE: "too many files are open",
   ENAMETOOLONG: "its name is too long",
@@ -38,7 +39,7 @@ const codeOf = (cause: unknown): string =>
 
 /** Completes «... can't be read: »; the system's own words where there are no better ones. */
 export const fileTrouble = ({ message, reason }: PlatformError.PlatformError): string =>
-  words[reason._tag] ?? wordsOfCodes[codeOf(reason.cause)] ?? message
+  wordsOfCodes[codeOf(reason.cause)] ?? words[reason._tag] ?? message
 
 /** The same of an error of Node.js. */
 export const fileTroubleOf = (error: unknown): string =>
