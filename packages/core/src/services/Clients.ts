@@ -103,7 +103,8 @@ export class Clients extends Context.Service<
         const problems = problemsOf(wanted)
         if (problems.length > 0) return yield* new InvalidClient({ problems })
         const id = wanted.id ?? (yield* Effect.provideService(generateId("client_"), Crypto, crypto))
-        if ((yield* directory.client(id)) !== null) return yield* new ClientExists({ id })
+        // A client of another spelling is not this one (see `findClient`).
+        if ((yield* directory.client(id))?.id === id) return yield* new ClientExists({ id })
         const made = wanted.confidential ? yield* newSecret : null
         const client: RegisteredClient = {
           id: ClientId.make(id),

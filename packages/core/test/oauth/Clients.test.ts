@@ -1,6 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { KnownClient } from "@doorhook/core"
-import { ClientId, Clients, ClientStore, Crypto, DocumentDirectory, isConfidential, MemoryStore } from "@doorhook/core"
+import {
+  ClientId,
+  Clients,
+  ClientStore,
+  Crypto,
+  Directory,
+  DocumentDirectory,
+  isConfidential,
+  MemoryStore
+} from "@doorhook/core"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { findClient, isSecretOf } from "../../src/services/authorization/ClientAuthentication.ts"
@@ -12,11 +21,14 @@ const directory = DocumentDirectory.layer({
   tenants: []
 })
 
-const layer = Clients.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(directory, MemoryStore.layer)),
-  Layer.provideMerge(Crypto.layerWebCrypto),
-  Layer.fresh
-)
+const clientsWith = (directory: Layer.Layer<Directory, never, Crypto>) =>
+  Clients.layer.pipe(
+    Layer.provideMerge(Layer.mergeAll(directory, MemoryStore.layer)),
+    Layer.provideMerge(Crypto.layerWebCrypto),
+    Layer.fresh
+  )
+
+const layer = clientsWith(directory)
 
 const wanted = { name: "Acme", redirect_uris: ["https://client.example/cb"], confidential: true }
 
@@ -113,4 +125,15 @@ describe("a registered client", () => {
       assert.strictEqual((yield* Effect.flip((yield* Clients).remove("own")))._tag, "UnknownClient")
     }).pipe(Effect.provide(layer))
   )
+
+  it.effect("may have an id that the directory knows in another spelling", () => {
+    const careless = Layer.mock(Directory, {
+      client: () => Effect.succeed({ id: ClientId.make("Acme"), name: "Own", redirect_uris: [] })
+    })
+    return Effect.gen(function* () {
+      const { client } = yield* (yield* Clients).add({ ...wanted, id: "acme" })
+      assert.deepStrictEqual(yield* findClient("acme"), client)
+      assert.strictEqual((yield* Effect.flip((yield* Clients).add({ ...wanted, id: "Acme" })))._tag, "ClientExists")
+    }).pipe(Effect.provide(clientsWith(careless)))
+  })
 })
