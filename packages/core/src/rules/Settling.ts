@@ -17,6 +17,9 @@ export const goneStatus = 410
  */
 export const askAgainAfter = 5_000
 
+/** Each time twice as long, up to 21 minutes: to some, somebody publishes without a gap, and the receiver has said it all. */
+const askAgainAfterAttempt = (number: number): number => askAgainAfter * 2 ** Math.min(number - 1, 8)
+
 /** Statuses whose `Retry-After` is heeded. */
 export const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
@@ -93,7 +96,9 @@ export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
  * What becomes of a delivery whose receiver is gone, where the integration can't be disabled now: it is sent again in a
  * while. So the delivery itself remembers that there is something left to do, whatever happens to the process.
  */
-export const askedAgain = (settlement: Settlement, now: number): Settlement =>
-  settlement.gone
-    ? { ...settlement, state: "retrying", reason: null, next_attempt_at: now + askAgainAfter, gone: false }
+export const askedAgain = (settlement: Settlement, now: number): Settlement => {
+  const pause = askAgainAfterAttempt(settlement.attempt?.number ?? 1)
+  return settlement.gone
+    ? { ...settlement, state: "retrying", reason: null, next_attempt_at: now + pause, gone: false }
     : settlement
+}

@@ -81,6 +81,11 @@ describe("an attempt that was made", () => {
     const gone = Settling.settleAttempt(makeLeased(1), attempt, policy, context)
     const again = { state: "retrying", reason: null, next_attempt_at: 6_000, gone: false } as const
     assert.deepEqual(Settling.askedAgain(gone, 1_000), { ...gone, ...again })
+    const pauses = [1, 2, 4, 9, 10, 2_000].map((number) => {
+      const later = Settling.settleAttempt(makeLeased(number), { ...attempt, number }, policy, context)
+      return (Settling.askedAgain(later, 1_000).next_attempt_at ?? 0) - 1_000
+    })
+    assert.deepEqual(pauses, [5_000, 10_000, 40_000, 1_280_000, 1_280_000, 1_280_000])
     const failed = Settling.settleAttempt(makeLeased(1), attemptOf("timeout"), policy, context)
     assert.strictEqual(Settling.askedAgain(failed, 9_000), failed)
   })

@@ -338,7 +338,7 @@ await describeOnPostgres("concurrency", (server) => {
               })
             )
             .pipe(Effect.catch((error) => (error === "rolled back" ? Effect.void : Effect.fail(error))))
-          const last = yield* settling(start + 2 * Settling.askAgainAfter)
+          const last = yield* settling(start + 3 * Settling.askAgainAfter)
           assert.deepEqual(last.changed, [other.id])
           assert.deepEqual(
             last.notices.map(({ integration_id, kind }) => [kind, integration_id]),
