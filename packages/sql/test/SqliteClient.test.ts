@@ -102,7 +102,7 @@ describe("SqliteClient", () => {
       yield* sql`INSERT INTO t VALUES ('a', 1)`
       const twice = yield* Effect.flip(sql`INSERT INTO t VALUES ('a', 2)`)
       assert.strictEqual(twice.reason._tag, "UniqueViolation")
-      assert.strictEqual(SqliteResult.resultCode(twice.reason.cause), 2067)
+      assert.strictEqual(SqliteResult.primaryResultCode(twice.reason.cause), 19)
       const wrongType = yield* Effect.flip(sql`INSERT INTO t VALUES ('b', 'text')`)
       assert.strictEqual(wrongType.reason._tag, "ConstraintError")
       const nonsense = yield* Effect.flip(sql.unsafe("SELEC"))

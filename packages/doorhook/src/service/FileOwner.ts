@@ -6,10 +6,10 @@
  * so that a restart after `kill -9` finds it free; and it holds between containers on one disk, where process ids say
  * nothing. The database itself stays open to whoever reads it, copies it, or looks at it.
  */
-import { DatabaseUnusable, SqliteResult } from "@doorhook/sql"
+import { DatabaseUnusable, SqliteFile, SqliteResult } from "@doorhook/sql"
 import { Context, Effect, Layer, Predicate, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
-import { closeSync, existsSync, openSync, realpathSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import { hostname } from "node:os"
 import * as Path from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -30,13 +30,9 @@ class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(
 const lockOf = (database: string): string =>
   `${existsSync(database) ? realpathSync(database) : Path.join(realpathSync(Path.dirname(database)), Path.basename(database))}-lock`
 
-/** Opens the lock's file. Never by a descriptor beside SQLite's own: closing one gives up all locks of the process. */
+/** Opens the lock's file. */
 const open = (path: string): DatabaseSync => {
-  try {
-    closeSync(openSync(path, "ax", 0o600))
-  } catch (error) {
-    if (!existsSync(path)) throw error
-  }
+  SqliteFile.makeFile(path)
   return new DatabaseSync(path, { timeout: 0 })
 }
 

@@ -5,9 +5,10 @@
 import { Context, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
-import { closeSync, openSync } from "node:fs"
+import { accessSync, constants } from "node:fs"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
+import { makeFile } from "./SqliteFile.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
 import { primaryResultCode } from "./SqliteResult.ts"
@@ -41,7 +42,10 @@ const create = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
   filename === ":memory:"
     ? Effect.void
     : Effect.try({
-        try: () => closeSync(openSync(filename, "a", 0o600)),
+        try: () => {
+          makeFile(filename)
+          accessSync(filename, constants.W_OK)
+        },
         catch: (cause) =>
           new DatabaseUnusable({
             database: filename,
