@@ -18,14 +18,14 @@ import { byWeekday, mean, quantile, rounded, share } from "./Estimates.ts"
 import type { Members } from "./Members.ts"
 import { presence } from "./Members.ts"
 
-/** What can be counted of residents. */
+/** What can be counted of residents; null where nobody is there to count. */
 interface Counts {
   /** People seen on a day, and passages of one who is seen. */
   readonly seen: number
-  readonly passages: number
+  readonly passages: number | null
   /** Medians of passages in the morning and in the evening of working days, in hours. */
-  readonly morning: number
-  readonly evening: number
+  readonly morning: number | null
+  readonly evening: number | null
 }
 
 interface Passage {
@@ -34,22 +34,22 @@ interface Passage {
   readonly person: string
 }
 
+const median = (clocks: ReadonlyArray<number>): number | null => (clocks.length === 0 ? null : quantile(clocks, 0.5))
+
 const countsOf = (passages: ReadonlyArray<Passage>, days: number): Counts => {
   const personDays = new Set(passages.map(({ day, person }) => `${day} ${person}`)).size
   const working = passages.filter(({ day }) => weekdayOf(day) % 6 !== 0).map(({ clock }) => clock)
   return {
     seen: personDays / days,
-    passages: passages.length / Math.max(1, personDays),
-    morning: quantile(
-      working.filter((clock) => clock >= 5 && clock < 10),
-      0.5
-    ),
-    evening: quantile(
-      working.filter((clock) => clock >= 15.5 && clock < 21),
-      0.5
-    )
+    passages: personDays === 0 ? null : passages.length / personDays,
+    morning: median(working.filter((clock) => clock >= 5 && clock < 10)),
+    evening: median(working.filter((clock) => clock >= 15.5 && clock < 21))
   }
 }
+
+/** A clock time moved by most of a difference; it stays where one of both was not seen. */
+const towards = (from: number, log: number | null, made: number | null): number =>
+  log === null || made === null ? from : from + 0.7 * (log - made)
 
 /** The parameters of residents that are moved. */
 interface Moved {
@@ -116,10 +116,16 @@ export const homeFit = (
     // People in the scenario may be a few more or fewer than in the log.
     const [ours, theirs] = [traffic.building.people.length, Math.max(1, members.people.length)]
     moved = {
-      active: Math.min(1, Math.max(0.02, moved.active * (log.seen / theirs / (made.seen / ours)))),
-      errands: Math.min(5, Math.max(0, moved.errands * (log.passages / made.passages) ** 2)),
-      leaves: moved.leaves + 0.7 * (log.morning - made.morning),
-      returns: moved.returns + 0.7 * (log.evening - made.evening)
+      active:
+        made.seen === 0
+          ? moved.active
+          : Math.min(1, Math.max(0.02, moved.active * (log.seen / theirs / (made.seen / ours)))),
+      errands:
+        log.passages === null || made.passages === null
+          ? moved.errands
+          : Math.min(5, Math.max(0, moved.errands * (log.passages / made.passages) ** 2)),
+      leaves: towards(moved.leaves, log.morning, made.morning),
+      returns: towards(moved.returns, log.evening, made.evening)
     }
   }
   return parametersOf(moved, members)

@@ -91,9 +91,11 @@ export const officeFit = (members: Members) => {
         1,
         dayVariation(present, (centre) => centre * (1 - centre / people))
       ),
-      arrives: clockTime(firsts.map(({ clock }) => clock)),
+      ...(firsts.length > 0 && {
+        arrives: clockTime(firsts.map(({ clock }) => clock)),
+        arrival_groups: groupShare(firsts)
+      }),
       ...(hasExits && { leaves: clockTime(lasts) }),
-      arrival_groups: groupShare(firsts),
       ...(hasExits &&
         lunches.length >= 20 && {
           lunch: {

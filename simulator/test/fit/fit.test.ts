@@ -6,12 +6,14 @@ import { Option, Result } from "effect"
 import { preset } from "@doorhook/simulator"
 import { readLog } from "../../src/fit/AccessLog.ts"
 import type { LogOptions } from "../../src/fit/AccessLog.ts"
+import type { Kind } from "../../src/fit/Fit.ts"
 import { fit } from "../../src/fit/Fit.ts"
 import { readTime } from "../../src/fit/LogTime.ts"
 import { records } from "../../src/plan/Plan.ts"
 import { toIso } from "../../src/plan/IsoTime.ts"
 import type { EmployeeFlow } from "../../src/traffic/Employees.ts"
 import type { OutsiderFlow } from "../../src/traffic/Outsiders.ts"
+import { residentDefaults } from "../../src/scenario/document/MemberParameters.ts"
 import { resolve } from "../../src/scenario/document/Resolve.ts"
 import type { Scenario } from "../../src/scenario/Scenario.ts"
 import { dayMillis } from "../../src/world/LocalTime.ts"
@@ -117,6 +119,37 @@ describe("fit of a house", () => {
     const parcels = outsiders(own, "parcels")
     const stated = outsiders(given, "parcels").per_day + outsiders(given, "food").per_day
     assert.closeTo(parcels.per_day / stated, 1, 0.15)
+  })
+})
+
+describe("what a log does not show", () => {
+  /** The flows fitted to two weeks of people who are each seen at that hour. */
+  const flowsFor = (kind: Kind, people: ReadonlyArray<string>, clock: string) => {
+    const days = Array.from({ length: 14 }, (_, n) => `2026-03-${`${n + 2}`.padStart(2, "0")}`)
+    const rows = days.flatMap((date) => people.map((person) => `${date} ${clock},${person},Door of ${person}\n`))
+    const log = Result.getOrThrow(readLog(`time,person,door\n${rows.join("")}`, options))
+    return Result.getOrThrow(fit(log, { name: "mine", kind, size: null })).document.buildings[0]?.flows
+  }
+  const peopleOf = (count: number) => Array.from({ length: count }, (_, n) => `P${n}`)
+
+  it("of residents stays as it usually is: when they leave, when they return, how often they go out", () => {
+    const usual = residentDefaults
+    const evenings = flowsFor("homes", peopleOf(6), "18:00")?.residents
+    assert.deepStrictEqual(evenings?.leaves, usual.leaves)
+    assert.notDeepEqual(evenings?.returns, usual.returns)
+    const mornings = flowsFor("homes", peopleOf(6), "08:30")?.residents
+    assert.deepStrictEqual(mornings?.returns, usual.returns)
+    assert.notDeepEqual(mornings?.leaves, usual.leaves)
+    const denied = Array.from({ length: 14 }, (_, n) => `2026-03-${n + 10} 08:00,P${n % 6},denied\n`)
+    const log = Result.getOrThrow(readLog(`time,person,status\n${denied.join("")}`, options))
+    const { document } = Result.getOrThrow(fit(log, { name: "mine", kind: "homes", size: null }))
+    assert.deepStrictEqual(document.buildings[0]?.flows?.residents?.errands, usual.errands)
+  })
+
+  it("of employees stays as it usually is: when they come, where no door is one by which many begin their day", () => {
+    const many = flowsFor("offices", peopleOf(30), "09:00")?.employees
+    assert.doesNotHaveAnyKeys(many, ["arrives", "arrival_groups"])
+    assert.strictEqual(flowsFor("offices", peopleOf(6), "09:00")?.employees?.arrives?.at, "09:00")
   })
 })
 
