@@ -10,6 +10,7 @@ import { records } from "../plan/Plan.ts"
 import type { Recorded } from "../plan/Recording.ts"
 import { grouped } from "../results/RunText.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
+import { zonesOf } from "../scenario/Scenario.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { dayNumberAt, hourAt } from "../world/LocalDay.ts"
 import { dayMillis } from "../world/LocalTime.ts"
@@ -53,9 +54,9 @@ class Tally {
 
 const tallyOf = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const tally = new Tally()
-  const zones = new Map(scenario.buildings.map(({ building }) => [building.id, building.time_zone]))
+  const zoneOf = zonesOf(scenario)
   yield* inTurns(records(scenario, options), (record) => {
-    tally.add(record, zones.get(record.happening.building_id) ?? "UTC")
+    tally.add(record, zoneOf(record.happening.building_id))
   })
   return tally
 })

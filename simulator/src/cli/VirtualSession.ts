@@ -18,7 +18,7 @@ import { storageOf } from "../virtual/StorageProbe.ts"
 import { virtualRun } from "../virtual/VirtualRun.ts"
 import { VirtualWorld } from "../virtual/VirtualWorld.ts"
 import { commandLine } from "./FlagPlaces.ts"
-import { timeZoneOf } from "../scenario/Scenario.ts"
+import { timeZoneOf, zonesOf } from "../scenario/Scenario.ts"
 import { showProgress } from "./Progress.ts"
 import type { RunSettings } from "./ReadRun.ts"
 import { writeReports } from "./ReportFiles.ts"
@@ -74,7 +74,6 @@ const runSeed = Effect.fnUntraced(function* (
     stores
   })
   const { measurements, ledger } = world
-  const zones = new Map<number, string>(scenario.buildings.map(({ building }) => [building.id, building.time_zone]))
   const sendings = disturbed(plan(scenario, own), disorder, new Rng(child(root(seed), "disorder")))
   const line = Effect.sync(() =>
     progressLine({
@@ -89,7 +88,7 @@ const runSeed = Effect.fnUntraced(function* (
     end: beginning + options.duration,
     drain,
     stores,
-    zoneOf: (building) => zones.get(building) ?? "UTC"
+    zoneOf: zonesOf(scenario)
   }).pipe(
     Effect.raceFirst(showProgress(line)),
     restore,

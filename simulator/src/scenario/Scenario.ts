@@ -35,3 +35,9 @@ export const timeZoneOf = ({ buildings }: Scenario): string | null => {
   const [zone = null] = zones
   return zones.size === 1 ? zone : null
 }
+
+/** The time zone of each building by its id; UTC for one that the scenario does not have. */
+export const zonesOf = ({ buildings }: Scenario): ((building: number) => string) => {
+  const zones = new Map<number, string>(buildings.map(({ building }) => [building.id, building.time_zone]))
+  return (building) => zones.get(building) ?? "UTC"
+}

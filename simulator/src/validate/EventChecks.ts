@@ -2,6 +2,7 @@
  * Checks of a list of events that need nothing else: whether it is whole, whether doors open because somebody called,
  * whether its stamps and its days look as if people had made them.
  */
+import { hourAt } from "../world/LocalDay.ts"
 import { hour, minute, second } from "../world/LocalTime.ts"
 import type { Check } from "./Check.ts"
 import { near, never, skipped } from "./Check.ts"
@@ -44,10 +45,12 @@ export class EventChecks {
   #passages = 0
   #example = ""
   readonly #rateScale: number
+  readonly #zoneOf: (building: number) => string
 
-  /** Of events with so many times as many people. */
-  constructor(rateScale = 1) {
+  /** Of events with so many times as many people, in buildings with these time zones. */
+  constructor(rateScale = 1, zoneOf: (building: number) => string = () => "UTC") {
     this.#rateScale = rateScale
+    this.#zoneOf = zoneOf
   }
 
   add({ at, event, logged_at }: EventRow): void {
@@ -63,7 +66,7 @@ export class EventChecks {
     }
     if (logged_at % minute === 0) this.#wholeMinutes++
     if (logged_at % second === 0) this.#wholeSeconds++
-    const hourOfDay = Math.floor(logged_at / hour) % 24
+    const hourOfDay = hourAt(logged_at, this.#zoneOf(event.building_id))
     this.#hours[hourOfDay] = (this.#hours[hourOfDay] ?? 0) + 1
     // What was sent long after it happened comes in bursts by its nature.
     if (Math.abs(at - logged_at) < minute) {

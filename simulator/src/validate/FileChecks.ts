@@ -5,6 +5,7 @@ import { DurationText } from "@doorhook/core"
 import { Effect, Option, Result, Stream } from "effect"
 import { longestDuration } from "../plan/EventNumber.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
+import { zonesOf } from "../scenario/Scenario.ts"
 import { againstScenario, Profile } from "./AgainstScenario.ts"
 import type { Check } from "./Check.ts"
 import { checksOf } from "./Check.ts"
@@ -17,7 +18,7 @@ export const fileChecks = Effect.fnUntraced(function* <E, R>(
   scenario: Option.Option<Scenario>,
   rateScale = 1
 ) {
-  const events = new EventChecks(rateScale)
+  const events = new EventChecks(rateScale, Option.getOrUndefined(Option.map(scenario, zonesOf)))
   const profile = new Profile()
   let number = 0
   let first = { at: Infinity, line: 0 }

@@ -7,6 +7,7 @@ import type { PlanOptions } from "../plan/Plan.ts"
 import { inTurns } from "../plan/InTurns.ts"
 import { records } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
+import { zonesOf } from "../scenario/Scenario.ts"
 import { anomalyKinds } from "../traffic/Happening.ts"
 import type { Label } from "../traffic/Happening.ts"
 import { dayMillis } from "../world/LocalTime.ts"
@@ -55,7 +56,7 @@ class LabelCounts {
 /** The checks of everything that a scenario makes in the time of a plan. */
 export const planChecks = Effect.fnUntraced(function* (scenario: Scenario, options: PlanOptions) {
   const { rateScale = 1 } = options
-  const events = new EventChecks(rateScale)
+  const events = new EventChecks(rateScale, zonesOf(scenario))
   const occasions = new Map<number, LabelCounts>()
   let [attempts, denied] = [0, 0]
   yield* inTurns(records(scenario, options), (record) => {

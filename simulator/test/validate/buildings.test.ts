@@ -1,0 +1,40 @@
+/**
+ * Checks of scenarios with several buildings, in time zones of their own.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option, Result, Stream } from "effect"
+import { readScenario } from "@doorhook/simulator"
+import { lineChunks } from "../../src/plan/LineChunks.ts"
+import type { PlanOptions } from "../../src/plan/Plan.ts"
+import type { Scenario } from "../../src/scenario/Scenario.ts"
+import { fileChecks } from "../../src/validate/FileChecks.ts"
+import { planChecks } from "../../src/validate/PlanChecks.ts"
+import { dayMillis } from "../../src/world/LocalTime.ts"
+import { startAt } from "../support.ts"
+
+const housesIn = (...zones: ReadonlyArray<string>): Scenario => {
+  const buildings = zones.map((time_zone) => ({ name: time_zone, time_zone, homes: { flats: 60 } }))
+  return Result.getOrThrow(readScenario(JSON.stringify({ name: "houses", buildings })))
+}
+
+const week: PlanOptions = { seed: 3, start: startAt("2026-03-02T00:00"), duration: 7 * dayMillis }
+
+const linesOf = (scenario: Scenario, options: PlanOptions) =>
+  Stream.fromIterable(lineChunks(scenario, options)).pipe(
+    Stream.map(({ bytes }) => bytes),
+    Stream.decodeText,
+    Stream.splitLines
+  )
+
+describe("the checks of buildings in several time zones", () => {
+  it.live("count the hours of the day by the clocks of each", () =>
+    Effect.gen(function* () {
+      const scenario = housesIn("Europe/London", "Asia/Singapore", "America/Los_Angeles")
+      const { checks: ofFile } = yield* fileChecks(linesOf(scenario, week), Option.some(scenario))
+      for (const checks of [yield* planChecks(scenario, week), ofFile]) {
+        const quietest = checks.find(({ name }) => name === "quietest four hours of the day")
+        assert.strictEqual(quietest?.verdict, "PASS", quietest?.observed)
+      }
+    })
+  )
+})
