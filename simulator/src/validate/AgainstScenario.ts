@@ -6,8 +6,10 @@ import type { PlanOptions } from "../plan/Plan.ts"
 import { inTurns } from "../plan/InTurns.ts"
 import { records } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
+import { zonesOf } from "../scenario/Scenario.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
 import { offsetAt } from "../world/zones/TimeZone.ts"
+import { instantOf } from "../world/LocalDay.ts"
 import { LocalTime, dayMillis, hour, second } from "../world/LocalTime.ts"
 import type { Check, Test } from "./Check.ts"
 import { near, never } from "./Check.ts"
@@ -15,17 +17,24 @@ import type { EventRow } from "./EventRow.ts"
 import { rowOf } from "./EventRow.ts"
 import { chiSquareTail } from "./Statistics.ts"
 
+/** How many events of a building there are, and when the first and the last were published. */
+interface Heard {
+  count: number
+  first: number
+  last: number
+}
+
 /** Counts by kind of day and hour (UTC), and who is right behind whom. */
 export class Profile {
   readonly hours = new Map<string, number>()
-  readonly buildings = new Map<number, number>()
+  readonly #buildings = new Map<number, Heard>()
   #count = 0
   #behind = 0
   readonly #doors = new Map<string, number>()
 
-  add({ event, logged_at }: EventRow): void {
+  add({ at, event, logged_at }: EventRow): void {
     this.#count++
-    this.buildings.set(event.building_id, (this.buildings.get(event.building_id) ?? 0) + 1)
+    this.#hear(event.building_id, at)
     const day = Math.floor(logged_at / dayMillis)
     const kind = weekdayOf(day) % 6 === 0 ? "weekend" : "weekday"
     const key = `${event.resource_type} ${kind} ${`${Math.floor(logged_at / hour) % 24}`.padStart(2, "0")}`
@@ -34,6 +43,21 @@ export class Profile {
     const door = `${event.building_id} ${event.data.access_point}`
     if (logged_at - (this.#doors.get(door) ?? -Infinity) <= 2.5 * second) this.#behind++
     this.#doors.set(door, logged_at)
+  }
+
+  #hear(building: number, at: number): void {
+    const heard = this.#buildings.get(building)
+    if (heard === undefined) {
+      this.#buildings.set(building, { count: 1, first: at, last: at })
+      return
+    }
+    heard.count++
+    heard.first = Math.min(heard.first, at)
+    heard.last = Math.max(heard.last, at)
+  }
+
+  get buildings(): ReadonlyMap<number, Readonly<Heard>> {
+    return this.#buildings
   }
 
   get count(): number {
@@ -100,26 +124,24 @@ const referencesOf = (scenario: Scenario, options: PlanOptions) =>
   })
 
 /**
+ * When a plan that has these events begins, and how long it is. Whole hours, so that what is compared has the same hours in
+ * it; by the clock of each building, as plans begin.
+ */
+const spanOf = (profile: Profile, scenario: Scenario): Pick<PlanOptions, "start" | "duration"> => {
+  const zoneOf = zonesOf(scenario)
+  let [earliest, longest] = [Infinity, hour]
+  for (const [id, { first }] of profile.buildings) earliest = Math.min(earliest, first + offsetAt(first, zoneOf(id)))
+  const start = LocalTime.make(Math.floor(earliest / hour) * hour)
+  for (const [id, { last }] of profile.buildings) longest = Math.max(longest, last - instantOf(start, zoneOf(id)))
+  return { start, duration: Math.ceil(longest / hour) * hour }
+}
+
+/**
  * The checks of a profile against a scenario whose plan would begin and end when the events do, with so many times as many
  * people.
  */
-export const againstScenario = Effect.fnUntraced(function* (
-  profile: Profile,
-  scenario: Scenario,
-  first: number,
-  last: number,
-  rateScale: number
-) {
-  // Whole hours, so that what is compared has the same hours in it.
-  const start = Math.floor(first / hour) * hour
-  const zone = scenario.buildings[0]?.building.time_zone ?? "UTC"
-  const offset = offsetAt(start, zone)
-  const options: PlanOptions = {
-    seed: 0,
-    start: LocalTime.make(start + offset),
-    duration: Math.max(hour, Math.ceil((last - start) / hour) * hour),
-    rateScale
-  }
+export const againstScenario = Effect.fnUntraced(function* (profile: Profile, scenario: Scenario, rateScale: number) {
+  const options: PlanOptions = { seed: 0, ...spanOf(profile, scenario), rateScale }
   const references = yield* referencesOf(scenario, options)
   const own = new Set<number>(scenario.buildings.map(({ building }) => building.id))
   const strangers = [...profile.buildings].filter(([id]) => !own.has(id))
@@ -138,7 +160,7 @@ export const againstScenario = Effect.fnUntraced(function* (
     checks: [
       never(
         "events of other buildings",
-        strangers.reduce((sum, [, count]) => sum + count, 0),
+        strangers.reduce((sum, [, { count }]) => sum + count, 0),
         "They are of buildings that the scenario does not have.",
         `building ${strangers[0]?.[0]}`
       ),

@@ -42,7 +42,7 @@ export const fileChecks = Effect.fnUntraced(function* <E, R>(
       line: last.line,
       detail: `/at must be within ${DurationText.format(longestDuration)} of that of line ${first.line}, to be compared with a scenario: put right the one that is wrong, or leave out --preset and --scenario`
     })
-  const against = yield* againstScenario(profile, scenario.value, first.at, last.at, rateScale)
+  const against = yield* againstScenario(profile, scenario.value, rateScale)
   const checks: ReadonlyArray<Check> = [...own, ...checksOf(against.tests), ...against.checks]
   return { checks, count: events.count }
 })

@@ -37,4 +37,22 @@ describe("the checks of buildings in several time zones", () => {
       }
     })
   )
+
+  it.live.each([
+    ["America/Los_Angeles", "Asia/Singapore"],
+    ["Asia/Singapore", "America/Los_Angeles"]
+  ])("hold a file against a plan that begins by the clock of each: %s, %s", (zones) =>
+    Effect.gen(function* () {
+      const scenario = housesIn(...zones)
+      const { checks } = yield* fileChecks(
+        linesOf(scenario, { ...week, duration: 2 * dayMillis }),
+        Option.some(scenario)
+      )
+      assert.deepStrictEqual(
+        checks.filter(({ verdict }) => verdict === "FAIL"),
+        []
+      )
+      assert.isTrue(checks.some(({ name, verdict }) => name.startsWith("hours of the day") && verdict === "PASS"))
+    })
+  )
 })
