@@ -30,6 +30,13 @@ const failing = {
 
 const all = (devices: object, options = week): ReadonlyArray<Recorded> => [...records(scenario(devices), options)]
 
+const doors = scenario(online).buildings[0]?.building.access_points.map(({ id }) => id) ?? []
+
+const controllerOf = ({ happening }: Recorded): number => {
+  const { id } = happening._tag === "Call" ? happening.panel.access_point : happening.access_point
+  return Math.floor(doors.indexOf(id) / doorsPerController)
+}
+
 describe("controllers that are offline", () => {
   const usual = all(online)
   const flaky = all(failing)
@@ -67,16 +74,33 @@ describe("controllers that are offline", () => {
     for (const { happening } of flaky) if (happening.cause !== null) assert.isTrue(placed.has(happening.cause))
   })
 
+  it.each(["0s", "10m"])("send nothing while they are offline again, with a jitter of %s", (jitter) => {
+    const often = { every: "1h", down: { median: "40m" } }
+    const lateOf = (flush: object) =>
+      Map.groupBy(
+        all({ outages: often, flush }).filter(({ at, happening }) => at > happening.time),
+        controllerOf
+      )
+    // Sent at once, events say when they were kept and when the controller was back.
+    const waits = lateOf({ per_second: 10_000, jitter: "0s" })
+    for (const [controller, sent] of lateOf({ per_second: 10_000, jitter })) {
+      const own = waits.get(controller) ?? []
+      const isOffline = (time: number) => own.some(({ at, happening }) => happening.time < time && time < at - 1_000)
+      assert.isAbove(sent.length, 50)
+      assert.strictEqual(sent.filter(({ at }) => isOffline(at)).length, 0)
+    }
+  })
+
   it("keep the order of what they log while they are online", () => {
-    const building = scenario(online).buildings[0]?.building ?? assert.fail("no building")
     const last = new Map<number, number>()
-    for (const { at, happening, logged_at } of flaky) {
+    for (const record of flaky) {
+      const { at, happening, logged_at } = record
       if (at !== happening.time) continue
-      const door = happening._tag === "Call" ? happening.panel.access_point : happening.access_point
-      const controller = Math.floor(building.access_points.indexOf(door) / doorsPerController)
+      const controller = controllerOf(record)
       assert.isAtLeast(logged_at, last.get(controller) ?? 0)
       last.set(controller, logged_at)
     }
+    assert.isAbove(last.size, 1)
   })
 
   it("are the same whichever day a plan begins with", () => {

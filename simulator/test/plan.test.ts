@@ -19,7 +19,7 @@ const golden: Readonly<Record<string, string>> = {
   "mixed-use": "885ebe46a4c5c2b046fa3e0c07d4664ff30f79a2841f63df8974c88684fa06b8",
   "holiday-peak": "b81950c6ba701cb3ca94a3ecf1291898001e0f4cc19f88c3fe69bf3d3f0a3d0a",
   "courier-storm": "a30859cbc8bff43e63ddf9f4c4926233c8ba53839c9b404aca1ade018d57e729",
-  "controller-offline-flush": "8deeb882bd29032b49f5cea47a1f2fbb9a1bd2e8d0406ff0e78b45000ecf138c",
+  "controller-offline-flush": "d61ee3dbccc637d7031d958a20463c4e520716e0bce1afa2b30d7c5a7656887a",
   quiet: "f80198ca942795168f0a3dfe59dfef4e6378185c64922f2018bd02b9175988a9",
   campus: "16421fc18b1cb5ab7224380ced7db6492d064e4a55f0b731af8893ac8c1619d1",
   "night-watch": "7e301bbf886db39dbcdc82ede14a3fd62f9393b235502bc443efc050b72815ec",

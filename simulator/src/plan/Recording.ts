@@ -54,6 +54,10 @@ class Controller {
       this.#day = day
       this.#outages = this.#outagesOf(day, outages)
     }
+    return this.#outageOfDay(time)
+  }
+
+  #outageOfDay(time: number): Outage | undefined {
     return this.#outages.find(({ from, until }) => time >= from && time < until)
   }
 
@@ -66,12 +70,15 @@ class Controller {
     })
   }
 
-  /** When a kept event is sent. */
+  /** When an event is sent that was kept in an outage of the day last asked for. */
   sentAt(outage: Outage, id: number): number {
     const { jitter, per_second } = this.#devices.flush
     const turn = Math.floor((outage.kept++ * second) / per_second)
     const late = jitter === 0 ? 0 : Math.floor(between(new Rng(child(this.#substream, id)), 0, jitter))
-    return outage.until + turn + late
+    const at = outage.until + turn + late
+    // Outages overlap, and one may begin before all of the last is sent: what falls into the next waits for its end, too.
+    const next = this.#outageOfDay(at)
+    return next === undefined ? at : this.sentAt(next, id)
   }
 }
 
