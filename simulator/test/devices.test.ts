@@ -10,12 +10,12 @@ import { doorsPerController } from "../src/world/Devices.ts"
 import { dayMillis } from "../src/world/LocalTime.ts"
 import { startAt } from "./support.ts"
 
-const scenario = (devices: object, anomalies: object = {}) =>
+const scenario = (devices: object, anomalies: object = {}, flows: object = {}) =>
   Result.getOrThrow(
     readScenario(
       JSON.stringify({
         name: "x",
-        buildings: [{ name: "House", time_zone: "Europe/Berlin", homes: { flats: 100 }, devices, anomalies }]
+        buildings: [{ name: "House", time_zone: "Europe/Berlin", homes: { flats: 100 }, devices, anomalies, flows }]
       })
     )
   )
@@ -170,5 +170,14 @@ describe("what is out of the ordinary", () => {
       )
     )
     assert.closeTo(next.length / denied.length, 0.6, 0.15)
+  })
+
+  it.each([0.25, 0.5, 0.9])("has a share of %s of all attempts denied where that is stated", (share) => {
+    const often = scenario(online, {}, { residents: { denied: { share } } })
+    const attempts = [...happenings(often, { ...week, duration: 28 * dayMillis })].filter(
+      ({ flow }) => flow === "residents"
+    )
+    const denied = attempts.filter(({ label }) => label === "denied")
+    assert.closeTo(denied.length / attempts.length, share, 0.05)
   })
 })

@@ -47,17 +47,19 @@ const deniedNote = roles.length
 /** Denials cluster by person: one in ten has most of them (assumed). The mean is 1. */
 const clumsiness = (index: number): number => (index % 10 === 3 ? 5.5 : 0.5)
 
-/** Probability that a denied attempt was itself preceded by one (assumed). */
+/** Probability that a denied attempt was itself preceded by one, at least (assumed). */
 const deniedAgain = 0.25
 
 /** Adds the denied attempts before a passage. */
 const addDenials = ({ retry, share }: Denials, rng: Rng, index: number, add: (before: number) => void): void => {
-  let probability = ((1 - deniedAgain) * clumsiness(index) * share) / (1 - share)
+  // Where one at every passage does not make that many, more come with it.
+  const again = Math.max(deniedAgain, 1 - (1 - share) / (clumsiness(index) * share))
+  let probability = ((1 - again) * clumsiness(index) * share) / (1 - share)
   let before = 0
   while (chance(rng, probability)) {
     before += (chance(rng, retry) ? between(rng, 1, 5) : between(rng, 30, 240)) * second
     add(before)
-    probability = deniedAgain
+    probability = again
   }
 }
 
