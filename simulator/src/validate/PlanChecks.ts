@@ -97,7 +97,7 @@ export const planChecks = Effect.fnUntraced(function* (scenario: Scenario, optio
   const member = scenario.buildings.flatMap(({ flows }) =>
     flows.flatMap((flow) => (flow._tag === "Residents" || flow._tag === "Employees" ? [flow.denied.share] : []))
   )
-  const share = member.length === 0 ? 0 : member.reduce((sum, x) => sum + x, 0) / member.length
+  const [share = 0] = member
   const isAlike = member.every((own) => own === share)
   const checks: ReadonlyArray<Check> = [
     ...perDayCheck(scenario, events.count, options),

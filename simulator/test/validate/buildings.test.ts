@@ -12,8 +12,8 @@ import { planChecks } from "../../src/validate/PlanChecks.ts"
 import { dayMillis } from "../../src/world/LocalTime.ts"
 import { startAt } from "../support.ts"
 
-const housesIn = (...zones: ReadonlyArray<string>): Scenario => {
-  const buildings = zones.map((time_zone) => ({ name: time_zone, time_zone, homes: { flats: 60 } }))
+const housesIn = (zones: ReadonlyArray<string>, flows: object = {}): Scenario => {
+  const buildings = zones.map((time_zone) => ({ name: time_zone, time_zone, homes: { flats: 60 }, flows }))
   return Result.getOrThrow(readScenario(JSON.stringify({ name: "houses", buildings })))
 }
 
@@ -27,9 +27,11 @@ const linesOf = (scenario: Scenario, options: PlanOptions) =>
   )
 
 describe("the checks of buildings in several time zones", () => {
+  const farApart = ["Europe/London", "Asia/Singapore", "America/Los_Angeles"]
+
   it.live("count the hours of the day by the clocks of each", () =>
     Effect.gen(function* () {
-      const scenario = housesIn("Europe/London", "Asia/Singapore", "America/Los_Angeles")
+      const scenario = housesIn(farApart)
       const { checks: ofFile } = yield* fileChecks(linesOf(scenario, week), Option.some(scenario))
       for (const checks of [yield* planChecks(scenario, week), ofFile]) {
         const quietest = checks.find(({ name }) => name === "quietest four hours of the day")
@@ -43,7 +45,7 @@ describe("the checks of buildings in several time zones", () => {
     ["Asia/Singapore", "America/Los_Angeles"]
   ])("hold a file against a plan that begins by the clock of each: %s, %s", (zones) =>
     Effect.gen(function* () {
-      const scenario = housesIn(...zones)
+      const scenario = housesIn(zones)
       const { checks } = yield* fileChecks(
         linesOf(scenario, { ...week, duration: 2 * dayMillis }),
         Option.some(scenario)
@@ -53,6 +55,14 @@ describe("the checks of buildings in several time zones", () => {
         []
       )
       assert.isTrue(checks.some(({ name, verdict }) => name.startsWith("hours of the day") && verdict === "PASS"))
+    })
+  )
+
+  it.live("hold denied attempts against the share that all of them state", () =>
+    Effect.gen(function* () {
+      // The mean of three tenths is not a tenth.
+      const checks = yield* planChecks(housesIn(farApart, { residents: { denied: { share: 0.1 } } }), week)
+      assert.strictEqual(checks.find(({ name }) => name === "denied attempts of members")?.verdict, "PASS")
     })
   )
 })
