@@ -188,6 +188,18 @@ describe("a scenario file", () => {
     assert.closeTo(busy.parcels / usual.parcels, 3, 0.5)
   })
 
+  it("has as many employees as it says, at least one in each company", () => {
+    for (let id = 1; id <= 50; id++) {
+      for (const [employees, companies] of [...Array.from({ length: 10 }, (_, n) => [n + 1, n + 1]), [20, 8]]) {
+        const { buildings } = read({ name: "x", buildings: [{ name: "O", id, offices: { employees, companies } }] })
+        const { people = [], units = [] } = buildings[0]?.building ?? {}
+        assert.strictEqual(people.length, employees)
+        assert.strictEqual(new Set(people.map(({ unit }) => unit.id)).size, units.length)
+        assert.strictEqual(units.length, companies)
+      }
+    }
+  })
+
   it("writes lines that are the planned events, byte for byte", () => {
     const scenario = read({
       name: "x",

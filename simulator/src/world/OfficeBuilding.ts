@@ -26,7 +26,7 @@ const garageShare = 0.25
 
 const trades = ["Partners", "Systems", "Consulting", "Studio", "Logistics", "Insurance", "Media", "Engineering"]
 
-/** Sizes of companies: from a quarter of an even share to seven quarters. */
+/** Sizes of companies: from a quarter of an even share to seven quarters, one at least; together all employees. */
 const companySizes = (rng: Rng, employees: number, companies: number): ReadonlyArray<number> => {
   const parts = Array.from({ length: companies }, () => between(rng, 0.25, 1.75))
   const whole = parts.reduce((sum, part) => sum + part, 0)
@@ -34,9 +34,11 @@ const companySizes = (rng: Rng, employees: number, companies: number): ReadonlyA
   let before = 0
   return parts.map((part, index) => {
     reached += part / whole
-    const until = index === parts.length - 1 ? employees : Math.floor(reached * employees)
-    const size = Math.max(1, until - before)
-    before = until
+    const left = parts.length - 1 - index
+    const until = left === 0 ? employees : Math.floor(reached * employees)
+    // Each company after this has somebody, too.
+    const size = Math.max(1, Math.min(until, employees - left) - before)
+    before += size
     return size
   })
 }
