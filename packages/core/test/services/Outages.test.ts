@@ -95,4 +95,14 @@ describe("an outage", () => {
     outages.passed("directory", anna, 15_000)
     assert.strictEqual(outages.failed("directory", anna, 20_000), "begins", "it was answered in between")
   })
+
+  it("is none either when the directory answers about others than two users, who fail one after the other", () => {
+    const outages = new Outages()
+    outages.failed("directory", anna, 0)
+    outages.failed("directory", carl, 1)
+    outages.passed("directory", bert, 2)
+    assert.strictEqual(outages.failed("directory", anna, 5_002), "own")
+    assert.strictEqual(outages.failed("directory", carl, 5_003), "own")
+    assert.isFalse(outages.isOpen)
+  })
 })

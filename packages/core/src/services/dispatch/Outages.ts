@@ -124,12 +124,14 @@ export class Outages {
       const told = this.unanswered.get(user)
       const answersOthers = this.answered !== null && this.answered !== user
       if (!this.isOpen && told === true) return "known"
-      this.answered = null
       if (!this.isOpen && answersOthers) {
-        // Told the second time: with the first it may be the directory that goes away.
-        this.unanswered.set(user, told !== undefined)
-        return told === undefined ? "known" : "own"
+        // Told the second time: with the first it may be the directory that goes away, and others must be answered about anew.
+        const isNews = told === undefined
+        this.unanswered.set(user, !isNews)
+        if (isNews) this.answered = null
+        return isNews ? "known" : "own"
       }
+      this.answered = null
       this.unanswered.set(user, told ?? false)
       this.round.add(user)
     }
