@@ -907,20 +907,24 @@ describe("publishing and dispatching", () => {
   })
 
   let events = 0
-  /** A call for each of some integrations, in the store. */
-  const enqueueCalls = Effect.fnUntraced(function* (integrations: ReadonlyArray<Integration>) {
+  /** A delivery of a new event for each of some integrations, in the store. */
+  const enqueueOf = Effect.fnUntraced(function* (
+    resource_type: "call" | "access_log",
+    integrations: ReadonlyArray<Integration>
+  ) {
     const id = EventId.make(`evt_${String(events++).padStart(20, "0")}`)
-    const event = { ...newEvent({ resource_type: "call" }), id, created_at: yield* Clock.currentTimeMillis }
+    const event = { ...newEvent({ resource_type }), id, created_at: yield* Clock.currentTimeMillis }
     const initial = { state: "pending" } as const
     const deliveries = integrations.map((integration): NewDelivery => ({
       integration_id: integration.id,
-      lane: 0,
+      lane: resource_type === "call" ? 0 : 2,
       matched_version: 1,
       initial
     }))
     yield* (yield* DeliveryStore).enqueue([{ event, deliveries }])
     yield* (yield* Wake).signal
   })
+  const enqueueCalls = (integrations: ReadonlyArray<Integration>) => enqueueOf("call", integrations)
 
   for (const [how, silence] of [
     ["fails", "unknown"],
@@ -965,6 +969,41 @@ describe("publishing and dispatching", () => {
           }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
         }
       )
+
+  it.effect("tries who has not failed yet, whatever is published while it looks for what is due", () => {
+    let publication = Effect.void
+    return Effect.gen(function* () {
+      const { about, sent } = yield* World
+      const all = yield* integrationsOf([anna, UserId.make("carl"), UserId.make("dora"), UserId.make("emil"), bert])
+      const failing = all.slice(0, 4)
+      for (const { created_by } of failing) about.set(created_by.user_id, "unknown")
+      yield* enqueueCalls(failing)
+      yield* pass(1_000)
+      const { accept, status } = yield* Dispatcher
+      assert.isNotNull((yield* status).outage)
+      // Of an event that nobody wants.
+      publication = accept([])
+      yield* enqueueOf("access_log", all.slice(4))
+      for (let pauses = 0; pauses < 2; pauses++) {
+        // They go before logs, and are as many as are tried without a pause.
+        yield* enqueueCalls(failing.slice(0, 3))
+        yield* pass(5_500)
+      }
+      assert.lengthOf(sent, 1)
+      assert.isNull((yield* status).outage)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          claim: (request) =>
+            Effect.andThen(
+              Effect.suspend(() => publication),
+              store.claim(request)
+            )
+        }))
+      )
+    )
+  })
 
   it.effect("lets what is too old expire while the directory is away", () => {
     const { layer, seen } = watched()

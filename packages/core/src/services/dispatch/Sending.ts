@@ -219,7 +219,8 @@ export const makeSender = Effect.fnUntraced(function* ({
       const settlement = attempting.expiry(delivery)
       if (settlement !== null) record({ delivery, settlement })
     }
-    if (outages.isTrying) return
+    // Who was tried stays known until something is held of which all have failed.
+    if (outages.isTrying || buffer.queued === 0) return
     const now = clock.currentTimeMillisUnsafe()
     const hasOthers = buffer.some((held) => !outages.hasFailed(ownerOf(held)))
     if (!hasOthers && outages.pausedUntil(now) === null) outages.beginRound()
