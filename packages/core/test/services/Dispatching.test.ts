@@ -630,22 +630,27 @@ describe("publishing and dispatching", () => {
   )
 
   /** A dispatcher over a store of which some calls are replaced, beside the one of the engine, which is not used. */
-  const over = (
-    change: (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>,
-    settings = DeliverySettings.layer(),
-    wake: Layer.Layer<Wake> = Wake.layerLocal
-  ) =>
-    Dispatcher.layer.pipe(
-      Layer.provide(
-        Layer.effect(
-          DeliveryStore,
-          Effect.map(DeliveryStore, (store) => ({ ...store, ...change(store) }))
-        )
-      ),
-      Layer.provideMerge(Layer.mergeAll(transport, directory, settings, wake, Notices.layer)),
+  /** All that a dispatcher needs. */
+  const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<Wake> = Wake.layerLocal) =>
+    Layer.mergeAll(transport, directory, settings, wake, Notices.layer).pipe(
       Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
       Layer.fresh
     )
+
+  type Change = (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>
+
+  /** A dispatcher whose store does some things otherwise. */
+  const dispatcherOver = (change: Change) =>
+    Layer.provide(
+      Dispatcher.layer,
+      Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({ ...store, ...change(store) }))
+      )
+    )
+
+  const over = (change: Change, ...needed: Parameters<typeof premises>) =>
+    Layer.provideMerge(dispatcherOver(change), premises(...needed)).pipe(Layer.fresh)
 
   const enqueueMany = Effect.fnUntraced(function* (
     count: number,
@@ -910,19 +915,21 @@ describe("publishing and dispatching", () => {
   /** A delivery of a new event for each of some integrations, in the store. */
   const enqueueOf = Effect.fnUntraced(function* (
     resource_type: "call" | "access_log",
-    integrations: ReadonlyArray<Integration>
+    integrations: ReadonlyArray<Integration>,
+    initial: NewDelivery["initial"] = { state: "pending" }
   ) {
     const id = EventId.make(`evt_${String(events++).padStart(20, "0")}`)
     const event = { ...newEvent({ resource_type }), id, created_at: yield* Clock.currentTimeMillis }
-    const initial = { state: "pending" } as const
-    const deliveries = integrations.map((integration): NewDelivery => ({
-      integration_id: integration.id,
-      lane: resource_type === "call" ? 0 : 2,
+    const lane = resource_type === "call" ? 0 : 2
+    const deliveries = integrations.map(({ id: integration_id }): NewDelivery => ({
+      integration_id,
+      lane,
       matched_version: 1,
       initial
     }))
-    yield* (yield* DeliveryStore).enqueue([{ event, deliveries }])
+    const stored = yield* (yield* DeliveryStore).enqueue([{ event, deliveries }])
     yield* (yield* Wake).signal
+    return { event, lane, ids: stored.flat().map(({ id }) => id) } as const
   })
   const enqueueCalls = (integrations: ReadonlyArray<Integration>) => enqueueOf("call", integrations)
 
@@ -1004,6 +1011,51 @@ describe("publishing and dispatching", () => {
       )
     )
   })
+
+  it.effect("has given back what must wait before it is closed", () =>
+    Effect.gen(function* () {
+      const { mayAccess } = yield* World
+      const store = yield* DeliveryStore
+      const all = yield* integrationsOf([anna])
+      yield* Ref.set(mayAccess, "unknown")
+      yield* Effect.gen(function* () {
+        const { accept, reserve, status } = yield* Dispatcher
+        // Admitted before the outage, and stored when it has begun.
+        const { admitted, lease } = yield* reserve(all.map(({ id }) => ({ integration_id: id, lane: 2 })))
+        assert.deepStrictEqual(admitted, [true])
+        yield* enqueueCalls(all)
+        yield* pass(1_000)
+        assert.isNotNull((yield* status).outage)
+        const { event, ids, lane } = yield* enqueueOf("access_log", all, { state: "delivering", lease })
+        yield* accept(
+          ids.flatMap((id) => all.map((integration) => ({ id, lease, lane, attempts: 0, event, integration })))
+        )
+      }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(Dispatcher.layer))
+      const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
+      assert.deepInclude(states, { pending: 2, delivering: 0 })
+    }).pipe(Effect.provide(premises()))
+  )
+
+  it.effect("has given back what is held of a slow receiver before it is closed, however long the store takes", () =>
+    Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const late = Effect.map(Effect.delay(answer(200), 2_000), (result) => ({ ...result, elapsed: 2_000 }))
+      yield* Ref.set((yield* World).answer, (_, nth) => (nth <= 8 ? late : answer(200)))
+      let releases = 0
+      yield* Effect.andThen(enqueueMany(100), pass(2_250)).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(
+          dispatcherOver((changed) => ({
+            release: (...released) => Effect.delay(changed.release(...released), releases++ === 0 ? 3_000 : 0)
+          }))
+        )
+      )
+      assert.isAbove(releases, 0)
+      const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
+      assert.strictEqual(states.delivering, 0)
+      assert.isAbove(states.pending, 50)
+    }).pipe(Effect.provide(premises()))
+  )
 
   it.effect("lets what is too old expire while the directory is away", () => {
     const { layer, seen } = watched()

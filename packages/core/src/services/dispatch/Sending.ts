@@ -92,7 +92,15 @@ export const makeSender = Effect.fnUntraced(function* ({
   const attempting = yield* makeAttempting
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<Crypto>())
-  const underWay = new Set<Fiber.Fiber<Pace>>()
+  /** Attempts, and what is given back beside them. */
+  const underWay = new Set<Fiber.Fiber<unknown>>()
+
+  /** Gives back beside attempts: waited for like them when the engine closes. */
+  const giveBackBeside = (giving: Effect.Effect<unknown>): void => {
+    const fiber = run(giving)
+    underWay.add(fiber)
+    fiber.addObserver(() => underWay.delete(fiber))
+  }
 
   /** When the lease of a delivery must not end before, if it is attempted now. */
   const neededUntil = (): number => clock.currentTimeMillisUnsafe() + settings.ackTimeout + settleBudget
@@ -207,7 +215,7 @@ export const makeSender = Effect.fnUntraced(function* ({
       underWay.delete(fiber)
       if (isTry) outages.endTry()
       const surplus = buffer.answered(delivery, Exit.isSuccess(exit) ? exit.value : null)
-      if (surplus.length > 0) run(giveBack(surplus, clock.currentTimeMillisUnsafe()))
+      if (surplus.length > 0) giveBackBeside(giveBack(surplus, clock.currentTimeMillisUnsafe()))
       if (isTry) tried()
       pump()
     })
@@ -225,7 +233,7 @@ export const makeSender = Effect.fnUntraced(function* ({
     const hasOthers = buffer.some((held) => !outages.hasFailed(ownerOf(held)))
     if (!hasOthers && outages.pausedUntil(now) === null) outages.beginRound()
     const waiting = removeWaiting(now)
-    if (waiting.length > 0) run(wait(waiting))
+    if (waiting.length > 0) giveBackBeside(wait(waiting))
     const delivery = buffer.next()
     if (delivery !== undefined) start(delivery, true)
   }
