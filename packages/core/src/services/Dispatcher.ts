@@ -3,7 +3,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { Lane, Lease, LeasedDelivery } from "../domain/Delivery.ts"
-import type { IntegrationId } from "../domain/Ids.ts"
+import type { IntegrationId, UserId } from "../domain/Ids.ts"
 import type { Crypto } from "../ports/Crypto.ts"
 import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { Directory } from "../ports/Directory.ts"
@@ -60,6 +60,8 @@ export const idleStatus: DispatcherStatus = {
 export interface Handover {
   readonly integration_id: IntegrationId
   readonly lane: Lane
+  /** About whom the directory will be asked. */
+  readonly owner: UserId
 }
 
 /** Which of some deliveries the dispatcher takes over in memory, once they are stored, and under which lease. */
@@ -77,7 +79,7 @@ export class Dispatcher extends Context.Service<
     /** Takes over deliveries that were admitted and are stored now. */
     readonly accept: (deliveries: ReadonlyArray<LeasedDelivery>) => Effect.Effect<void>
     /** Gives up what was admitted, because it was not stored. */
-    readonly cancel: (admitted: ReadonlyArray<Handover>) => Effect.Effect<void>
+    readonly cancel: (admitted: ReadonlyArray<Pick<Handover, "integration_id">>) => Effect.Effect<void>
     /** Gives back what is held of an integration, because it was changed or deleted; it is claimed anew if it is due. */
     readonly forget: (integration: IntegrationId) => Effect.Effect<void>
     readonly status: Effect.Effect<DispatcherStatus>

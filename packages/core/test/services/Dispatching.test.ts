@@ -1012,6 +1012,41 @@ describe("publishing and dispatching", () => {
     )
   })
 
+  for (const [how, silence, begun] of [
+    ["fails", "unknown", 1_000],
+    ["hangs", "silent", 11_000]
+  ] as const)
+    it.effect(`leaves in the store what is published of the one owner about whom the directory ${how}`, () => {
+      const { layer, seen } = watched()
+      return Effect.gen(function* () {
+        const { mayAccess, sent } = yield* World
+        const { publish } = yield* Publisher
+        yield* integrationsOf([anna])
+        const call = newEvent({ resource_type: "call" })
+        yield* Ref.set(mayAccess, silence)
+        yield* publish([call])
+        yield* pass(begun)
+        assert.isNotNull((yield* (yield* Dispatcher).status).outage)
+        const { releases } = seen
+        for (let calls = 0; calls < 20; calls++) {
+          yield* publish([call])
+          yield* pass(100)
+        }
+        assert.strictEqual(seen.releases, releases)
+        const all = yield* (yield* DeliveryStore).list({ limit: 100 })
+        const later = all.filter(({ created_at }) => created_at >= begun)
+        assert.lengthOf(later, 20)
+        for (const { created_at, next_attempt_at, state } of later)
+          assert.deepStrictEqual({ state, next_attempt_at }, { state: "pending", next_attempt_at: created_at })
+        yield* Ref.set(mayAccess, true)
+        yield* pass(11_000)
+        assert.lengthOf(sent, 21)
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(Layer.provideMerge(Publisher.layer, layer))
+      )
+    })
+
   it.effect("has given back what must wait before it is closed", () =>
     Effect.gen(function* () {
       const { mayAccess } = yield* World
@@ -1021,7 +1056,7 @@ describe("publishing and dispatching", () => {
       yield* Effect.gen(function* () {
         const { accept, reserve, status } = yield* Dispatcher
         // Admitted before the outage, and stored when it has begun.
-        const { admitted, lease } = yield* reserve(all.map(({ id }) => ({ integration_id: id, lane: 2 })))
+        const { admitted, lease } = yield* reserve(all.map(({ id }) => ({ integration_id: id, lane: 2, owner: anna })))
         assert.deepStrictEqual(admitted, [true])
         yield* enqueueCalls(all)
         yield* pass(1_000)

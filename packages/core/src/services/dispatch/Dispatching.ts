@@ -153,9 +153,6 @@ export const makeDispatcher: Effect.Effect<
       })
   })
 
-  /** What can't be sent now waits in the store. Which deliveries can be tried during an outage is seen when they are held. */
-  const mayTakeOver = (): boolean => !stopping && (!outages.isOpen || outages.mayTryOthers)
-
   const waking = lasting("Listening for wake signals", Effect.andThen(wake.wait, claimer.signal))
 
   /** Heeds what other processes change. */
@@ -213,7 +210,11 @@ export const makeDispatcher: Effect.Effect<
     reserve: (wanted) =>
       Effect.sync(() => ({
         lease: leases.next(clock.currentTimeMillisUnsafe()),
-        admitted: wanted.map(({ integration_id, lane }) => mayTakeOver() && buffer.reserve(integration_id, lane))
+        // What can't be sent now waits in the store.
+        admitted: wanted.map(
+          ({ integration_id, lane, owner }) =>
+            !stopping && outages.mayHold(owner) && buffer.reserve(integration_id, lane)
+        )
       })),
     accept: (deliveries) =>
       Effect.suspend(() => {

@@ -80,8 +80,14 @@ export class Outages {
   }
 
   /** Whether a delivery of a user who has not failed in this round may be tried without a pause. A way out is the same for all. */
-  get mayTryOthers(): boolean {
+  private get mayTryOthers(): boolean {
     return !this.begun.has("egress") && this.tries < maxTries
+  }
+
+  /** Whether what is published for a user may be held, to be tried without a pause: else it waits in the store. */
+  mayHold(user: UserId): boolean {
+    // A try may hang: behind it much would gather of whom the directory did not answer about before, to be given back at once.
+    return !this.isOpen || (this.mayTryOthers && !(this.trying ? this.unanswered : this.round).has(user))
   }
 
   /** Whether the directory did not answer about a user in this round. */

@@ -57,7 +57,8 @@ const candidateOf = (event: Event, integration: Integration): Candidate => ({
   event,
   integration,
   integration_id: integration.id,
-  lane: laneOf(event.resource_type, 0)
+  lane: laneOf(event.resource_type, 0),
+  owner: integration.created_by.user_id
 })
 
 /** Starts taking events in, for as long as the scope lives; closing it carries out the calls that are in. */
