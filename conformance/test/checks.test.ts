@@ -4,13 +4,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { everyAnswerComplete } from "../src/checks/CompleteAnswer.ts"
 import { everyDuplicateAcknowledged } from "../src/checks/Duplicates.ts"
-import { atMostOnce } from "../src/checks/EachEvent.ts"
+import { atMostOnce, storedAsSent } from "../src/checks/EachEvent.ts"
 import { everyStatusAcknowledges } from "../src/checks/ExactStatus.ts"
 import type { Finding } from "../src/checks/Finding.ts"
+import { both, fail, inconclusive, pass } from "../src/checks/Finding.ts"
 import { everyFirstAttemptAcknowledged } from "../src/checks/FirstAttempts.ts"
 import { everyStatusInTime } from "../src/checks/InTime.ts"
 import { oncePerEndpoint } from "../src/checks/PerEndpoint.ts"
 import { read } from "../src/checks/Reading.ts"
+import { everyAttemptAcknowledged } from "../src/checks/Retried.ts"
 import type { Terms } from "../src/checks/Terms.ts"
 import { everyLoadedAttempt } from "../src/checks/UnderLoad.ts"
 import type { Exchange } from "../src/observed/Exchange.ts"
@@ -155,6 +157,14 @@ describe("first attempts", () => {
     assert.isFalse(timingOf(everyFirstAttemptAcknowledged(events(reset), terms)))
   })
 
+  it("fail for what is wrong at any time rather than for what came late before it", () => {
+    assert.deepInclude(everyFirstAttemptAcknowledged(events(late, at(5_000), answered(500)), terms), {
+      attempt: 2,
+      timing: false
+    })
+    assert.deepInclude(everyFirstAttemptAcknowledged(events(good, at(5_000), late, endless), terms), { attempt: 2 })
+  })
+
   it("leave open what is near the deadline, and what was not sent", () => {
     assert.strictEqual(verdictOf(everyFirstAttemptAcknowledged(events(good, at(5_000)), terms)), "INCONCLUSIVE")
     assert.strictEqual(verdictOf(everyFirstAttemptAcknowledged(events(), terms)), "INCONCLUSIVE")
@@ -267,6 +277,41 @@ describe("duplicates", () => {
 
   it("are open when there were none", () => {
     assert.strictEqual(verdictOf(everyDuplicateAcknowledged(events(good), terms)), "INCONCLUSIVE")
+  })
+})
+
+describe("what is stored", () => {
+  const changed = (first: Exchange): Trace => ({
+    ...repeated(first, good),
+    events: [
+      { webhookId: "evt_1", resourceType: "call", dataId: "7", documented: true, digest: "sha256:00", bulk: false }
+    ],
+    effects: [{ last: 1, most: 1, digest: "sha256:01" }]
+  })
+  it("must be what was acknowledged first, and may be what came after a late answer", () => {
+    assert.strictEqual(verdictOf(storedAsSent(changed(good), terms)), "FAIL")
+    assert.strictEqual(verdictOf(storedAsSent(changed(late), terms)), "INCONCLUSIVE")
+  })
+})
+
+describe("attempts that are all to be acknowledged", () => {
+  it("fail for a refusal, which may come from a late answer to the same event", () => {
+    const refused = everyAttemptAcknowledged(repeated(good, late, answered(409)), terms)
+    assert.deepInclude(refused, { attempt: 2, timing: false })
+    const stillRunning = repeated(late, answered(409))
+    assert.deepInclude(everyAttemptAcknowledged(stillRunning, terms), { attempt: 0, timing: true })
+    const cutBefore = repeated(late, answered(409)).attempts.map((one, index) =>
+      index === 0 ? attemptOf(late, { kind: "cut" }) : one
+    )
+    assert.deepInclude(everyAttemptAcknowledged(traceOf(cutBefore), terms), { attempt: 1, timing: false })
+  })
+})
+
+describe("findings on one trace", () => {
+  it("break it by what is proven, rather than by what may be an accident", () => {
+    const [lateOne, twice] = [fail(0, "late", true), fail(1, "twice")]
+    assert.strictEqual(both(pass([0]), lateOne, inconclusive(0, "near"), twice), twice)
+    assert.strictEqual(both(inconclusive(0, "near"), lateOne, pass([0])), lateOne)
   })
 })
 

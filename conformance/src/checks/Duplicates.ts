@@ -6,15 +6,12 @@
  */
 import type { Attempt, Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
+import { earlierThan, mayStillRun } from "./Earlier.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"
 import { isTiming, read } from "./Reading.ts"
 import type { Terms } from "./Terms.ts"
 import { exchangeInWords } from "./Words.ts"
-
-/** The attempts of the same event that were over when this one began. */
-const earlierThan = (attempt: Attempt, { attempts }: Trace): ReadonlyArray<Attempt> =>
-  attempts.filter(({ event, op }) => event === attempt.event && op < attempt.op)
 
 const isAlike = (a: Attempt, b: Attempt, terms: Terms): boolean => {
   const statusOf = ({ exchange }: Attempt): number | null => (exchange._tag === "Answered" ? exchange.status : null)
@@ -31,13 +28,12 @@ export const everyDuplicateAcknowledged = (trace: Trace, terms: Terms): Finding 
     const earlier = earlierThan(attempt, trace)
     // Whose sender went away may still run.
     if (earlier.some(({ kind }) => kind === "cut")) return null
-    const readings = earlier.map(({ exchange }) => read(exchange, terms))
-    if (!readings.includes("acknowledged")) {
-      if (readings.some(isTiming))
-        return inconclusive(index, `${observed}, while an earlier attempt may still have run`)
-      if (earlier.some((other) => isAlike(other, attempt, terms))) {
-        return inconclusive(index, `${observed}, like the first attempt of the same event`)
-      }
+    if (mayStillRun(earlier, terms)) {
+      return inconclusive(index, `${observed}, while an earlier attempt may still have run`)
+    }
+    const isKnown = earlier.some(({ exchange }) => read(exchange, terms) === "acknowledged")
+    if (!isKnown && earlier.some((other) => isAlike(other, attempt, terms))) {
+      return inconclusive(index, `${observed}, like the first attempt of the same event`)
     }
     return fail(index, observed, isTiming(reading))
   })

@@ -4,6 +4,7 @@
 import type { Trace } from "../observed/Trace.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, nothing, pass } from "./Finding.ts"
+import { read } from "./Reading.ts"
 import type { Story } from "./Story.ts"
 import { effectsInWords, storiesOf } from "./Story.ts"
 import type { Terms } from "./Terms.ts"
@@ -53,11 +54,13 @@ export const noPhantom = (trace: Trace, terms: Terms): Finding =>
     most === null || state !== "never" ? null : most > 0 ? "" : true
   )
 
-/** What was stored is what was sent first. */
+/** What was stored is what was sent first, where that was acknowledged: else what came later may have been there first. */
 export const storedAsSent = (trace: Trace, terms: Terms): Finding =>
-  eachEvent(trace, terms, "no digest was given", ({ event, last, sent, state }) => {
+  eachEvent(trace, terms, "no digest was given", ({ attempts, event, last, sent }) => {
     const digest = trace.effects[event]?.digest ?? null
-    if (digest === null || last === null || last < 1 || state !== "acknowledged") return null
+    const [, first] = attempts.find(([, { kind }]) => kind === "delivery") ?? []
+    if (digest === null || last === null || last < 1) return null
+    if (first === undefined || read(first.exchange, terms) !== "acknowledged") return null
     return digest === sent.digest ? true : `what was stored has the digest ${digest}, what was sent ${sent.digest}`
   })
 

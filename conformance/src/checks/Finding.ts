@@ -73,9 +73,13 @@ export const thrown = (cause: unknown): Finding => ({
   observed: `the suite's own check failed (${cause instanceof Error ? cause.message : String(cause)}): please report it, with the trace of --trace FILE`
 })
 
-/** Puts findings on one trace together: one that breaks the requirement breaks it, one that leaves it open does so. */
+/**
+ * Puts findings on one trace together: one that breaks the requirement breaks it, one that leaves it open does so. Proof
+ * counts before what may be an accident.
+ */
 export const both = (...findings: ReadonlyArray<Finding>): Finding => {
-  const broken = findings.find(({ verdict }) => verdict === "FAIL")
+  const failed = findings.filter((finding) => finding.verdict === "FAIL")
+  const broken = failed.find(({ timing }) => !timing) ?? failed[0]
   if (broken !== undefined) return broken
   const open = findings.find((finding) => finding.verdict === "INCONCLUSIVE" && !finding.empty)
   if (open !== undefined) return open

@@ -4,6 +4,7 @@
  */
 import type { Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
+import { earlierThan, mayStillRun } from "./Earlier.ts"
 import type { Finding } from "./Finding.ts"
 import { fail, inconclusive } from "./Finding.ts"
 import { isTiming, read } from "./Reading.ts"
@@ -31,7 +32,9 @@ export const everyAttemptAcknowledged = (trace: Trace, terms: Terms): Finding =>
     const reading = read(attempt.exchange, terms)
     if (reading === "acknowledged") return "good"
     const observed = exchangeInWords(attempt.exchange)
-    return reading === "borderline" ? inconclusive(index, observed) : fail(index, observed, isTiming(reading))
+    if (reading === "borderline") return inconclusive(index, observed)
+    // What follows from a late answer is as much of an accident as that.
+    return fail(index, observed, isTiming(reading) || mayStillRun(earlierThan(attempt, trace), terms))
   })
 
 /** Each of several copies sent at once is acknowledged, or refused at once: none hangs, none is cut off. */
