@@ -335,6 +335,9 @@ describe("two URLs", () => {
     ["one effect each, counted together", urls(2, 2, 2, true), "PASS", "PASS"],
     ["the second dropped, counted together", urls(2, 1, 1, true), "FAIL", "PASS"],
     ["three effects, counted together", urls(2, 3, 3, true), "FAIL", "FAIL"],
+    ["one URL, and an effect at the other, told apart", urls(1, 1, 1, false), "FAIL", "PASS"],
+    ["one URL, told apart", urls(1, 1, 0, false), "PASS", "PASS"],
+    ["one URL, it is not known how counted", urls(1, 1, 1), "PASS", "PASS"],
     ["one URL, counted together", urls(1, 1, 1, true), "PASS", "PASS"],
     ["one URL and two effects, counted together", urls(1, 2, 2, true), "FAIL", "FAIL"]
   ]

@@ -134,7 +134,9 @@ const traces = (history: History): fc.Arbitrary<Trace> =>
       effectsElsewhere: fc.constant([])
     })
     .chain((trace) =>
-      fc.constantFrom({}, { byDataId: true }, { blindToUrls: true }).map((sight) => ({ history, ...trace, ...sight }))
+      fc
+        .constantFrom({}, { byDataId: true }, { blindToUrls: true }, { blindToUrls: false })
+        .map((sight) => ({ history, ...trace, ...sight }))
     )
 
 const runs: fc.Arbitrary<CaseRun> = fc.nat(histories.length - 1).chain((at): fc.Arbitrary<CaseRun> => {

@@ -18,7 +18,8 @@ export const oncePerEndpoint = (trace: Trace, terms: Terms): Finding => {
     const place = attempts.at(-1)?.[0] ?? null
     if (endpoints === 1) {
       if (last !== 1) return fail(place, here, false, event)
-      if (elsewhere.last > 1) return fail(place, here, false, event)
+      // Where the URLs may be counted together, the one there may be the one here.
+      if (elsewhere.last > (trace.blindToUrls === false ? 0 : 1)) return fail(place, here, false, event)
     } else if (last !== shared || elsewhere.last !== shared) {
       const dropped = ", and the probe does not tell the URLs apart: one of the two deliveries was dropped"
       return fail(place, trace.blindToUrls === true && last < shared ? `${here}${dropped}` : here, false, event)

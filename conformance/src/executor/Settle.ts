@@ -155,7 +155,7 @@ export const settle = Effect.fnUntraced(function* (
 ): Effect.fn.Return<{ readonly traces: ReadonlyArray<Trace>; readonly complete: boolean }, ProbeUnusable> {
   const sight = {
     ...(patience.byDataId ? { byDataId: true } : {}),
-    ...(patience.blindToUrls ? { blindToUrls: true } : {})
+    ...(endpoints.length > 1 ? { blindToUrls: patience.blindToUrls } : {})
   }
   const traces = given.map((trace) => ({ ...trace, ...sight }))
   const watched = watchedOf(traces, terms, patience, endpoints)

@@ -105,7 +105,10 @@ export const Trace = Schema.Struct({
   effectsElsewhere: SeenEffects,
   /** Whether the probe tells events by `data.id` alone: it counts those that share one together. */
   byDataId: Schema.optionalKey(Schema.Boolean),
-  /** Whether the probe counts the effects at all of the receiver's URLs together, whichever it is asked for. */
+  /**
+   * Whether the probe counts the effects at all of the receiver's URLs together, whichever it is asked for; missing where
+   * there is one URL, and in what was stored by an earlier version.
+   */
   blindToUrls: Schema.optionalKey(Schema.Boolean)
 })
 export type Trace = typeof Trace.Type

@@ -52,7 +52,7 @@ export const Line = Schema.Union([
     began: Schema.optionalKey(Schema.Finite),
     /** Whether its effects were told by `data.id` alone; missing where they were not. */
     byDataId: Schema.optionalKey(Schema.Boolean),
-    /** Whether effects at the receiver's URLs were counted together; missing where they were told apart. */
+    /** Whether effects at the receiver's URLs were counted together; missing with one URL, and in an earlier version's traces. */
     blindToUrls: Schema.optionalKey(Schema.Boolean)
   }),
   line("event", {
