@@ -85,7 +85,7 @@ describe("a command", () => {
       invocation.url,
       { method: "POST", headers, body: `{"name":"O'Neill 🔑"}`, encoding: "utf8" },
       400,
-      false
+      null
     )
     assert.deepStrictEqual(wordsOf(command), [
       "curl",
@@ -103,7 +103,20 @@ describe("a command", () => {
 
   it("says the method where it is none that has a body", () => {
     const request = { method: "GET", headers: {}, body: "{}", encoding: "utf8" } as const
-    assert.include(wordsOf(curlOf(invocation.url, request, 400, false)).join(" "), "-X GET --data-binary {}")
+    assert.include(wordsOf(curlOf(invocation.url, request, 400, null)).join(" "), "-X GET --data-binary {}")
+  })
+
+  it("sends again what had been sent, to both URLs where it came to two", () => {
+    const request = { method: "POST", headers: {}, body: "{}", encoding: "utf8" } as const
+    const curl = "curl -sS -i --max-time 0.4"
+    assert.strictEqual(
+      curlOf(invocation.url, request, 400, invocation.url),
+      `for attempt in 1 2; do ${curl} ${invocation.url.href} --data-binary '{}'; echo; done`
+    )
+    assert.strictEqual(
+      curlOf(new URL("https://a.test/b?token=hush"), request, 400, invocation.url),
+      `for url in ${invocation.url.href} 'https://a.test/b?...'; do ${curl} "$url" --data-binary '{}'; echo; done`
+    )
   })
 
   it("to run again says what differs from the defaults", () => {

@@ -77,7 +77,8 @@ const chosen = (trace: Trace, op: number, decisive: Attempt | undefined): Readon
   return decisive !== undefined && decisive.op === op && !first.includes(decisive) ? [...first, decisive] : first
 }
 
-const decisiveOf = ({ attempt, trace }: Evidence): Attempt | undefined =>
+/** The attempt that decided; none where it was not one attempt's doing. */
+export const decisiveOf = ({ attempt, trace }: Evidence): Attempt | undefined =>
   attempt === null ? undefined : trace.attempts[attempt]
 
 /** The history, step by step. */

@@ -13,7 +13,7 @@ import type { Facts } from "../record/Facts.ts"
 import type { Record } from "../record/Record.ts"
 import { beyond, select } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
-import { curlOf } from "./Curl.ts"
+import { byHand } from "./Curl.ts"
 import { decidedBy, effectsOf, round, stepsOf } from "./Evidence.ts"
 import type { Calibration, Report, ReportedRequirement } from "./Report.ts"
 import type { Invocation } from "./Rerun.ts"
@@ -50,8 +50,6 @@ const reportRequirement = (
   { files, record: { facts, terms } }: ReportInput
 ): ReportedRequirement => {
   const evidence: Evidence | null = outcome?.evidence ?? null
-  const decisive =
-    evidence === null || evidence.attempt === null ? undefined : evidence.trace.attempts[evidence.attempt]
   const file = files.get(requirement.id) ?? null
   const known = facts.baseline?.includes(requirement.id) ?? false
   return {
@@ -74,7 +72,7 @@ const reportRequirement = (
     stored: file,
     known,
     decidedBy: evidence === null ? null : decidedBy(evidence),
-    curl: decisive === undefined ? null : curlOf(new URL(facts.url), decisive.request, terms.deadline, !decisive.first),
+    curl: evidence === null ? null : byHand(evidence, terms.deadline),
     replay: rerunOf(invocationOf(facts), file ?? requirement.id)
   }
 }

@@ -9,6 +9,7 @@ import type { Attempt, Effects, Trace } from "../observed/Trace.ts"
 import type { History } from "../history/History.ts"
 import type { Stored } from "../executor/Stored.ts"
 import { fileTroubleOf } from "../FileTrouble.ts"
+import type { Facts } from "../record/Facts.ts"
 import type { Record } from "../record/Record.ts"
 import { Line } from "./Lines.ts"
 
@@ -39,15 +40,15 @@ const orEmpty = (effects: ReadonlyArray<Effects | null>): ReadonlyArray<Effects 
   effects.every((one) => one === null) ? [] : effects
 
 /** URLs that differ in their queries alone were two, and must stay so. */
-const attemptOf = (url: string, { endpoint, ...attempt }: Of<"attempt">): Attempt => ({
+const attemptOf = ({ otherUrls, url }: Facts, { endpoint, ...attempt }: Of<"attempt">): Attempt => ({
   ...attempt,
-  endpoint: endpoint === 0 ? url : `${url}#${endpoint}`
+  endpoint: endpoint === 0 ? url : `${otherUrls[endpoint - 1] ?? url}#${endpoint}`
 })
 
-const traceOf = (url: string, history: History, reading: Reading): Trace => ({
+const traceOf = (facts: Facts, history: History, reading: Reading): Trace => ({
   history,
   events: reading.events,
-  attempts: reading.attempts.map((one) => attemptOf(url, one)),
+  attempts: reading.attempts.map((one) => attemptOf(facts, one)),
   interventions: reading.interventions,
   shortfalls: reading.shortfalls,
   effects: orEmpty(reading.events.map(({ effects }) => effects)),
@@ -85,20 +86,19 @@ export const fromLines = (lines: Iterable<Line>): StoredRun | null => {
   const run = others.find(isOf("run"))
   const end = others.find(isOf("end"))
   if (run === undefined || end === undefined) return null
-  const { url } = run.facts
   const all = Array.from(readings.values())
   const runs = others.filter(isOf("case")).flatMap((one): ReadonlyArray<CaseRun> => {
     const { alone, case: place, history, lane, settled, title, whole } = one
     const [trace, ...repeats] = all
       .filter(({ head }) => head.case === place && head.shortened === null)
       .toSorted((a, b) => a.head.repeat - b.head.repeat)
-      .map((reading) => traceOf(url, history, reading))
+      .map((reading) => traceOf(run.facts, history, reading))
     return trace === undefined ? [] : [{ case: { title, lane, history }, alone, whole, settled, trace, repeats }]
   })
   const refinements = others.filter(isOf("confirmed")).map(({ failed, requirement, tried }): Refinement => {
     const shortened = all.flatMap((reading) => {
       const { case: place, shortened: short } = reading.head
-      return short?.requirement === requirement ? [{ place, trace: traceOf(url, short.history, reading) }] : []
+      return short?.requirement === requirement ? [{ place, trace: traceOf(run.facts, short.history, reading) }] : []
     })
     return { requirement, confirmed: { tried, failed }, shortened: shortened[0] ?? null }
   })
