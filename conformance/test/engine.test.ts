@@ -168,6 +168,21 @@ describe.concurrent("a receiver that remembers or acts in a wrong way is found o
   )
 })
 
+describe("a case whose answer was late", () => {
+  it.live("is judged by the effects of its repeat, too", () =>
+    Effect.gen(function* () {
+      const unnamed = '"name":""'
+      const came: Array<number> = []
+      const work: Manners["work"] = ({ body, index }) => (body.includes(unnamed) && came.push(index) === 1 ? 2_500 : 0)
+      const stores: Manners["stores"] = (data, { index }) =>
+        index === came[1] ? data.replace(unnamed, '"name":"nobody"') : data
+      const report = yield* run({ work, stores }, { only: ["R-FWD-02"], deadline: 1_000 })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-FWD-02"], shown(report))
+      assert.match(report.requirements[0]?.observed ?? "", /what was stored has the digest/)
+    })
+  )
+})
+
 describe("a receiver that acknowledges nothing", () => {
   it.live("fails for that, is asked for little more, and is not waited for", () =>
     Effect.gen(function* () {

@@ -99,6 +99,9 @@ const movesClockOf = ({ history }: Case): boolean => history.ops.some(({ k }) =>
 
 const endsReceiver = ({ history }: Case): boolean => history.ops.some(({ k }) => k === "restart" || k === "kill_amid")
 
+/** All that was executed of a case: its repeats have effects like the first. */
+const tracesOf = ({ repeats, trace }: CaseRun): ReadonlyArray<Trace> => [trace, ...repeats]
+
 /** After so many answers that were late side by side, histories are executed one by one. */
 const lateUntilAlone = 3
 
@@ -156,14 +159,21 @@ export const make = (options: SessionOptions): Session => {
     strangers = strangersAmong(now, yield* minting.handedOut)
   })
 
-  /** Reads the effects of some runs, and keeps what was read. */
-  const observeRuns = Effect.fnUntraced(function* (isMeant: (run: CaseRun) => boolean) {
-    const meant = ledger.runs().flatMap((run, place) => (isMeant(run) ? [{ run, place }] : []))
-    const seen = yield* observe(meant.map(({ run }) => run.trace))
-    const settled = probe === null || calibration !== null
-    for (const [index, { place, run }] of meant.entries()) {
-      ledger.replace(place, { ...run, trace: seen[index] ?? run.trace, settled })
+  /** Puts what was read of some traces in their places. */
+  const keep = (meant: ReadonlyArray<Trace>, seen: ReadonlyArray<Trace>): void => {
+    const readOf = new Map(meant.map((trace, index) => [trace, seen[index] ?? trace]))
+    for (const [place, run] of ledger.runs().entries()) {
+      if (!tracesOf(run).some((one) => readOf.has(one))) continue
+      const [trace = run.trace, ...repeats] = tracesOf(run).map((one) => readOf.get(one) ?? one)
+      ledger.replace(place, { ...run, trace, repeats, settled: true })
     }
+  }
+
+  /** Reads the effects of some traces, and keeps what was read. */
+  const observeRuns = Effect.fnUntraced(function* (isMeant: (run: CaseRun, trace: Trace) => boolean) {
+    if (calibration === null) return
+    const meant = ledger.runs().flatMap((run) => tracesOf(run).filter((trace) => isMeant(run, trace)))
+    keep(meant, yield* observe(meant))
   })
 
   const settleAll = Effect.fnUntraced(function* () {
@@ -172,7 +182,7 @@ export const make = (options: SessionOptions): Session => {
   })
 
   /** What had not shown in its time may have by now: late is not lost. */
-  const lookAgain = () => observeRuns(({ settled, trace }) => settled && lacksEffects(trace, terms))
+  const lookAgain = () => observeRuns(({ settled }, trace) => settled && lacksEffects(trace, terms))
 
   /**
    * Effects that come late, when an event has long had its one: looked for once, at the end, when the settling time has
@@ -181,18 +191,14 @@ export const make = (options: SessionOptions): Session => {
   const lookForLate = Effect.fnUntraced(function* (until: number) {
     if (probe === null || calibration === null) return
     if (!plans.some(({ requirement }) => requirement.needs.includes("effects"))) return
-    const meant = ledger.runs().flatMap((run, place) => (run.settled ? [{ run, place }] : []))
+    const meant = ledger.runs().flatMap((run) => (run.settled ? tracesOf(run) : []))
     const due = Math.min(directedDone + Math.min(options.settle, maxTime * budget.late), until)
     yield* progress("late effects")
     yield* Effect.sleep(Math.max(0, due - (yield* Clock.currentTimeMillis)))
-    const traces = meant.map(({ run }) => run.trace)
-    const seen = yield* readAgain(traces, probe, terms, patienceFor(probe, calibration, 0), endpoints).pipe(
+    const seen = yield* readAgain(meant, probe, terms, patienceFor(probe, calibration, 0), endpoints).pipe(
       Effect.timeoutOption(Math.max(0, until - (yield* Clock.currentTimeMillis)))
     )
-    for (const [index, { place, run }] of meant.entries()) {
-      const trace = Option.isSome(seen) ? (seen.value[index] ?? run.trace) : run.trace
-      if (trace !== run.trace) ledger.replace(place, { ...run, trace })
-    }
+    if (Option.isSome(seen)) keep(meant, seen.value)
   })
 
   const isNeededControl = (one: Case): boolean =>

@@ -39,7 +39,9 @@ export interface Manners {
   /** The status of its answer. */
   readonly status?: (delivery: Delivery, known: boolean) => number
   /** How long its work takes, in milliseconds; the note is made before, the effect after. */
-  readonly work?: number
+  readonly work?: number | ((delivery: Delivery) => number)
+  /** What it makes of the data that it stores. */
+  readonly stores?: (data: string, delivery: Delivery) => string
   /** Whether a turn of the event loop lies between the look whether it is known and the note that it is. */
   readonly notesLater?: boolean
   /** Whether work is dropped when the sender goes away. */
@@ -129,9 +131,10 @@ export const model = (manners: Manners = {}) =>
           const accepted = manners.accepts?.(delivery) ?? true
           if (manners.notesLater === true) await setImmediate()
           if (!known) remember(key)
-          if (manners.work !== undefined) await new Promise((resolve) => setTimeout(resolve, manners.work))
+          const work = typeof manners.work === "function" ? manners.work(delivery) : (manners.work ?? 0)
+          if (work > 0) await new Promise((resolve) => setTimeout(resolve, work))
           const abandoned = manners.dropsAbandoned === true && request.socket.destroyed
-          if (!known && accepted && !abandoned) act(id, data)
+          if (!known && accepted && !abandoned) act(id, manners.stores?.(data, delivery) ?? data)
           response.writeHead(manners.status?.(delivery, known) ?? 200).end("ok")
         })()
       })
