@@ -262,16 +262,35 @@ describe("a load", () => {
   it.live("charges no receiver with the suite's own want of connections", () =>
     Effect.gen(function* () {
       const target = yield* receiver((_, response) => void setTimeout(() => response.end("ok"), 1_000))
-      const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 1_500 }]
-      const { trace } = yield* executed(target.url, ops, { peakRate: 400 })
-      assert.strictEqual(trace.attempts.length, 600)
+      const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 2_000 }]
+      const wide = { ...terms, guard: 350 }
+      const { trace } = yield* executed(target.url, ops, { peakRate: 400, typical: () => 1_000, terms: wide })
+      assert.strictEqual(trace.attempts.length, 800)
       const [shortfall] = trace.shortfalls
-      assert.deepInclude(shortfall, { op: 0, what: "connections", of: 600 })
-      const finding = everyLoadedAttempt(trace, terms)
+      assert.deepInclude(shortfall, { op: 0, what: "connections", of: 800 })
+      const late = trace.attempts.filter(({ exchange }) => read(exchange, wide) === "late")
+      assert.isAtMost(800 - (shortfall?.done ?? 0), late.length, "none that came at the deadline")
+      const finding = everyLoadedAttempt(trace, wide)
       assert.strictEqual(finding.verdict, "INCONCLUSIVE")
-      assert.match(finding.verdict === "INCONCLUSIVE" ? finding.observed : "", /^\d+ of 600 answers came in time, but/)
+      assert.match(finding.verdict === "INCONCLUSIVE" ? finding.observed : "", /^\d+ of 800 answers came in time, but/)
       const [line] = shortfallsOf([{ title: "load", trace }])
-      assert.match(line ?? "", /^load: \d+ of 600 events late for want of a free connection of the suite's own$/)
+      assert.match(line ?? "", /^load: \d+ of 800 events late for want of a free connection of the suite's own$/)
+    })
+  )
+
+  it.live("fails a receiver that falls behind a rate it would keep up with, were it as quick as alone", () =>
+    Effect.gen(function* () {
+      let last = Promise.resolve()
+      const target = yield* receiver((_, response) => {
+        last = last
+          .then(() => new Promise((resolve) => void setTimeout(resolve, 3)))
+          .then(() => void response.end("ok"))
+      })
+      const ops: ReadonlyArray<Operation> = [{ k: "load", factor: 1, ms: 300 }]
+      const short = { ...terms, deadline: 1_000 }
+      const { trace } = yield* executed(target.url, ops, { peakRate: 2_000, typical: () => 3, terms: short })
+      assert.deepStrictEqual(trace.shortfalls, [])
+      assert.deepInclude(everyLoadedAttempt(trace, short), { verdict: "FAIL", timing: true })
     })
   )
 })

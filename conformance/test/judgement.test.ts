@@ -268,6 +268,47 @@ describe("a requirement", () => {
   })
 })
 
+describe("the usual time of an acknowledgement", () => {
+  it("is that of events that were alone: beside others, a receiver may be slower", () => {
+    const answered = (one: Case, elapsed: number): Trace => ({
+      ...traceOf(one),
+      attempts: [
+        {
+          kind: "delivery",
+          op: 0,
+          event: 0,
+          number: 1,
+          first: true,
+          raced: false,
+          provisional: false,
+          webhook_id: "evt_1",
+          endpoint: "http://127.0.0.1/hook",
+          request: { method: "POST", headers: {}, body: "", encoding: "utf8" },
+          reused: false,
+          started: 0,
+          exchange: {
+            _tag: "Answered",
+            status: 200,
+            retry_after: null,
+            location: null,
+            excerpt: "",
+            headers_elapsed: elapsed,
+            elapsed,
+            ending: "complete",
+            bytes: 0,
+            detail: null,
+            headers: {}
+          }
+        }
+      ]
+    })
+    const ledger = makeLedger([], defaultTerms)
+    ledger.add(runOf(first, { trace: answered(first, 10) }))
+    for (const one of [second, drawn]) ledger.add(runOf(one, { trace: answered(one, 80), alone: false }))
+    assert.strictEqual(ledger.typical(), 10)
+  })
+})
+
 describe("the guard band", () => {
   it("is three times the 99th percentile, and at least 50 ms", () => {
     const timings = Array.from({ length: 100 }, (_, index) => index + 1)

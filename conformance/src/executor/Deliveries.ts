@@ -90,11 +90,13 @@ export const fill = Effect.fnUntraced(function* (stage: Stage, count: number, op
 
 /** The most connections that a load is sent over. */
 const mostConnections = 200
+/** How many times as long as alone a receiver may take under load, and still not have fallen behind for all that is known. */
+const slack = 2
 
 /**
  * Sends events at a rate, whatever the receiver makes of it: each at its time, timed from then, so that a receiver that
  * falls behind can't slow down the questions (no coordinated omission). What the suite's connections can't carry is not
- * its fault.
+ * its fault: a rate that takes more of them than there are while it is about as quick as without a load.
  */
 export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, ms: number, op: number) {
   const rate = stage.setting.peakRate * factor
@@ -103,7 +105,9 @@ export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, m
   const begun = stage.now()
   const due = (index: number): number => begun + (index * 1_000) / rate
   const needed = Math.min(Math.ceil(rate * (stage.setting.terms.deadline / 1_000)), total)
-  const inTime = certainlyInTime(stage.setting.terms)
+  const usual = Math.ceil((rate * slack * stage.setting.typical()) / 1_000)
+  const lacksConnections = Math.min(needed, usual) > mostConnections
+  const [inTime, late] = [certainlyInTime(stage.setting.terms), patienceOf(stage.setting.terms)]
   let next = 0
   let heldUp = 0
   const worker = Effect.scoped(
@@ -117,7 +121,7 @@ export const load = Effect.fnUntraced(function* (stage: Stage, factor: number, m
         const overdue = Math.max(0, stage.now() - due(index))
         const { elapsed } = yield* stage.send(actor, [], { op, kind: "load", overdue }, own)
         // Who answers in time could have done so when it was due, had there been another connection.
-        if (needed > mostConnections && elapsed <= inTime && elapsed + overdue > inTime) heldUp += 1
+        if (lacksConnections && elapsed <= inTime && elapsed + overdue > late) heldUp += 1
       }
     })
   )

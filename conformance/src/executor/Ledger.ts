@@ -6,7 +6,6 @@ import type { Terms } from "../checks/Terms.ts"
 import type { Case } from "../history/History.ts"
 import type { CaseRun, Plan } from "./Judgement.ts"
 import { acknowledgesAtAll, assess, concerns, keyOf, patience } from "./Judgement.ts"
-import type { Trace } from "../observed/Trace.ts"
 
 export interface Ledger {
   readonly runs: () => ReadonlyArray<CaseRun>
@@ -20,7 +19,7 @@ export interface Ledger {
   /** Whether repeating a run would help to decide a requirement. */
   readonly isWorthRepeating: (place: number) => boolean
   readonly acknowledges: () => boolean
-  /** The median time of an acknowledgement so far, in milliseconds; 0 when there was none. */
+  /** The median time of an acknowledgement while nothing else was going on, in milliseconds; 0 when there was none. */
   readonly typical: () => number
 }
 
@@ -66,8 +65,9 @@ export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => 
     return now
   }
 
-  const noticeTimes = ({ attempts }: Trace): void => {
-    for (const { exchange, kind } of attempts) {
+  const noticeTimes = ({ alone, trace }: CaseRun): void => {
+    if (!alone) return
+    for (const { exchange, kind } of trace.attempts) {
       if (kind !== "delivery" || read(exchange, terms) !== "acknowledged" || times.length > 400) continue
       times.push(exchange.elapsed)
       typical = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
@@ -85,7 +85,7 @@ export const makeLedger = (plans: ReadonlyArray<Plan>, terms: Terms): Ledger => 
     add: (run) => {
       runs.push(run)
       executed.add(keyOf(run.case))
-      noticeTimes(run.trace)
+      noticeTimes(run)
       acknowledges ||= acknowledgesAtAll([run], terms)
       forget(run)
       return runs.length - 1

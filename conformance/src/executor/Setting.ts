@@ -18,7 +18,7 @@ export interface Setting {
   readonly clock: { ahead: number }
   /** How long a receiver that does not start again is tried to be started, in milliseconds. */
   readonly comeback: number
-  /** How long an acknowledgement usually takes, in milliseconds, as far as is known. */
+  /** How long an acknowledgement usually takes while nothing else is going on, in milliseconds, as far as is known. */
   readonly typical: () => number
   /** Waits until nothing else of the run is going on. */
   readonly allElseDone: Effect.Effect<void>
