@@ -536,6 +536,12 @@ describe("wrong usage of simulate run", () => {
     { args: [...virtual, "--duration=-1d"], says: "above 0 and at most 3650d" },
     { args: [...virtual, "--retry", "calls=5s"], says: "call, access_log" },
     { args: [...virtual, "--retry", "access_log=soon"], says: "--retry soon: expected a duration" },
+    {
+      args: [...virtual, "--retry", "call=1m"],
+      says: "--retry call=1m: delay 1 must be less than the lifetime of 45s, not 1m: nothing would be retried"
+    },
+    { args: [...virtual, "--ack-timeout", "2h"], says: "--ack-timeout 2h: expected a duration like" },
+    { args: ["run", "--ack-timeout", "2h"], says: "above 0 and at most 1h" },
     { args: [...virtual, "--report", "json=x,csv=./x"], says: "--report csv=./x: expected another file than that of" },
     { args: [...virtual, "--ack-timeout", "0s"], says: "above 0" },
     { args: [...virtual, "--crash-every", "1ms"], says: "--crash-every 1ms: expected a duration like" },

@@ -195,6 +195,20 @@ describe("a store that fails by itself", () => {
   )
 })
 
+describe("an engine that does not start", () => {
+  it.live("ends the run with the reason", () =>
+    Effect.gen(function* () {
+      const breakage = (ports: WorkerPorts): WorkerPorts => ({
+        ...ports,
+        settings: { ...ports.settings, ackTimeout: 2 * hour }
+      })
+      const stopped = yield* Effect.flip(runOf({ options: { breakage } }))
+      assert.instanceOf(stopped, VirtualStopped)
+      assert.match(stopped.message, /could not start the engine\. ackTimeout: must be at most 1h, not 2h\./)
+    })
+  )
+})
+
 type Transport = WorkerPorts["transport"]
 
 const withTransport =

@@ -8,7 +8,9 @@ import {
   DurationText,
   ResourceType,
   fileTrouble,
+  longestAckTimeout,
   resourceTypeNames,
+  RetryPolicy,
   Signature
 } from "@doorhook/core"
 import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
@@ -31,12 +33,12 @@ const missing = (flag: string, expected: string) => CommandFailure.usage(`--${fl
 
 const duration = (flag: string, given: string) => readOr(DurationText.parse(given), flag, given, DurationText.expected)
 
-const positiveDuration = (flag: string, given: string) =>
+const ackTimeoutOf = (given: string) =>
   readOr(
-    Option.filter(DurationText.parse(given), (millis) => millis > 0),
-    flag,
+    Option.filter(DurationText.parse(given), (millis) => millis > 0 && millis <= longestAckTimeout),
+    "ack-timeout",
     given,
-    `${DurationText.expected}, above 0`
+    `${DurationText.expected}, above 0 and at most ${DurationText.format(longestAckTimeout)}`
   )
 
 /** Below this, an engine does little else on virtual time. */
@@ -119,7 +121,10 @@ const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
       )
     const rest = one.slice(at + 1)
     const delays = yield* Effect.forEach(rest === "" ? [] : rest.split(","), (delay) => duration("retry", delay))
-    retry = { ...retry, [type]: { ...retry[type], delays } }
+    const policy = { ...retry[type], delays }
+    const flaw = RetryPolicy.flawOf(policy)
+    if (flaw !== null) return yield* CommandFailure.usage(`--retry ${one}: delay ${flaw.at + 1} ${flaw.detail}`)
+    retry = { ...retry, [type]: policy }
   }
   return retry
 })
@@ -209,7 +214,7 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     /** What is worth saying before the run. */
     notes,
     retry: yield* readRetries(texts.retry),
-    ackTimeout: yield* positiveDuration("ack-timeout", texts.ackTimeout),
+    ackTimeout: yield* ackTimeoutOf(texts.ackTimeout),
     buildingIntegrations,
     tenantIntegrations,
     crashEvery: yield* interval("crash-every", texts.crashEvery),

@@ -1,5 +1,6 @@
 /**
- * A run on virtual time could not go on: its store fails, and nothing in the simulation makes it fail.
+ * A run on virtual time could not go on: its store fails, or its engine does not start, and nothing in the simulation makes
+ * them fail.
  */
 import { rootMessage, StoreError } from "@doorhook/core"
 import { Schema } from "effect"

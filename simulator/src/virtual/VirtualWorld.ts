@@ -71,6 +71,8 @@ export class VirtualWorld {
   /** What the host does with the store and is not done yet. */
   #chores = 0
   #crashIsDue = false
+  /** A process that could not begin. */
+  #unbegun: VirtualStopped | null = null
   crashes = 0
   deleted = 0
 
@@ -150,7 +152,7 @@ export class VirtualWorld {
   /** Why the run can't go on; null as long as it can. */
   get stopped(): VirtualStopped | null {
     const lasting = this.#options.realWork?.lastingFailure ?? null
-    if (lasting === null) return this.#publications.stopped
+    if (lasting === null) return this.#unbegun ?? this.#publications.stopped
     return new VirtualStopped({ tried: "go on with what is under way", ...lasting, at: this.time.wall })
   }
 
@@ -231,7 +233,12 @@ export class VirtualWorld {
     })
     this.#workers = [...this.#workers, worker]
     this.#awakeUntil = this.time.wall + attention
-    worker.start(() => this.#publications.resume())
+    worker.start(
+      () => this.#publications.resume(),
+      (cause) => {
+        this.#unbegun ??= new VirtualStopped({ tried: "start the engine", tries: 1, at: this.time.wall, cause })
+      }
+    )
   }
 
   /** Wakes everybody when something is due, as a database's notifications would. */

@@ -17,7 +17,7 @@ import {
   Transport,
   Wake
 } from "@doorhook/core"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import { Mailbox } from "../engine/time/Mailbox.ts"
 import type { Process } from "../engine/time/Process.ts"
 import { seededCrypto } from "../engine/time/SeededCrypto.ts"
@@ -85,7 +85,7 @@ export class Worker {
     return this.process.alive && this.#services !== null
   }
 
-  start(whenReady: () => void): void {
+  start(whenReady: () => void, whenFailed: (failure: unknown) => void): void {
     const wake = {
       signal: Effect.sync(this.#signalAll),
       wait: Effect.asVoid(this.#signals.take),
@@ -93,7 +93,7 @@ export class Worker {
     }
     const layer = Layer.fresh(servicesOver(this.#ports, wake, this.#rng))
     Effect.runForkWith(this.process.context)(Layer.buildWithScope(layer, Scope.makeUnsafe())).addObserver((exit) => {
-      if (Exit.isFailure(exit)) return
+      if (Exit.isFailure(exit)) return whenFailed(Cause.squash(exit.cause))
       this.#services = exit.value
       whenReady()
     })
