@@ -1,7 +1,7 @@
 /**
  * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
  */
-import type { NewEventRecord } from "@doorhook/core"
+import type { NewEventRecord, Settlement } from "@doorhook/core"
 import { BuildingId, defaultDeliverySettings, isUnreadable, StoreError } from "@doorhook/core"
 import { disturbed, orderly, plan, readReceiver } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
@@ -331,6 +331,39 @@ describe("the ledger", () => {
       const { ledger } = yield* runOf({ drain: 1, hours: 3, receivers: ["flaky:0.3"], options: { breakage } })
       assert.isAbove(ledger.brokenIn("nothing-lost"), 0)
       assert.strictEqual(ledger.brokenIn("nothing-lost"), ledger.open)
+    })
+  )
+
+  const settling =
+    (change: (settlement: Settlement) => Settlement) =>
+    ({ stores, ...ports }: WorkerPorts): WorkerPorts => {
+      const { deliveries } = stores
+      const settle: typeof deliveries.settle = (settlements, now, disableAfter) =>
+        deliveries.settle(settlements.map(change), now, disableAfter)
+      return { ...ports, stores: { ...stores, deliveries: { ...deliveries, settle } } }
+    }
+
+  /** Whatever fails ends, though there is a retry of it. */
+  const endingAs = (state: Settlement["state"]) =>
+    settling((settlement) =>
+      settlement.state === "retrying" ? { ...settlement, state, next_attempt_at: null } : settlement
+    )
+
+  it.live.each([
+    {
+      name: "an access log after three attempts of eleven",
+      breakage: ({ settings, ...ports }: WorkerPorts): WorkerPorts => ({
+        ...ports,
+        settings: { ...settings, retry: { ...retry, access_log: { delays: [5_000, 30_000], lifetime: null } } }
+      })
+    },
+    { name: "what fails as exhausted", breakage: endingAs("exhausted") },
+    { name: "what fails as expired", breakage: endingAs("expired") },
+    { name: "what fails as cancelled", breakage: endingAs("cancelled") }
+  ])("notices an engine that gives up early: $name", ({ breakage }) =>
+    Effect.gen(function* () {
+      const world = yield* runOf({ hours: 2, drain: 1, receivers: ["down"], options: { breakage } })
+      assert.deepStrictEqual(rulesBroken(world), ["retry-times"])
     })
   )
 

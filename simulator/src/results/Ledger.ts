@@ -14,15 +14,15 @@ import type {
   EventId,
   IntegrationId,
   Lease,
-  RetryPolicy as Policy,
+  RetrySchedule,
   Settlement,
   TransportResult
 } from "@doorhook/core"
-import { bodyOf, deliveryStates, RetryPolicy } from "@doorhook/core"
+import { bodyOf, deliveryStates } from "@doorhook/core"
 import { acknowledges } from "../engine/rules/Acknowledging.ts"
-import { dueWindow } from "../engine/rules/DueWindow.ts"
 import { tooLittleLeft } from "../engine/rules/LeaseTime.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
+import { flawOfEnd, flawOfRetry } from "./Schedules.ts"
 
 /** A place where a rule was broken. */
 export interface Violation {
@@ -35,7 +35,8 @@ export interface Violation {
 export const rules = {
   "nothing-lost":
     "Every accepted event gets a delivery for each integration it matches, and each delivery ends or waits",
-  "retry-times": "A retry comes when its schedule or Retry-After says, up to a fifth later",
+  "retry-times":
+    "A retry comes when its schedule or Retry-After says, up to a fifth later, and nothing is given up before",
   "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
   "call-lifetime": "No call is sent after its lifetime",
   "attempt-numbers": "Attempts are numbered from 1 without gaps",
@@ -62,7 +63,7 @@ export interface LedgerOptions {
   readonly measurements: Measurements
   /** Milliseconds since the beginning of the run, on the report's axis, of an instant. */
   readonly timeOf: (instant: number) => number
-  readonly retry: Readonly<Record<Event["resource_type"], Policy.RetryPolicy>>
+  readonly retry: Readonly<Record<Event["resource_type"], RetrySchedule>>
   readonly ackTimeout: number
   /** By how much clocks of the engine and the ledger can be apart, in milliseconds. */
   readonly tolerance: number
@@ -227,7 +228,8 @@ export class Ledger {
   }
 
   /** What an attempt made of a delivery is recorded. */
-  settled({ attempt, delivery_id, next_attempt_at, state }: Settlement, now: number): void {
+  settled(settlement: Settlement, now: number): void {
+    const { attempt, delivery_id, next_attempt_at, state } = settlement
     const tracked = this.#byId.get(delivery_id)
     if (tracked === undefined) return
     tracked.movedAt = now
@@ -240,8 +242,8 @@ export class Ledger {
         )
       tracked.attempts = attempt.number
     }
+    this.#checkSchedule(tracked, settlement, now)
     if (state === "retrying") {
-      this.#checkSchedule(tracked, next_attempt_at, now)
       if (tracked.dueAt === null && next_attempt_at !== null) this.moving--
       tracked.dueAt = next_attempt_at
       return
@@ -304,23 +306,16 @@ export class Ledger {
     if (left !== null) this.tell("leases", now, `delivery ${id} was sent with ${left} ms left of its lease`)
   }
 
-  #checkSchedule(tracked: Tracked, dueAt: number | null, now: number): void {
+  #checkSchedule(tracked: Tracked, settlement: Settlement, now: number): void {
     const { retry, tolerance } = this.#options
-    const delay = retry[tracked.event.resource_type].delays[tracked.attempts - 1]
-    if (delay === undefined || dueAt === null) {
-      this.tell("retry-times", now, `delivery ${tracked.id} has no retry ${tracked.attempts} in its schedule`)
-      return
-    }
-    const { last, lastEnd } = tracked
-    const asks = last?._tag === "Answered" && (last.status === 429 || last.status === 503) ? last.retry_after : null
-    const asked = Math.min(RetryPolicy.parseRetryAfter(asks, lastEnd) ?? 0, RetryPolicy.maxRetryAfter)
-    const { from, to } = dueWindow(lastEnd, delay, asked)
-    if (dueAt < from - tolerance || dueAt > to + tolerance)
-      this.tell(
-        "retry-times",
-        now,
-        `a retry of delivery ${tracked.id} is due ${dueAt - lastEnd} ms after attempt ${tracked.attempts}, which its schedule does not say`
-      )
+    const { next_attempt_at, state } = settlement
+    if (state === "delivered") return
+    const schedule = retry[tracked.event.resource_type]
+    const flaw =
+      state === "retrying"
+        ? flawOfRetry(tracked, schedule, next_attempt_at, tolerance)
+        : flawOfEnd(tracked, schedule, settlement, now, tolerance)
+    if (flaw !== null) this.tell("retry-times", now, `delivery ${tracked.id} ${flaw}`)
   }
 
   #end(tracked: Tracked, state: DeliveryState, now: number): void {

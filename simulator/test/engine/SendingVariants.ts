@@ -99,6 +99,26 @@ export const sendingVariants: ReadonlyArray<Variant> = [
     }))
   },
   {
+    name: "calls that expire when they fail for the first time",
+    check: "retry-times",
+    seed: 6,
+    breakage: settling((settlement) =>
+      settlement.state === "retrying" && settlement.lane === 1
+        ? { ...settlement, state: "expired", reason: "lifetime_over", next_attempt_at: null }
+        : settlement
+    )
+  },
+  {
+    name: "calls that expire without an attempt",
+    check: "retry-times",
+    seed: 6,
+    breakage: settling((settlement) =>
+      settlement.attempt?.number === 1 && settlement.lane === 1
+        ? { ...settlement, attempt: null, state: "expired", reason: "lifetime_over", next_attempt_at: null }
+        : settlement
+    )
+  },
+  {
     name: "calls that are sent however old they are",
     check: "call-lifetime",
     seed: 6,

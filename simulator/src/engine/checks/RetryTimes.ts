@@ -1,14 +1,18 @@
 /**
- * Retries keep their schedule: not earlier, by no more than the jitter later, and made when they are due.
+ * Retries keep their schedule: not earlier, by no more than the jitter later, and made when they are due. Before its lifetime
+ * leaves no time for the next one, nothing ends as expired.
  */
 import type { TransportResult } from "@doorhook/core"
 import { RetryPolicy } from "@doorhook/core"
 import { dueWindow } from "../rules/DueWindow.ts"
+import { mayGiveUp } from "../rules/GivingUp.ts"
 import type { Check, Violation } from "./Check.ts"
 import { isBusy, isDisturbed } from "./Disturbances.ts"
 import { schedulesAt } from "./Knowledge.ts"
 import type { Request, Trace, TracedDelivery } from "./Trace.ts"
 import { clockOf, longestUnseen, putBackSince } from "./Trace.ts"
+
+type Settled = TracedDelivery["settlements"][number]
 
 /** What a receiver asked for, in milliseconds. The simulated ones send seconds, or nonsense. */
 const askedFor = (result: TransportResult): number => {
@@ -25,21 +29,49 @@ const dueBetween = (trace: Trace, request: Request, end: number, result: Transpo
     return [dueWindow(end, delay, askedFor(result))]
   })
 
+/** The request whose outcome a settlement records. */
+const requestOf = ({ requests }: TracedDelivery, { entry }: Settled, number: number): Request | undefined =>
+  requests.findLast(
+    ({ entry: sent, response }) =>
+      sent.attempt === number && response !== null && response.entry.index < entry.index && sent.engine === entry.engine
+  )
+
+/** What ended as expired while there was time for another attempt. */
+const expiredEarly = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Violation> =>
+  delivery.settlements.flatMap((settled) => {
+    const { entry, settlement } = settled
+    const { attempt, state } = settlement
+    if (state !== "expired") return []
+    const { created_at, resource_type } = delivery.event
+    const { retry } = trace.settings
+    const request = attempt === null ? undefined : requestOf(delivery, settled, attempt.number)
+    const answer = request?.response ?? null
+    const leased = delivery.grants.findLast(({ index }) => index < entry.index)?.index ?? 0
+    const isRight =
+      attempt === null || request === undefined || answer === null
+        ? mayGiveUp(retry[resource_type], created_at, entry.now + putBackSince(trace, leased), null)
+        : schedulesAt(trace, request).some((delays) =>
+            mayGiveUp({ ...retry[resource_type], delays }, created_at, entry.now, {
+              number: attempt.number,
+              end: clockOf(trace, entry.engine, answer.entry),
+              asked: askedFor(answer.result)
+            })
+          )
+    if (isRight) return []
+    const what = `delivery ${delivery.id} expired after ${attempt?.number ?? "no"} attempts, while there was time for another one`
+    return [{ what, entries: [...(request === undefined ? [] : [request.entry.index]), entry.index] }]
+  })
+
 const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Violation> =>
-  delivery.settlements.flatMap(({ entry, settlement }) => {
+  delivery.settlements.flatMap((settled) => {
+    const { entry, settlement } = settled
     const { attempt, next_attempt_at } = settlement
     if (attempt === null || next_attempt_at === null) return []
     const found: Array<Violation> = []
     const tell = (what: string, ...entries: ReadonlyArray<number>) =>
       found.push({ what: `delivery ${delivery.id}: ${what}`, entries: [...entries, entry.index] })
 
-    const request = delivery.requests.findLast(
-      ({ entry: sent, response }) =>
-        sent.attempt === attempt.number &&
-        response !== null &&
-        response.entry.index < entry.index &&
-        sent.engine === entry.engine
-    )
+    const request = requestOf(delivery, settled, attempt.number)
     if (request?.response === null || request === undefined) {
       tell(`attempt ${attempt.number} is recorded and was never answered`)
       return found
@@ -75,6 +107,10 @@ const slack = (trace: Trace): number => {
 
 export const retryTimes: Check = {
   name: "retry-times",
-  rule: "A retry comes when its schedule or Retry-After says, up to a fifth later, and when it is due.",
-  violations: (trace) => [...trace.deliveries.values()].flatMap((delivery) => violationsOf(trace, delivery))
+  rule: "A retry comes when its schedule or Retry-After says, up to a fifth later, and when it is due; nothing expires before.",
+  violations: (trace) =>
+    [...trace.deliveries.values()].flatMap((delivery) => [
+      ...violationsOf(trace, delivery),
+      ...expiredEarly(trace, delivery)
+    ])
 }
