@@ -124,6 +124,16 @@ describe("a run on virtual time", () => {
     })
   )
 
+  it.live.each([1, 3])(
+    "does not take for late what waits for a place that hanging requests have, of %i processes",
+    (workers) =>
+      Effect.gen(function* () {
+        const receivers = ["1=slow:p50=60s,p99=61s"]
+        const { ledger } = yield* runOf({ drain: 0, hours: 2, rateScale: 15, receivers, options: { workers } })
+        assert.deepStrictEqual(ledger.violations, [])
+      })
+  )
+
   it.live("does not take for lost what is under way when the waiting for it ends", () =>
     Effect.gen(function* () {
       const receivers = ["slow:p50=4s,p99=4900ms"]

@@ -30,6 +30,9 @@ export interface NetworkOptions {
 /** The share of all places beyond which retries wait for one. */
 const busyShare = 0.4
 
+/** The share of an integration's places that are not kept for calls. */
+const shareOfRetries = 0.8
+
 export class Network {
   readonly #options: NetworkOptions
   readonly #places: Places
@@ -54,6 +57,7 @@ export class Network {
           const now = time.wall
           const number = Number(headers[Signature.headerNames.attempt] ?? 0)
           const id = headers[Signature.headerNames.id] ?? ""
+          this.#noteBusy(target, now)
           const tracked = ledger.requested(target.integration.id, id, number, body, now)
           if (tracked !== null) this.#check(tracked, target, request, now)
           this.#opened(target, process, now)
@@ -96,7 +100,7 @@ export class Network {
   }
 
   #opened(target: Target, { number }: Process, now: number): void {
-    const { ledger, measurements, settings, workers } = this.#options
+    const { ledger, measurements } = this.#options
     const byProcess = (this.#openBy.get(number) ?? 0) + 1
     const toOne = (target.openBy.get(number) ?? 0) + 1
     this.#openBy.set(number, byProcess)
@@ -109,11 +113,18 @@ export class Network {
     // All processes together may exceed it for as long as they do not know of each other: that is not judged here.
     if (toOne > ofProcessToOne)
       ledger.tell("caps", now, `process ${number} has ${toOne} requests open to integration ${target.integration.id}`)
-    const share = Math.max(1, Math.floor(settings.concurrencyPerIntegration / workers))
-    if (this.#open >= busyShare * settings.concurrency || target.open >= share) ledger.busy(now)
+  }
+
+  /** Before anything opens or closes: whether so much was open until now that a retry may have had to wait for a place. */
+  #noteBusy(target: Target, now: number): void {
+    const { ledger, settings, workers } = this.#options
+    const share = Math.floor(settings.concurrencyPerIntegration / workers)
+    const isFull = target.open >= Math.max(1, Math.floor(shareOfRetries * share))
+    if (isFull || this.#open >= busyShare * settings.concurrency) ledger.busy(now)
   }
 
   #closed(target: Target, { number }: Process): void {
+    this.#noteBusy(target, this.#options.time.wall)
     this.#open--
     target.open--
     this.#openBy.set(number, (this.#openBy.get(number) ?? 0) - 1)
