@@ -134,6 +134,15 @@ describe("a run on virtual time", () => {
       })
   )
 
+  it.live("tells all processes that an integration was disabled by what one of them was answered", () =>
+    Effect.gen(function* () {
+      const receivers = ["1=flaky:0.5", "1=slow:p50=4s,p99=5s", "1=gone:after=2h"]
+      const world = yield* runOf({ drain: 0, hours: 3, rateScale: 60, receivers, options: { workers: 3 } })
+      assert.deepStrictEqual(world.ledger.violations, [])
+      assert.isAbove(world.measurements.states.cancelled, 50)
+    })
+  )
+
   it.live("does not take for lost what is under way when the waiting for it ends", () =>
     Effect.gen(function* () {
       const receivers = ["slow:p50=4s,p99=4900ms"]

@@ -150,7 +150,9 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
   const store = watchedStore(deliveryStore, integrationStore, ledger, {
     matching: (event) => matcher.matching(event),
     totals,
-    due: () => {}
+    due: () => {},
+    // There is no other process that would have to hear of it.
+    ended: () => {}
   })
   const engine = yield* Layer.build(
     Publisher.layer.pipe(

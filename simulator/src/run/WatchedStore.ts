@@ -13,17 +13,21 @@ export interface Recipients {
   readonly totals: (integration: IntegrationId) => IntegrationTotals
   /** A retry is due at a time, in milliseconds since the epoch. */
   readonly due: (at: number) => void
+  /** An integration was disabled by what was settled. */
+  readonly ended: (integration: IntegrationId) => void
 }
 
 export const watchedStore = (
   store: DeliveryStore["Service"],
   integrations: Pick<IntegrationStore["Service"], "find">,
   ledger: Ledger,
-  { due, matching, totals }: Recipients
+  { due, ended, matching, totals }: Recipients
 ): DeliveryStore["Service"] => {
   const endIfDisabled = (now: number) => (id: IntegrationId) =>
     Effect.map(integrations.find(id), (integration) => {
-      if (integration?.status !== "enabled") ledger.integrationEnded(id, now)
+      if (integration?.status === "enabled") return
+      ledger.integrationEnded(id, now)
+      ended(id)
     })
   return {
     ...store,

@@ -6,7 +6,7 @@
  * engine's timers stand still, and whatever becomes due wakes it. That makes months of idle looks cost nothing. All
  * randomness comes from the seed: the same options give the same run.
  */
-import type { DeliverySettingsShape, DeliverySummary } from "@doorhook/core"
+import type { DeliverySettingsShape, DeliverySummary, IntegrationId } from "@doorhook/core"
 import { defaultDeliverySettings } from "@doorhook/core"
 import { Effect, Exit } from "effect"
 import { Process } from "../engine/time/Process.ts"
@@ -206,9 +206,14 @@ export class VirtualWorld {
     const { integration, planned } = target
     this.#targets.remove(target)
     this.ledger.integrationEnded(integration.id, this.time.wall)
-    for (const worker of this.#workers) worker.forget(integration.id)
+    this.#forget(integration.id)
     const fields = integrationOf(planned.scope, urlOf(planned, number + 1), this.#seed, this.time.wall)
     this.#do(this.#options.stores.integrations.create(fields), (stored) => this.#targets.add({ planned, stored }))
+  }
+
+  /** Tells everybody that an integration has ended, as a database's notifications would. */
+  #forget(integration: IntegrationId): void {
+    for (const worker of this.#workers) worker.forget(integration)
   }
 
   #startWorker(): void {
@@ -222,7 +227,8 @@ export class VirtualWorld {
         deliveries: watchedStore(stores.deliveries, stores.integrations, this.ledger, {
           matching: (event) => this.#targets.matching(event),
           totals: (id) => this.#targets.totalsOf(id),
-          due: (at) => this.#wakeAt(at)
+          due: (at) => this.#wakeAt(at),
+          ended: (id) => this.#forget(id)
         })
       },
       transport: this.#network.transportOf(process),

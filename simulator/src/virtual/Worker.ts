@@ -1,7 +1,7 @@
 /**
  * One process that publishes and delivers: the real services of core on virtual time.
  */
-import type { DeliverySettingsShape, NewEvent, Transport as TransportPort } from "@doorhook/core"
+import type { DeliverySettingsShape, IntegrationId, NewEvent, Transport as TransportPort } from "@doorhook/core"
 import {
   DeliverySettings,
   DeliveryStore,
@@ -116,8 +116,8 @@ export class Worker {
     Effect.runForkWith(this.process.context)(publisher.publish(events, request)).addObserver(whenEnded)
   }
 
-  /** Gives back what is held of an integration that was deleted. */
-  forget(integration: Parameters<Dispatcher["Service"]["forget"]>[0]): void {
+  /** Gives back what is held of an integration that was deleted or disabled. */
+  forget(integration: IntegrationId): void {
     if (this.#services === null) return
     Effect.runForkWith(this.process.context)(Context.get(this.#services, Dispatcher).forget(integration))
   }
