@@ -152,6 +152,15 @@ describe("a run on virtual time", () => {
     })
   )
 
+  it.live("takes a request for under way for as long as its lease, which grows with the timeout", () =>
+    Effect.gen(function* () {
+      const receivers = ["slow:p50=9m,p99=9m"]
+      const { ledger } = yield* runOf({ drain: 0, hours: 3, receivers, options: { ackTimeout: 600_000 } })
+      assert.isAbove(ledger.moving, 0)
+      assert.deepStrictEqual(ledger.violations, [])
+    })
+  )
+
   it.live("waits for what is open at the end no longer than it is told, also for less than an hour", () =>
     Effect.gen(function* () {
       const world = yield* runOf({ drain: 1 / 6, hours: 4, receivers: ["down"] })

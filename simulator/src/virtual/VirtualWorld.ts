@@ -7,8 +7,8 @@
  * randomness comes from the seed: the same options give the same run.
  */
 import type { DeliverySettingsShape, DeliverySummary, IntegrationId } from "@doorhook/core"
-import { defaultDeliverySettings } from "@doorhook/core"
-import { Effect, Exit } from "effect"
+import { deliverySettingsOf } from "@doorhook/core"
+import { Effect, Exit, Result } from "effect"
 import { Process } from "../engine/time/Process.ts"
 import { startOfTime, VirtualTime } from "../engine/time/VirtualTime.ts"
 import { child, Rng, root } from "../random/Substream.ts"
@@ -31,8 +31,8 @@ import { Worker } from "./Worker.ts"
 /** How long a process is away that died. */
 const absence = 5_000
 
-/** What has moved within this time is under way: it is sent again, by another process too, within it. */
-const underWay = defaultDeliverySettings.lease + absence + 60_000
+/** For how much longer than a lease and an absence what has moved is under way: it is sent again, by another process too. */
+const patience = 60_000
 
 /** How often old rows are cleared away. */
 const houseKeeping = 3_600_000
@@ -54,7 +54,7 @@ export class VirtualWorld {
   readonly measurements = new Measurements()
   readonly ledger: Ledger
   readonly #options: VirtualOptions
-  readonly #settings: Partial<DeliverySettingsShape>
+  readonly #settings: DeliverySettingsShape
   readonly #seed: Substream
   readonly #rng: Rng
   /** Whoever runs the world: outside of all processes that die. */
@@ -85,7 +85,7 @@ export class VirtualWorld {
     this.time = time
     time.wallOffset = beginning - startOfTime
     this.#host = new Process(0, time, new Rng(child(this.#seed, "host")), 0)
-    this.#settings = { retry, ackTimeout, retention, pollInterval }
+    this.#settings = Result.getOrThrow(deliverySettingsOf({ retry, ackTimeout, retention, pollInterval }))
     const { measurements } = this
     const timeOf = (instant: number) => instant - beginning
     this.ledger = new Ledger({ measurements, timeOf, retry, ackTimeout, tolerance: 0, slack })
@@ -95,7 +95,7 @@ export class VirtualWorld {
       ledger: this.ledger,
       measurements,
       targets: this.#targets,
-      settings: defaultDeliverySettings,
+      settings: this.#settings,
       workers,
       beginning,
       begun: (process, elapsed) => {
@@ -164,7 +164,7 @@ export class VirtualWorld {
   /** Judges how it stands at the end, given what the store says. */
   finish(summary: DeliverySummary): void {
     const now = this.time.wall
-    this.ledger.finish(now, summary, now - underWay)
+    this.ledger.finish(now, summary, now - this.#settings.lease - absence - patience)
   }
 
   /** Does something with the store, outside of all processes. */
@@ -268,7 +268,7 @@ export class VirtualWorld {
     this.#workers = this.#workers.filter((other) => other !== worker)
     this.#network.cutOff(process)
     // What the dead process held comes free when its leases end.
-    const { lease } = defaultDeliverySettings
+    const { lease } = this.#settings
     const back = this.time.wall + absence
     this.ledger.busy(back + lease)
     this.#wakeAt(back + lease)
