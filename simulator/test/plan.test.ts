@@ -4,7 +4,7 @@ import type { PlanOptions, Scenario } from "@doorhook/simulator"
 import { LocalTime, plan, PlannedEvent, presetNames } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema, Stream } from "effect"
-import { happenings } from "../src/plan/Plan.ts"
+import { endOf, happenings } from "../src/plan/Plan.ts"
 import type { Happening } from "../src/traffic/Happening.ts"
 import { scenarioOf, startAt, toNdjson, withFlows } from "./support.ts"
 
@@ -163,7 +163,9 @@ describe("plans", () => {
         }))
       )
     }
-    const all = [...happenings(world, { ...oneDay, duration: 7 * day })]
+    const week = { ...oneDay, duration: 7 * day }
+    assert.strictEqual(endOf(world, week), monday + 7 * day + 5 * LocalTime.hour)
+    const all = [...happenings(world, week)]
     assert.strictEqual(new Set(all.map(({ id }) => id)).size, all.length)
     const times = all.map(({ time }) => time)
     assert.deepStrictEqual(

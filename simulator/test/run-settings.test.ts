@@ -1,7 +1,7 @@
 /**
  * What `simulate run` is told on the command line: receivers, objectives, disorder; and what it answers to nonsense.
  */
-import { readFile } from "node:fs/promises"
+import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setImmediate } from "node:timers/promises"
 import { CommandFailure, Crypto, DeliveryStore, MemoryStore, StoreError, Transport } from "@doorhook/core"
@@ -448,6 +448,35 @@ describe("a run on virtual time that is told to stop", () => {
       const { interrupted, totals }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
       assert.isTrue(interrupted)
       assert.isAbove(totals.accepted, 0)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
+  )
+})
+
+describe("a run on virtual time over several time zones", () => {
+  it.live("lets what is open go on after the plan has ended in all of them", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const [scenario, file] = [join(folder, "scenario.json"), join(folder, "report.json")]
+      const homes = { flats: 100 }
+      const buildings = [
+        { name: "East", id: 1, homes, time_zone: "Europe/Berlin" },
+        { name: "West", id: 1_001, homes, time_zone: "America/New_York" }
+      ]
+      yield* Effect.promise(() => writeFile(scenario, JSON.stringify({ name: "two", buildings })))
+      const args = [
+        "--scenario",
+        scenario,
+        "--start",
+        "2026-03-02T06:00",
+        "--duration",
+        "4h",
+        "--report",
+        `json=${file}`
+      ]
+      yield* simulate("run", "--virtual", ...args, "--drain", "5m")
+      const { totals }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
+      assert.isAbove(totals.accepted, 50)
+      assert.deepStrictEqual([totals.unanswered, totals.open], [0, 0])
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })

@@ -6,6 +6,7 @@ import { BuildingId, defaultDeliverySettings, isUnreadable, StoreError } from "@
 import { disturbed, orderly, plan, readReceiver } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
+import type { DisorderRates } from "../src/plan/Disorder.ts"
 import { beginningOf } from "../src/plan/Plan.ts"
 import { Rng, root } from "../src/random/Substream.ts"
 import type { RuleName } from "../src/results/Ledger.ts"
@@ -30,12 +31,21 @@ interface Wishes {
   readonly drain?: number
   readonly receivers?: ReadonlyArray<string>
   readonly seed?: number
+  readonly disorder?: Partial<DisorderRates>
   readonly rateScale?: number
   readonly options?: Partial<VirtualOptions>
 }
 
 /** A run of some hours of a Tuesday. */
-const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
+const runOf = ({
+  disorder = {},
+  drain = 96,
+  hours = 12,
+  options = {},
+  rateScale = 1,
+  receivers = [],
+  seed = 1
+}: Wishes) =>
   Effect.gen(function* () {
     const beginning = beginningOf(scenario, start)
     const stores = yield* memoryStores
@@ -55,7 +65,7 @@ const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers 
     })
     const sendings = disturbed(
       plan(scenario, { seed, start, duration: hours * hour, rateScale }),
-      orderly,
+      { ...orderly, ...disorder },
       new Rng(root(seed))
     )
     yield* virtualRun(sendings, world, {
@@ -166,6 +176,14 @@ describe("a run on virtual time", () => {
       const world = yield* runOf({ drain: 1 / 6, hours: 4, receivers: ["down"] })
       assert.isAbove(world.ledger.open, 0)
       assert.strictEqual(world.time.wall, beginningOf(scenario, start) + 4 * hour + hour / 6)
+    })
+  )
+
+  it.live("lets what is open go on after the last event, however late that comes", () =>
+    Effect.gen(function* () {
+      const { ledger, measurements } = yield* runOf({ drain: 1 / 6, hours: 4, disorder: { delayed: 0.5 } })
+      assert.isAbove(measurements.accepted, 10)
+      assert.deepStrictEqual([ledger.open, ledger.violations], [0, []])
     })
   )
 

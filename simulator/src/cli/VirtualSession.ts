@@ -3,7 +3,7 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Clock, Console, Effect, Exit, FileSystem } from "effect"
-import { beginningOf, plan } from "../plan/Plan.ts"
+import { beginningOf, endOf, plan } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { counted } from "../results/Words.ts"
 import { disturbed } from "../plan/Disorder.ts"
@@ -85,7 +85,7 @@ const runSeed = Effect.fnUntraced(function* (
     })
   )
   const exit = yield* virtualRun(sendings, world, {
-    end: beginning + options.duration,
+    end: endOf(scenario, options),
     drain,
     stores,
     zoneOf: zonesOf(scenario)

@@ -153,3 +153,7 @@ export const plan = (scenario: Scenario, options: PlanOptions): Stream.Stream<Pl
 /** When a plan begins: where clocks show its start first, in milliseconds since the epoch. */
 export const beginningOf = (scenario: Scenario, start: LocalTime): number =>
   Math.min(...scenario.buildings.map(({ building }) => instantOf(start, building.time_zone)))
+
+/** When a plan ends: in the building whose clock shows its end last, in milliseconds since the epoch. */
+export const endOf = (scenario: Scenario, options: PlanOptions): number =>
+  Math.max(...scenario.buildings.map(({ building }) => windowOf(building, options).until))

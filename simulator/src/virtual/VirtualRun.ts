@@ -10,9 +10,9 @@ import { VirtualStopped } from "./VirtualStopped.ts"
 import type { VirtualWorld } from "./VirtualWorld.ts"
 
 export interface VirtualRunOptions {
-  /** When the plan ends, in milliseconds since the epoch. */
+  /** When the plan ends, in milliseconds since the epoch. What is late can come after that. */
   readonly end: number
-  /** How long what is open then may go on, in milliseconds. */
+  /** How long what is open may go on when all has come, in milliseconds. */
   readonly drain: number
   readonly zoneOf: (building: number) => string
   readonly stores: Stores
@@ -54,8 +54,9 @@ export const virtualRun = Effect.fnUntraced(function* <E, R>(
     Stream.runForEach((chunk) => Effect.andThen(play(chunk), Effect.yieldNow))
   )
   yield* runUntil(end)
-  for (let at = end; !world.isSettled && at < end + drain;) {
-    at = Math.min(at + hour, end + drain)
+  const from = world.time.wall
+  for (let at = from; !world.isSettled && at < from + drain;) {
+    at = Math.min(at + hour, from + drain)
     yield* Effect.andThen(runUntil(at), Effect.yieldNow)
   }
   const summary = Effect.mapError(
