@@ -117,9 +117,9 @@ export class Ledger {
     return this.#byId.size
   }
 
-  /** There are no places, or no process: retries wait. */
-  busy(now: number): void {
-    this.#busyAt = now
+  /** There are no places, or no process: retries wait until then. It may be known beforehand. */
+  busy(until: number): void {
+    this.#busyAt = Math.max(this.#busyAt, until)
   }
 
   /** A delivery is stored. */

@@ -1,0 +1,84 @@
+/**
+ * The ledger by itself, told step by step what becomes of a delivery.
+ */
+import type { Event } from "@doorhook/core"
+import {
+  bodyOf,
+  BuildingId,
+  defaultDeliverySettings,
+  DeliveryId,
+  EventId,
+  IntegrationId,
+  JsonText
+} from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Ledger } from "../src/results/Ledger.ts"
+import { Measurements } from "../src/results/Measurements.ts"
+
+const event: Event = {
+  id: EventId.make("evt_0000000000000000000000000001", { disableChecks: true }),
+  resource_type: "access_log",
+  action: "create",
+  building_id: BuildingId.make(1),
+  tenant_ids: [],
+  data: JsonText.JsonText.make("{}"),
+  created_at: 0
+}
+const delivery = DeliveryId.make(1)
+const integration = IntegrationId.make(1)
+
+/** A ledger with a delivery that failed after five seconds, whose retry is due after ten. */
+const withRetry = () => {
+  const { ackTimeout, retry } = defaultDeliverySettings
+  const measurements = new Measurements()
+  const ledger = new Ledger({ measurements, timeOf: (at) => at, retry, ackTimeout, tolerance: 0, slack: 2_000 })
+  const request = (attempt: number, now: number) => {
+    ledger.leased(delivery, { token: `${attempt}`, until: now + 20_000 })
+    return ledger.requested(integration, event.id, attempt, bodyOf(event), now) ?? assert.fail("it is open")
+  }
+  ledger.stored(delivery, "pending", event, integration, measurements.integration(integration, "a house"))
+  const failed = { _tag: "Failed", outcome: "timeout", detail: "no answer", elapsed: 5_000 } as const
+  ledger.responded(request(1, 0), failed, "timeout", 5_000)
+  ledger.settled(
+    {
+      delivery_id: delivery,
+      integration_id: integration,
+      token: "1",
+      attempt: {
+        number: 1,
+        started_at: 0,
+        duration_ms: 5_000,
+        outcome: "timeout",
+        status: null,
+        response_excerpt: null,
+        detail: "no answer"
+      },
+      state: "retrying",
+      reason: null,
+      next_attempt_at: 10_000,
+      lane: 3,
+      gone: false
+    },
+    5_000
+  )
+  return { ledger, request }
+}
+
+describe("a retry that is sent later than it was due", () => {
+  it("breaks a rule", () => {
+    const { ledger, request } = withRetry()
+    request(2, 20_000)
+    assert.deepStrictEqual(
+      ledger.violations.map(({ what }) => what),
+      ["delivery 1 was sent 10000 ms after it was due"]
+    )
+  })
+
+  it("breaks none where it is known to wait until then, whatever else was waited for before", () => {
+    const { ledger, request } = withRetry()
+    ledger.busy(50_000)
+    ledger.busy(5_000)
+    request(2, 20_000)
+    assert.deepStrictEqual(ledger.violations, [])
+  })
+})
