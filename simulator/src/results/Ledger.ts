@@ -44,7 +44,7 @@ export const rules = {
   "same-body": "All attempts of an event carry the same bytes: its data as published",
   leases: "A delivery is never open twice at once, and each attempt fits into its lease",
   isolation: "A receiver sees only events of its scope and of its bindings",
-  caps: "No process has more requests open than its settings say, nor all of them to one integration",
+  caps: "No process has more requests open than its settings say, in all or to one integration",
   signatures: "Every request is signed with its integration's secret, at the time of its attempt"
 } as const
 export type RuleName = keyof typeof rules
