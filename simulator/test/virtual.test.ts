@@ -25,6 +25,8 @@ const hour = 3_600_000
 const scenario = scenarioOf("residential-200")
 const start = startAt("2026-03-03T06:00")
 
+type Transport = WorkerPorts["transport"]
+
 interface Wishes {
   readonly hours?: number
   /** How long what is open at the end may go on, in hours. */
@@ -162,6 +164,28 @@ describe("a run on virtual time", () => {
     })
   )
 
+  it.live("kills one process when a crash is due, though several begin to send in the same millisecond", () =>
+    Effect.gen(function* () {
+      const all: Array<Transport> = []
+      // What one sends, all others send too.
+      const breakage = ({ transport, ...ports }: WorkerPorts): WorkerPorts => {
+        all.push(transport)
+        const post: Transport["post"] = (request) =>
+          Effect.andThen(
+            Effect.forEach(
+              all.filter((other) => other !== transport),
+              (other) => Effect.forkDetach(other.post(request)),
+              { discard: true }
+            ),
+            transport.post(request)
+          )
+        return { ...ports, transport: { post } }
+      }
+      const world = yield* runOf({ drain: 0.4, hours: 1.5, options: { workers: 2, crashEvery: hour, breakage } })
+      assert.strictEqual(world.crashes, 1)
+    })
+  )
+
   it.live("takes a request for under way for as long as its lease, which grows with the timeout", () =>
     Effect.gen(function* () {
       const receivers = ["slow:p50=9m,p99=9m"]
@@ -254,8 +278,6 @@ describe("an engine that does not start", () => {
     })
   )
 })
-
-type Transport = WorkerPorts["transport"]
 
 const withTransport =
   (change: (transport: Transport) => Transport) =>
