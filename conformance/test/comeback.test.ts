@@ -219,8 +219,8 @@ describe("a spawned receiver that does not start again after it was killed", () 
   )
 })
 
-/** What a spawned receiver is said to be down for, when its second start ends with these words. */
-const downAfter = Effect.fnUntraced(function* (server: string, lastWords: string) {
+/** What comes of the second start of a spawned receiver that ends with these words. */
+const failedAfter = Effect.fnUntraced(function* (server: string, lastWords: string) {
   const folder = yield* temporaryFolder
   const port = yield* Effect.promise(freePort)
   yield* Effect.addFinalizer(() =>
@@ -234,8 +234,7 @@ const downAfter = Effect.fnUntraced(function* (server: string, lastWords: string
   const program = `let asked = 0; require("http").createServer((_, answer) => answer.writeHead(asked++ === 0 ? 200 : 503).end()).listen(${port}, "127.0.0.1")`
   const env = { PROGRAM: program }
   const hooks = yield* spawned(`cd ${folder}; ${command}`, env, origin, origin)
-  yield* hooks.restart ?? Effect.void
-  return (yield* Effect.flip(hooks.ready)).down
+  return yield* Effect.flip(Effect.andThen(hooks.restart ?? Effect.void, hooks.ready))
 })
 
 const serve = `${process.execPath} -e "$PROGRAM"`
@@ -243,7 +242,8 @@ const serve = `${process.execPath} -e "$PROGRAM"`
 describe("a spawned receiver is down", () => {
   it.live("by its own doing, which its last words tell", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* downAfter(serve, "no disk"), "it ended before it was ready: no disk")
+      const { down } = yield* failedAfter(serve, "no disk")
+      assert.strictEqual(down, "it ended before it was ready: no disk")
     })
   )
 
@@ -265,11 +265,20 @@ describe("a spawned receiver is down", () => {
     })
   )
 
-  it.live("by nobody's where its port is taken, or something of it lives on there: it was not killed then", () =>
+  it.live("by nobody's where its port is taken", () =>
     Effect.gen(function* () {
-      assert.isUndefined(yield* downAfter(serve, "Error: listen EADDRINUSE: address already in use"))
+      assert.isUndefined((yield* failedAfter(serve, "Error: listen EADDRINUSE: address already in use")).down)
+    })
+  )
+})
+
+describe("a spawned receiver that was not ended", () => {
+  it.live("is not taken for one that started again: something of it lives on", () =>
+    Effect.gen(function* () {
       // In a session of its own it outlives its shell, as a container does.
-      assert.isUndefined(yield* downAfter(`setsid ${serve} & echo $! > pid; wait`, "the name is taken"))
+      const { down, message } = yield* failedAfter(`setsid ${serve} & echo $! > pid; wait`, "the name is taken")
+      assert.match(message, /^--spawn: something at http:\S+ goes on after SIGKILL\./)
+      assert.isUndefined(down)
     })
   )
 })

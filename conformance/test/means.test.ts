@@ -123,6 +123,16 @@ describe("a spawned receiver", () => {
     })
   )
 
+  it.live("at a port where something answers already is exit code 4: that would be tested instead", () =>
+    Effect.gen(function* () {
+      const other = yield* receiver((_, response) => answer(response, 200))
+      const { exitCode, message } = yield* conformance("run", "--url", other.url, "--spawn", "exec sleep 60")
+      assert.strictEqual(exitCode, 4)
+      assert.match(message, /^--spawn: something answers at \S+ already .* port 0 in --url, and --port-env\.$/)
+      assert.lengthOf(other.received, 0)
+    })
+  )
+
   it.live("that does not start is exit code 4, with its last words", () =>
     Effect.gen(function* () {
       const { exitCode, message } = yield* conformance(

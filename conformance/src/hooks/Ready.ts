@@ -27,6 +27,9 @@ const accepts = (url: URL): Effect.Effect<void, HookFailed> =>
     return Effect.sync(() => socket.destroy())
   })
 
+/** Whether something accepts connections there. */
+export const isThere = (url: URL): Effect.Effect<boolean> => Effect.isSuccess(Effect.timeout(accepts(url), oneTry))
+
 const answers = (url: URL): Effect.Effect<void, HookFailed> =>
   Effect.tryPromise({
     try: async (signal) => {

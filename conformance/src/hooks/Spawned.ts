@@ -9,9 +9,9 @@ import { once } from "node:events"
 import { HookFailed } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
 import { isRunning, signalGroup } from "./ProcessGroup.ts"
-import { awaitGone, awaitReady } from "./Ready.ts"
+import { awaitGone, awaitReady, isThere } from "./Ready.ts"
 
-/** What a receiver says whose port another has: a process that outlived its killed parent, or the system for a minute. */
+/** What a receiver says whose port another has, which came while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
 
 /** The most of what it complains about that is kept, in characters. */
@@ -27,6 +27,12 @@ const endOf = (child: ChildProcess): Promise<void> =>
     child.once("exit", () => setTimeout(resolve, lastWords).unref())
   })
 
+/** What was tested after it would not be what was started. */
+const outlived = ({ origin }: URL): HookFailed =>
+  new HookFailed({
+    message: `--spawn: something at ${origin} goes on after SIGKILL. Is it a process of its own, as a container's or a service's is? Leave --spawn out then, and give --kill-cmd and --restart-cmd.`
+  })
+
 /** Starts a receiver, ready when this returns; ends it with the scope. */
 export const spawned = Effect.fnUntraced(function* (
   command: string,
@@ -34,10 +40,14 @@ export const spawned = Effect.fnUntraced(function* (
   url: URL,
   readyUrl: URL | null
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
+  if (yield* isThere(url)) {
+    return yield* new HookFailed({
+      message: `--spawn: something answers at ${url.origin} already and would be tested instead. End it, or let a free port be found: port 0 in --url, and --port-env.`
+    })
+  }
   let child: ChildProcess | null = null
   let ended: Promise<void> = Promise.resolve()
   let complaint = ""
-  let outlived = false
 
   const start = Effect.sync(() => {
     const started = spawn(command, {
@@ -60,7 +70,7 @@ export const spawned = Effect.fnUntraced(function* (
     await exited
   }).pipe(
     Effect.andThen(awaitGone(url)),
-    Effect.map((gone) => void (outlived = !gone))
+    Effect.flatMap((gone) => (gone ? Effect.void : Effect.fail(outlived(url))))
   )
 
   const failed = (): HookFailed => {
@@ -69,7 +79,7 @@ export const spawned = Effect.fnUntraced(function* (
     const why = lines.findLast((line) => /^\w*(?:error|exception)\b/i.test(line)) ?? lines.at(-1) ?? ""
     return new HookFailed({
       message: `--spawn ended before it was ready: ${command}${why === "" ? "" : ` (${why})`}`,
-      ...(outlived || portTaken.test(complaint)
+      ...(portTaken.test(complaint)
         ? {}
         : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
     })
@@ -85,7 +95,7 @@ export const spawned = Effect.fnUntraced(function* (
       if (child !== null && isRunning(child)) signalGroup(child, name)
     })
 
-  yield* Effect.acquireRelease(start, () => kill)
+  yield* Effect.acquireRelease(start, () => Effect.ignore(kill))
   yield* ready
   return {
     restart: Effect.andThen(kill, start),
