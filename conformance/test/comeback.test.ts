@@ -6,7 +6,7 @@ import { Crypto } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { freePort, listen } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { TestClock } from "effect/testing"
@@ -30,12 +30,16 @@ const main = new URL("../src/mutants/main.ts", import.meta.url).pathname
 const restarted = (startsAt: number, given: { readonly startsIt?: boolean; readonly down?: string | undefined }) =>
   Effect.gen(function* () {
     let starts = 0
+    const begun = yield* Deferred.make<void>()
     const down = "down" in given ? given.down : "it ended before it was ready: no disk"
     const failed = new HookFailed({ message: "the hook failed", ...(down === undefined ? {} : { down }) })
     const setting = settingOf(new URL("http://127.0.0.1:9/hook"), {
       hooks: {
         ...noHooks,
-        restart: Effect.sync(() => void starts++),
+        restart: Effect.suspend(() => {
+          starts++
+          return Effect.asVoid(Deferred.succeed(begun, undefined))
+        }),
         ready: Effect.suspend(() => (starts >= startsAt ? Effect.void : Effect.fail(failed))),
         startsIt: given.startsIt ?? true
       }
@@ -44,6 +48,8 @@ const restarted = (startsAt: number, given: { readonly startsIt?: boolean; reado
       Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
     )
     const fiber = yield* Effect.forkChild(restart)
+    // Until then it is found out that nothing listens there, which takes real time.
+    yield* Deferred.await(begun)
     yield* TestClock.adjust("2 minutes")
     const executed = yield* Fiber.join(fiber)
     return { ...executed, starts, startedAfter: setting.startedAfter }

@@ -3,8 +3,10 @@
  */
 import { Clock, Deferred, Effect } from "effect"
 import type { EventTemplate, Operation } from "../history/History.ts"
+import { isOfProxy, watchEnd } from "../hooks/Gone.ts"
 import type { HookFailed } from "../hooks/Hooks.ts"
-import { watchEnd } from "../hooks/Ready.ts"
+import type { Exchange } from "../observed/Exchange.ts"
+import type { Intervention } from "../observed/Trace.ts"
 import { patienceOf } from "../checks/Terms.ts"
 import type { Connection } from "./Connection.ts"
 import { open } from "./Connection.ts"
@@ -24,14 +26,29 @@ const act = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, 
 const actWhole = (hook: Effect.Effect<void, HookFailed> | null): Effect.Effect<void, TargetUnusable> =>
   Effect.uninterruptible(act(hook))
 
-/** Kills the receiver, does what is to be done at once, and waits until it is gone. */
-const kill = (stage: Stage, killed: Effect.Effect<void>): Effect.Effect<void, TargetUnusable> =>
+/** Which hook ends the receiver. */
+type By = "kill" | "restart"
+
+/** What is noted of an end: something where nothing showed it. */
+type Seen = Pick<Intervention, "unended">
+
+/** Ends the receiver, does what is to be done at once, and waits until it is gone. */
+const end = (
+  stage: Stage,
+  by: By,
+  ended: Effect.Effect<void> = Effect.void,
+  cut: Effect.Effect<void> = Effect.never
+): Effect.Effect<Seen, TargetUnusable> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const gone = yield* watchEnd(stage.setting.url)
-      yield* actWhole(stage.setting.hooks.kill)
-      yield* killed
-      yield* gone
+      const { hooks, url } = stage.setting
+      const gone = yield* watchEnd(url, cut)
+      yield* actWhole(hooks[by])
+      yield* ended
+      if (yield* gone) return {}
+      return {
+        unended: `after ${hooks.names[by] ?? `its ${by}`} the receiver went on answering: does it end the receiver's own process, not its parent?`
+      }
     })
   )
 
@@ -44,18 +61,21 @@ const leastStarts = 2
  * Starts the receiver, whether it runs or not, and waits for it. That it does not start again is its own fault only where
  * the same has started it before; else the hook may not do what it is for.
  */
-const start = Effect.fnUntraced(function* (stage: Stage, op: number, after: "killed" | "running", once = false) {
+const start = Effect.fnUntraced(function* (stage: Stage, op: number, by: By, seen: Seen) {
   const { comeback, hooks, startedAfter } = stage.setting
+  const after = by === "kill" ? "killed" : "running"
   const begun = yield* Clock.currentTimeMillis
   const again = Effect.andThen(Effect.uninterruptible(hooks.restart ?? Effect.void), hooks.ready)
-  let failed = yield* Effect.flip(once ? hooks.ready : again).pipe(Effect.orElseSucceed(() => null))
+  // What restarts it has started it already.
+  const first = by === "restart" ? hooks.ready : again
+  let failed = yield* Effect.flip(first).pipe(Effect.orElseSucceed(() => null))
   let pause = betweenStarts.first
   for (let starts = 1; failed !== null; starts++) {
     if (failed.down === undefined || !(hooks.startsIt || startedAfter.has(after))) return yield* unusable(failed)
     const spent = (yield* Clock.currentTimeMillis) - begun
     if (starts >= leastStarts && spent >= comeback) {
       const down = `started ${starts} times in ${Math.round(spent / 1_000)} s, ${failed.down}`
-      stage.intervene(op, "stayed down", down)
+      stage.intervene(op, "stayed down", { down })
       const message = `The receiver was killed and did not start again (${down}). Start it by hand on what it left behind to see why.`
       return yield* new TargetUnusable({ message, stayedDown: true })
     }
@@ -63,17 +83,24 @@ const start = Effect.fnUntraced(function* (stage: Stage, op: number, after: "kil
     pause = Math.min(2 * pause, betweenStarts.most)
     failed = yield* Effect.flip(again).pipe(Effect.orElseSucceed(() => null))
   }
-  startedAfter.add(after)
+  if (seen.unended === undefined) startedAfter.add(after)
 })
 
 /** Ends and starts the receiver. */
 export const restart = Effect.fnUntraced(function* (stage: Stage, op: number) {
   const { hooks } = stage.setting
   yield* stage.renew
-  if (hooks.restart === null) yield* kill(stage, Effect.void)
-  yield* start(stage, op, hooks.restart === null ? "killed" : "running")
-  stage.intervene(op, "restarted")
+  const by = hooks.restart === null ? "kill" : "restart"
+  const seen = yield* end(stage, by)
+  yield* start(stage, op, by, seen)
+  stage.intervene(op, "restarted", seen)
 })
+
+/** Whether an attempt was broken off in the middle, or answered by what stands before the receiver. */
+const showsEnd = (exchange: Exchange): boolean =>
+  exchange._tag === "Failed"
+    ? exchange.outcome === "connection_reset"
+    : exchange.ending === "cut_off" || isOfProxy(exchange.status)
 
 const workersPause = 4
 /** The most events that come in around one kill: each is looked at afterwards. */
@@ -90,6 +117,8 @@ export const killAmid = Effect.fnUntraced(function* (
   /** The moment that the kill is counted from. */
   const counted = yield* Deferred.make<void>()
   const count = Deferred.succeed(counted, undefined)
+  const cut = yield* Deferred.make<void>()
+  const by = hooks.kill === null ? "restart" : "kill"
   const traffic = { dead: false, ending: false, made: 0 }
   const worker = Effect.scoped(
     Effect.gen(function* () {
@@ -98,8 +127,12 @@ export const killAmid = Effect.fnUntraced(function* (
         traffic.made++
         const actor = yield* stage.mint(event)
         if (from === undefined) yield* count
-        const attempt = (own: Connection) =>
-          Effect.tap(stage.tryOnce(actor, own, { op, kind: "amid" }), () => (actor.acknowledged ? count : Effect.void))
+        const attempt = Effect.fnUntraced(function* (own: Connection) {
+          const exchange = yield* stage.tryOnce(actor, own, { op, kind: "amid" })
+          if (actor.acknowledged) yield* count
+          if (traffic.ending && exchange !== null && showsEnd(exchange)) yield* Deferred.succeed(cut, undefined)
+          return exchange
+        })
         const exchanges = yield* Effect.forEach(connections, attempt, { concurrency: "unbounded" })
         if (exchanges.includes(null)) return
         yield* Effect.sleep(workersPause)
@@ -108,27 +141,27 @@ export const killAmid = Effect.fnUntraced(function* (
   )
   const ended = Effect.sync(() => {
     traffic.dead = true
-    stage.intervene(op, hooks.kill === null ? "restarted" : "killed")
+    stage.intervene(op, by === "kill" ? "killed" : "restarted")
   })
-  const end = Effect.gen(function* () {
+  const crash = Effect.gen(function* () {
     // Where nothing is acknowledged in time, there is no more to wait for.
     yield* Effect.timeoutOption(Deferred.await(counted), patienceOf(terms))
     yield* Effect.sleep(after)
     traffic.ending = true
-    yield* hooks.kill === null ? Effect.andThen(actWhole(hooks.restart), ended) : kill(stage, ended)
+    return yield* end(stage, by, ended, Deferred.await(cut))
   })
   const allWorkers = Effect.all(
     Array.from({ length: workers }, () => worker),
     { concurrency: "unbounded", discard: true }
   )
   // Nor is there when all that is sent has been refused.
-  yield* Effect.all([end, Effect.andThen(allWorkers, count)], { concurrency: "unbounded", discard: true }).pipe(
-    // What restarts it has started it already.
-    Effect.andThen(start(stage, op, hooks.kill === null ? "running" : "killed", hooks.kill === null)),
+  const seen = yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
+    Effect.map(([one]) => one),
+    Effect.tap((one) => start(stage, op, by, one)),
     // A receiver that was killed must not stay so, whatever happens.
-    Effect.onInterrupt(() => (traffic.ending && hooks.kill !== null ? Effect.ignore(act(hooks.restart)) : Effect.void))
+    Effect.onInterrupt(() => (traffic.ending && by === "kill" ? Effect.ignore(act(hooks.restart)) : Effect.void))
   )
-  stage.intervene(op, "ready")
+  stage.intervene(op, "ready", seen)
 })
 
 /** How long the receiver stands still after the first attempts' deadline. */

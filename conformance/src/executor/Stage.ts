@@ -81,7 +81,7 @@ export interface Stage {
   readonly tryOnce: (actor: Actor, over: Connection, about: About) => Effect.Effect<Exchange | null, never, Crypto>
   /** Marks the latest attempt of an event as not the last of its row. */
   readonly markProvisional: (actor: Actor) => void
-  readonly intervene: (op: number, what: string, down?: string) => void
+  readonly intervene: (op: number, what: string, more?: Pick<Intervention, "down" | "unended">) => void
   /** Notes what was not done in full; nothing where all of it was. */
   readonly fallShort: (shortfall: Shortfall) => void
   /** Lets go of the history's connection. */
@@ -264,8 +264,7 @@ export const makeStage = Effect.fnUntraced(function* (
       const last = attempts[place]
       if (last !== undefined) attempts[place] = { ...last, provisional: true }
     },
-    intervene: (op, what, down) =>
-      void interventions.push({ op, what, over: now(), ...(down === undefined ? {} : { down }) }),
+    intervene: (op, what, more) => void interventions.push({ op, what, over: now(), ...more }),
     fallShort: (shortfall) => {
       if (shortfall.done < shortfall.of) shortfalls.push(shortfall)
     },

@@ -6,10 +6,11 @@ import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
+import { awaitGone } from "./Gone.ts"
 import { HookFailed } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
 import { isRunning, signalGroup } from "./ProcessGroup.ts"
-import { awaitGone, awaitReady, isThere } from "./Ready.ts"
+import { awaitReady, isThere } from "./Ready.ts"
 
 /** What a receiver says whose port another has, which came while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i

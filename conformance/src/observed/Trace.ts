@@ -72,7 +72,9 @@ export const Intervention = Schema.Struct({
   /** When it was over and the receiver ready, in milliseconds since the history began. */
   over: Schema.Finite,
   /** Where it did not start again: how often that was tried, for how long, and what it said. */
-  down: Schema.optionalKey(Schema.String)
+  down: Schema.optionalKey(Schema.String),
+  /** Where nothing showed that it was ended: by what it should have been, and what to do. */
+  unended: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type
 
