@@ -1,6 +1,6 @@
 /**
- * Receivers that were to be ended: whether they were is seen, also behind a proxy, and what passes after an end that was
- * none is left open.
+ * Receivers that were to be ended, or held still: whether they were is seen, also behind a proxy, and what passes after
+ * an end that was none is left open.
  */
 import { Crypto } from "@doorhook/core"
 import { listen } from "@doorhook/testkit/Listening"
@@ -12,6 +12,7 @@ import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { startsAgain } from "../src/checks/StartsAgain.ts"
 import { execute } from "../src/executor/Execute.ts"
+import type { Setting } from "../src/executor/Setting.ts"
 import { Minting } from "../src/executor/Minting.ts"
 import { accessLog } from "../src/history/Events.ts"
 import type { Operation } from "../src/history/History.ts"
@@ -27,12 +28,17 @@ import { saidAgain } from "./support/stored.ts"
 const restart: Operation = { k: "restart" }
 const killAmid: Operation = { k: "kill_amid", event: accessLog, workers: 1, after: 5 }
 
+const pauseDuring: Operation = { k: "pause_during", event: accessLog, count: 2 }
+
+const executed = (operation: Operation, setting: Setting) =>
+  execute({ v: 1, ops: [operation] }, setting).pipe(
+    Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
+  )
+
 /** What an operation shows of the receiver's end, and what it is known to have been started after. */
 const ended = Effect.fnUntraced(function* (url: string, operation: Operation, hooks: Partial<Hooks>) {
   const setting = settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } })
-  const { broke, trace } = yield* execute({ v: 1, ops: [operation] }, setting).pipe(
-    Effect.provide(Minting.layer.pipe(Layer.provideMerge(Crypto.layerWebCrypto)))
-  )
+  const { broke, trace } = yield* executed(operation, setting)
   assert.isNull(broke)
   return { finding: startsAgain(trace), startedAfter: [...setting.startedAfter] }
 })
@@ -138,6 +144,34 @@ describe("the end of a receiver is seen", () => {
         await once(server.listen(port, "127.0.0.1"), "listening")
       })
       assertSeen(yield* ended(`${url}/hook`, restart, { restart: again }).pipe(Effect.timeout(20_000)))
+    })
+  )
+})
+
+describe("a receiver that answers while it is held still", () => {
+  it.live("is not: nothing can be said of it, and it is let go on", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver(acknowledge)
+      let resumed = 0
+      const hooks: Partial<Hooks> = {
+        pause: Effect.void,
+        resume: Effect.sync(() => void resumed++),
+        names: { pause: "--pause-cmd" }
+      }
+      const { broke } = yield* executed(pauseDuring, settingOf(new URL(url), { hooks: { ...noHooks, ...hooks } }))
+      assert.match(broke?.message ?? "", /^The receiver answers after --pause-cmd, which does not hold it still\./)
+      assert.strictEqual(resumed, 1)
+    })
+  )
+
+  it.live("is held still where a proxy answers for it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((_, response) => answer(response, 504))
+      const { broke } = yield* executed(
+        pauseDuring,
+        settingOf(new URL(url), { hooks: { ...noHooks, pause: Effect.void, resume: Effect.void } })
+      )
+      assert.isNull(broke)
     })
   )
 })

@@ -167,6 +167,10 @@ export const killAmid = Effect.fnUntraced(function* (
 /** How long the receiver stands still after the first attempts' deadline. */
 const afterDeadline = 1_000
 
+/** Whether the receiver itself has taken an event: a proxy that tires of waiting answers something else. */
+const isTaken = (exchange: Exchange | null): boolean =>
+  exchange?._tag === "Answered" && exchange.status >= 200 && exchange.status <= 299
+
 /**
  * Holds the receiver still from before the first attempts until after their deadline. The second attempts come while it
  * stands, as a sender's retries would, so that both are worked on when it goes on.
@@ -179,10 +183,19 @@ export const pauseDuring = Effect.fnUntraced(function* (stage: Stage, event: Eve
     actors,
     (actor) =>
       Effect.scoped(Effect.flatMap(open(stage.setting.url), (own) => stage.tryOnce(actor, own, { op, kind: "cut" }))),
-    { concurrency: "unbounded", discard: true }
+    { concurrency: "unbounded" }
   )
   yield* actWhole(hooks.pause).pipe(
     Effect.andThen(sendAll),
+    Effect.tap((exchanges) =>
+      exchanges.some(isTaken)
+        ? Effect.fail(
+            new TargetUnusable({
+              message: `The receiver answers after ${hooks.names["pause"] ?? "its pause"}, which does not hold it still. It must stop the receiver's own process, and each of its workers.`
+            })
+          )
+        : Effect.void
+    ),
     Effect.andThen(
       Effect.all(
         [sendAll, Effect.sleep(Math.min(afterDeadline, terms.deadline / 2)).pipe(Effect.andThen(act(hooks.resume)))],
