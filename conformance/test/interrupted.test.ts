@@ -72,6 +72,18 @@ describe("a receiver is left running", () => {
     })
   )
 
+  it.live("by a run whose command to kill it fails, perhaps after it has, where something starts it", () =>
+    Effect.gen(function* () {
+      let restarted = 0
+      const { broke } = yield* executed(kill, {
+        kill: Effect.fail(new HookFailed({ message: "--kill-cmd ended with 1" })),
+        restart: Effect.sync(() => void restarted++)
+      })
+      assert.match(broke?.message ?? "", /^--kill-cmd ended with 1/)
+      assert.strictEqual(restarted, 1)
+    })
+  )
+
   it.live("by a run that is interrupted while it is killed, where something starts it", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* interruptedAt("kill", kill, ["kill", "restart"]), ["kill", "restart"])

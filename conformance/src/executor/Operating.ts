@@ -154,12 +154,17 @@ export const killAmid = Effect.fnUntraced(function* (
     Array.from({ length: workers }, () => worker),
     { concurrency: "unbounded", discard: true }
   )
+  // A receiver that was killed must not stay so, whatever happens.
+  const revive = Effect.suspend(() =>
+    traffic.ending && by === "kill" ? Effect.ignore(actWhole(hooks.restart)) : Effect.void
+  )
   // Nor is there when all that is sent has been refused.
   const seen = yield* Effect.all([crash, Effect.andThen(allWorkers, count)], { concurrency: "unbounded" }).pipe(
     Effect.map(([one]) => one),
+    // Nor by a command that failed, perhaps after it has.
+    Effect.tapError(() => revive),
     Effect.tap((one) => start(stage, op, by, one)),
-    // A receiver that was killed must not stay so, whatever happens.
-    Effect.onInterrupt(() => (traffic.ending && by === "kill" ? Effect.ignore(act(hooks.restart)) : Effect.void))
+    Effect.onInterrupt(() => revive)
   )
   stage.intervene(op, "ready", seen)
 })
