@@ -1,13 +1,17 @@
 /**
- * Commands of the user's that operate the receiver, as processes.
+ * Commands of the user's that start, operate and look at the receiver, as processes.
  */
-import { listen } from "@doorhook/testkit/Listening"
+import { freePort, listen } from "@doorhook/testkit/Listening"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
 import { runHook } from "../src/hooks/ShellCommand.ts"
+import { spawned } from "../src/hooks/Spawned.ts"
+import { execProbe } from "../src/probes/ExecProbe.ts"
+import { acknowledge, receiver } from "./support/receiver.ts"
 
 /** A command that starts, in the background, what lives as long as its connection; and that connection. */
 const background = Effect.fnUntraced(function* () {
@@ -40,6 +44,35 @@ describe("a hook", () => {
       yield* runHook("--restart-cmd", command)
       const socket = yield* connected
       assert.isFalse(socket.destroyed)
+    })
+  )
+})
+
+describe("what a command left running in the background", () => {
+  it.live("ends with the scope, of one that starts a receiver", () =>
+    Effect.gen(function* () {
+      const { command, connected } = yield* background()
+      const url = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
+      const ready = yield* receiver(acknowledge)
+      const scope = yield* Scope.make()
+      yield* Scope.provide(spawned(command, {}, url, new URL(ready.url)), scope)
+      const socket = yield* connected
+      const closed = once(socket, "close")
+      yield* Scope.close(scope, Exit.void)
+      yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
+    })
+  )
+
+  it.effect("ends with the patience for one that counts effects", () =>
+    Effect.gen(function* () {
+      const { command, connected } = yield* background()
+      const subject = { webhookId: "evt_1", resourceType: "access_log", dataId: "1", endpoint: null }
+      const reading = yield* Effect.forkScoped(Effect.flip(execProbe(`echo 1; ${command}`).read(subject)))
+      const socket = yield* connected
+      const closed = once(socket, "close")
+      yield* TestClock.adjust("15 seconds")
+      yield* Effect.promise(() => closed)
+      assert.match((yield* Fiber.join(reading)).message, /did not end within 15000 ms/)
     })
   )
 })

@@ -15,3 +15,13 @@ export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void =
     child.kill(signal)
   }
 }
+
+/** Whether anything that it started is left. Where nothing is, its number may soon be another's. */
+export const isLeft = ({ pid }: ChildProcess): boolean => {
+  if (pid === undefined) return false
+  try {
+    return process.kill(-pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -9,7 +9,7 @@ import { once } from "node:events"
 import { awaitGone } from "./Gone.ts"
 import { HookFailed } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
-import { isRunning, signalGroup } from "./ProcessGroup.ts"
+import { isLeft, isRunning, signalGroup } from "./ProcessGroup.ts"
 import { awaitReady, isThere } from "./Ready.ts"
 
 /** What a receiver says whose port another has, which came while it was down. */
@@ -62,12 +62,17 @@ export const spawned = Effect.fnUntraced(function* (
     started.stderr.on("data", (chunk) => (complaint = `${complaint}${chunk}`.slice(-mostComplaint)))
     ended = endOf(started)
     child = started
+    // A shell may end and leave the receiver in the background.
+    started.once("exit", () => {
+      if (child === started && !isLeft(started)) child = null
+    })
   })
 
   const kill = Effect.promise(async () => {
-    if (child === null || !isRunning(child)) return
-    const exited = once(child, "exit")
+    if (child === null) return
+    const exited = isRunning(child) ? once(child, "exit") : null
     signalGroup(child, "SIGKILL")
+    child = null
     await exited
   }).pipe(
     Effect.andThen(awaitGone(url)),
@@ -93,7 +98,7 @@ export const spawned = Effect.fnUntraced(function* (
   const ready = Effect.raceFirst(awaitReady(url, readyUrl), diedEarly)
   const signal = (name: NodeJS.Signals) =>
     Effect.sync(() => {
-      if (child !== null && isRunning(child)) signalGroup(child, name)
+      if (child !== null) signalGroup(child, name)
     })
 
   yield* Effect.acquireRelease(start, () => Effect.ignore(kill))
