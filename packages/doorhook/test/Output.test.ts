@@ -5,6 +5,8 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { open } from "node:fs/promises"
+import { Readable } from "node:stream"
+import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 
@@ -33,6 +35,29 @@ describe("standard output that can't be written", () => {
       const { exitCode, stderr } = await runInto(fullDisk, ...command.split(" "))
       assert.strictEqual(stderr, "doorhook: cannot write to standard output: no space left on device\n")
       assert.strictEqual(exitCode, 1)
+    },
+    60_000
+  )
+})
+
+/** A program that runs another on a terminal of its own, which closes with it. */
+const terminal = "/usr/bin/script"
+
+describe("a terminal that is closed", () => {
+  it.runIf(process.platform === "linux" && existsSync(terminal))(
+    "stops what runs on it, which says so to nobody and finishes what is under way",
+    async () => {
+      const serve = `${process.execPath} --conditions=source ${bin} serve --port 0 --database memory`
+      // The shell outlives its terminal, hands on what it hears of that, and tells how the service ended.
+      const command = `trap 'kill -HUP $!' HUP; ${serve} & wait $!; wait $!; echo $? >&3`
+      const child = spawn(terminal, ["-qfc", command, "/dev/null"], {
+        stdio: ["ignore", "pipe", "ignore", "pipe"]
+      })
+      const [, , , told] = child.stdio
+      const exitCode = told instanceof Readable ? text(told) : assert.fail("no pipe")
+      for await (const chunk of child.stdout ?? []) if (String(chunk).includes("doorhook listening")) break
+      child.kill("SIGKILL")
+      assert.strictEqual(await exitCode, "0\n")
     },
     60_000
   )
