@@ -1,17 +1,19 @@
 /**
  * Commands of the user's that start, operate and look at the receiver, as processes.
  */
-import { freePort, listen } from "@doorhook/testkit/Listening"
+import { listen } from "@doorhook/testkit/Listening"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
+import { isThere } from "../src/hooks/Ready.ts"
 import { runHook } from "../src/hooks/ShellCommand.ts"
 import { spawned } from "../src/hooks/Spawned.ts"
 import { execProbe } from "../src/probes/ExecProbe.ts"
-import { acknowledge, receiver } from "./support/receiver.ts"
+import { spawnConformance } from "./support/command.ts"
+import { acknowledge, deadPort, receiver } from "./support/receiver.ts"
 
 /** A command that starts, in the background, what lives as long as its connection; and that connection. */
 const background = Effect.fnUntraced(function* () {
@@ -22,8 +24,12 @@ const background = Effect.fnUntraced(function* () {
     ({ close }) => Effect.promise(close)
   )
   yield* Effect.addFinalizer(() => Effect.sync(() => void connected.promise.then((socket) => socket.destroy())))
-  const program = `require("net").connect(${port}, "127.0.0.1").resume()`
-  return { command: `${process.execPath} -e '${program}' &`, connected: Effect.promise(() => connected.promise) }
+  const program = `require("net").connect(${port}, "127.0.0.1").resume().on("close", () => process.exit())`
+  return {
+    program,
+    command: `${process.execPath} -e '${program}' &`,
+    connected: Effect.promise(() => connected.promise)
+  }
 })
 
 describe("a hook", () => {
@@ -52,7 +58,7 @@ describe("what a command left running in the background", () => {
   it.live("ends with the scope, of one that starts a receiver", () =>
     Effect.gen(function* () {
       const { command, connected } = yield* background()
-      const url = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
+      const url = new URL(`http://127.0.0.1:${yield* deadPort}`)
       const ready = yield* receiver(acknowledge)
       const scope = yield* Scope.make()
       yield* Scope.provide(spawned(command, {}, url, new URL(ready.url)), scope)
@@ -73,6 +79,31 @@ describe("what a command left running in the background", () => {
       yield* TestClock.adjust("15 seconds")
       yield* Effect.promise(() => closed)
       assert.match((yield* Fiber.join(reading)).message, /did not end within 15000 ms/)
+    })
+  )
+})
+
+describe("a run whose terminal is closed", () => {
+  it.live("ends the receiver that it has started, and is interrupted", () =>
+    Effect.gen(function* () {
+      const { connected, program } = yield* background()
+      const port = yield* deadPort
+      const url = new URL(`http://127.0.0.1:${port}/hook`)
+      const server = `require("http").createServer(() => {}).listen(${port}, "127.0.0.1", () => ${program})`
+      const { child, ended } = yield* spawnConformance(
+        "run",
+        "--url",
+        url.href,
+        "--spawn",
+        `exec ${process.execPath} -e '${server}'`
+      )
+      const socket = yield* connected
+      const closed = once(socket, "close")
+      child.kill("SIGHUP")
+      const { exitCode, output } = yield* ended
+      assert.strictEqual(exitCode, 130, output)
+      yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
+      assert.isFalse(yield* isThere(url))
     })
   )
 })

@@ -11,6 +11,7 @@ import type { Fault } from "../mutants/Fault.ts"
 import { faults } from "../mutants/index.ts"
 import { killLine, killOf, toMarkdown, weaknesses } from "../mutants/KillTable.ts"
 import { tryFault } from "../mutants/Trial.ts"
+import { stopOnHangup } from "./Hangup.ts"
 import { makeProgress } from "./Progress.ts"
 
 export interface MutantsFlags {
@@ -44,7 +45,8 @@ export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, 
     chosen,
     Effect.fnUntraced(function* (fault) {
       yield* progress.show(fault.name)
-      const kill = killOf(fault, yield* tryFault(fault, { narrow, seed, maxTime }))
+      const trial = Effect.andThen(stopOnHangup, tryFault(fault, { narrow, seed, maxTime }))
+      const kill = killOf(fault, yield* Effect.scoped(trial))
       yield* progress.clear
       yield* Console.log(killLine(kill))
       return kill

@@ -17,6 +17,7 @@ import { claim } from "../run/Claim.ts"
 import { prepareSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../record/SuiteOptions.ts"
 import { suite } from "../Suite.ts"
+import { stopOnHangup } from "./Hangup.ts"
 import { atPort, makeHooks, readProbe } from "./Means.ts"
 import { makeProgress } from "./Progress.ts"
 import { checkFlags } from "./RunFlags.ts"
@@ -132,6 +133,7 @@ export const checkTarget = Effect.fnUntraced(function* (flags: TargetFlags) {
 export const makeOptions = Effect.fnUntraced(function* (
   flags: TargetFlags
 ): Effect.fn.Return<SuiteOptions, CommandFailure, Scope.Scope> {
+  yield* stopOnHangup
   const checked = yield* checkTarget(flags)
   // Port 0 is a receiver of this run's own.
   const shared = [checked.url, ...checked.otherUrls].filter(({ port }) => port !== "0")
