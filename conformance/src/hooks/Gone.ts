@@ -22,14 +22,14 @@ const betweenQuestions = 50
 const refused = (url: URL): Effect.Effect<void> =>
   Effect.flip(accepts(url)).pipe(Effect.retry(Schedule.spaced(between)), Effect.asVoid, Effect.orDie)
 
+const within = (gone: Effect.Effect<unknown>): Effect.Effect<boolean> =>
+  Effect.as(gone, true).pipe(Effect.timeoutOrElse({ duration: longestEnd, orElse: () => Effect.succeed(false) }))
+
 /**
  * Waits until nothing accepts connections at `url` any more; whether that is so. Where something still does after a
  * while, it is another's, and waiting longer is of no use.
  */
 export const awaitGone = (url: URL): Effect.Effect<boolean> => within(refused(url))
-
-const within = (gone: Effect.Effect<unknown>): Effect.Effect<boolean> =>
-  Effect.as(gone, true).pipe(Effect.timeoutOrElse({ duration: longestEnd, orElse: () => Effect.succeed(false) }))
 
 /** What a proxy answers for a receiver that it does not reach. */
 export const isOfProxy = (status: number): boolean => status === 502 || status === 503 || status === 504
