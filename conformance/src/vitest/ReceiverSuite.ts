@@ -36,7 +36,10 @@ export interface StartedReceiver {
   ) =>
     | { readonly effects: number; readonly digest?: string }
     | Promise<{ readonly effects: number; readonly digest?: string }>
-  /** Ends the receiver and starts it again, at the same URL; what is on disk stays. For level 3, this or `kill`. */
+  /**
+   * Ends the receiver, its server with it, and starts it again, at the same URL; what is on disk stays. For level 3, this or
+   * `kill`.
+   */
   readonly restart?: Act
   /** Ends the receiver at once, as SIGKILL does. */
   readonly kill?: Act
