@@ -8,6 +8,7 @@ import { BuildingId, TenantId } from "./Ids.ts"
 import * as JsonFlaw from "./JsonFlaw.ts"
 import { elementsOf, fromObjectText, membersNamed } from "./JsonText.ts"
 import type { JsonText } from "./JsonText.ts"
+import { oversightsOf } from "./PublishOversights.ts"
 import { Action, ResourceType, resourceTypeNames } from "./ResourceType.ts"
 
 /** One thing that is wrong with a published event. */
@@ -21,6 +22,8 @@ export interface PublishProblem {
 export interface PublishRequest {
   readonly events: ReadonlyArray<NewEvent>
   readonly isList: boolean
+  /** What is probably mistyped in them, and was not read. */
+  readonly oversights: ReadonlyArray<string>
 }
 
 /** Nothing was stored: these are the reasons. */
@@ -81,12 +84,13 @@ const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> =>
 
 const collect = (
   reads: ReadonlyArray<Read<NewEvent>>,
+  values: ReadonlyArray<unknown>,
   isList: boolean
 ): Result.Result<PublishRequest, InvalidPublish> => {
   const problems = Array.getFailures(reads).flat()
   return problems.length > 0
     ? Result.fail(new InvalidPublish({ problems }))
-    : Result.succeed({ events: Array.getSuccesses(reads), isList })
+    : Result.succeed({ events: Array.getSuccesses(reads), isList, oversights: oversightsOf(values) })
 }
 
 const refuse = (detail: string): Result.Result<never, InvalidPublish> =>
@@ -108,12 +112,13 @@ export const fromText = (text: string): Result.Result<PublishRequest, InvalidPub
   } catch {
     return refuse("the body is not JSON")
   }
-  if (!globalThis.Array.isArray(value)) return collect([readText(value, text, "")], false)
+  if (!globalThis.Array.isArray(value)) return collect([readText(value, text, "")], [value], false)
   if (tooMany(value.length)) return refuse(tooManyDetail)
   const values: ReadonlyArray<unknown> = value
   const texts = elementsOf(text)
   return collect(
     values.map((item, index) => readText(item, texts[index] ?? "", `/${index}`)),
+    values,
     true
   )
 }
@@ -144,5 +149,5 @@ export const fromValue = (value: unknown): Result.Result<PublishRequest, Invalid
   if (tooMany(values.length)) return refuse(tooManyDetail)
   // Spread, so that a place of the list that was never filled is read as one.
   const reads = [...values].map((item, index) => readValue(item, isList ? `/${index}` : ""))
-  return collect(reads, isList)
+  return collect(reads, values, isList)
 }

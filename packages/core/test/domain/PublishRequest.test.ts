@@ -88,6 +88,22 @@ describe("PublishRequest", () => {
     assert.deepStrictEqual(problems, [{ pointer: "/1/data", detail }])
   })
 
+  it("notices a member that was meant for the one that may be left out, and no other", () => {
+    const { tenant_ids: _, ...others } = event
+    const oversightsIn = (...changes: ReadonlyArray<object>) =>
+      Result.getOrThrow(PublishRequest.fromValue(changes.map((change) => ({ ...others, ...change })))).oversights
+    const oversight = (name: string) => `${name} is no member of an event and was not read; did you mean tenant_ids?`
+    for (const name of ["tenant_id", "tenantIds", "tenants", "tenat_ids"])
+      assert.deepStrictEqual(oversightsIn({ [name]: [101] }), [oversight(name)])
+    assert.deepStrictEqual(oversightsIn({ tenants: [1] }, { tenant_id: 1 }, { tenants: [2] }), [
+      oversight("tenants"),
+      oversight("tenant_id")
+    ])
+    assert.deepStrictEqual(oversightsIn({}, { tenant_ids: [1], tenants: [1] }, { id: 1, source: "x", tenure: 4 }), [])
+    const text = JSON.stringify({ ...others, tenant_id: 101 })
+    assert.deepStrictEqual(Result.getOrThrow(PublishRequest.fromText(text)).oversights, [oversight("tenant_id")])
+  })
+
   it("takes what JSON writes in full: empty objects, dates, what has a toJSON, and one thing at two places", () => {
     const same = { id: 1 }
     const list = Object.assign(new Set(["a"]), { toJSON: () => ["a"] })

@@ -173,10 +173,17 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log: (id, error) => void runtime.runFork(Effect.annotateLogs(logUnanswered(rootMessage(error)), "request_id", id))
   })
 
+  /** What the log has been told of what was published. */
+  const told = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
       Effect.gen(function* () {
-        const { events, isList } = yield* Effect.fromResult(PublishRequest.fromValue(input))
+        const { events, isList, oversights } = yield* Effect.fromResult(PublishRequest.fromValue(input))
+        for (const oversight of oversights) {
+          if (told.has(oversight)) continue
+          told.add(oversight)
+          yield* Effect.logWarning(`publish: ${oversight}. This is said once.`)
+        }
         const given = idempotencyKey ?? null
         const key = given === null ? null : yield* Effect.fromResult(readIdempotencyKey(given))
         const request = key === null ? null : yield* publishRequest(key, sayingOf(input, events))

@@ -29,7 +29,7 @@ const makeHints = Effect.map(
     (events: ReadonlyArray<NewEvent>, published: ReadonlyArray<Published>) =>
       Effect.map(
         unknown(events.flatMap(({ building_id }, at) => (published[at]?.deliveries === 0 ? [building_id] : []))),
-        (buildings) => buildings.slice(0, mostHints).map(hintOf)
+        (buildings) => buildings.map(hintOf)
       )
 )
 
@@ -53,7 +53,8 @@ const makeRoutes = Effect.gen(function* () {
         request.success.events,
         key === null ? null : yield* Effect.provideService(publishRequest(key, text), Crypto, crypto)
       )
-      const hints = yield* hintsFor(request.success.events, events)
+      const { oversights } = request.success
+      const hints = [...oversights, ...(yield* hintsFor(request.success.events, events))].slice(0, mostHints)
       return { status: 202, body: hints.length === 0 ? { events } : { events, hints } }
     })
   )

@@ -52,6 +52,15 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("accepts what is probably mistyped, and hints at it", () =>
+    Effect.gen(function* () {
+      const { tenant_ids: _, ...others } = event()
+      const { json } = yield* publish([{ ...others, tenant_id: 101 }, event()])
+      const hint = "tenant_id is no member of an event and was not read; did you mean tenant_ids?"
+      assert.deepInclude(json, { hints: [hint] })
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("keeps data as it was sent", () =>
     Effect.gen(function* () {
       const data = '{"id": 12345678901234567890, "2":1,  "1":2, "1":3, "n":1.0e2, "t":"\\u00e9"}'
