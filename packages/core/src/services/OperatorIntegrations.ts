@@ -27,7 +27,7 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 }) {
   override get message(): string {
     return this.why === "not_disabled"
-      ? "Only an integration that doorhook disabled (gone, failing) can be probed. Enable this one, or send one of its deliveries again."
+      ? "Only an integration that doorhook disabled (gone, failing) can be probed. If this one is enabled, send one of its deliveries again; if it was disabled by hand, enable it."
       : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. Enable it."
   }
 }

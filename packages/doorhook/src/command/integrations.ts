@@ -79,7 +79,7 @@ const id = integrationArgument
 const remediesFor = (given: Connection & { readonly id: string }): Remedies => {
   const enable = commandTo(given, "integrations set", given.id, "--status enabled")
   return {
-    not_disabled: `Both: ${enable} && ${commandTo(given, "deliveries recover", given.id, "--since 3d")}`,
+    not_disabled: `To send what was not acknowledged: ${commandTo(given, "deliveries recover", given.id, "--since 3d")}; before it, if it was disabled by hand: ${enable}`,
     nothing_to_send: `To enable it: ${enable}`
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The host's own logger, in place of lines on the console.
+ * The host's own logger, in place of lines on standard error.
  */
-import { Layer, Logger, Predicate } from "effect"
-import type { LogLevel } from "effect"
+import { Logger, Predicate } from "effect"
+import type { Layer, LogLevel } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
 import { guarded } from "../telemetry/GuardedLogger.ts"
-import { logLine } from "../telemetry/LogLine.ts"
+import { consoleLogger, logLine } from "../telemetry/LogLine.ts"
 
 /** Takes lines: `console`, pino, winston and most others do. */
 export interface HostLogger {
@@ -41,9 +41,9 @@ const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unkn
   }
 }
 
-/** Writes to the host's logger; to nobody when it is false. Without one the console keeps it. */
+/** Writes to the host's logger; to nobody when it is false; without one to standard error, like the command. */
 export const layer = (logger: HostLogger | false | undefined): Layer.Layer<never> => {
-  if (logger === undefined) return Layer.empty
+  if (logger === undefined) return Logger.layer([guarded(consoleLogger)])
   if (logger === false) return Logger.layer([])
   return Logger.layer([guarded(Logger.make((options) => write(logger, options.logLevel, logLine(options))))])
 }

@@ -1,9 +1,8 @@
 /**
- * What happened, as one line of a log: in the command and in a host's own logger.
+ * What happened, as one line of a log: of the command, of a host without a logger, and in a host's own logger.
  */
 import { rootMessage } from "@doorhook/core"
-import type { Logger } from "effect"
-import { Cause, Predicate, References } from "effect"
+import { Cause, Logger, Predicate, References } from "effect"
 
 const textOf = (part: unknown): string =>
   Predicate.isString(part) ? part : Predicate.isError(part) ? rootMessage(part) : JSON.stringify(part)
@@ -22,3 +21,10 @@ export const logLine = ({ cause, fiber, message }: Logger.Options<unknown>): str
   ]
   return [line.join(" "), ...(cause.reasons.length === 0 ? [] : [Cause.pretty(cause)])].join("\n")
 }
+
+/** Writes such lines to standard error, with the time and the level. */
+export const consoleLogger = Logger.withConsoleError(
+  Logger.make(
+    (options): string => `${options.date.toISOString()} ${options.logLevel.toUpperCase()} ${logLine(options)}`
+  )
+)

@@ -172,6 +172,27 @@ describe("options", () => {
     })
   )
 
+  live(
+    "can leave the logger out: the log is told on standard error what is probably mistyped, once for each thing",
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const { error } = console
+      console.error = (line: unknown) => void lines.push(String(line))
+      yield* Effect.addFinalizer(() => Effect.sync(() => (console.error = error)))
+      const doorhook = yield* start()
+      for (const tenants of [[101], [102]]) {
+        const mistyped = { ...event, tenants }
+        yield* Effect.promise(() => doorhook.publish(mistyped))
+      }
+      const said = lines.filter((line) => line.includes("tenants"))
+      assert.strictEqual(said.length, 1)
+      assert.match(
+        said[0] ?? "",
+        /^\d{4}-\d\d-\d\dT[\d:.]+Z WARN publish: tenants is no member .* mean tenant_ids\?\. This/
+      )
+    })
+  )
+
   for (const [how, fail] of [
     [
       "throws",
