@@ -128,7 +128,7 @@ describe("a spawned receiver", () => {
       const other = yield* receiver((_, response) => answer(response, 200))
       const { exitCode, message } = yield* conformance("run", "--url", other.url, "--spawn", "exec sleep 60")
       assert.strictEqual(exitCode, 4)
-      assert.match(message, /^--spawn: something answers at \S+ already .* port 0 in --url, and --port-env\.$/)
+      assert.match(message, /^--spawn: something answers at \S+ already, .* port 0 in --url, and --port-env\.$/)
       assert.lengthOf(other.received, 0)
     })
   )

@@ -20,7 +20,9 @@ const duration = (name: string, fallback: number, description: string) =>
 
 export const targetFlags = {
   url: Flag.String("url").pipe(
-    Flag.withDescription("The receiver's URL: events are posted to it. A second one is for the tenant profile"),
+    Flag.withDescription(
+      "The receiver's URL: events are posted to it. Port 0 is any that is free, for --spawn with --port-env. A second one is for the tenant profile"
+    ),
     Flag.withMetavar("URL"),
     Flag.atLeast(1)
   ),
@@ -82,7 +84,7 @@ export const targetFlags = {
     "How long the whole run may take; 2m by default. Waits are shorter where it is"
   ),
   report: Flag.String("report").pipe(
-    Flag.withDescription("Writes reports to files: json=FILE,junit=FILE,html=FILE,md=FILE"),
+    Flag.withDescription("Writes reports to files: json=FILE,html=FILE,...; also junit, md, har, statement and badge"),
     Flag.withMetavar("KIND=FILE"),
     Flag.atLeast(0)
   ),

@@ -42,8 +42,15 @@ const answers = (url: URL): Effect.Effect<void, HookFailed> =>
     catch: notYet
   })
 
+/** What is told of a receiver that hooks did not start. */
+const byHooks = {
+  what: "The receiver was not ready again",
+  advice:
+    "Does the hook start it, in the background? --restart-cmd must end and start it; --ready-url says when it is ready."
+}
+
 /** Waits for the receiver at `url`, or for its ready URL where there is one. */
-export const awaitReady = (url: URL, readyUrl: URL | null): Effect.Effect<void, HookFailed> =>
+export const awaitReady = (url: URL, readyUrl: URL | null, told = byHooks): Effect.Effect<void, HookFailed> =>
   (readyUrl === null ? accepts(url) : answers(readyUrl)).pipe(
     Effect.timeout(oneTry),
     Effect.retry(Schedule.spaced(between)),
@@ -52,7 +59,7 @@ export const awaitReady = (url: URL, readyUrl: URL | null): Effect.Effect<void, 
       () =>
         new HookFailed({
           down: `it was not ready within ${startPatience / 1_000} s`,
-          message: `The receiver was not ready again within ${startPatience / 1_000} s at ${(readyUrl ?? url).origin}. Does the hook start it, in the background? --restart-cmd must end and start it; --ready-url says when it is ready.`
+          message: `${told.what} within ${startPatience / 1_000} s at ${(readyUrl ?? url).origin}. ${told.advice}`
         })
     )
   )

@@ -43,7 +43,7 @@ export const spawned = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Hooks, HookFailed, Scope.Scope> {
   if (yield* isThere(url)) {
     return yield* new HookFailed({
-      message: `--spawn: something answers at ${url.origin} already and would be tested instead. End it, or let a free port be found: port 0 in --url, and --port-env.`
+      message: `--spawn: something answers at ${url.origin} already, perhaps left by a run that was killed, and would be tested instead. End it, or let a free port be found: port 0 in --url, and --port-env.`
     })
   }
   let child: ChildProcess | null = null
@@ -95,7 +95,14 @@ export const spawned = Effect.fnUntraced(function* (
     () => Effect.fail(failed())
   )
 
-  const ready = Effect.raceFirst(awaitReady(url, readyUrl), diedEarly)
+  const ready = Effect.raceFirst(
+    awaitReady(url, readyUrl, {
+      what: "--spawn: what was started runs, and was not ready",
+      advice:
+        "Does it listen at that port? It finds the port of --url in the variable that --port-env names; --ready-url says when it is ready."
+    }),
+    diedEarly
+  )
   const signal = (name: NodeJS.Signals) =>
     Effect.sync(() => {
       if (child !== null) signalGroup(child, name)
