@@ -257,6 +257,30 @@ describe("run", () => {
     })
   )
 
+  it.live("says that a secret may be missing where everything is refused as not genuine, or another one", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 401))
+      const one = ["run", "--url", target.url, "--only", "R-ACK-01"]
+      const unsigned = yield* conformance(...one)
+      assert.include(
+        unsigned.output,
+        "Note: Every event was answered with 401: the receiver may check signatures. Give its"
+      )
+      const signed = yield* conformance(...one, "--secret", "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI=")
+      assert.include(
+        signed.output,
+        "Note: Every event was answered with 401, though it was signed: the receiver may have"
+      )
+      const failed = yield* receiver(({ index }, response) => answer(response, index === 0 ? 401 : 500))
+      const failing = yield* conformance("run", "--url", failed.url, "--only", "R-ACK-01,R-DUP-01")
+      assert.notInclude(failing.output, "Every event")
+      const doctor = yield* conformance("doctor", "--url", target.url, "--probe", "exec:echo 0")
+      assert.strictEqual(doctor.exitCode, 4)
+      assert.match(doctor.message, /^None of the events was acknowledged, .* --secret-file FILE, or /)
+      assert.notInclude(doctor.output, "can be tested")
+    })
+  )
+
   it.live("says what --only names beyond its level and profiles, and tests the rest", () =>
     Effect.gen(function* () {
       const target = yield* receiver(acknowledge)

@@ -9,7 +9,9 @@ import { planOf } from "../executor/Plans.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
 import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
 import * as Target from "../executor/Target.ts"
+import { TargetUnusable } from "../executor/TargetUnusable.ts"
 import { shownUrl } from "../record/Shown.ts"
+import { secretVariable } from "../report/Rerun.ts"
 import { requirements } from "../requirements/index.ts"
 import { factsOf } from "../record/Facts.ts"
 import { observabilityOf, sightOf } from "../record/Seeing.ts"
@@ -20,9 +22,7 @@ import { makeOptions } from "./RunCommand.ts"
 import type { TargetFlags } from "./RunFlags.ts"
 import { unusable } from "./Unusable.ts"
 
-const calibrationLines = (calibration: ProbeCalibration | null): ReadonlyArray<string> => {
-  if (calibration === null)
-    return ["  none of the events was acknowledged, so the probe could not be tried: see R-ACK-01"]
+const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> => {
   const { digest, double, lag, neverSent, one, two } = calibration
   return [
     `  an event never sent    ${neverSent.observed} effects (expected ${neverSent.expected})`,
@@ -34,6 +34,12 @@ const calibrationLines = (calibration: ProbeCalibration | null): ReadonlyArray<s
     digest ? "  digest                 given" : "  digest                 not given: what was stored can't be compared"
   ]
 }
+
+/** Without an acknowledged event there is nothing to try a probe with. */
+const acknowledgesNothing = ({ secret, url }: Settled): TargetUnusable =>
+  new TargetUnusable({
+    message: `None of the events was acknowledged, so the probe could not be tried. \`doorhook conformance run --url ${shownUrl(url)} --only R-ACK-01\` shows what was answered.${secret === null ? ` A receiver that checks signatures needs its secret: --secret-file FILE, or ${secretVariable}.` : ""}`
+  })
 
 /** The highest level there is everything for. */
 const levelOf = (options: Settled): 1 | 2 | 3 =>
@@ -63,9 +69,9 @@ export const runDoctor = (flags: TargetFlags) =>
               Effect.provide(services)
             )
       if (options.probe !== null) {
-        yield* Console.log(
-          [`Probe        ${options.probe.kind}: ${options.probe.name}`, ...calibrationLines(calibration)].join("\n")
-        )
+        yield* Console.log(`Probe        ${options.probe.kind}: ${options.probe.name}`)
+        if (calibration === null) return yield* unusable(acknowledgesNothing(options))
+        yield* Console.log(calibrationLines(calibration).join("\n"))
       }
       const level = levelOf(options)
       const able = factsOf({ ...options, level })
