@@ -10,6 +10,7 @@ import { describedFor } from "../src/receivers/ReceiverText.ts"
 import { bandsOf, timesOf } from "../src/report/sections/TimeAxis.ts"
 import { makeReport } from "../src/results/MakeReport.ts"
 import { summaryText } from "../src/results/RunText.ts"
+import type { IntegrationTotals } from "../src/results/Measurements.ts"
 import type { Slo } from "../src/results/Slo.ts"
 
 const minute = 60_000
@@ -158,17 +159,61 @@ describe("the answer to how many workers it takes", () => {
 })
 
 describe("the answer to how big a backlog gets", () => {
+  const forADay = describedFor([Result.getOrThrow(readReceiver("1=down:09:00-12:00"))], 1)
+  const about = (receiver: typeof down, measure: (measurements: Measurements, house: IntegrationTotals) => void) =>
+    answering((measurements) => measure(measurements, measurements.integration(1, "House", receiver)))(
+      /How big does the backlog/
+    ).answer
+
   it("says that the integration was disabled where that ended it, and not that it drained", () => {
-    const ask = answering((measurements) => {
-      const integration = measurements.integration(1, "House", down)
-      for (let nth = 0; nth < 5; nth++) measurements.deliver(nth, integration)
-      for (let nth = 0; nth < 5; nth++) measurements.settle(10 * minute, integration, "cancelled", 3, minute)
-      measurements.deliver(20 * minute, integration)
-      measurements.settle(20 * minute, integration, "skipped", 0, 0)
+    const answer = about(down, (measurements, house) => {
+      for (let nth = 0; nth < 5; nth++) measurements.deliver(nth, house)
+      for (let nth = 0; nth < 5; nth++) house.outage?.begin(nth)
+      for (let nth = 0; nth < 5; nth++) measurements.settle(10 * minute, house, "cancelled", 3, minute)
+      for (let nth = 0; nth < 5; nth++) house.outage?.end(10 * minute, "cancelled")
+      measurements.deliver(20 * minute, house)
+      measurements.settle(20 * minute, house, "skipped", 0, 0)
     })
-    const { answer } = ask(/How big does the backlog/)
     assert.match(answer, /then the integration was disabled: 5 deliveries were cancelled, one more was skipped\.$/)
     assert.notInclude(answer, "none was left")
+  })
+
+  it("is of the outage alone, however much there was to do before and after it", () => {
+    const ordinary = (measurements: Measurements, house: IntegrationTotals, at: number) => {
+      for (let nth = 0; nth < 9; nth++) measurements.deliver(at, house)
+      for (let nth = 0; nth < 9; nth++) measurements.settle(at + 50, house, "delivered", 1, 50)
+    }
+    const between = (waits: (house: IntegrationTotals) => void) =>
+      about(forADay, (measurements, house) => {
+        ordinary(measurements, house, 10 * minute)
+        waits(house)
+        ordinary(measurements, house, 50 * 60 * minute)
+      })
+    assert.strictEqual(
+      between(() => {}),
+      "House: nothing waited during the outage."
+    )
+    // The run begins at 8 o'clock.
+    const drained = between(({ outage }) => {
+      outage?.begin(70 * minute)
+      outage?.begin(80 * minute)
+      outage?.end(245 * minute, "delivered")
+      outage?.end(250 * minute, "delivered")
+    })
+    assert.strictEqual(
+      drained,
+      "House: 2 deliveries were waiting at most, at 09:20; none was left at 12:10, 2 h 50 min later, after the receiver was back at 12:00."
+    )
+  })
+
+  it("does not say that the receiver was back where all had expired before", () => {
+    const answer = about(forADay, (_measurements, { outage }) => {
+      outage?.begin(70 * minute)
+      outage?.end(71 * minute, "expired")
+      outage?.begin(180 * minute)
+      outage?.end(241 * minute, "delivered")
+    })
+    assert.match(answer, /none was left at 09:11, 1 min later, when the last had expired\.$/)
   })
 })
 

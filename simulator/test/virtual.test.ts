@@ -113,6 +113,31 @@ describe("a run on virtual time", () => {
     })
   )
 
+  it.live("takes for the backlog of an outage what waited because of it, and nothing from before or after", () =>
+    Effect.gen(function* () {
+      const outagesOf = (receiver: string) =>
+        Effect.map(runOf({ receivers: [receiver] }), ({ measurements }) =>
+          measuredParts(measurements, "virtual").integration_lines.map(({ most_open, outage }) => ({
+            most_open,
+            outage
+          }))
+        )
+      // From 6 o'clock on: an outage that ends before most of the traffic comes.
+      const [house = assert.fail("there are integrations"), ...others] = yield* outagesOf("down:06:30-07:00")
+      const { delivered_at, empty_at, most_open, most_open_at } = house.outage ?? assert.fail("it was down")
+      assert.isAbove(most_open, 1)
+      const moments = [most_open_at, delivered_at, empty_at].map((at) => (at ?? assert.fail("it was back")) / hour)
+      const [worst = 0, back = 0, end = 0] = moments
+      assert.isTrue(0.5 < worst && worst < 1 && 1 < back && back < end, `${moments.join(", ")} hours`)
+      const spared = others.filter(({ most_open: most, outage }) => (most ?? 0) > 0 && outage?.most_open === 0)
+      assert.isNotEmpty(spared)
+      for (const { outage } of spared) assert.deepInclude(outage, { most_open_at: null, empty_at: null })
+      const ofOne = yield* outagesOf("1=down:06:30-07:00")
+      assert.deepStrictEqual(ofOne[0]?.outage, house.outage)
+      assert.isTrue(ofOne.slice(1).every(({ outage }) => outage === null))
+    })
+  )
+
   it.live("loses nothing when processes die, integrations are deleted, and receivers are bad in every way", () =>
     Effect.gen(function* () {
       const receivers = [

@@ -88,38 +88,42 @@ const fast = ({ ack_timeout, latency: { ack, delivery }, totals }: Measured): An
   return { question: "How fast did receivers get their events?", answer: first + second + third, arithmetic: null }
 }
 
-const isAlways = ({ from, on, to }: IntegrationLine["down"][number]): boolean =>
-  from === 0 && to === 24 * 60 && on === null
+/** When the receiver was there again, by its own clock; without a time where its rules have several. */
+const backText = ({ down }: IntegrationLine, report: Measured): string => {
+  const [end, ...more] = new Set(down.map(({ to }) => to))
+  return end === undefined || more.length > 0
+    ? ", after the receiver was back"
+    : `, after the receiver was back at ${momentOf(end * 60_000, false)}${report.time_zone === null ? " by its own clock" : ""}`
+}
 
-const outageOf = (report: Measured, line: IntegrationLine): string | null => {
-  const { down, most_open, most_open_at } = line
-  if (most_open === null || most_open_at === null) return null
-  const grew = `${line.name}: ${counted(most_open, "delivery was", "deliveries were")} waiting at most, ${when(report, most_open_at)}`
-  const { cancelled, exhausted, skipped } = line.states
-  if (cancelled + skipped > 0) {
+const outageText = (report: Measured, line: IntegrationLine): string | null => {
+  const { name, outage, states } = line
+  if (outage === null) return null
+  const { cancelled, delivered_at, empty_at, exhausted, most_open, most_open_at } = outage
+  if (most_open_at === null) return `${name}: nothing waited during the outage.`
+  const grew = `${name}: ${counted(most_open, "delivery was", "deliveries were")} waiting at most, ${when(report, most_open_at)}`
+  const { skipped } = states
+  // Without either, what was skipped came after the outage was over.
+  if (cancelled > 0 || (exhausted > 0 && skipped > 0)) {
     const ends = [
-      ...(cancelled > 0 ? [`${counted(cancelled, "delivery was", "deliveries were")} cancelled`] : []),
+      ...(cancelled > 0 ? [`${counted(states.cancelled, "delivery was", "deliveries were")} cancelled`] : []),
       ...(skipped > 0 ? [`${counted(skipped, "more was", "more were")} skipped`] : [])
     ]
     return `${grew}; then the integration was ${skipped > 0 ? "disabled" : "disabled or deleted"}: ${ends.join(", ")}.`
   }
   if (exhausted > 0)
     return `${grew}; ${counted(exhausted, "delivery was", "deliveries were")} given up, because the schedule ended before the receiver was back.`
-  if (line.empty_at === null) return `${grew}; it was not empty again before the run ended.`
-  const end = down.find((window) => !isAlways(window))?.to
-  const took = line.empty_at - most_open_at
-  const back =
-    end === undefined
-      ? ""
-      : `, after the receiver was back at ${momentOf(end * 60_000, false)}${report.time_zone === null ? " by its own clock" : ""}`
-  return `${grew}; none was left ${when(report, line.empty_at)}, ${duration(took)} later${back}.`
+  if (empty_at === null) return `${grew}; it was not empty again before the run ended.`
+  // What is not delivered, cancelled or given up has expired: a call, for which the receiver may have come back too late.
+  const how = delivered_at === null ? ", when the last had expired" : backText(line, report)
+  return `${grew}; none was left ${when(report, empty_at)}, ${duration(empty_at - most_open_at)} later${how}.`
 }
 
 const outages = (report: Measured): Answer | null => {
   const down = report.integration_lines
-    .filter((line) => line.down.length > 0)
-    .toSorted((a, b) => (b.most_open ?? 0) - (a.most_open ?? 0))
-    .flatMap((line) => outageOf(report, line) ?? [])
+    .filter(({ outage }) => outage !== null)
+    .toSorted((a, b) => (b.outage?.most_open ?? 0) - (a.outage?.most_open ?? 0))
+    .flatMap((line) => outageText(report, line) ?? [])
   if (down.length === 0) return null
   const schedule = report.retry?.["access_log"] ?? []
   return {

@@ -22,6 +22,7 @@ import { bodyOf, deliveryStates } from "@doorhook/core"
 import { acknowledges } from "../engine/rules/Acknowledging.ts"
 import { tooLittleLeft } from "../engine/rules/LeaseTime.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
+import { isDown } from "./Outage.ts"
 import { flawOfEnd, flawOfRetry } from "./Schedules.ts"
 
 /** A place where a rule was broken. */
@@ -79,6 +80,8 @@ interface Tracked {
   /** Attempts that are recorded. */
   attempts: number
   processed: boolean
+  /** Whether its receiver was down when it came. */
+  refused: boolean
   /** The lease that it was given last. */
   lease: Lease | null
   /** Until when its last request is open at the latest; it is answered before, or its process dies. */
@@ -140,6 +143,7 @@ export class Ledger {
       totals,
       attempts: 0,
       processed: false,
+      refused: false,
       lease: null,
       openUntil: 0,
       dueAt: null,
@@ -224,7 +228,12 @@ export class Ledger {
     tracked.last = result
     tracked.lastEnd = now
     tracked.movedAt = now
-    this.#options.measurements.attempt(this.#options.timeOf(now), tracked.totals, outcome, Math.round(result.elapsed))
+    const time = this.#options.timeOf(now)
+    this.#options.measurements.attempt(time, tracked.totals, outcome, Math.round(result.elapsed))
+    // Its integration may have been deleted meanwhile: then it waits for nothing.
+    if (tracked.refused || !isDown(outcome) || !this.#byId.has(tracked.id)) return
+    tracked.refused = true
+    tracked.totals.outage?.begin(time)
   }
 
   /** What an attempt made of a delivery is recorded. */
@@ -323,7 +332,9 @@ export class Ledger {
     if (!this.#byId.delete(tracked.id)) return
     if (tracked.dueAt === null) this.moving--
     this.#byIntegration.get(tracked.integration_id)?.delete(tracked.event.id)
-    measurements.settle(timeOf(now), tracked.totals, state, tracked.requests, now - tracked.event.created_at)
+    const time = timeOf(now)
+    measurements.settle(time, tracked.totals, state, tracked.requests, now - tracked.event.created_at)
+    if (tracked.refused) tracked.totals.outage?.end(time, state)
   }
 }
 

@@ -4,9 +4,10 @@
 import { activeStates } from "@doorhook/core"
 import type { Histogram } from "./Histogram.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
+import type { Outage } from "./Outage.ts"
 import type { Knowledge, RunKind } from "./RunKind.ts"
 import { knowledge } from "./RunKind.ts"
-import type { IntegrationLine, Quantiles, SeriesLine, Totals } from "./RunReport.ts"
+import type { IntegrationLine, OutageLine, Quantiles, SeriesLine, Totals } from "./RunReport.ts"
 
 const quantilesOf = (histogram: Histogram): Quantiles | null =>
   histogram.count === 0
@@ -75,6 +76,15 @@ const seriesOf = ({ series }: Measurements, { engine, receivers }: Knowledge): R
     answer_p99: quantileOf(answer, 0.99)
   }))
 
+const outageOf = (outage: Outage): OutageLine => ({
+  most_open: outage.mostOpen,
+  most_open_at: outage.mostOpenAt,
+  delivered_at: outage.deliveredAt,
+  empty_at: outage.emptyAt,
+  exhausted: outage.exhausted,
+  cancelled: outage.cancelled
+})
+
 const integrationLine = (id: number, totals: IntegrationTotals, { engine, receivers }: Knowledge): IntegrationLine => ({
   id,
   name: totals.name,
@@ -87,6 +97,7 @@ const integrationLine = (id: number, totals: IntegrationTotals, { engine, receiv
   most_open: engine ? totals.mostOpen : null,
   most_open_at: engine ? totals.mostOpenAt : null,
   empty_at: totals.emptyAt,
+  outage: totals.outage === null ? null : outageOf(totals.outage),
   ack_p50: quantileOf(totals.ack, 0.5),
   ack_p99: quantileOf(totals.ack, 0.99)
 })

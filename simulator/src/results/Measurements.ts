@@ -7,6 +7,7 @@ import type { LocalClock } from "../receivers/LocalClock.ts"
 import type { ReceiverDescription } from "../receivers/ReceiverText.ts"
 import { undescribed } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
+import { Outage } from "./Outage.ts"
 import type { Sending } from "../plan/Disorder.ts"
 import type { RunSummary } from "./RunSummary.ts"
 import { summaryOf } from "./RunSummary.ts"
@@ -27,6 +28,8 @@ export interface IntegrationTotals {
   /** Since the beginning: when the most were open, and when none was for the first time after that. */
   mostOpenAt: number
   emptyAt: number | null
+  /** What waited because its receiver was down; null where that is not modelled. */
+  readonly outage: Outage | null
   readonly ack: Histogram
 }
 
@@ -211,6 +214,7 @@ export class Measurements {
       mostOpen: 0,
       mostOpenAt: 0,
       emptyAt: null,
+      outage: receiver.down.length > 0 ? new Outage() : null,
       ack: new Histogram()
     }
     this.integrations.set(id, made)

@@ -61,6 +61,20 @@ export interface Totals {
   readonly broken: number | null
 }
 
+/** What waited because a receiver was down: of deliveries that it refused then, each until its end. Times since the beginning. */
+export interface OutageLine {
+  /** Of several outages, in the worst. */
+  readonly most_open: number
+  /** Null when nothing waited. */
+  readonly most_open_at: number | null
+  /** After that: when the first of them was delivered, and when none was left; null when that was not to be. */
+  readonly delivered_at: number | null
+  readonly empty_at: number | null
+  /** How many were given up, and cancelled, of all outages. */
+  readonly exhausted: number
+  readonly cancelled: number
+}
+
 export interface IntegrationLine {
   readonly id: number
   readonly name: string
@@ -77,6 +91,8 @@ export interface IntegrationLine {
   /** Since the beginning; when the most were open, and when none was for the first time after that. */
   readonly most_open_at: number | null
   readonly empty_at: number | null
+  /** Null where its receiver was not modelled as down. */
+  readonly outage: OutageLine | null
   /** How long acknowledged requests took; null when there were none, or none was timed. */
   readonly ack_p50: number | null
   readonly ack_p99: number | null
