@@ -352,6 +352,45 @@ describe("a receiver that is not there", () => {
       assert.include((yield* TestConsole.logLines).join("\n"), "not acked    connection_refused")
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
+
+  const signing = ["--secret", `whsec_${"QUFB".repeat(8)}`]
+  it.live.each([
+    [
+      "asks for the secret where it is refused",
+      [401, 403],
+      [],
+      "it may check signatures: give its secret with --secret"
+    ],
+    ["asks whose secret was given", [401], signing, "it may check signatures: is the secret that was given its own?"],
+    ["asks for nothing where it is not", [401, 500], signing, "is the receiver running, and is this its URL?"]
+  ] as const)("tells the statuses of one that answers, and %s", ([, statuses, secret, advice]) =>
+    Effect.gen(function* () {
+      let nth = 0
+      const answering = Layer.succeed(Transport, {
+        post: () =>
+          Effect.sync(() => ({
+            _tag: "Answered" as const,
+            status: statuses[nth++ % statuses.length] ?? 0,
+            retry_after: null,
+            excerpt: "",
+            headers_elapsed: 1,
+            elapsed: 1
+          }))
+      })
+      const args = ["run", "--to-receiver", "http://127.0.0.1:1/hook", "--as-fast-as-possible", "--duration", "1h"]
+      const more = ["--start", "2026-03-02T07:30", "--retry", "access_log=", "--retry", "call=", ...secret]
+      const failure = yield* Effect.flip(simulate(...args, ...more)).pipe(
+        Effect.provideService(Equipment, { ...deserted, transport: answering })
+      )
+      assert.instanceOf(failure, CommandFailure)
+      const seen = statuses.map((status, at) => `${status}: ${Math.ceil((nth - at) / statuses.length)}`).join(", ")
+      assert.include(
+        failure.message,
+        `of ${nth} requests: bad_status ${nth} (${seen}). Expected 200 within 5s; ${advice}`
+      )
+      assert.include((yield* TestConsole.logLines).join("\n"), `not acked    bad_status ${nth} (${seen})`)
+    }).pipe(Effect.provide(platform))
+  )
 })
 
 type Store = DeliveryStore["Service"]

@@ -147,7 +147,12 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       yield* writeReports(reports, report)
       if (Exit.isFailure(exit)) return yield* exit
       if (isWaitCutShort) return yield* Effect.interrupt
-      const failure = failureOf(report, measurements.summary, silence)
+      const failure = failureOf(
+        report,
+        measurements.summary,
+        silence,
+        settings.target.kind === "receiver" && settings.target.secret !== null
+      )
       if (failure !== null) return yield* failure
     })
   ).pipe(Effect.catchTag("RunStopped", ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: 1 }))))

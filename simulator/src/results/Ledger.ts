@@ -229,7 +229,8 @@ export class Ledger {
     tracked.lastEnd = now
     tracked.movedAt = now
     const time = this.#options.timeOf(now)
-    this.#options.measurements.attempt(time, tracked.totals, outcome, Math.round(result.elapsed))
+    const status = result._tag === "Answered" ? result.status : null
+    this.#options.measurements.attempt(time, tracked.totals, outcome, Math.round(result.elapsed), status)
     // Its integration may have been deleted meanwhile: then it waits for nothing.
     if (tracked.refused || !isDown(outcome) || !this.#byId.has(tracked.id)) return
     tracked.refused = true

@@ -117,5 +117,6 @@ export const measuredParts = (measured: Measurements, kind: RunKind) => ({
   week: measured.week,
   attempts_per_delivery: measured.attemptsPerDelivery,
   outcomes: Object.fromEntries(measured.outcomes),
+  statuses: Object.fromEntries(measured.statuses),
   integration_lines: [...measured.integrations].map(([id, line]) => integrationLine(id, line, knowledge[kind]))
 })

@@ -60,6 +60,8 @@ export class Measurements {
   /** How many settled deliveries took so many attempts; the last one is «or more». */
   readonly attemptsPerDelivery: Array<number> = Array.from({ length: mostAttempts + 1 }, () => 0)
   readonly outcomes = new Map<AttemptOutcome, number>()
+  /** Statuses of answers that did not acknowledge. */
+  readonly statuses = new Map<number, number>()
   readonly states: Record<DeliveryState, number> = { ...noDeliveries }
   planned = 0
   accepted = 0
@@ -137,11 +139,17 @@ export class Measurements {
     this.series.open(time, this.open)
   }
 
-  /** A request to a receiver has ended. */
-  attempt(time: number, integration: IntegrationTotals, outcome: AttemptOutcome, took: number): void {
+  /** A request to a receiver has ended; with a status where it was answered. */
+  attempt(
+    time: number,
+    integration: IntegrationTotals,
+    outcome: AttemptOutcome,
+    took: number,
+    status: number | null = null
+  ): void {
     this.attempts++
     integration.attempts++
-    this.ended(time, outcome, took)
+    this.ended(time, outcome, took, status)
     if (outcome === "acknowledged") integration.ack.add(took)
   }
 
@@ -176,14 +184,15 @@ export class Measurements {
   }
 
   /** One of some attempts that a service was asked for; `age` is that of its event when it ended. */
-  sampled(time: number, outcome: AttemptOutcome, took: number, age: number): void {
-    this.ended(time, outcome, took)
+  sampled(time: number, outcome: AttemptOutcome, took: number, age: number, status: number | null = null): void {
+    this.ended(time, outcome, took, status)
     if (outcome === "acknowledged") this.delivery.add(age)
   }
 
   /** How an attempt that is known ended, and when. */
-  private ended(time: number, outcome: AttemptOutcome, took: number): void {
+  private ended(time: number, outcome: AttemptOutcome, took: number, status: number | null): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
+    if (outcome === "bad_status" && status !== null) this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     const interval = this.series.at(time)
     interval.attempts++
     interval.answer.add(took)

@@ -181,6 +181,8 @@ export interface RunReport extends RunFacts {
   readonly attempts_per_delivery: ReadonlyArray<number>
   /** How requests ended; of a service, those of the deliveries that were looked at. */
   readonly outcomes: Readonly<Record<string, number>>
+  /** Of these, the statuses of what was answered and not acknowledged. */
+  readonly statuses: Readonly<Record<string, number>>
   readonly integration_lines: ReadonlyArray<IntegrationLine>
   /** How often the run killed its engine. */
   readonly crashes: number

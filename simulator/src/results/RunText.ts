@@ -47,7 +47,9 @@ export const progressLine = ({ measured, phase, place, share, summary }: Progres
     ...(measured.open > 0 ? [`open ${grouped(measured.open)}`] : []),
     ...(summary !== null && summary.failed > 0 ? [`failed ${grouped(summary.failed)}`] : []),
     ...(measured.ack.count === 0 && measured.attempts > 0 && measured.outcomes.size > 0
-      ? [`none acknowledged: ${outcomesText(Object.fromEntries(measured.outcomes))}`]
+      ? [
+          `none acknowledged: ${outcomesText(Object.fromEntries(measured.outcomes), Object.fromEntries(measured.statuses))}`
+        ]
       : []),
     ...(measured.ack.count > 0 ? [`ack p99 ${duration(measured.ack.quantile(0.99))}`] : []),
     ...(summary !== null && late.count > 0 ? [`late p99 ${duration(late.quantile(0.99))}`] : [])
@@ -59,21 +61,38 @@ const quantileText = ({ max, p50, p99 }: Quantiles): string =>
 
 type Row = readonly [name: string, value: string]
 
-/** What requests to receivers came to, the most frequent first: `connection_refused 12, timeout 3`. */
-export const outcomesText = (outcomes: RunReport["outcomes"]): string =>
-  Object.entries(outcomes)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([outcome, count]) => `${outcome} ${grouped(count)}`)
+type Counts = Readonly<Record<string, number>>
+
+const byFrequency = (counts: Counts) => Object.entries(counts).toSorted(([, a], [, b]) => b - a)
+
+/** The most statuses that are told apart. */
+const mostStatuses = 3
+
+/** ` (401: 251, 500: 3)`; nothing where no status is known. */
+const statusesText = (statuses: Counts): string => {
+  const all = byFrequency(statuses)
+  const rest = all.slice(mostStatuses).reduce((sum, [, count]) => sum + count, 0)
+  const named = all.slice(0, mostStatuses).map(([status, count]) => `${status}: ${grouped(count)}`)
+  return all.length === 0 ? "" : ` (${[...named, ...(rest > 0 ? [`others: ${grouped(rest)}`] : [])].join(", ")})`
+}
+
+/** What requests to receivers came to, the most frequent first: `bad_status 12 (401: 12), timeout 3`. */
+export const outcomesText = (outcomes: Counts, statuses: Counts): string =>
+  byFrequency(outcomes)
+    .map(([outcome, count]) => `${outcome} ${grouped(count)}${outcome === "bad_status" ? statusesText(statuses) : ""}`)
     .join(", ")
 
 /** Requests that were not acknowledged, and why. */
-const refusedRows = ({ kind, outcomes }: RunReport): ReadonlyArray<Row> => {
+const refusedRows = ({ kind, outcomes, statuses }: RunReport): ReadonlyArray<Row> => {
   const { acknowledged: _, ...others } = outcomes
   if (Object.keys(others).length === 0) return []
   // A service is asked about some of its deliveries, not all.
   const seen = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
   return [
-    ["not acked", `${outcomesText(others)}${kind === "service" ? ` of ${grouped(seen)} that were looked at` : ""}`]
+    [
+      "not acked",
+      `${outcomesText(others, statuses)}${kind === "service" ? ` of ${grouped(seen)} that were looked at` : ""}`
+    ]
   ]
 }
 

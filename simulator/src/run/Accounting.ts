@@ -29,7 +29,12 @@ const Detail = Schema.fromJsonString(
   Schema.Struct({
     created_at: Schema.String,
     attempts: Schema.Array(
-      Schema.Struct({ started_at: Schema.String, duration_ms: Schema.Finite, outcome: AttemptOutcome })
+      Schema.Struct({
+        started_at: Schema.String,
+        duration_ms: Schema.Finite,
+        outcome: AttemptOutcome,
+        status: Schema.optionalKey(Schema.NullOr(Schema.Finite))
+      })
     )
   })
 )
@@ -189,9 +194,9 @@ export class Accounting {
     return Effect.map(ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Detail)), (detail) => {
       if ("_tag" in detail) return
       const published = Date.parse(detail.created_at)
-      for (const { duration_ms, outcome, started_at } of detail.attempts) {
+      for (const { duration_ms, outcome, started_at, status } of detail.attempts) {
         const ended = Date.parse(started_at) + duration_ms
-        this.#measurements.sampled(this.#timeOf(ended), outcome, duration_ms, ended - published)
+        this.#measurements.sampled(this.#timeOf(ended), outcome, duration_ms, ended - published, status)
       }
     })
   }

@@ -8,7 +8,22 @@ import type { RunReport } from "../../results/RunReport.ts"
 import { outcomesText } from "../../results/RunText.ts"
 import type { RunSummary } from "../../results/RunSummary.ts"
 
-export const failureOf = (report: RunReport, summary: RunSummary, silence: string | null): CommandFailure | null => {
+/** What to look at where a receiver acknowledged nothing. */
+const adviceFor = ({ statuses, totals }: RunReport, isSigned: boolean): string => {
+  if ((statuses["401"] ?? 0) + (statuses["403"] ?? 0) < totals.attempts)
+    return "is the receiver running, and is this its URL?"
+  return isSigned
+    ? "it may check signatures: is the secret that was given its own?"
+    : "it may check signatures: give its secret with --secret"
+}
+
+/** `isSigned`: with a secret that was given for the receiver. */
+export const failureOf = (
+  report: RunReport,
+  summary: RunSummary,
+  silence: string | null,
+  isSigned = false
+): CommandFailure | null => {
   const { slos, totals, verdict } = report
   if (summary.failed > 0)
     return new CommandFailure({
@@ -28,7 +43,7 @@ export const failureOf = (report: RunReport, summary: RunSummary, silence: strin
     })
   if (isUnreached(report))
     return new CommandFailure({
-      message: `${report.target.replace(/^against /, "")} acknowledged none of ${totals.attempts} requests: ${outcomesText(report.outcomes)}. Expected 200${report.ack_timeout === null ? "" : ` within ${DurationText.format(report.ack_timeout)}`}; is the receiver running, and is this its URL?`,
+      message: `${report.target.replace(/^against /, "")} acknowledged none of ${totals.attempts} requests: ${outcomesText(report.outcomes, report.statuses)}. Expected 200${report.ack_timeout === null ? "" : ` within ${DurationText.format(report.ack_timeout)}`}; ${adviceFor(report, isSigned)}`,
       exitCode: 1
     })
   if (verdict === "pass") return null
