@@ -336,6 +336,31 @@ describe("a report of a service", () => {
   })
 })
 
+describe("a run that takes long", () => {
+  const receiver = ["--to-receiver", "http://127.0.0.1:1/hook"]
+  it.live.each([
+    ["", ["--speed", "10x"], "; --speed 60x or --as-fast-as-possible is faster, --virtual takes moments"],
+    [" and has that speed already", ["--speed", "60x"], "; --as-fast-as-possible is faster, --virtual takes moments"],
+    [" and is faster already", ["--speed", "80x", ...receiver], "; --as-fast-as-possible is faster"],
+    [" and is for a real receiver", receiver, "; --speed 60x or --as-fast-as-possible is faster"]
+  ] as const)("says what would be faster%s", ([, flags, says]) =>
+    Effect.gen(function* () {
+      const announced = Effect.gen(function* () {
+        for (;;) {
+          const line = (yield* TestConsole.logLines).map(String).find((text) => text.startsWith("it takes"))
+          if (line !== undefined) return line
+          yield* Effect.promise(setImmediate)
+        }
+      })
+      const line = yield* Effect.raceFirst(
+        announced,
+        simulate("run", "--preset", "quiet", "--duration", "3d", ...flags)
+      )
+      assert.isTrue(`${line}`.endsWith(`for what is open then${says}`), `${line}`)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
+  )
+})
+
 describe("a receiver that is not there", () => {
   it.live("is what the run says, and fails it", () =>
     Effect.gen(function* () {

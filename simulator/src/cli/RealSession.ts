@@ -9,6 +9,7 @@ import { child, Rng, root } from "../random/Substream.ts"
 import { LocalClock } from "../receivers/LocalClock.ts"
 import { duration as durationText } from "../results/Words.ts"
 import { disturbed } from "../plan/Disorder.ts"
+import type { RunKind } from "../results/RunKind.ts"
 import { makeReport } from "../results/MakeReport.ts"
 import { Measurements } from "../results/Measurements.ts"
 import { run } from "../run/Run.ts"
@@ -50,9 +51,17 @@ const prepare = (
   }
 }
 
-/** How long it will take, and what takes less where that is long. */
-const lengthText = (millis: number, grace: number): string =>
-  `it takes ${durationText(millis)}, and up to ${durationText(grace)} for what is open then${millis > patience ? "; --speed 60x or --as-fast-as-possible is faster, --virtual takes moments" : ""}`
+/** The speed that is proposed, to whoever has a lower one. */
+const hurry = 60
+
+/** How long it will take, and what takes less where that is long: by flags that are not given yet, and fit where it goes. */
+const lengthText = (millis: number, grace: number, speed: number, kind: RunKind): string => {
+  const length = `it takes ${durationText(millis)}, and up to ${durationText(grace)} for what is open then`
+  if (millis <= patience) return length
+  const faster = `${speed < hurry ? `--speed ${hurry}x or ` : ""}--as-fast-as-possible is faster`
+  // Virtual time has modelled receivers and an engine of its own.
+  return `${length}; ${faster}${kind === "in-process" ? ", --virtual takes moments" : ""}`
+}
 
 export const realSession = Effect.fnUntraced(function* (settings: RunSettings, texts: RunTexts) {
   const { disorder, grace, maxInFlight, options, reports, scenario, slos, speed } = settings
@@ -77,7 +86,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
 
   const pace = speed === null ? "as fast as possible" : `${speed}x`
   yield* Console.log(`${scenario.name} ${name}, ${texts.duration} from ${texts.start}, seed ${texts.seed}, ${pace}`)
-  if (speed !== null) yield* Console.log(lengthText(options.duration / speed, grace))
+  if (speed !== null) yield* Console.log(lengthText(options.duration / speed, grace, speed, kind))
 
   const startedAt = yield* Clock.currentTimeMillis
   let phase: string | null = null
