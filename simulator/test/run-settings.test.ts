@@ -352,11 +352,9 @@ describe("a run that takes long", () => {
           yield* Effect.promise(setImmediate)
         }
       })
-      const line = yield* Effect.raceFirst(
-        announced,
-        simulate("run", "--preset", "quiet", "--duration", "3d", ...flags)
-      )
-      assert.isTrue(`${line}`.endsWith(`for what is open then${says}`), `${line}`)
+      const run = Effect.as(simulate("run", "--preset", "quiet", "--duration", "3d", ...flags), "it said nothing")
+      const line = yield* Effect.raceFirst(announced, run)
+      assert.isTrue(line.endsWith(`for what is open then${says}`), line)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
 })

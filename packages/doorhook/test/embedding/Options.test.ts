@@ -1,7 +1,7 @@
 /**
  * Options of `createDoorhook` as plain JavaScript gives them: what is wrong is told, all of it at once.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { defaultDeliverySettings, DurationText, resourceTypeNames } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
 import type { Doorhook } from "doorhook"
@@ -176,9 +176,8 @@ describe("options", () => {
     "can leave the logger out: the log is told on standard error what is probably mistyped, once for each thing",
     Effect.gen(function* () {
       const lines: Array<string> = []
-      const { error } = console
-      console.error = (line: unknown) => void lines.push(String(line))
-      yield* Effect.addFinalizer(() => Effect.sync(() => (console.error = error)))
+      const spy = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(String(line)))
+      yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
       const doorhook = yield* start()
       for (const tenants of [[101], [102]]) {
         const mistyped = { ...event, tenants }
