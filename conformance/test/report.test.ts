@@ -6,14 +6,12 @@ import { defaultTerms } from "../src/checks/Terms.ts"
 import type { Verdict } from "../src/checks/Finding.ts"
 import { notableEffects } from "../src/report/Console.ts"
 import { effectsOf } from "../src/report/Evidence.ts"
-import { curlOf } from "../src/report/Curl.ts"
 import { exitCodeOf } from "../src/report/ExitCode.ts"
 import { factsOf } from "../src/record/Facts.ts"
 import { suite } from "../src/Suite.ts"
 import { makeReport } from "../src/report/MakeReport.ts"
 import { rerunOf } from "../src/report/Rerun.ts"
 import type { Invocation } from "../src/report/Rerun.ts"
-import { wordsOf } from "@doorhook/testkit/Bash"
 import { shownText, shownUrl } from "../src/record/Shown.ts"
 import { requirements } from "../src/requirements/index.ts"
 import { withDefaults } from "../src/record/SuiteOptions.ts"
@@ -79,46 +77,6 @@ describe("effects", () => {
 })
 
 describe("a command", () => {
-  it("to do a request by hand carries its headers and body, but no signature", () => {
-    const headers = { "webhook-id": "evt_1", "webhook-signature": "v1,c2VjcmV0" }
-    const command = curlOf(
-      invocation.url,
-      { method: "POST", headers, body: `{"name":"O'Neill 🔑"}`, encoding: "utf8" },
-      400,
-      null
-    )
-    assert.deepStrictEqual(wordsOf(command), [
-      "curl",
-      "-sS",
-      "-i",
-      "--max-time",
-      "0.4",
-      "http://127.0.0.1:9000/hook",
-      "-H",
-      "webhook-id: evt_1",
-      "--data-binary",
-      `{"name":"O'Neill 🔑"}`
-    ])
-  })
-
-  it("says the method where it is none that has a body", () => {
-    const request = { method: "GET", headers: {}, body: "{}", encoding: "utf8" } as const
-    assert.include(wordsOf(curlOf(invocation.url, request, 400, null)).join(" "), "-X GET --data-binary {}")
-  })
-
-  it("sends again what had been sent, to both URLs where it came to two", () => {
-    const request = { method: "POST", headers: {}, body: "{}", encoding: "utf8" } as const
-    const curl = "curl -sS -i --max-time 0.4"
-    assert.strictEqual(
-      curlOf(invocation.url, request, 400, invocation.url),
-      `for attempt in 1 2; do ${curl} ${invocation.url.href} --data-binary '{}'; echo; done`
-    )
-    assert.strictEqual(
-      curlOf(new URL("https://a.test/b?token=hush"), request, 400, invocation.url),
-      `for url in ${invocation.url.href} 'https://a.test/b?...'; do ${curl} "$url" --data-binary '{}'; echo; done`
-    )
-  })
-
   it("to run again says what differs from the defaults", () => {
     assert.strictEqual(
       rerunOf(invocation, "R-ACK-01"),

@@ -50,7 +50,8 @@ const continuePatience = 1_000
 const titled = (name: string): string =>
   name.replaceAll(/(^|-)([a-z])/g, (_, dash, letter) => `${dash}${String(letter).toUpperCase()}`)
 
-const cased = (name: string, { headerCase }: WireForm): string =>
+/** A header's name as a form writes it. */
+export const cased = (name: string, headerCase: WireForm["headerCase"]): string =>
   headerCase === "upper" ? name.toUpperCase() : headerCase === "title" ? titled(name) : name
 
 const headersOf = (url: URL, request: HttpRequest, body: Buffer, form: WireForm): OutgoingHttpHeaders => {
@@ -62,7 +63,7 @@ const headersOf = (url: URL, request: HttpRequest, body: Buffer, form: WireForm)
   if (form.expect) headers["expect"] = "100-continue"
   if (form.chunked) headers["transfer-encoding"] = "chunked"
   else if (body.length > 0 || request.method === "POST") headers["content-length"] = String(body.length)
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [cased(name, form), value]))
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [cased(name, form.headerCase), value]))
 }
 
 const piecesOf = (body: Buffer, count: number): ReadonlyArray<Buffer> => {

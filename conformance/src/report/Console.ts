@@ -11,8 +11,8 @@ import type { Report, ReportedEffects, ReportedRequirement, Step } from "./Repor
 import { deadlineInWords } from "./Report.ts"
 import { shownText } from "../record/Shown.ts"
 
-/** A curl command longer than this is left to the JSON report. */
-const longestCurl = 1_500
+/** A curl command longer than this is left to the JSON report: that of an ordinary event that came twice is not. */
+const longestCurl = 3_000
 
 /** What one attempt came to, with the beginning of the answer. */
 const attemptInWords = ({ excerpt, got }: Step["attempts"][number]): string => {

@@ -26,7 +26,7 @@ const fenced = (text: string): string => {
 }
 
 /** The longest curl command that is shown. */
-const longestCurl = 2_000
+const longestCurl = 3_000
 
 const marks: Readonly<Record<Report["verdict"], string>> = { pass: "✅", fail: "❌", inconclusive: "⚠️" }
 

@@ -97,7 +97,7 @@ const ReportedRequirement = Schema.Struct({
   known: Schema.Boolean,
   /** The place, in `history`, of the step and the attempt that decided the verdict; null when none did. */
   decidedBy: Schema.NullOr(Schema.Struct({ step: Schema.Int, attempt: Schema.Int })),
-  /** The deciding request as a curl command, without its signature; null when no request decided. */
+  /** What was sent, as a curl command; null when no request decided, or where the command would not show what the suite saw. */
   curl: Schema.NullOr(Schema.String),
   /** The command that does it all again. */
   replay: Schema.String
