@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { toBadge } from "../../src/report/Badge.ts"
-import { render } from "../../src/report/Console.ts"
+import { confirmedInWords, render } from "../../src/report/Console.ts"
 import { toHar } from "../../src/report/Har.ts"
 import { toHtml } from "../../src/report/html/HtmlReport.ts"
 import { toJUnit } from "../../src/report/JUnit.ts"
@@ -107,6 +107,15 @@ describe("the console", () => {
     )
     assert.notInclude(places, -1, block)
     assert.match(block.trimEnd(), /--only R-DUP-01 --seed 7$/)
+  })
+
+  it("says how often a failure came again, and on what one depends that did not", () => {
+    const words = [5, 1, 0].map((failed) => confirmedInWords({ tried: 5, failed }))
+    assert.deepStrictEqual(words, [
+      "done 5 times more, it failed each time",
+      "done 5 times more, it failed once",
+      "done 5 times more, it did not fail again: it probably depends on timing"
+    ])
   })
 
   it("says what makes a verdict less sure", () => {
