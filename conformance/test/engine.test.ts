@@ -168,6 +168,17 @@ describe.concurrent("a receiver that remembers or acts in a wrong way is found o
   )
 })
 
+describe("a receiver that stores nothing of a body in chunks", () => {
+  it.live("fails by the digest of what it stored", () =>
+    Effect.gen(function* () {
+      const stores: Manners["stores"] = (data, { request: { headers } }) =>
+        headers["transfer-encoding"] === undefined ? data : "{}"
+      const report = yield* run({ stores }, { only: ["R-HTTP-01", "R-HTTP-02"] })
+      assert.deepStrictEqual(idsWith(report, "FAIL"), ["R-HTTP-02"], shown(report))
+    })
+  )
+})
+
 describe("a case whose answer was late", () => {
   it.live("is judged by the effects of its repeat, too", () =>
     Effect.gen(function* () {
