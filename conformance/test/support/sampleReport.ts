@@ -37,7 +37,11 @@ const attempt = (over: Partial<ReportedAttempt>): ReportedAttempt => ({
   ...over
 })
 
-const requirement = (id: string, verdict: Verdict, over: Partial<ReportedRequirement> = {}): ReportedRequirement => ({
+export const requirement = (
+  id: string,
+  verdict: Verdict,
+  over: Partial<ReportedRequirement> = {}
+): ReportedRequirement => ({
   id,
   level: 1,
   profile: null,
