@@ -205,6 +205,18 @@ describe("a verdict", () => {
     assert.strictEqual(verdictOf(late, [one, { ...crowded, repeats: [traceOf(second)] }]), "PASS")
   })
 
+  it("is told by the plainest of what is as short, whichever was over first", () => {
+    const odd = runOf(makeCase("state", "odd", newEvent(accessLog, ["chunked"])))
+    const broken = new Map([odd, one].map(({ trace }) => [trace, fail(0, "broken")]))
+    const plan = { ...planned(broken), keys: new Set([odd, one].map((run) => keyOf(run.case))) }
+    for (const runs of [
+      [odd, one],
+      [one, odd]
+    ]) {
+      assert.strictEqual(judge(plan, runs, defaultTerms, complete).evidence?.case, first)
+    }
+  })
+
   it("is NOT_OBSERVABLE for want of something, unless it is FAIL without it", () => {
     const plan = planned(new Map([[two.trace, fail(0, "broken")]]))
     assert.strictEqual(verdictOf({ ...planned(new Map()), missing: "effects" }, []), "NOT_OBSERVABLE")

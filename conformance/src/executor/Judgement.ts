@@ -235,10 +235,16 @@ type Assessed = Assessment & { readonly whole: boolean; readonly run: CaseRun }
 
 const isBroken = ({ finding, suspect }: Assessment): boolean => finding.verdict === "FAIL" && !suspect
 
+/** How much is unusual about the attempts of a history. */
+const variationsIn = ({ ops }: History): number => ops.reduce((sum, op) => sum + ("how" in op ? op.how.length : 0), 0)
+
+/** Of several that are as short, the plainest: which of them was over first is chance. */
 const shortest = (assessed: ReadonlyArray<Assessed>): Assessed | undefined =>
   assessed.toSorted(
-    (a, b) =>
-      a.trace.history.ops.length - b.trace.history.ops.length || a.trace.attempts.length - b.trace.attempts.length
+    ({ trace: a }, { trace: b }) =>
+      a.history.ops.length - b.history.ops.length ||
+      a.attempts.length - b.attempts.length ||
+      variationsIn(a.history) - variationsIn(b.history)
   )[0]
 
 /** What keeps a requirement from having passed: what breaks it, else what leaves it open. */
