@@ -9,7 +9,6 @@ import { planOf } from "../executor/Plans.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
 import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
 import * as Target from "../executor/Target.ts"
-import { TargetUnusable } from "../executor/TargetUnusable.ts"
 import { shownUrl } from "../record/Shown.ts"
 import { secretVariable } from "../report/Rerun.ts"
 import { requirements } from "../requirements/index.ts"
@@ -36,8 +35,8 @@ const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> 
 }
 
 /** Without an acknowledged event there is nothing to try a probe with. */
-const acknowledgesNothing = ({ secret, url }: Settled): TargetUnusable =>
-  new TargetUnusable({
+const acknowledgesNothing = ({ secret, url }: Settled): CommandFailure =>
+  unusable({
     message: `None of the events was acknowledged, so the probe could not be tried. \`doorhook conformance run --url ${shownUrl(url)} --only R-ACK-01\` shows what was answered.${secret === null ? ` A receiver that checks signatures needs its secret: --secret-file FILE, or ${secretVariable}.` : ""}`
   })
 
@@ -70,7 +69,7 @@ export const runDoctor = (flags: TargetFlags) =>
             )
       if (options.probe !== null) {
         yield* Console.log(`Probe        ${options.probe.kind}: ${options.probe.name}`)
-        if (calibration === null) return yield* unusable(acknowledgesNothing(options))
+        if (calibration === null) return yield* acknowledgesNothing(options)
         yield* Console.log(calibrationLines(calibration).join("\n"))
       }
       const level = levelOf(options)

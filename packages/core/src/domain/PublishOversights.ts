@@ -7,6 +7,9 @@ import { didYouMean } from "./Nearest.ts"
 
 const optional = "tenant_ids"
 
+/** The members that are read: whatever else is there is compared, and usually nothing else is. */
+const known = new Set(["resource_type", "action", "building_id", optional, "data"])
+
 /** No name that is so much longer is nearly it. */
 const longest = 2 * optional.length
 
@@ -14,7 +17,7 @@ const oversightsIn = (value: unknown): ReadonlyArray<string> =>
   !Predicate.isObject(value) || Reflect.get(value, optional) !== undefined
     ? []
     : Object.keys(value).flatMap((name) => {
-        const meant = name.length > longest || name === optional ? "" : didYouMean(name, [optional])
+        const meant = known.has(name) || name.length > longest ? "" : didYouMean(name, [optional])
         return meant === "" ? [] : [`${name} is no member of an event and was not read${meant}`]
       })
 

@@ -97,8 +97,7 @@ export const settleRightLost = (delivery: LeasedDelivery): Settlement =>
  * while. So the delivery itself remembers that there is something left to do, whatever happens to the process.
  */
 export const askedAgain = (settlement: Settlement, now: number): Settlement => {
+  if (!settlement.gone) return settlement
   const pause = askAgainAfterAttempt(settlement.attempt?.number ?? 1)
-  return settlement.gone
-    ? { ...settlement, state: "retrying", reason: null, next_attempt_at: now + pause, gone: false }
-    : settlement
+  return { ...settlement, state: "retrying", reason: null, next_attempt_at: now + pause, gone: false }
 }
