@@ -16,6 +16,7 @@ import type { Case } from "../src/history/History.ts"
 import { makeCase, newEvent } from "../src/history/History.ts"
 import { define } from "../src/requirements/Requirement.ts"
 import type { Requirement } from "../src/requirements/Requirement.ts"
+import { answeredAfter } from "./support/attempt.ts"
 
 const complete: Ended = { how: "complete", message: "" }
 
@@ -282,38 +283,7 @@ describe("a requirement", () => {
 
 describe("the usual time of an acknowledgement", () => {
   it("is that of events that were alone: beside others, a receiver may be slower", () => {
-    const answered = (one: Case, elapsed: number): Trace => ({
-      ...traceOf(one),
-      attempts: [
-        {
-          kind: "delivery",
-          op: 0,
-          event: 0,
-          number: 1,
-          first: true,
-          raced: false,
-          provisional: false,
-          webhook_id: "evt_1",
-          endpoint: "http://127.0.0.1/hook",
-          request: { method: "POST", headers: {}, body: "", encoding: "utf8" },
-          reused: false,
-          started: 0,
-          exchange: {
-            _tag: "Answered",
-            status: 200,
-            retry_after: null,
-            location: null,
-            excerpt: "",
-            headers_elapsed: elapsed,
-            elapsed,
-            ending: "complete",
-            bytes: 0,
-            detail: null,
-            headers: {}
-          }
-        }
-      ]
-    })
+    const answered = (one: Case, elapsed: number): Trace => ({ ...traceOf(one), attempts: [answeredAfter(elapsed)] })
     const ledger = makeLedger([], defaultTerms)
     ledger.add(runOf(first, { trace: answered(first, 10) }))
     for (const one of [second, drawn]) ledger.add(runOf(one, { trace: answered(one, 80), alone: false }))

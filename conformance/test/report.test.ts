@@ -20,6 +20,7 @@ import { lanes } from "../src/history/History.ts"
 import type { Lane } from "../src/history/History.ts"
 import { toHtml } from "../src/report/html/HtmlReport.ts"
 import { timingOf } from "../src/report/Timing.ts"
+import { answeredAfter } from "./support/attempt.ts"
 import { sampleReport } from "./support/sampleReport.ts"
 
 const invocation: Invocation = {
@@ -195,33 +196,7 @@ const answeredIn = (lane: Lane, ...times: ReadonlyArray<number>): CaseRun => ({
     shortfalls: [],
     effects: [],
     effectsElsewhere: [],
-    attempts: times.map((elapsed, event) => ({
-      kind: "delivery",
-      op: 0,
-      event,
-      number: 1,
-      first: true,
-      raced: false,
-      provisional: false,
-      webhook_id: "evt_1",
-      endpoint: "http://127.0.0.1:9000/hook",
-      request: { method: "POST", headers: {}, body: "{}", encoding: "utf8" },
-      reused: false,
-      started: 0,
-      exchange: {
-        _tag: "Answered",
-        status: 200,
-        retry_after: null,
-        location: null,
-        excerpt: "",
-        headers_elapsed: elapsed,
-        elapsed,
-        ending: "complete",
-        bytes: 0,
-        detail: null,
-        headers: {}
-      }
-    }))
+    attempts: times.map(answeredAfter)
   }
 })
 
