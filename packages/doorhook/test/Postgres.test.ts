@@ -164,6 +164,28 @@ await describeOnPostgres("doorhook on PostgreSQL", (server) => {
     )
 
     live(
+      "its workers read the directory again when it does",
+      Effect.gen(function* () {
+        const database = server.url(yield* newDatabase(server))
+        const { child, printed, stdout } = yield* startService(yield* configured(database, { workers: 1 }))
+        yield* Effect.promise(() => printed(/doorhook worker ready/))
+        child.kill("SIGHUP")
+        yield* Effect.promise(() => printed(/directory \S+ read again[^]*directory \S+ read again/))
+        assert.lengthOf(stdout().match(/worker process/g) ?? [], 1)
+      })
+    )
+
+    live(
+      "a service without a directory starts no workers, which would ask nobody",
+      Effect.gen(function* () {
+        const database = server.url(yield* newDatabase(server))
+        const { stdout } = yield* startService(["--database", database, "--workers", "2"])
+        assert.match(stdout(), /^no --directory: .*; no workers are started$/m)
+        assert.notInclude(stdout(), "worker process")
+      })
+    )
+
+    live(
       "an embedded doorhook hands over to a worker what it has no room for, and the worker hears of it",
       Effect.gen(function* () {
         const database = server.url(yield* newDatabase(server))

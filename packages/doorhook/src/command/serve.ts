@@ -5,7 +5,7 @@ import { OperatorKey } from "@doorhook/server"
 import { Console, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Command, Flag, GlobalFlag } from "effect/cli"
 import type { ServeConfig } from "../config/ServeConfig.ts"
-import { parsePort } from "../config/ServeConfig.ts"
+import { parsePort, parseWorkers } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase } from "../service/Database.ts"
 import * as Serving from "../service/Serving.ts"
@@ -15,7 +15,7 @@ import { endInTime } from "./endInTime.ts"
 import { operatorKeyFlag } from "./operatorKey.ts"
 import { stopOnHangup, tellStopped, tellStopping } from "./stopping.ts"
 import { untilStopped } from "./untilStopped.ts"
-import { checkShared, keepWorkers, parseWorkers } from "./workers.ts"
+import { checkShared, keepWorkers } from "./workers.ts"
 
 const flags = {
   // Read with all other settings, so that what is wrong with any of them is told at once.
@@ -51,7 +51,7 @@ const flags = {
   workers: Flag.String("workers").pipe(
     Flag.withDescription("Processes that deliver beside this one, over one PostgreSQL (default 0)"),
     Flag.withMetavar("N"),
-    Flag.withDefault("0")
+    Flag.optional
   ),
   ...deliveryFlags
 }
@@ -61,8 +61,8 @@ type Flags = Command.Command.Config.Infer<typeof flags>
 /** Flags go before the environment, and that before the file. */
 const configOf = Effect.fnUntraced(function* (given: Flags) {
   const port = Option.map(given.port, parsePort)
-  const workers = parseWorkers(given.workers)
-  const config = yield* deliveryConfigOf(
+  const workers = Option.map(given.workers, parseWorkers)
+  return yield* deliveryConfigOf(
     given,
     (otherwise) => ({
       port: Option.getOrElse(Option.flatMap(port, Result.getSuccess), () => otherwise.port),
@@ -71,23 +71,27 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
       operatorKey: Option.getOrElse(Option.map(given.operatorKey, Redacted.value), () => otherwise.operatorKey),
       metricsFor: Option.getOrElse(given.metricsFor, () => otherwise.metricsFor),
       webhookSources: given.webhookSource.length > 0 ? given.webhookSource : otherwise.webhookSources,
-      trustedProxies: given.trustedProxy.length > 0 ? given.trustedProxy : otherwise.trustedProxies
+      trustedProxies: given.trustedProxy.length > 0 ? given.trustedProxy : otherwise.trustedProxies,
+      workers: Option.getOrElse(Option.flatMap(workers, Result.getSuccess), () => otherwise.workers)
     }),
-    Effect.fnUntraced(function* ({ database, directory }) {
-      const shared = Result.flatMap(workers, (count) => checkShared(count, database))
-      return [...Option.toArray(port), shared, ...(yield* FileDirectory.check(directory))]
+    Effect.fnUntraced(function* ({ database, directory, workers: count }) {
+      const flags = [...Option.toArray(port), ...Option.toArray(workers)]
+      return [...flags, checkShared(count, database), ...(yield* FileDirectory.check(directory))]
     })
   )
-  return { config, workers: Result.getOrElse(workers, () => 0) }
 })
+
+/** How many workers are run: one without a directory would ask nobody who may receive what it sends. */
+const workersOf = ({ directory, workers = 0 }: ServeConfig): number => (directory === undefined ? 0 : workers)
 
 /** What an operator must know at the start. */
 const announce = Effect.fnUntraced(function* (config: ServeConfig) {
   const { created, key } = yield* OperatorKey
   if (created) yield* Console.log(`operator key (shown only now): ${Redacted.value(key)}`)
   if (config.directory === undefined) {
+    const without = config.workers === undefined || config.workers === 0 ? "" : "; no workers are started"
     yield* Console.log(
-      "no --directory: nobody can log in, and deliveries wait, because nobody can say who may receive them"
+      `no --directory: nobody can log in, and deliveries wait, because nobody can say who may receive them${without}`
     )
   }
   if (config.encryptionKey === undefined && config.database !== "memory") {
@@ -103,13 +107,13 @@ export const serveCommand = Command.make(
   flags,
   Effect.fnUntraced(
     function* (given) {
-      const { config, workers: count } = yield* configOf(given)
+      const config = yield* configOf(given)
       yield* endInTime(config)
       yield* stopOnHangup(config.directory)
       const directory = config.directory === undefined ? FileDirectory.layerNone : FileDirectory.layer(config.directory)
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
-      const workers = keepWorkers(count, config.database ?? defaultDatabase, shared)
+      const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared)
       return yield* Effect.raceFirst(Layer.launch(service), workers).pipe(tellStopped("doorhook"))
     },
     Effect.scoped,

@@ -7,8 +7,8 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import type { InvalidConfig } from "../config/ReadingSettings.ts"
 import { invalid } from "../config/ReadingSettings.ts"
-import { parseCount } from "../config/ServeConfig.ts"
 import { defaultDatabase, isPostgres } from "../service/Database.ts"
+import { onHangup } from "../service/Hangup.ts"
 
 /** Environment variable that hands the database on, because a URL may carry a password. */
 const databaseVariable = "DOORHOOK_DATABASE"
@@ -36,15 +36,19 @@ const runWorker = (args: ReadonlyArray<string>, database: string) =>
       })
     ),
     (child) =>
-      Effect.andThen(
-        Console.log(`worker process ${child.pid}`),
-        Effect.promise(() =>
-          once(child, "exit").then(
-            ([code, signal]: ReadonlyArray<unknown>) =>
-              `worker process ${child.pid} ended (${typeof signal === "string" ? signal : `exit code ${String(code)}`})`,
-            (cause: unknown) => `a worker can't be started (${String(cause)})`
+      Effect.scoped(
+        Effect.gen(function* () {
+          // It has read the directory itself. One that does not listen yet ends by this, and the next reads what is there then.
+          yield* onHangup(() => child.kill("SIGHUP"))
+          yield* Console.log(`worker process ${child.pid}`)
+          return yield* Effect.promise(() =>
+            once(child, "exit").then(
+              ([code, signal]: ReadonlyArray<unknown>) =>
+                `worker process ${child.pid} ended (${typeof signal === "string" ? signal : `exit code ${String(code)}`})`,
+              (cause: unknown) => `a worker can't be started (${String(cause)})`
+            )
           )
-        )
+        })
       ),
     (child) =>
       Effect.promise(async () => {
@@ -66,16 +70,15 @@ const keepWorker = Effect.fnUntraced(function* (args: ReadonlyArray<string>, dat
   }
 })
 
-/** How many workers a flag asks for. */
-export const parseWorkers = (text: string): Result.Result<number, InvalidConfig> =>
-  parseCount("workers", text, { maximum: 64, what: "a number of processes" })
-
 /** Fails when more than one process is to deliver from a database that belongs to one alone. */
-export const checkShared = (count: number, database: string = defaultDatabase): Result.Result<number, InvalidConfig> =>
+export const checkShared = (
+  count: number = 0,
+  database: string = defaultDatabase
+): Result.Result<number, InvalidConfig> =>
   count === 0 || isPostgres(database)
     ? Result.succeed(count)
     : invalid(
-        "workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave --workers out"
+        "workers: more than one process can deliver from PostgreSQL only; give --database postgres://... or leave workers out"
       )
 
 /** Keeps so many workers running. `args` are the flags that they share with the service. */

@@ -19,9 +19,16 @@ import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
 const greatestPort = 65_535
 
+const mostWorkers = 64
+
 /** A port to listen on; 0 takes any free one. */
 const ListenPort = Schema.Int.check(
   Schema.isBetween({ minimum: 0, maximum: greatestPort }, { message: `must be a port, 0 to ${greatestPort}` })
+)
+
+/** How many processes deliver beside the service. */
+const WorkerCount = Schema.Int.check(
+  Schema.isBetween({ minimum: 0, maximum: mostWorkers }, { message: `must be a number of processes, 0 to ${mostWorkers}` })
 )
 
 export const ServeConfig = Schema.Struct({
@@ -33,7 +40,9 @@ export const ServeConfig = Schema.Struct({
   /** How long the head of a request may take to arrive, from its connection's first byte. Default `15s`. */
   headersTimeout: Schema.optional(Schema.String),
   /** The directory file. */
-  directory: Schema.optional(Schema.String)
+  directory: Schema.optional(Schema.String),
+  /** Worker processes beside the service, on PostgreSQL. Default 0. */
+  workers: Schema.optional(WorkerCount)
 })
 export type ServeConfig = typeof ServeConfig.Type
 
@@ -65,7 +74,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
   ])
 
 /** A whole number that was written as one, within bounds; anything else is said of `name`. */
-export const parseCount = (
+const parseCount = (
   name: string,
   text: string,
   { maximum, what }: { readonly maximum: number; readonly what: string }
@@ -77,6 +86,10 @@ export const parseCount = (
 /** The port that a flag names. */
 export const parsePort = (text: string): Result.Result<number, InvalidConfig> =>
   parseCount("port", text, { maximum: greatestPort, what: "a port" })
+
+/** The number of workers that a flag asks for. */
+export const parseWorkers = (text: string): Result.Result<number, InvalidConfig> =>
+  parseCount("workers", text, { maximum: mostWorkers, what: "a number of processes" })
 
 /** Reads the text of a configuration file. */
 const fromText = (text: string): Result.Result<Reading<ServeConfig>, InvalidConfig> => {
