@@ -30,6 +30,13 @@ const checks: ReadonlyArray<readonly [name: string, command: string, ...args: Re
   ["docs", "node", ".ci/check-docs.ts"]
 ]
 
+if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
+  process.stdout.write(
+    `npm run check runs all of these, and fails when one does: ${checks.map(([name]) => name).join(", ")}\n`
+  )
+  process.exit(0)
+}
+
 const failed = checks.filter(([name, command, ...args]) => {
   const run = spawnSync(command, args, { encoding: "utf8", shell: false })
   const ok = run.status === 0

@@ -1,5 +1,5 @@
 /**
- * `npm run bench` lists the benchmarks; `npm run bench -- NAME` runs one and prints its results as JSON last.
+ * `npm run bench`, and `--help`, lists the benchmarks; `npm run bench -- NAME` runs one and prints its results as JSON last.
  *
  * `--all` runs all of them. `--write` keeps the results and makes `docs/measurements.md` of them; alone it makes the page
  * of the results that there are. `--quick` takes small sizes, to see whether they run; `--rounds N`, and `--rows N` that
@@ -32,7 +32,7 @@ const refuse = (message: string): number => {
 }
 
 const main = async (given: ReadonlyArray<string>): Promise<number> => {
-  if (given.length === 0) {
+  if (given.length === 0 || given.includes("--help") || given.includes("-h")) {
     await list()
     return 0
   }

@@ -17,7 +17,9 @@ const bench = async (...args: ReadonlyArray<string>) => {
 // Beside each other: most of what they take is waiting, and nothing of what they measure is looked at.
 describe.concurrent("npm run bench", () => {
   it("lists every benchmark in one line with its goals", async () => {
-    const lines = (await bench()).split("\n")
+    const listed = await bench()
+    expect(await bench("deliver-sqlite", "--help")).toBe(listed)
+    const lines = listed.split("\n")
     const files = readdirSync(new URL("../src/benches/", import.meta.url))
     for (const file of files) {
       const name = file.replace(/\.ts$/, "")
