@@ -72,9 +72,12 @@ describe("the operator's commands", () => {
         allow_targets: ["10.0.0.0/8"]
       })
       assert.match(yield* print(...set, "--status", "disabled"), /^1: disabled \(manual\)$/m)
-      const cleared = yield* print(...set, "--clear", "--acknowledge", "200", "--status", "enabled", "--json")
+      // The id after a flag that has no value is the command's.
+      const values = ["--acknowledge", "200", "--status", "enabled"]
+      const cleared = yield* print("integrations", "set", ...values, "--json", "--clear", "1")
       assert.deepStrictEqual(read(JSON.parse(cleared)).overrides, { acknowledge: "200" })
       assert.match(yield* print("integrations", "show", "1"), /^set: --acknowledge 200$/m)
+      assert.deepStrictEqual(JSON.parse(yield* print("integrations", "show", "--json", "1")), JSON.parse(cleared))
       const wrong = yield* run(...set, "--retry", "access_log=soon")
       assert.notStrictEqual(wrong.code, 0)
       assert.match(wrong.stderr, /^doorhook: --retry access_log must be a duration.*\n$/)

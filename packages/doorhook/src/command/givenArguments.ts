@@ -10,6 +10,18 @@ const flag = /^--[a-z][a-z-]*$/
 /** A number below zero, or a duration. No flag of any command begins so. */
 const negative = /^-\d/
 
+/** Flags without a value, of commands that take an id. */
+const switches: ReadonlySet<string> = new Set(["--json", "--clear"])
+
+/** Ids that the parser would take for the value of a flag that has none, as it takes `true` and `false`. */
+const truthLikeId = /^[01]$/
+
+/** Says of such a flag before such an id that it is given, so that the id is left to the command. */
+const withOwnIds = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
+  given.map((argument, at) =>
+    switches.has(argument) && truthLikeId.test(given[at + 1] ?? "") ? `${argument}=true` : argument
+  )
+
 /**
  * Joins a negative value to its flag: the parser would take `-1d` in `--duration -1d` for flags of one letter, and complain
  * about these instead of the value.
@@ -30,4 +42,4 @@ const withNegativeValues = (given: ReadonlyArray<string>): ReadonlyArray<string>
 export const runOn = <Name extends string, Input, E, R, ContextInput>(
   command: Command.Command<Name, Input, ContextInput, E, R>,
   given: ReadonlyArray<string>
-) => Command.runWith(command, { version })(withNegativeValues(given))
+) => Command.runWith(command, { version })(withOwnIds(withNegativeValues(given)))

@@ -28,7 +28,10 @@ const ListenPort = Schema.Int.check(
 
 /** How many processes deliver beside the service. */
 const WorkerCount = Schema.Int.check(
-  Schema.isBetween({ minimum: 0, maximum: mostWorkers }, { message: `must be a number of processes, 0 to ${mostWorkers}` })
+  Schema.isBetween(
+    { minimum: 0, maximum: mostWorkers },
+    { message: `must be a number of processes, 0 to ${mostWorkers}` }
+  )
 )
 
 export const ServeConfig = Schema.Struct({
