@@ -1,6 +1,7 @@
 /**
  * What is told of a run: commands that work when they are copied, nothing secret, nothing that steers a terminal.
  */
+import { UrlPolicy } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { defaultTerms } from "../src/checks/Terms.ts"
 import type { Verdict } from "../src/checks/Finding.ts"
@@ -12,7 +13,7 @@ import { suite } from "../src/Suite.ts"
 import { makeReport } from "../src/report/MakeReport.ts"
 import { rerunOf } from "../src/report/Rerun.ts"
 import type { Invocation } from "../src/report/Rerun.ts"
-import { shownText, shownUrl } from "../src/record/Shown.ts"
+import { shownText } from "../src/record/Shown.ts"
 import { requirements } from "../src/requirements/index.ts"
 import { withDefaults } from "../src/record/SuiteOptions.ts"
 import type { CaseRun, Ended } from "../src/executor/Judgement.ts"
@@ -98,7 +99,7 @@ describe("a command", () => {
 
 describe("what is shown", () => {
   it("of a URL are not the values of its query", () => {
-    assert.strictEqual(shownUrl(new URL("https://a.test/b?token=c")), "https://a.test/b?...")
+    assert.strictEqual(UrlPolicy.shownUrl(new URL("https://a.test/b?token=c")), "https://a.test/b?...")
   })
 
   it("of an answer fits on a line", () => {

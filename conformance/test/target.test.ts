@@ -1,11 +1,10 @@
 /**
  * Where the suite may go.
  */
-import { NameResolver } from "@doorhook/core"
+import { NameResolver, UrlPolicy } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Result } from "effect"
 import { authorize, isLocal, parse } from "../src/executor/Target.ts"
-import { shownUrl } from "../src/record/Shown.ts"
 
 describe("an address", () => {
   it.each([
@@ -75,7 +74,7 @@ describe("a name", () => {
 
 describe("a URL", () => {
   it("is not what a report shows of one: its query was left out", () => {
-    const shown = shownUrl(new URL("http://127.0.0.1:9000/hook?key=hush"))
+    const shown = UrlPolicy.shownUrl(new URL("http://127.0.0.1:9000/hook?key=hush"))
     const read = parse(shown)
     assert.isTrue(Result.isFailure(read) && /stands for a query that reports leave out/.test(read.failure.message))
   })

@@ -1,11 +1,11 @@
 /**
  * A receiver with two URLs, and a probe that tells them apart.
  */
+import { UrlPolicy } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect } from "effect"
 import type { Probe } from "../src/probes/Probe.ts"
-import { shownUrl } from "../src/record/Shown.ts"
 import { runSuite } from "../src/run/RunSuite.ts"
 import { acknowledge, receiver } from "./support/receiver.ts"
 import { saidAgain } from "./support/stored.ts"
@@ -48,7 +48,7 @@ const judged = Effect.fnUntraced(function* (effectsAt: EffectsAt, first = "", se
   return {
     report,
     requirement: report.requirements[0] ?? assert.fail("nothing was judged"),
-    shown: [url, other].map(shownUrl)
+    shown: [url, other].map(UrlPolicy.shownUrl)
   }
 })
 

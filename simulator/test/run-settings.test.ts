@@ -648,6 +648,7 @@ describe("wrong usage of simulate run", () => {
     { args: ["run", "--drain", "1h"], says: "--drain needs --virtual" },
     { args: ["run", "--crash-every", "6h"], says: "--crash-every needs --virtual" },
     { args: ["run", "--to-receiver", "nowhere"], says: "the URL of a receiver" },
+    { args: ["run", "--to-receiver", "http://127.0.0.1:1/?..."], says: "Write the query itself" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/", "--receiver", "gone"], says: "models receivers" },
     { args: ["run", "--to-receiver", "http://127.0.0.1:1/"], says: "no way out to the network" },
     { args: [...toService, "--retry", "call="], says: "--retry is a setting of the service" },

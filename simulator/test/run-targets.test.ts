@@ -19,6 +19,8 @@ const Report = Schema.fromJsonString(
   Schema.Struct({
     interrupted: Schema.Boolean,
     verdict: Schema.String,
+    command: Schema.String,
+    target: Schema.String,
     ack_timeout: Schema.NullOr(Schema.Finite),
     totals: Totals,
     slos: Schema.Array(Schema.Struct({ met: Schema.Boolean })),
@@ -91,15 +93,26 @@ describe.concurrent("simulate run", () => {
       })
       const file = join(yield* temporaryFolder, "report.json")
       const { code, stderr, stdout } = yield* runDoorhook(
-        ["simulate", "run", "--to-receiver", receiver.url, "--as-fast-as-possible", "--duration", "2h"].concat(
+        [
+          "simulate",
+          "run",
+          "--to-receiver",
+          `${receiver.url}?key=hush`,
+          "--as-fast-as-possible",
+          "--duration",
+          "2h"
+        ].concat(
           ["--start", "2026-03-03T17:00", "--slo", "lost=0,exhausted=0,ack_p99<5s", "--report", `json=${file}`],
           soon
         ),
         { DOORHOOK_RECEIVER_SECRET: secret }
       )
       assert.strictEqual(code, 0, stderr + stdout)
-      const { totals, verdict } = yield* readReport(file)
+      const { command, target, totals, verdict } = yield* readReport(file)
       assert.strictEqual(verdict, "pass")
+      // Reports are read by others, and a query may hold a secret.
+      assert.strictEqual(target, `against ${receiver.url}?...`)
+      assert.notInclude(command + stdout + stderr, "hush")
       assert.strictEqual(totals["delivered"], totals["deliveries"])
       assert.isAbove(refused.size, 0)
       assert.strictEqual(receiver.received.length, (totals["deliveries"] ?? 0) + refused.size)

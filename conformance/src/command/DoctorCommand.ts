@@ -1,7 +1,7 @@
 /**
  * `conformance doctor`: what the suite can see and do, whether it works, and which level that makes possible.
  */
-import { columns, CommandFailure, Crypto } from "@doorhook/core"
+import { columns, CommandFailure, Crypto, UrlPolicy } from "@doorhook/core"
 import { Console, Effect, Layer } from "effect"
 import { Minting } from "../executor/Minting.ts"
 import { measureGuard } from "../executor/Calibration.ts"
@@ -9,7 +9,6 @@ import { planOf } from "../executor/Plans.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
 import type { ProbeCalibration } from "../executor/ProbeCalibration.ts"
 import * as Target from "../executor/Target.ts"
-import { shownUrl } from "../record/Shown.ts"
 import { secretVariable } from "../report/Rerun.ts"
 import { requirements } from "../requirements/index.ts"
 import { factsOf } from "../record/Facts.ts"
@@ -37,7 +36,7 @@ const calibrationLines = (calibration: ProbeCalibration): ReadonlyArray<string> 
 /** Without an acknowledged event there is nothing to try a probe with. */
 const acknowledgesNothing = ({ secret, url }: Settled): CommandFailure =>
   unusable({
-    message: `None of the events was acknowledged, so the probe could not be tried. \`doorhook conformance run --url ${shownUrl(url)} --only R-ACK-01\` shows what was answered.${secret === null ? ` A receiver that checks signatures needs its secret: --secret-file FILE, or ${secretVariable}.` : ""}`
+    message: `None of the events was acknowledged, so the probe could not be tried. \`doorhook conformance run --url ${UrlPolicy.shownUrl(url)} --only R-ACK-01\` shows what was answered.${secret === null ? ` A receiver that checks signatures needs its secret: --secret-file FILE, or ${secretVariable}.` : ""}`
   })
 
 /** The highest level there is everything for. */
@@ -51,7 +50,7 @@ export const runDoctor = (flags: TargetFlags) =>
       if (flags.report.length > 0) return yield* CommandFailure.usage("--report: doctor writes none; leave it out")
       const options = withDefaults(yield* makeOptions(flags), 0)
       const { guard, echo } = yield* measureGuard
-      yield* Console.log(`Target       ${shownUrl(options.url)}`)
+      yield* Console.log(`Target       ${UrlPolicy.shownUrl(options.url)}`)
       yield* Effect.mapError(Target.reach(options.url, options.deadline), unusable)
       yield* Console.log("             accepts connections")
       yield* Console.log(

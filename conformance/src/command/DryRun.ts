@@ -1,12 +1,11 @@
 /**
  * `conformance run --dry-run`: what a run would send, case by case, and nothing is sent or started.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, UrlPolicy } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
 import { planOf } from "../executor/Plans.ts"
 import { inWords } from "../history/Words.ts"
 import { exitCodes } from "../report/ExitCode.ts"
-import { shownUrl } from "../record/Shown.ts"
 import { howToGive, needs } from "../requirements/Profile.ts"
 import type { Need } from "../requirements/Profile.ts"
 import type { Requirement } from "../requirements/Requirement.ts"
@@ -71,7 +70,7 @@ export const dryRun = Effect.fnUntraced(function* (flags: RunFlags) {
   }
   yield* Console.log(
     [
-      `A run of level ${level} would send this to ${shownUrl(url)}; a case that several requirements ask for is sent once. Nothing was sent.`,
+      `A run of level ${level} would send this to ${UrlPolicy.shownUrl(url)}; a case that several requirements ask for is sent once. Nothing was sent.`,
       ...selected.map((requirement) => linesOfPlan(requirement, flags, checked))
     ].join("\n\n")
   )

@@ -1,7 +1,7 @@
 /**
  * `conformance run`: from flags to verdicts, reports and an exit code.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, UrlPolicy } from "@doorhook/core"
 import { Console, Effect, Option, Schema } from "effect"
 import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
@@ -10,7 +10,6 @@ import { shortcomingOf } from "../report/Ending.ts"
 import { exitCodeOf } from "../report/ExitCode.ts"
 import type { Report } from "../report/Report.ts"
 import * as Reports from "../report/Reports.ts"
-import { shownUrl } from "../record/Shown.ts"
 import { find, ids, matches, misnamed } from "../requirements/Selection.ts"
 import { requirements } from "../requirements/index.ts"
 import { claim } from "../run/Claim.ts"
@@ -165,7 +164,7 @@ export const runAndReport = Effect.fnUntraced(function* (
       suite,
       level: options.level,
       seed: options.seed,
-      target: shownUrl(options.url),
+      target: UrlPolicy.shownUrl(options.url),
       ack: options.ack,
       deadlineMs: options.deadline,
       guardMs: prepared.guard.guard

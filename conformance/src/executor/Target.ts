@@ -8,7 +8,6 @@ import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhoo
 import { Effect, Layer, Option, Result } from "effect"
 import { lookup } from "node:dns/promises"
 import { connect } from "node:net"
-import { hiddenQuery } from "../HiddenQuery.ts"
 import { portOf } from "../PortOf.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
@@ -45,14 +44,12 @@ export const systemNames: Layer.Layer<NameResolver> = Layer.succeed(NameResolver
 })
 
 /** Reads the URL of a receiver. */
-export const parse = (text: string): Result.Result<URL, CommandFailure> =>
-  text.endsWith(hiddenQuery)
-    ? Result.fail(
-        CommandFailure.usage(
-          `--url ${text}: ${hiddenQuery} stands for a query that reports leave out, because it may hold a secret. Write the query itself.`
-        )
-      )
-    : Result.mapError(UrlPolicy.check(text, everywhere), ({ message }) => CommandFailure.usage(`--url ${message}`))
+export const parse = (text: string): Result.Result<URL, CommandFailure> => {
+  const flaw = UrlPolicy.hiddenQueryFlaw(text)
+  return flaw === null
+    ? Result.mapError(UrlPolicy.check(text, everywhere), ({ message }) => CommandFailure.usage(`--url ${message}`))
+    : Result.fail(CommandFailure.usage(`--url ${text}: ${flaw}`))
+}
 
 /** Names that mean nothing outside a machine or a network: those without a dot, and the special-use ones (RFC 6761). */
 const isPrivateName = (host: string): boolean =>

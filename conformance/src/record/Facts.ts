@@ -2,9 +2,9 @@
  * What a run was about, as plain data: all that its report says of it beside what happened. A stored trace holds it, so
  * that the run can be judged anew where neither the receiver nor its probe is.
  */
+import { UrlPolicy } from "@doorhook/core"
 import { Schema } from "effect"
 import { probeKinds } from "../probes/Probe.ts"
-import { shownUrl } from "./Shown.ts"
 import { needs, profiles } from "../requirements/Profile.ts"
 import type { Need } from "../requirements/Profile.ts"
 import type { Settled } from "./SuiteOptions.ts"
@@ -62,8 +62,8 @@ const givenBy = ({ hooks, level, otherUrls, peakRate, probe, secret }: Settled):
 
 /** The facts of a run with these options. */
 export const factsOf = (options: Settled): Facts => ({
-  url: shownUrl(options.url),
-  otherUrls: options.otherUrls.map(shownUrl),
+  url: UrlPolicy.shownUrl(options.url),
+  otherUrls: options.otherUrls.map(UrlPolicy.shownUrl),
   level: options.level,
   profiles: options.profiles,
   only: options.only,

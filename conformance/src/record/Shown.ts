@@ -1,10 +1,6 @@
 /**
  * What of a run may be shown: terminals and build logs are read by others.
  */
-import { hiddenQuery } from "../HiddenQuery.ts"
-
-/** A URL without the values of its query, which may be secrets. */
-export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : hiddenQuery}`
 
 /** A text of the receiver's on one line, without what would steer a terminal. */
 export const shownText = (text: string, length: number): string => {

@@ -1,13 +1,12 @@
 /**
  * A request as a curl command, to do by hand what the suite did; where one command can't show it, none.
  */
-import { Shell, Signature } from "@doorhook/core"
+import { Shell, Signature, UrlPolicy } from "@doorhook/core"
 import type { Evidence } from "../executor/Judgement.ts"
 import { cased } from "../executor/Wire.ts"
 import type { Operation, Variation } from "../history/History.ts"
 import type { Attempt } from "../observed/Trace.ts"
 import type { HttpRequest } from "../observed/HttpRequest.ts"
-import { shownUrl } from "../record/Shown.ts"
 import { decisiveOf } from "./Evidence.ts"
 
 /** What a variation takes of curl besides the request's headers and body; null where curl has no means for it. */
@@ -92,7 +91,7 @@ const commandOf = (url: string, { how, request: { body, headers, method } }: ByH
 
 /** The command that sends these, one after the other. The deadline is in milliseconds. */
 export const curlOf = (sent: ReadonlyArray<ByHand>, deadline: number): string => {
-  const urls = sent.map(({ url }) => Shell.quote(shownUrl(url)))
+  const urls = sent.map(({ url }) => Shell.quote(UrlPolicy.shownUrl(url)))
   const [one = "", ...others] = new Set(sent.map((each) => commandOf('"$url"', each, deadline)))
   if (others.length > 0) return sent.map((each, place) => commandOf(urls[place] ?? "", each, deadline)).join("; echo; ")
   if (new Set(sent.map(({ url }) => url.href)).size > 1) return `for url in ${urls.join(" ")}; do ${one}; echo; done`

@@ -1,13 +1,12 @@
 /**
  * What was sent and what came back, as a report tells it.
  */
-import { Signature } from "@doorhook/core"
+import { Signature, UrlPolicy } from "@doorhook/core"
 import type { Evidence } from "../executor/Judgement.ts"
 import type { Attempt, Trace } from "../observed/Trace.ts"
 import { exchangeInWords } from "../checks/Words.ts"
 import { inWords } from "../history/Words.ts"
 import type { ReportedAttempt, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
-import { shownUrl } from "../record/Shown.ts"
 
 /** The most of an answer that is reported, in characters. */
 const longestExcerpt = 1_000
@@ -44,7 +43,7 @@ const reportAttempt = ({
   elapsedMs: round(exchange.elapsed),
   request: {
     method: request.method,
-    url: shownUrl(new URL(endpoint)),
+    url: UrlPolicy.shownUrl(new URL(endpoint)),
     headers: withoutSignature(request.headers),
     body: request.body.slice(0, longestBody),
     bodyBytes: Buffer.byteLength(request.body, request.encoding)

@@ -1,11 +1,10 @@
 /**
  * What a reader of a report should know besides its verdicts.
  */
-import { DurationText } from "@doorhook/core"
+import { DurationText, UrlPolicy } from "@doorhook/core"
 import type { Outcome } from "../executor/Judgement.ts"
 import type { Stored } from "../executor/Stored.ts"
 import { strangersInWords } from "../executor/Strangers.ts"
-import { hiddenQuery } from "../HiddenQuery.ts"
 import type { Record } from "../record/Record.ts"
 import { secretVariable } from "./Rerun.ts"
 import { beyond, select } from "../requirements/Selection.ts"
@@ -87,9 +86,9 @@ export const notesOf = (input: ReportInput): ReadonlyArray<string> => [
 ]
 
 const notesOnRun = (record: Record): ReadonlyArray<string> => [
-  ...([record.facts.url, ...record.facts.otherUrls].some((url) => url.endsWith(hiddenQuery))
+  ...([record.facts.url, ...record.facts.otherUrls].some((url) => url.endsWith(UrlPolicy.hiddenQuery))
     ? [
-        `The query of --url may hold a secret and is left out: write it where a command says ${hiddenQuery} before you run that.`
+        `The query of --url may hold a secret and is left out: write it where a command says ${UrlPolicy.hiddenQuery} before you run that.`
       ]
     : []),
   ...(record.strangers.length === 0

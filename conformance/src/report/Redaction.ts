@@ -1,7 +1,7 @@
 /**
  * What is taken out of every report, whichever form it has: reports are kept by builds and sent around.
  */
-import { shownUrl } from "../record/Shown.ts"
+import { UrlPolicy } from "@doorhook/core"
 
 const redacted = "(left out)"
 
@@ -18,4 +18,4 @@ export const safeText = (text: string): string =>
     .replaceAll(/\bv1,[A-Za-z0-9+/]{40,}={0,2}/g, `v1,${redacted}`)
 
 /** A URL without user information and without the values of its query. */
-export const safeUrl = (text: string): string => (URL.canParse(text) ? shownUrl(new URL(text)) : text)
+export const safeUrl = (text: string): string => (URL.canParse(text) ? UrlPolicy.shownUrl(new URL(text)) : text)

@@ -1,8 +1,7 @@
 /**
  * The command that does it again: a stored history, or all of one requirement, as it was run.
  */
-import { Acknowledgement, DurationText, Shell } from "@doorhook/core"
-import { shownUrl } from "../record/Shown.ts"
+import { Acknowledgement, DurationText, Shell, UrlPolicy } from "@doorhook/core"
 import { defaultMaxTime, defaultSettle } from "../record/SuiteOptions.ts"
 
 /** What a run was called with, as far as it decides what is sent. */
@@ -29,7 +28,7 @@ export const secretVariable = "DOORHOOK_CONFORMANCE_SECRET"
 /** What to repeat: a file with a history, or the id of a requirement. */
 export const rerunOf = (invocation: Invocation, what: string): string => {
   const { deadline, flags, level, maxTime, otherUrls, owned, profiles, rule, seed, settle, signed, url } = invocation
-  const urls = [url, ...otherUrls].map((one) => `--url ${Shell.quote(shownUrl(one))}`).join(" ")
+  const urls = [url, ...otherUrls].map((one) => `--url ${Shell.quote(UrlPolicy.shownUrl(one))}`).join(" ")
   return [
     ...(signed ? [`${secretVariable}=whsec_...`] : []),
     `npx doorhook conformance replay ${Shell.quote(what)} ${urls} --seed ${seed}`,

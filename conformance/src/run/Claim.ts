@@ -13,7 +13,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { portOf } from "../PortOf.ts"
-import { shownUrl } from "../record/Shown.ts"
 
 /** How often one that waits looks whether the other has ended, in milliseconds. */
 const step = 200
@@ -99,12 +98,12 @@ const claimOne = Effect.fnUntraced(function* (
       Effect.fnUntraced(function* ({ holder }) {
         if ((yield* Clock.currentTimeMillis) - begun >= patience) {
           return yield* new ReceiverTaken({
-            message: `Another run still tests ${shownUrl(url)} (${nameOf(holder)}), after ${seconds} s. Two at once would disturb each other: end that one, or run this one later.`
+            message: `Another run still tests ${UrlPolicy.shownUrl(url)} (${nameOf(holder)}), after ${seconds} s. Two at once would disturb each other: end that one, or run this one later.`
           })
         }
         if (!told) {
           yield* announce(
-            `Another run tests ${shownUrl(url)} (${nameOf(holder)}). This one begins when that has ended, and waits for up to ${seconds} s.`
+            `Another run tests ${UrlPolicy.shownUrl(url)} (${nameOf(holder)}). This one begins when that has ended, and waits for up to ${seconds} s.`
           )
         }
         yield* Effect.sleep(step)

@@ -2,7 +2,7 @@
  * Which runs each flag of `simulate run` means something to: what is refused elsewhere, and what the command line of a
  * report says, both follow from this.
  */
-import { Shell } from "@doorhook/core"
+import { Shell, UrlPolicy } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Option } from "effect"
 import type { RunKind } from "../results/RunKind.ts"
@@ -116,13 +116,20 @@ export const misplaced = (texts: RunTexts, kind: RunKind): string | null => {
   return wrong === undefined ? null : places[wrong].elsewhere
 }
 
+/** A flag's word as it may be shown: of the receiver's URL, all but its query. */
+const shown = (name: keyof RunTexts, word: string): string =>
+  name === "toReceiver" && URL.canParse(word) ? UrlPolicy.shownUrl(new URL(word)) : word
+
 /** The command line that says the same, in one line, with another seed where one is given. Keys and secrets are left out. */
 export const commandLine = (texts: RunTexts, seed = texts.seed): string => {
   const said = { ...texts, seed }
   const words = names.flatMap((name) => {
     const { again, flag } = places[name]
     if (!again) return []
-    return wordsOf(said[name], flag).flatMap((word) => [`--${flag}`, ...(word === null ? [] : [Shell.quote(word)])])
+    return wordsOf(said[name], flag).flatMap((word) => [
+      `--${flag}`,
+      ...(word === null ? [] : [Shell.quote(shown(name, word))])
+    ])
   })
   return ["npx doorhook simulate run", ...words].join(" ")
 }

@@ -11,7 +11,8 @@ import {
   longestAckTimeout,
   resourceTypeNames,
   RetryPolicy,
-  Signature
+  Signature,
+  UrlPolicy
 } from "@doorhook/core"
 import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
 import { mostBuildings } from "../scenario/Scenario.ts"
@@ -145,6 +146,8 @@ const readTarget = Effect.fnUntraced(function* (texts: RunTexts) {
   }
   if (Option.isSome(toReceiver)) {
     const expected = "the URL of a receiver, like http://127.0.0.1:9000/hook"
+    const flaw = UrlPolicy.hiddenQueryFlaw(toReceiver.value)
+    if (flaw !== null) return yield* CommandFailure.usage(`--to-receiver ${toReceiver.value}: ${flaw}`)
     const url = yield* readUrl("to-receiver", toReceiver.value, expected, false)
     const variable = "DOORHOOK_RECEIVER_SECRET"
     const fromEnvironment = yield* Effect.orElseSucceed(Config.option(Config.Redacted(variable)), Option.none)

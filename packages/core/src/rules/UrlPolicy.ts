@@ -25,6 +25,18 @@ export const hostOf = (url: URL): string => url.hostname.replaceAll(/[[\]]/g, ""
 /** What of a URL may stand in a log: its host and port. Path, query and user name hold the receiver's secrets. */
 export const shownHost = (text: string): string => URL.parse(text)?.host ?? "an unusable URL"
 
+/** What stands for the query of a URL where it is shown. It is not taken for one. */
+export const hiddenQuery = "?..."
+
+/** What of a URL may be shown to whoever gave it: all but its user name and its query, which may hold secrets. */
+export const shownUrl = (url: URL): string => `${url.origin}${url.pathname}${url.search === "" ? "" : hiddenQuery}`
+
+/** What is wrong with a URL that was copied from where its query is hidden; null with any other. */
+export const hiddenQueryFlaw = (text: string): string | null =>
+  text.endsWith(hiddenQuery)
+    ? `${hiddenQuery} stands for a query that reports leave out, because it may hold a secret. Write the query itself.`
+    : null
+
 /** Whether a host is an address rather than a name. WHATWG URLs have brought IPv4 spellings to dotted form already. */
 export const isAddressLiteral = (host: string): boolean => host.includes(":") || /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)
 

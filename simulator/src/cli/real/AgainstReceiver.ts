@@ -1,7 +1,7 @@
 /**
  * A run against one real receiver, with the engine in this process and doorhook's own sender.
  */
-import { CommandFailure, Transport } from "@doorhook/core"
+import { CommandFailure, Transport, UrlPolicy } from "@doorhook/core"
 import { Effect } from "effect"
 import { undescribed } from "../../receivers/ReceiverText.ts"
 import { Equipment } from "../../run/Equipment.ts"
@@ -38,6 +38,6 @@ export const prepareReceiver = Effect.fnUntraced(function* (
     },
     course,
     "receiver",
-    `against ${url}`
+    `against ${UrlPolicy.shownUrl(new URL(url))}`
   )
 })
