@@ -38,7 +38,7 @@ const secret = "whsec_dGhlIHNlY3JldCBvZiB0aGUgcmVjZWl2ZXI="
 /** One value for each flag that a run has. A new flag belongs here, and into what is printed. */
 const values: Readonly<Record<keyof typeof targetFlags, ReadonlyArray<string>>> = {
   url: ["--url", "http://127.0.0.1:9000/hook", "--url", "http://127.0.0.1:9000/hook/other"],
-  probe: ["--probe", "exec:grep -c \"$EVENT_ID\" 'a file' || true"],
+  probe: ["--probe", "exec:grep -cw \"$EVENT_ID\" 'a file' || true"],
   restartCmd: ["--restart-cmd", "kill $(cat pid); ./start &"],
   killCmd: ["--kill-cmd", "kill -9 $(cat pid)"],
   readyUrl: ["--ready-url", "http://127.0.0.1:9000/ready?a=1"],

@@ -240,12 +240,43 @@ describe("effects are counted", () => {
         "--max-time",
         "60s",
         "--probe",
-        `exec:grep -c "done $EVENT_ID" ${file} || true`
+        `exec:grep -cw "done $EVENT_ID" ${file} || true`
       )
       assert.strictEqual(exitCode, 2, output)
       const wrong = yield* conformance("run", "--url", target.url, ...only, "--probe", "exec:echo many")
       assert.strictEqual(wrong.exitCode, 4, wrong.output)
       assert.match(wrong.message, /printed "many".*EVENT_ID and DATA_ID/)
+    })
+  )
+
+  it.live("by a command that matches whole ids, and by none that counts those that begin alike together", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "effects-whole.log")
+      const target = yield* logging(file, false)
+      const probed = (probe: string) =>
+        conformance(
+          "run",
+          "--url",
+          target.url,
+          "--only",
+          "R-NEW-01",
+          "--level",
+          "2",
+          "--settle",
+          "1s",
+          "--max-time",
+          "60s",
+          "--probe",
+          `exec:${probe}`
+        )
+      const whole = yield* probed(`grep -cw "done $EVENT_ID" ${file}`)
+      assert.deepStrictEqual([...idsWith(whole.report, "PASS")], ["R-NEW-01"], whole.output)
+      const alike = yield* probed(`grep -c "done $EVENT_ID" ${file}`)
+      assert.strictEqual(alike.exitCode, 4, alike.output)
+      assert.match(
+        alike.message,
+        /effects = 1 for evt_\w+, which is how the id of an event begins .* whole ids: grep -cw/
+      )
     })
   )
 

@@ -69,7 +69,7 @@ describe("a command", () => {
     Effect.gen(function* () {
       const file = `${yield* temporaryFolder}/effects.log`
       writeFileSync(file, "done evt_other\n")
-      assert.strictEqual((yield* ask(`grep -c "done $EVENT_ID" ${file}`)).effects, 0)
+      assert.strictEqual((yield* ask(`grep -cw "done $EVENT_ID" ${file}`)).effects, 0)
       assert.strictEqual((yield* ask("echo 2; exit 3")).effects, 2)
       assert.strictEqual((yield* ask("echo 2; echo 'a warning' >&2")).effects, 2)
     }).pipe(Effect.scoped)

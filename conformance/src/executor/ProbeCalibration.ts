@@ -65,6 +65,30 @@ const checkDouble = Effect.fnUntraced(function* (probe: Probe, setting: Setting,
   return { expected: before + 1, observed: effects }
 })
 
+/** Makes sure that no event counts under the beginning of its id as well: twins have such ids. */
+const checkWhole = Effect.fnUntraced(function* (
+  probe: Probe,
+  subjects: ReadonlyArray<Subject>,
+  phantom: Subject,
+  byDataId: boolean
+) {
+  for (const subject of subjects) {
+    const webhookId = subject.webhookId.slice(0, -1)
+    const dataId = subject.dataId.slice(0, -1)
+    const beginnings = [
+      [webhookId, { ...subject, webhookId, dataId: phantom.dataId }],
+      ...(byDataId ? [[dataId, { ...subject, webhookId: phantom.webhookId, dataId }] as const] : [])
+    ] as const
+    for (const [id, beginning] of beginnings) {
+      const { effects } = yield* probe.read(beginning)
+      if (effects === 0) continue
+      return yield* unusable(
+        `The probe says effects = ${effects} for ${id}, which is how the id of an event begins that was sent, and no event's id. It counts ids that begin alike together, and would show two effects of a receiver that is right. Make it match whole ids: grep -cw, = instead of LIKE.`
+      )
+    }
+  }
+})
+
 /** Calibrates the probe; null when the receiver acknowledges nothing, so that there is nothing to calibrate it with. */
 export const calibrateProbe = Effect.fnUntraced(function* (
   probe: Probe,
@@ -122,6 +146,7 @@ export const calibrateProbe = Effect.fnUntraced(function* (
   const [subject = phantom] = subjects
   // An id that nobody was sent, and the data.id of an event that was.
   const byDataId = (yield* probe.read({ ...subject, webhookId: phantom.webhookId })).effects > 0
+  yield* checkWhole(probe, subjects, phantom, byDataId)
   // URLs to which none of them was sent.
   const elsewhere = setting.otherUrls.flatMap(({ href }) => subjects.map((one) => ({ ...one, endpoint: href })))
   const shownElsewhere = yield* Effect.forEach(elsewhere, probe.read)
