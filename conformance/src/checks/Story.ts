@@ -13,7 +13,9 @@ export interface Story {
   readonly attempts: ReadonlyArray<readonly [index: number, attempt: Attempt]>
   /** `acknowledged` obliges to one effect; `open` allows one or none; `never` allows none. */
   readonly state: "acknowledged" | "open" | "never"
-  /** By the probe, at the latest reading; null where nothing was read. */
+  /** Others whose number some programs take for this one's: a probe may count an effect of this at theirs. */
+  readonly alike: ReadonlyArray<number>
+  /** By the probe, at the latest reading, with those of `alike`; null where nothing was read. */
   readonly last: number | null
   /** The most at any reading. */
   readonly most: number | null
@@ -39,6 +41,9 @@ const wentOut = (attempt: Attempt, { history }: Trace): boolean => {
 export const endpointsOf = (attempts: Story["attempts"]): number =>
   new Set(attempts.map(([, { endpoint }]) => endpoint)).size
 
+/** Whether `data.id` is a number, as it is documented: an unknown kind of event may have a text, or none. */
+export const isNumbered = ({ dataId }: SentEvent): boolean => /^\d+$/.test(dataId)
+
 /** Attempts whose acknowledgement was there for the suite to see. */
 const isJudged = ({ kind }: Attempt): boolean => kind === "delivery" || kind === "amid" || kind === "load"
 
@@ -52,25 +57,46 @@ export const storiesOf = (trace: Trace, terms: Terms): ReadonlyArray<Story> => {
   // Where data.id is the key that is stressed, events that share it are one.
   const sharesDataId =
     terms.dedupKey === "body" && trace.history.ops.some((op) => op.k === "twins" && op.kind === "same_data_id")
-  // An event may have no data.id at all.
-  const shownBy = ({ dataId, webhookId }: SentEvent): string =>
-    trace.byDataId === true && dataId !== "" ? dataId : webhookId
-  const sharers = new Map<string, number>()
-  for (const sent of trace.events) sharers.set(shownBy(sent), (sharers.get(shownBy(sent)) ?? 0) + 1)
+  const byNumber = (sent: SentEvent): boolean => trace.byDataId === true && isNumbered(sent)
+  const askedBy = (sent: SentEvent): string => (byNumber(sent) ? sent.dataId : sent.webhookId)
+  // Long numbers are rounded where they pass through a double, on their way into a log, say.
+  const shownBy = (sent: SentEvent): number | string => (byNumber(sent) ? Number(sent.dataId) : sent.webhookId)
+  const sharers = new Map<number | string, Array<number>>()
+  for (const [event, sent] of trace.events.entries()) {
+    const known = sharers.get(shownBy(sent))
+    if (known === undefined) sharers.set(shownBy(sent), [event])
+    else known.push(event)
+  }
+  /** The events of a group that are asked for in another way than one of them, each way once. */
+  const alikeAmong = (group: ReadonlyArray<number>, own: SentEvent): ReadonlyArray<number> => {
+    if (group.length === 1) return []
+    const asked = new Set([askedBy(own)])
+    return group.filter((place) => {
+      const other = trace.events[place]
+      if (other === undefined || asked.has(askedBy(other))) return false
+      asked.add(askedBy(other))
+      return true
+    })
+  }
   return trace.events.map((sent, event) => {
     const attempts = byEvent.get(event) ?? []
     const acknowledged = attempts.some(
       ([, attempt]) => isJudged(attempt) && read(attempt.exchange, terms) === "acknowledged"
     )
+    const group = sharers.get(shownBy(sent)) ?? [event]
+    const alike = alikeAmong(group, sent)
     const effects = trace.effects[event] ?? null
+    const counted = (of: "last" | "most"): number | null =>
+      effects === null ? null : alike.reduce((sum, place) => sum + (trace.effects[place]?.[of] ?? 0), effects[of])
     return {
       event,
       sent,
       attempts,
       state: acknowledged ? "acknowledged" : attempts.some(([, one]) => wentOut(one, trace)) ? "open" : "never",
-      last: effects?.last ?? null,
-      most: effects?.most ?? null,
-      shared: (sharers.get(shownBy(sent)) ?? 1) * (trace.blindToUrls === true ? Math.max(1, endpointsOf(attempts)) : 1),
+      alike,
+      last: counted("last"),
+      most: counted("most"),
+      shared: group.length * (trace.blindToUrls === true ? Math.max(1, endpointsOf(attempts)) : 1),
       owed: sent.documented && !sharesDataId
     }
   })

@@ -5,7 +5,7 @@
  * until nothing more has shown for the settling time: who works off a backlog is waited for, a few times as long at most.
  */
 import { Clock, Effect } from "effect"
-import { storiesOf } from "../checks/Story.ts"
+import { isNumbered, storiesOf } from "../checks/Story.ts"
 import type { Story } from "../checks/Story.ts"
 import type { Terms } from "../checks/Terms.ts"
 import type { Probe, ProbeReading, ProbeUnusable } from "../probes/Probe.ts"
@@ -48,23 +48,42 @@ interface Watched {
   readonly story: Story
   readonly endpoint: string | null
   readonly elsewhere: boolean
+  /** Those of `alike`, whose effects may be this one's. */
+  readonly alike: Array<Watched>
   reading: ProbeReading | null
   most: number
 }
 
-const watchedOf = (traces: ReadonlyArray<Trace>, terms: Terms, { bulk }: Patience, endpoints: ReadonlyArray<string>) =>
+/** Which events of some traces are read. One that has no number is none of those that are told by their numbers. */
+const watchedOf = (
+  traces: ReadonlyArray<Trace>,
+  terms: Terms,
+  { bulk, byDataId }: Patience,
+  endpoints: ReadonlyArray<string>
+) =>
   traces.flatMap((trace, place) => {
-    const stories = storiesOf(trace, terms)
+    const stories = storiesOf(trace, terms).filter(({ sent }) => !byDataId || isNumbered(sent))
     const many = stories.filter(({ sent }) => sent.bulk)
     const step = Math.max(1, Math.ceil(many.length / bulk))
     const chosen = stories.filter(({ sent }) => !sent.bulk).concat(many.filter((_, index) => index % step === 0))
     const concernsAll = trace.history.ops.some(({ k }) => k === "elsewhere") || isControl(trace)
-    return chosen.flatMap((story): ReadonlyArray<Watched> => {
+    const watched = chosen.flatMap((story): ReadonlyArray<Watched> => {
       const one = { trace: place, story, reading: null, most: 0 }
       const [here = null, there] = endpoints
-      const main = { ...one, endpoint: endpoints.length > 1 && concernsAll ? here : null, elsewhere: false }
-      return there !== undefined && concernsAll ? [main, { ...one, endpoint: there, elsewhere: true }] : [main]
+      const main = { ...one, alike: [], endpoint: endpoints.length > 1 && concernsAll ? here : null, elsewhere: false }
+      return there !== undefined && concernsAll
+        ? [main, { ...one, alike: [], endpoint: there, elsewhere: true }]
+        : [main]
     })
+    for (const one of watched) {
+      if (one.story.alike.length === 0) continue
+      one.alike.push(
+        ...watched.filter(
+          ({ elsewhere, story }) => elsewhere === one.elsewhere && one.story.alike.includes(story.event)
+        )
+      )
+    }
+    return watched
   })
 
 /** An event for one URL alone is the control of those for two. */
@@ -74,8 +93,12 @@ const isControl = ({ history }: Trace): boolean => history.ops.length === 1 && h
 const lacks = ({ owed, shared, state }: Story, effects: number): boolean =>
   state === "acknowledged" && owed && effects < shared
 
-const isAsExpected = ({ elsewhere, reading, story }: Watched): boolean =>
-  elsewhere || !lacks(story, reading?.effects ?? 0)
+const isAsExpected = ({ alike, elsewhere, reading, story }: Watched): boolean =>
+  elsewhere ||
+  !lacks(
+    story,
+    alike.reduce((sum, other) => sum + (other.reading?.effects ?? 0), reading?.effects ?? 0)
+  )
 
 /** Whether some event of a trace was acknowledged, and its effect had not shown when it was read. */
 export const lacksEffects = (trace: Trace, terms: Terms): boolean =>

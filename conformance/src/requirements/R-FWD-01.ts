@@ -4,7 +4,7 @@
 import { everyFirstAttemptAcknowledged } from "../checks/FirstAttempts.ts"
 import { inWords } from "../checks/Terms.ts"
 import { accessLog, call, noted, withMember, withUnknown } from "../history/Events.ts"
-import { makeCase, newEvent } from "../history/History.ts"
+import { makeCase, minted, newEvent } from "../history/History.ts"
 import type { EventTemplate, Member } from "../history/History.ts"
 import { unknown } from "../history/Payloads.ts"
 import { array, object, string } from "../history/RawJson.ts"
@@ -71,7 +71,7 @@ export const requirement = define({
     sent({ ...accessLog, resource_type: "door.forced:v2/alarm" }, "an unknown resource type with other characters"),
     sent({ ...accessLog, resource_type: "intercom_status", data: [] }, "an unknown resource type with empty data"),
     sent(
-      { ...accessLog, resource_type: "visit", data: [["id", string("c0ffee")]] },
+      { ...accessLog, resource_type: "visit", data: [["id", minted.guid]] },
       "an unknown resource type whose id is a text"
     ),
     sent({ ...accessLog, action: "update" }, "an unknown action"),
