@@ -12,7 +12,7 @@ import { everyFirstAttemptAcknowledged } from "../src/checks/FirstAttempts.ts"
 import { everyStatusInTime } from "../src/checks/InTime.ts"
 import { oncePerEndpoint } from "../src/checks/PerEndpoint.ts"
 import { read } from "../src/checks/Reading.ts"
-import { everyAttemptAcknowledged } from "../src/checks/Retried.ts"
+import { copiesAnswered, everyAttemptAcknowledged } from "../src/checks/Retried.ts"
 import type { Terms } from "../src/checks/Terms.ts"
 import { everyLoadedAttempt } from "../src/checks/UnderLoad.ts"
 import type { Exchange } from "../src/observed/Exchange.ts"
@@ -264,6 +264,17 @@ describe("duplicates", () => {
     })
     const refused = attemptOf(answered(409), { op: 1, first: false })
     assert.strictEqual(verdictOf(everyDuplicateAcknowledged(traceOf([...copies, refused]), terms)), "FAIL")
+  })
+
+  it("of which several come at once may be refused in part, as those of a new event are, and none may hang", () => {
+    const copies = (exchange: Exchange) =>
+      [good, exchange].map((one) => attemptOf(one, { op: 1, first: false, raced: true }))
+    const judged = (exchange: Exchange) => {
+      const trace = traceOf([attemptOf(good), ...copies(exchange)])
+      return [everyDuplicateAcknowledged(trace, terms), copiesAnswered(trace, terms)].map(verdictOf)
+    }
+    assert.deepStrictEqual(judged(answered(409)), ["PASS", "PASS"])
+    for (const wrong of [reset, late]) assert.deepStrictEqual(judged(wrong), ["FAIL", "FAIL"])
   })
 
   it("of one event say nothing of another", () => {

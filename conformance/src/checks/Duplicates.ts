@@ -2,7 +2,8 @@
  * Every further attempt of an event is acknowledged, whatever became of those before it.
  *
  * What goes wrong with a duplicate in the same way as with the event's first attempt is not for being a duplicate, and
- * is left to other requirements. While an earlier attempt may still run, a refusal is allowed.
+ * is left to other requirements. While an earlier attempt may still run, a refusal is allowed, and so it is where several come
+ * at once: each runs beside the others.
  */
 import type { Attempt, Trace } from "../observed/Trace.ts"
 import { eachAttempt } from "./EachAttempt.ts"
@@ -23,6 +24,7 @@ export const everyDuplicateAcknowledged = (trace: Trace, terms: Terms): Finding 
     if (attempt.first || attempt.kind !== "delivery" || attempt.provisional) return null
     const reading = read(attempt.exchange, terms)
     if (reading === "acknowledged") return "good"
+    if (attempt.raced && reading === "refused") return null
     const observed = `sent again (attempt ${attempt.number}): ${exchangeInWords(attempt.exchange)}`
     if (reading === "borderline") return inconclusive(index, observed)
     const earlier = earlierThan(attempt, trace)

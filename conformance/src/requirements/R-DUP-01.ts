@@ -14,7 +14,8 @@ export const requirement = define({
   source: "interface document, section 6, rules 3 and 4",
   because:
     "A duplicate comes when an acknowledgement was lost. A receiver that refuses it (409 is a favourite) gets it again until the event counts as failed, although it was handled.",
-  expected: (terms) => `every repeated attempt is answered with ${inWords(terms)}`,
+  expected: (terms) =>
+    `every repeated attempt is answered with ${inWords(terms)}; of several at once some may be refused (R-DUP-04)`,
   directed: repeatedCases,
   sampled: duplicates("events that come again among others", 6),
   check: everyDuplicateAcknowledged
