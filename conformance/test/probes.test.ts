@@ -9,6 +9,7 @@ import { writeFileSync } from "node:fs"
 import { execProbe } from "../src/probes/ExecProbe.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
+import { ProbeUnusable, readReading } from "../src/probes/Probe.ts"
 import { sinkProbe } from "../src/probes/SinkProbe.ts"
 import { answer, receiver } from "./support/receiver.ts"
 
@@ -55,7 +56,51 @@ describe("a digest", () => {
       for (const wrong of ["", hex, `sha256:${hex}0`, `sha256:${hex.slice(1)}`, `sha512:${hex}`, "sha256:n/a"]) {
         const { _tag, message } = yield* Effect.flip(read(wrong))
         assert.strictEqual(_tag, "ProbeUnusable", wrong)
-        assert.include(message, `answered the digest "${wrong}", which is not sha256: and 64 hex digits`)
+        assert.include(message, `answered digest: "${wrong}", a text; give sha256: and 64 hex digits`)
+      }
+    })
+  )
+})
+
+describe("a number of effects", () => {
+  const said = (given: unknown) =>
+    Effect.map(
+      Effect.flip(readReading(given, (what) => new ProbeUnusable({ message: `gave ${what}` }))),
+      ({ message }) => message
+    )
+
+  it.effect("is whole: whatever else a program gives is told as it came", () =>
+    Effect.gen(function* () {
+      for (const [effects, shown] of [
+        ["0", '"0", a text'],
+        [0n, "0n, a bigint"],
+        [1.5, "1.5"],
+        [-1, "-1"],
+        [Number.NaN, "NaN"],
+        [[0n], "an object"],
+        [null, "null"],
+        [undefined, "undefined"]
+      ] as const) {
+        assert.strictEqual(yield* said({ effects }), `gave effects: ${shown}; give a whole number, 0 or more`)
+      }
+      for (const nothing of [undefined, null, 0, "0"]) {
+        assert.strictEqual(yield* said(nothing), "gave effects: undefined; give a whole number, 0 or more")
+      }
+      assert.match(yield* said({ effects: 0, digest: 7 }), /^gave digest: 7; give sha256: /)
+      const unusable = (message: string) => new ProbeUnusable({ message })
+      assert.deepStrictEqual(yield* readReading({ effects: 2 }, unusable), { effects: 2, digest: null })
+    })
+  )
+
+  it.live("over HTTP as well", () =>
+    Effect.gen(function* () {
+      for (const [answered, told] of [
+        ['{"effects":"0"}', 'answered effects: "0", a text; give a whole number'],
+        ["none", 'answered "none". It must answer GET']
+      ] as const) {
+        const target = yield* receiver((_, response) => answer(response, 200, answered))
+        const { message } = yield* Effect.flip(httpProbe(new URL("/probe", target.url)).read(subject))
+        assert.include(message, told)
       }
     })
   )

@@ -4,16 +4,9 @@
 import { Effect, Schedule, Schema } from "effect"
 import { Agent, request } from "undici"
 import type { Probe, ProbeReading, Subject } from "./Probe.ts"
-import { ProbeUnusable, readDigest } from "./Probe.ts"
+import { ProbeUnusable, readReading } from "./Probe.ts"
 
-const Answer = Schema.fromJsonString(
-  Schema.Struct({
-    effects: Schema.Int,
-    digest: Schema.optionalKey(Schema.NullOr(Schema.String))
-  })
-)
-
-const decode = Schema.decodeUnknownEffect(Answer)
+const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
 
 /** How long the probe may take, in milliseconds. */
 const patience = 10_000
@@ -63,12 +56,9 @@ export const httpProbe = (base: URL): Probe => {
   const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
     const { status, text } = yield* ask(subject).pipe(Effect.retry(whileStarting))
     if (status !== 200) return yield* refused(base, subject, status)
-    const { digest = null, effects } = yield* decode(text).pipe(
-      Effect.mapError(() => unusable(base, `answered ${JSON.stringify(text.slice(0, 100))}`))
-    )
-    if (effects < 0) return yield* unusable(base, `answered effects: ${effects}`)
     const wrong = (what: string): ProbeUnusable => unusable(base, `answered ${what}`)
-    return { effects, digest: yield* readDigest(digest, wrong) }
+    const given = yield* decode(text).pipe(Effect.mapError(() => wrong(JSON.stringify(text.slice(0, 100)))))
+    return yield* readReading(given, wrong)
   })
 
   return { kind: "http", name: `${base.origin}${base.pathname}`, concurrency: 8, read }

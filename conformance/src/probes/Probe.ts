@@ -1,7 +1,7 @@
 /**
  * The port through which the suite sees what a receiver did: how often the effect of an event was committed.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Predicate, Schema } from "effect"
 
 /** Whose effects are asked for. */
 export interface Subject {
@@ -25,14 +25,33 @@ export class ProbeUnusable extends Schema.TaggedError<ProbeUnusable>()("ProbeUnu
   message: Schema.String
 }) {}
 
-/** A digest in the one form in which it is compared: hex digits have no case (RFC 4648, section 8). */
-export const readDigest = (
-  text: string | null,
+/** A value that is not what it should be: a database's client may give a count as a text. */
+const inWords = (value: unknown): string =>
+  Predicate.isString(value)
+    ? `${JSON.stringify(value.slice(0, 100))}, a text`
+    : Predicate.isBigInt(value)
+      ? `${value}n, a bigint`
+      : Predicate.isObjectKeyword(value)
+        ? "an object"
+        : String(value)
+
+const fieldOf = (given: unknown, name: string): unknown =>
+  Predicate.hasProperty(given, name) ? given[name] : undefined
+
+/** What a probe gave, as a reading, with the digest in one form: hex digits have no case (RFC 4648, section 8). */
+export const readReading = (
+  given: unknown,
   unusable: (what: string) => ProbeUnusable
-): Effect.Effect<string | null, ProbeUnusable> =>
-  text === null || /^sha256:[0-9a-f]{64}$/i.test(text)
-    ? Effect.succeed(text === null ? null : text.toLowerCase())
-    : Effect.fail(unusable(`the digest ${JSON.stringify(text.slice(0, 100))}, which is not sha256: and 64 hex digits`))
+): Effect.Effect<ProbeReading, ProbeUnusable> => {
+  const [effects, digest] = [fieldOf(given, "effects"), fieldOf(given, "digest") ?? null]
+  if (!Predicate.isNumber(effects) || !Number.isSafeInteger(effects) || effects < 0) {
+    return Effect.fail(unusable(`effects: ${inWords(effects)}; give a whole number, 0 or more`))
+  }
+  if (digest === null) return Effect.succeed({ effects, digest })
+  return Predicate.isString(digest) && /^sha256:[0-9a-f]{64}$/i.test(digest)
+    ? Effect.succeed({ effects, digest: digest.toLowerCase() })
+    : Effect.fail(unusable(`digest: ${inWords(digest)}; give sha256: and 64 hex digits`))
+}
 
 /** How effects are counted. */
 export const probeKinds = ["http", "exec", "log", "sink"] as const

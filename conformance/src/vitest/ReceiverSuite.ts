@@ -8,7 +8,7 @@ import type { Hooks } from "../hooks/Hooks.ts"
 import { HookFailed } from "../hooks/Hooks.ts"
 import { hookPatience } from "../hooks/ShellCommand.ts"
 import { awaitReady, startPatience } from "../hooks/Ready.ts"
-import { ProbeUnusable, readDigest } from "../probes/Probe.ts"
+import { ProbeUnusable, readReading } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import type { Profile } from "../requirements/Profile.ts"
 import { misnamed, select } from "../requirements/Selection.ts"
@@ -98,11 +98,7 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
           Effect.tryPromise({
             try: async () => probe(webhookId, endpoint ?? own),
             catch: (error) => new ProbeUnusable({ message: `the probe of the test threw: ${String(error)}` })
-          }).pipe(
-            Effect.flatMap(({ digest = null, effects }) =>
-              Effect.map(readDigest(digest, wrongly), (read) => ({ effects, digest: read }))
-            )
-          )
+          }).pipe(Effect.flatMap((given) => readReading(given, wrongly)))
       }
 
 /** Waits for the receiver, which its supervisor may need a while to start again. */

@@ -113,6 +113,12 @@ describe("receiverSuite", () => {
     assert.include(output, "npx doorhook conformance")
   })
 
+  it("says of a probe that gives a text for a number that it does", async () => {
+    const { code, stderr, stdout } = await runCase("uncounted.case.ts")
+    assert.strictEqual(code, 1)
+    assert.include(stdout + stderr, 'the probe of the test gave effects: "0", a text; give a whole number')
+  })
+
   it("fails where the receiver lacks what its level needs, instead of skipping it", async () => {
     const { code, stderr, stdout } = await runCase("unseen.case.ts")
     const output = stdout + stderr

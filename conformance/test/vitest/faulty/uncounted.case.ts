@@ -1,0 +1,19 @@
+/**
+ * The suite with a probe that gives a count as its database's client did: as a text.
+ */
+import { receiverSuite } from "@doorhook/conformance/vitest"
+import { listen } from "@doorhook/testkit/Listening"
+import { createServer } from "node:http"
+
+const row = Object.assign({ effects: 0 }, { effects: "0" })
+
+receiverSuite({
+  level: 2,
+  only: ["R-DUP-02"],
+  start: async () => {
+    const { close, url } = await listen(
+      createServer((request, response) => void request.resume().on("end", () => response.end()))
+    )
+    return { url: `${url}/hook`, probe: () => row, stop: close }
+  }
+})
