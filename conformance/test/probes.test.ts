@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { freePort } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { Effect, Result } from "effect"
-import { writeFileSync } from "node:fs"
+import { unlinkSync, writeFileSync } from "node:fs"
 import { execProbe } from "../src/probes/ExecProbe.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { logProbe, parseLog } from "../src/probes/LogProbe.ts"
@@ -188,6 +188,29 @@ describe("a log", () => {
       assert.strictEqual((yield* probe.read(subject)).effects, 1)
       const { message } = yield* Effect.flip(probeOf(`${folder}/none/effects.log`).read(subject))
       assert.match(message, /^The log \S+ can't be read: /)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that is begun anew may have lost what it held: the probe is unusable", () =>
+    Effect.gen(function* () {
+      const file = `${yield* temporaryFolder}/effects.log`
+      const begin = Effect.gen(function* () {
+        writeFileSync(file, `done evt_1\ndone ${webhookId}\n`)
+        const probe = logProbe(file, /^done (?<id>\S+)$/gu)
+        assert.strictEqual((yield* probe.read(subject)).effects, 1)
+        return probe
+      })
+      const ways: ReadonlyArray<readonly [string, () => void]> = [
+        ["shorter", () => writeFileSync(file, "done evt_2\n")],
+        ["longer than it was", () => writeFileSync(file, `done evt_2\ndone ${webhookId}\n`.repeat(9))],
+        ["not there any more", () => unlinkSync(file)]
+      ]
+      for (const [name, change] of ways) {
+        const probe = yield* begin
+        change()
+        const { message } = yield* Effect.flip(probe.read(subject))
+        assert.match(message, /^The log \S+ was begun anew during the run.* append to it \(>> instead of >\)/, name)
+      }
     }).pipe(Effect.scoped)
   )
 

@@ -16,8 +16,17 @@ const unusable = (file: string, what: string): ProbeUnusable =>
     message: `The log ${file} can't be read: ${what}. Start the receiver with its log there, or correct --probe.`
   })
 
+/** What stood in it may be gone before it was read: nothing can be said of what the receiver did. */
+const begunAnew = (file: string): ProbeUnusable =>
+  new ProbeUnusable({
+    message: `The log ${file} was begun anew during the run, so that what it held before may be lost. It must only grow: let the receiver append to it (>> instead of >), and rotate it at another time.`
+  })
+
 /** The most that is read at once, in bytes: a log may be old and long. */
 const mostAtOnce = 1_048_576
+
+/** By so many of its bytes that were read last a log is known again. */
+const mostKnown = 256
 
 /** Counts matches by id, reading on from where it had come to. Whole lines only: one may still be written. */
 class Tail {
@@ -25,6 +34,7 @@ class Tail {
   readonly #pattern: RegExp
   readonly #counts = new Map<string, number>()
   #position = 0
+  #known = Buffer.alloc(0)
   #rest = ""
 
   constructor(file: string, pattern: RegExp) {
@@ -42,25 +52,35 @@ class Tail {
     }
   }
 
-  async catchUp(): Promise<void> {
+  /** Whether what was read last still stands where it stood. */
+  async #isSame(handle: FileHandle): Promise<boolean> {
+    const known = this.#known
+    const { buffer, bytesRead } = await handle.read({
+      buffer: Buffer.alloc(known.length),
+      position: this.#position - known.length
+    })
+    return bytesRead === known.length && buffer.equals(known)
+  }
+
+  /** Reads on; whether that could be, because the log only grew. */
+  async catchUp(): Promise<boolean> {
     const handle = await this.#open()
-    if (handle === null) return
+    if (handle === null) return this.#position === 0
     try {
+      if (!(await this.#isSame(handle))) return false
       const { size } = await handle.stat()
-      // A log that has become shorter was begun anew; what was counted before still happened.
-      if (size < this.#position) {
-        this.#position = 0
-        this.#rest = ""
-      }
-      const chunk = Buffer.alloc(Math.min(size - this.#position, mostAtOnce))
+      const chunk = Buffer.alloc(Math.max(0, Math.min(size - this.#position, mostAtOnce)))
       while (this.#position < size) {
         const { bytesRead } = await handle.read(chunk, 0, Math.min(chunk.length, size - this.#position), this.#position)
-        if (bytesRead === 0) return
+        if (bytesRead === 0) return false
+        const bytes = chunk.subarray(0, bytesRead)
         this.#position += bytesRead
-        const lines = (this.#rest + chunk.toString("latin1", 0, bytesRead)).split("\n")
+        this.#known = Buffer.concat([this.#known, bytes.subarray(-mostKnown)]).subarray(-mostKnown)
+        const lines = (this.#rest + bytes.toString("latin1")).split("\n")
         this.#rest = lines.pop() ?? ""
         for (const line of lines) this.#count(line)
       }
+      return true
     } finally {
       await handle.close()
     }
@@ -109,7 +129,7 @@ export const parseLog = (text: string): Result.Result<Log, CommandFailure> => {
 /** The group may hold the webhook-id or `data.id`. */
 export const logProbe = (file: string, pattern: RegExp): Probe => {
   const tail = new Tail(file, pattern)
-  let reading: Promise<void> = Promise.resolve()
+  let reading: Promise<boolean> = Promise.resolve(true)
   const readOn = Effect.tryPromise({
     try: () => {
       reading = reading.then(
@@ -119,7 +139,7 @@ export const logProbe = (file: string, pattern: RegExp): Probe => {
       return reading
     },
     catch: (error) => unusable(file, fileTroubleOf(error))
-  })
+  }).pipe(Effect.flatMap((grew) => (grew ? Effect.void : Effect.fail(begunAnew(file)))))
   return {
     kind: "log",
     name: file,
