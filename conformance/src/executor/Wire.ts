@@ -47,6 +47,9 @@ export const plainForm: WireForm = {
 /** How long a receiver is waited for that never says `100 Continue` (RFC 9110 section 10.1.1), in milliseconds. */
 const continuePatience = 1_000
 
+/** How long what was sent is let go out before the suite goes away, in milliseconds. */
+const untilGivenUp = 10
+
 const titled = (name: string): string =>
   name.replaceAll(/(^|-)([a-z])/g, (_, dash, letter) => `${dash}${String(letter).toUpperCase()}`)
 
@@ -112,8 +115,10 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
     )
   const giveUp = (): void => {
     outgoing.destroy()
-    done(failedOf(new Error("given up by the suite"), true, elapsed()))
+    done(failedOf(new Error("given up by the suite"), sight.connected, elapsed()))
   }
+  const waiting: Array<() => void> = []
+  const whenConnected = (act: () => void): void => (sight.connected ? act() : void waiting.push(act))
   const whole = form.cut !== null && "bytes" in form.cut ? body.subarray(0, form.cut.bytes) : body
   const pieces = piecesOf(whole, form.pieces)
   const dawdles = dawdlingOf(form) > 0
@@ -137,7 +142,8 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
       if (dawdles && !form.chunked && index === pieces.length - 1) countFromHere()
       outgoing.write(piece, () => later(form.pause, () => write(index + 1)))
     } else if (form.cut !== null && "bytes" in form.cut) {
-      if (!form.cut.stalls) later(10, giveUp)
+      // Without a byte of the body nothing tells that the head has gone out, and a far receiver may not be there yet.
+      if (!form.cut.stalls) whenConnected(() => later(untilGivenUp, giveUp))
     } else if (form.cut !== null) {
       const { after } = form.cut
       outgoing.end(() => (after === 0 ? giveUp() : later(after, giveUp)))
@@ -149,7 +155,12 @@ const begin = (url: URL, request: HttpRequest, form: WireForm, watch: Watch, sig
   }
   const { held } = form
   const writeAll = held === null ? () => write(0) : () => writeHeld(held.barrier, held.place)
-  outgoing.on("socket", (socket) => socket.on("connect", () => (sight.connected = true)))
+  outgoing.on("socket", (socket) =>
+    socket.once(url.protocol === "https:" ? "secureConnect" : "connect", () => {
+      sight.connected = true
+      for (const act of waiting) act()
+    })
+  )
   outgoing.on("error", (error) => end(endingOf(error), error))
   outgoing.on("response", (response: IncomingMessage) => {
     sight.connected = true
