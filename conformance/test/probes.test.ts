@@ -163,6 +163,30 @@ describe("a sink", () => {
   )
 })
 
+describe("a sink that is called again", () => {
+  it.live("sees one effect in all requests with one Idempotency-Key, and one in each without", () =>
+    Effect.gen(function* () {
+      const port = yield* Effect.promise(freePort)
+      const probe = yield* sinkProbe(port)
+      const call = (id: string, headers: Record<string, string> = {}) =>
+        Effect.promise(() =>
+          fetch(`http://127.0.0.1:${port}/unlock?event=${id}`, { headers }).then((answer) => answer.text())
+        )
+      const effectsOf = (id: string) =>
+        Effect.map(probe.read({ ...subject, webhookId: id }), (reading) => reading.effects)
+      for (let calls = 0; calls < 3; calls++) yield* call(webhookId, { "idempotency-key": webhookId })
+      assert.strictEqual(yield* effectsOf(webhookId), 1)
+      yield* call(webhookId, { "idempotency-key": `${webhookId}-again` })
+      assert.strictEqual(yield* effectsOf(webhookId), 2)
+      // A peer does nothing for a key that it has done something for, whatever it is asked for.
+      yield* call(`${webhookId}0`, { "idempotency-key": webhookId })
+      assert.strictEqual(yield* effectsOf(`${webhookId}0`), 0)
+      for (let calls = 0; calls < 2; calls++) yield* call(`${webhookId}1`, { "idempotency-key": "" })
+      assert.strictEqual(yield* effectsOf(`${webhookId}1`), 2)
+    }).pipe(Effect.scoped)
+  )
+})
+
 describe("a log", () => {
   it.effect("may be long, and is read on from where it had come to", () =>
     Effect.gen(function* () {

@@ -1,6 +1,7 @@
 /**
  * The probe that plays the peer: the suite hosts a URL, and the receiver's own outbound effect is pointed at it. Each
- * request that carries an event's id is one effect.
+ * request that carries an event's id is one effect; so are all those with one `Idempotency-Key`, as peers that know the
+ * header have it: a receiver that was killed before it had noted its call must call again.
  */
 import { eventIdPrefix, eventIdsIn } from "@doorhook/core"
 import { Effect } from "effect"
@@ -21,6 +22,12 @@ const textOf = (request: IncomingMessage, body: string): string =>
     body
   ].join("\n")
 
+/** What the receiver says that all requests for one effect share; null where it does not say. */
+const keyOf = ({ headers }: IncomingMessage): string | null => {
+  const key = headers["idempotency-key"]
+  return key === undefined || key === "" ? null : String(key)
+}
+
 const isEventId = new RegExp(`^${eventIdPrefix}[0-9A-Za-z]{1,80}$`)
 /** What `data.id` may be. */
 const isNumber = /^\d{1,20}$/
@@ -28,12 +35,15 @@ const isNumber = /^\d{1,20}$/
 /** How many requests mention which ids. Bodies are not kept: a receiver may send many, for long. */
 class Mentions {
   readonly #requests = new Map<string, number>()
+  readonly #keys = new Set<string>()
 
   /**
    * An id counts once in a request, and not as a part of a longer word. A number beside a webhook-id is none of its own:
-   * events of two types may share one.
+   * events of two types may share one. A key that came before makes a request no further effect, whatever it mentions.
    */
-  add(text: string): void {
+  add(text: string, key: string | null): void {
+    if (key !== null && this.#keys.has(key)) return
+    if (key !== null) this.#keys.add(key)
     const words = [...new Set(text.match(/[A-Za-z0-9_-]+/g))]
     const ids = words.filter((word) => isEventId.test(word))
     for (const id of ids.length > 0 ? ids : words.filter((word) => isNumber.test(word))) {
@@ -61,7 +71,7 @@ const listen = (port: number, received: Mentions): Effect.Effect<Server, ProbeUn
           if (body.length < mostBytes) body += chunk
         })
         request.on("end", () => {
-          received.add(textOf(request, body))
+          received.add(textOf(request, body), keyOf(request))
           response.end("{}")
         })
       })
