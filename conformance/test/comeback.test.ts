@@ -257,8 +257,10 @@ describe("a spawned receiver is down", () => {
     Effect.gen(function* () {
       const after = "while kill -0 $$ 2>/dev/null; do :; done; echo 'Error: no disk' >&2"
       const origin = new URL(`http://127.0.0.1:${yield* Effect.promise(freePort)}`)
-      const { down } = yield* Effect.flip(spawned(`(${after}) & exit 1`, {}, origin, origin))
-      assert.strictEqual(down, "it ended before it was ready: Error: no disk")
+      for (const code of [1, 0]) {
+        const { down } = yield* Effect.flip(spawned(`(${after}) & exit ${code}`, {}, origin, origin))
+        assert.strictEqual(down, "it ended before it was ready: Error: no disk", String(code))
+      }
     })
   )
 

@@ -15,8 +15,8 @@ import { execProbe } from "../src/probes/ExecProbe.ts"
 import { spawnConformance } from "./support/command.ts"
 import { acknowledge, deadPort, receiver } from "./support/receiver.ts"
 
-/** A command that starts, in the background, what lives as long as its connection; and that connection. */
-const background = Effect.fnUntraced(function* () {
+/** A command that starts, in the background, what lives as long as its connection; and that connection. `then` is done with it. */
+const background = Effect.fnUntraced(function* (then = ".resume()") {
   const connected = Promise.withResolvers<Socket>()
   const server = createServer((socket) => connected.resolve(socket.on("error", () => undefined).resume()))
   const { port } = yield* Effect.acquireRelease(
@@ -24,7 +24,7 @@ const background = Effect.fnUntraced(function* () {
     ({ close }) => Effect.promise(close)
   )
   yield* Effect.addFinalizer(() => Effect.sync(() => void connected.promise.then((socket) => socket.destroy())))
-  const program = `require("net").connect(${port}, "127.0.0.1").resume().on("close", () => process.exit())`
+  const program = `require("net").connect(${port}, "127.0.0.1")${then}.on("close", () => process.exit())`
   return {
     program,
     command: `${process.execPath} -e '${program}' &`,
@@ -66,6 +66,23 @@ describe("what a command left running in the background", () => {
       const closed = once(socket, "close")
       yield* Scope.close(scope, Exit.void)
       yield* Effect.promise(() => closed).pipe(Effect.timeout(10_000))
+    })
+  )
+
+  it.live("may take its time to be ready: the end of its shell is not its own", () =>
+    Effect.gen(function* () {
+      const port = yield* deadPort
+      const url = new URL(`http://127.0.0.1:${port}`)
+      const { connected, program } = yield* background(
+        `.on("data", () => require("http").createServer().listen(${port}, "127.0.0.1"))`
+      )
+      const orphaned = `const wait = setInterval(() => process.ppid === Number(process.env.OF) || (clearInterval(wait), ${program}), 5)`
+      const command = `OF=$$ ${process.execPath} -e '${orphaned}' >/dev/null 2>&1 &`
+      const starting = yield* Effect.forkScoped(spawned(command, {}, url, null))
+      const socket = yield* connected
+      socket.write("listen")
+      yield* Fiber.join(starting)
+      assert.isFalse(socket.destroyed)
     })
   )
 

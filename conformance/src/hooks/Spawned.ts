@@ -1,7 +1,7 @@
 /**
  * A receiver that the suite starts itself (`--spawn`): it can be killed, held still and started again without any command.
  */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
@@ -10,7 +10,7 @@ import { awaitGone } from "./Gone.ts"
 import { HookFailed } from "./Hooks.ts"
 import type { Hooks } from "./Hooks.ts"
 import { isLeft, isRunning, signalGroup } from "./ProcessGroup.ts"
-import { awaitReady, isThere } from "./Ready.ts"
+import { awaitReady, between, isThere } from "./Ready.ts"
 
 /** What a receiver says whose port another has, which came while it was down. */
 const portTaken = /EADDRINUSE|address (?:is )?already in use|address in use/i
@@ -21,12 +21,31 @@ const mostComplaint = 2_000
 /** How long its last words are waited for when it has ended and something else may still write, in milliseconds. */
 const lastWords = 1_000
 
-/** Resolves when a process has ended and what it complained about is read: its end may be told before that. */
-const endOf = (child: ChildProcess): Promise<void> =>
-  new Promise((resolve) => {
-    child.once("close", () => resolve())
-    child.once("exit", () => setTimeout(resolve, lastWords).unref())
-  })
+const happened = (child: ChildProcess, event: "close" | "exit"): Promise<void> =>
+  new Promise((resolve) => child.once(event, () => resolve()))
+
+/** Waits until nothing is left of what a shell started. */
+const nothingLeft = (shell: ChildProcess): Effect.Effect<unknown> =>
+  Effect.sync(() => isLeft(shell)).pipe(Effect.repeat({ while: (left) => left, schedule: Schedule.spaced(between) }))
+
+/**
+ * Waits until what was started has ended and what it complained about is read: its end may be told before that. A shell
+ * that ends well may leave the receiver in the background, where it may still become ready; one that fails has not.
+ */
+const endOf = (shell: ChildProcess): Effect.Effect<void> => {
+  const closed = happened(shell, "close")
+  const ended = Promise.race([happened(shell, "exit"), closed])
+  return Effect.promise(() => ended).pipe(
+    Effect.andThen(Effect.suspend(() => (shell.exitCode === 0 ? nothingLeft(shell) : Effect.void))),
+    Effect.andThen(
+      Effect.timeoutOption(
+        Effect.promise(() => closed),
+        lastWords
+      )
+    ),
+    Effect.asVoid
+  )
+}
 
 /** What was tested after it would not be what was started. */
 const outlived = ({ origin }: URL): HookFailed =>
@@ -47,7 +66,7 @@ export const spawned = Effect.fnUntraced(function* (
     })
   }
   let child: ChildProcess | null = null
-  let ended: Promise<void> = Promise.resolve()
+  let ended: Effect.Effect<void> = Effect.void
   let complaint = ""
 
   const start = Effect.sync(() => {
@@ -90,10 +109,7 @@ export const spawned = Effect.fnUntraced(function* (
         : { down: `it ended before it was ready${why === "" ? ", without a word" : `: ${why}`}` })
     })
   }
-  const diedEarly = Effect.flatMap(
-    Effect.promise(() => ended),
-    () => Effect.fail(failed())
-  )
+  const diedEarly = Effect.suspend(() => ended).pipe(Effect.andThen(Effect.suspend(() => Effect.fail(failed()))))
 
   const ready = Effect.raceFirst(
     awaitReady(url, readyUrl, {
