@@ -41,7 +41,7 @@ const values: Readonly<Record<keyof typeof targetFlags, ReadonlyArray<string>>> 
   probe: ["--probe", "exec:grep -cw \"$EVENT_ID\" 'a file' || true"],
   restartCmd: ["--restart-cmd", "kill $(cat pid); ./start &"],
   killCmd: ["--kill-cmd", "kill -9 $(cat pid)"],
-  readyUrl: ["--ready-url", "http://127.0.0.1:9000/ready?a=1"],
+  readyUrl: ["--ready-url", "http://127.0.0.1:9000/ready"],
   pauseCmd: ["--pause-cmd", "kill -STOP 1"],
   resumeCmd: ["--resume-cmd", "kill -CONT 1"],
   advanceCmd: ["--advance-cmd", "faketime"],

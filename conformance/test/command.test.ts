@@ -1,6 +1,7 @@
 /**
  * The command as people and builds call it: exit codes, reports, what is refused.
  */
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, FileSystem } from "effect"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -213,6 +214,14 @@ describe("refuses with exit code 3 and one line", () => {
       ["--url", "http://192.0.2.1/", "--dry-run"],
       /^192\.0\.2\.1 is not a loopback or private address/
     ],
+    ...["--ready-url", "--control-url", "--probe"].map(
+      (flag) =>
+        [
+          `a URL in ${flag} that was copied from a report`,
+          ["--url", "http://127.0.0.1:9/", flag, "http://127.0.0.1:9/?..."],
+          new RegExp(`^${flag}.* http://\\S+: \\S+ stands for a query that reports leave out`)
+        ] as const
+    ),
     ["a negative seed", ["--url", "http://127.0.0.1:9/", "--seed=-1"], /--seed must be/],
     [
       "a secret that is none",
@@ -291,6 +300,31 @@ describe("run", () => {
       assert.include(output, `Note: --only names what is not part of this run, and was not tested. ${wants}`)
       assert.include(report?.notes.join(" "), wants)
     })
+  )
+
+  it.live("keeps the queries of all its URLs out of what it prints, reports and stores", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(({ duplicate }, response) => answer(response, duplicate ? 409 : 200))
+      const trace = `${yield* temporaryFolder}/trace.ndjson`
+      const at = (path: string) => new URL(`${path}?key=hush`, target.url).href
+      const urls = ["--url", at("/hook"), "--ready-url", at("/ready"), "--control-url", at("/control")]
+      const probe = ["--probe", `http:${at("/probe")}`, "--level", "1"]
+      const run = conformance("run", ...urls, ...probe, "--only", "R-DUP-01", "--trace", trace)
+      const { exitCode, output, report } = yield* run
+      assert.strictEqual(exitCode, 1, output)
+      const { origin } = new URL(target.url)
+      for (const flag of [
+        `--probe 'http:${origin}/probe`,
+        `--ready-url '${origin}/ready`,
+        `--control-url '${origin}/c`
+      ]) {
+        assert.include(output, flag)
+      }
+      assert.include(report?.notes.join(" "), "The queries of URLs may hold secrets and are left out: write them where")
+      const fs = yield* FileSystem.FileSystem
+      for (const text of [output, JSON.stringify(report), yield* fs.readFileString(trace)])
+        assert.notInclude(text, "hush")
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 
   it.live("tests nothing when nothing is selected: exit code 2", () =>

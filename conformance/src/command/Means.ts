@@ -1,7 +1,7 @@
 /**
  * From flags to probe and hooks: what the suite sees and operates the receiver with.
  */
-import { CommandFailure } from "@doorhook/core"
+import { CommandFailure, UrlPolicy } from "@doorhook/core"
 import { Effect, Option, Result } from "effect"
 import type { Scope } from "effect"
 import * as Target from "../executor/Target.ts"
@@ -31,18 +31,31 @@ const kinds = "http:URL, exec:CMD, log:FILE:REGEX or sink:PORT"
 /** Starts what a probe needs, once the port of the receiver is known. */
 export type StartProbe = (port: number) => Effect.Effect<Probe | null, CommandFailure, Scope.Scope>
 
+/** The kind that `--probe` names, and what it holds of that kind. */
+const partsOf = (text: string): { readonly kind: string; readonly rest: string } => {
+  const split = text.indexOf(":")
+  const kind = text.slice(0, Math.max(split, 0))
+  const rest = text.slice(split + 1)
+  // `http://...` is a probe's URL as well as its kind and the rest.
+  return { kind, rest: kind.startsWith("http") && rest.startsWith("//") ? text : rest }
+}
+
+/** `--probe` as it may be shown: an URL without its query, which may hold a secret. */
+export const shownProbe = (text: string): string => {
+  const { kind, rest } = partsOf(text)
+  const url = kind === "http" || kind === "https" ? URL.parse(rest) : null
+  return url === null ? text : `${text.slice(0, text.length - rest.length)}${UrlPolicy.shownUrl(url)}`
+}
+
 /** Reads `--probe`: nothing is started yet. */
 export const readProbe = (text: Option.Option<string>): Result.Result<StartProbe, CommandFailure> => {
   if (Option.isNone(text)) return Result.succeed(() => Effect.succeed(null))
-  const split = text.value.indexOf(":")
-  const kind = text.value.slice(0, Math.max(split, 0))
-  const rest = text.value.slice(split + 1)
+  const { kind, rest } = partsOf(text.value)
   const wrong = (what: string) => Result.fail(CommandFailure.usage(`--probe ${what}`))
   switch (kind) {
     case "http":
     case "https":
-      // `http://...` is a probe's URL as well as its kind and the rest.
-      return Target.parse(rest.startsWith("//") ? text.value : rest).pipe(
+      return Target.parse(rest).pipe(
         Result.mapError(({ message }) => CommandFailure.usage(message.replace("--url", `--probe ${kind}:`))),
         Result.map((url) => (port) => Effect.succeed(httpProbe(atPort(url, port))))
       )

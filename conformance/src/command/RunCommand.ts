@@ -17,7 +17,7 @@ import { prepareSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../record/SuiteOptions.ts"
 import { suite } from "../Suite.ts"
 import { stopOnHangup } from "./Hangup.ts"
-import { atPort, makeHooks, readProbe } from "./Means.ts"
+import { atPort, makeHooks, readProbe, shownProbe } from "./Means.ts"
 import { makeProgress } from "./Progress.ts"
 import { checkFlags } from "./RunFlags.ts"
 import type { Checked, TargetFlags } from "./RunFlags.ts"
@@ -75,19 +75,21 @@ const readBaseline = (text: Option.Option<string>): Effect.Effect<ReadonlyArray<
       )
 }
 
-/** The words of the command line that say how to see and operate the receiver. */
-const repeatFlagsOf = (flags: TargetFlags): ReadonlyArray<string> => {
+/** The words of the command line that say how to see and operate the receiver: URLs without their queries. */
+const repeatFlagsOf = (flags: TargetFlags, { controlUrl, readyUrl }: Checked): ReadonlyArray<string> => {
+  const url = (name: string, value: URL | null): ReadonlyArray<string> =>
+    value === null ? [] : [name, UrlPolicy.shownUrl(value)]
   const text = (name: string, value: Option.Option<string>): ReadonlyArray<string> =>
     Option.isSome(value) ? [name, value.value] : []
   return [
-    ...text("--probe", flags.probe),
+    ...text("--probe", Option.map(flags.probe, shownProbe)),
     ...text("--restart-cmd", flags.restartCmd),
     ...text("--kill-cmd", flags.killCmd),
-    ...text("--ready-url", flags.readyUrl),
+    ...url("--ready-url", readyUrl),
     ...text("--pause-cmd", flags.pauseCmd),
     ...text("--resume-cmd", flags.resumeCmd),
     ...text("--advance-cmd", flags.advanceCmd),
-    ...text("--control-url", flags.controlUrl),
+    ...url("--control-url", controlUrl),
     ...text("--spawn", flags.spawn),
     ...text("--port-env", flags.portEnv),
     ...text("--peak-rate", flags.peakRate),
@@ -116,7 +118,7 @@ export const plainOptionsOf = (flags: TargetFlags, checked: Checked): SuiteOptio
   peakRate: checked.peakRate,
   casesFolder: flags.cases,
   owned: flags.owned,
-  repeatFlags: repeatFlagsOf(flags),
+  repeatFlags: repeatFlagsOf(flags, checked),
   ...(Option.isSome(flags.seed) ? { seed: flags.seed.value } : {})
 })
 

@@ -40,7 +40,7 @@ export const Facts = Schema.Struct({
   hooks: Schema.Record(Schema.String, Schema.String),
   /** Ids of requirements that are known to fail; null without a baseline. */
   baseline: Schema.NullOr(Schema.Array(Schema.String)),
-  /** Further words of the command that repeats a run. */
+  /** Further words of the command that repeats a run: of URLs, no queries. */
   repeatFlags: Schema.Array(Schema.String)
 })
 export type Facts = typeof Facts.Type

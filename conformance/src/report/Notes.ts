@@ -85,10 +85,13 @@ export const notesOf = (input: ReportInput): ReadonlyArray<string> => [
   ...notesOnRun(input.record)
 ]
 
+const hidesQuery = ({ otherUrls, repeatFlags, url }: Record["facts"]): boolean =>
+  [url, ...otherUrls, ...repeatFlags].some((text) => text.endsWith(UrlPolicy.hiddenQuery))
+
 const notesOnRun = (record: Record): ReadonlyArray<string> => [
-  ...([record.facts.url, ...record.facts.otherUrls].some((url) => url.endsWith(UrlPolicy.hiddenQuery))
+  ...(hidesQuery(record.facts)
     ? [
-        `The query of --url may hold a secret and is left out: write it where a command says ${UrlPolicy.hiddenQuery} before you run that.`
+        `The queries of URLs may hold secrets and are left out: write them where a command says ${UrlPolicy.hiddenQuery} before you run that.`
       ]
     : []),
   ...(record.strangers.length === 0
