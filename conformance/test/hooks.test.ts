@@ -8,12 +8,15 @@ import { TestClock } from "effect/testing"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
-import { isThere } from "../src/hooks/Ready.ts"
+import { withControl } from "../src/hooks/Control.ts"
+import { noHooks } from "../src/hooks/Hooks.ts"
+import { awaitReady, isThere } from "../src/hooks/Ready.ts"
 import { runHook } from "../src/hooks/ShellCommand.ts"
 import { spawned } from "../src/hooks/Spawned.ts"
 import { execProbe } from "../src/probes/ExecProbe.ts"
+import { httpProbe } from "../src/probes/HttpProbe.ts"
 import { spawnConformance } from "./support/command.ts"
-import { acknowledge, deadPort, receiver } from "./support/receiver.ts"
+import { acknowledge, answer, deadPort, receiver } from "./support/receiver.ts"
 
 /** A command that starts, in the background, what lives as long as its connection; and that connection. `then` is done with it. */
 const background = Effect.fnUntraced(function* (then = ".resume()") {
@@ -96,6 +99,30 @@ describe("what a command left running in the background", () => {
       yield* TestClock.adjust("15 seconds")
       yield* Effect.promise(() => closed)
       assert.match((yield* Fiber.join(reading)).message, /did not end within 15000 ms/)
+    })
+  )
+})
+
+describe("what looks at a receiver and operates it by URLs", () => {
+  it.live("keeps no connection, which would hold up one that serves one at a time", () =>
+    Effect.gen(function* () {
+      const kept: Array<string> = []
+      const target = yield* receiver(({ path }, response) => {
+        if (response.shouldKeepAlive) kept.push(path)
+        answer(response, 200, path === "/control" ? '{"ops":["restart"]}' : '{"effects":0}')
+      })
+      const at = (path: string) => new URL(path, target.url)
+      yield* awaitReady(at("/hook"), at("/ready"))
+      const hooks = yield* withControl(noHooks, at("/control"))
+      yield* hooks.restart ?? assert.fail("it is not offered")
+      yield* hooks.double?.("evt_1") ?? assert.fail("it is not offered")
+      const subject = { webhookId: "evt_1", resourceType: "access_log", dataId: "1", endpoint: null }
+      yield* httpProbe(at("/probe")).read(subject)
+      assert.deepStrictEqual(
+        target.received.map(({ path }) => path.replace(/\?.*/, "")),
+        ["/ready", "/control", "/control/restart", "/control/double", "/probe"]
+      )
+      assert.deepStrictEqual(kept, [])
     })
   )
 })

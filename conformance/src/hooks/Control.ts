@@ -20,7 +20,7 @@ const under = (control: URL, path: string, query: Readonly<Record<string, string
 const post = (url: URL): Effect.Effect<void, HookFailed> =>
   Effect.tryPromise({
     try: async (signal) => {
-      const { body, statusCode } = await request(url, { method: "POST", signal })
+      const { body, statusCode } = await request(url, { method: "POST", reset: true, signal })
       await body.dump()
       if (statusCode < 200 || statusCode > 299) throw new Error(`status ${statusCode}`)
     },
@@ -38,7 +38,7 @@ const post = (url: URL): Effect.Effect<void, HookFailed> =>
 /** What the receiver offers besides `double`; nothing where it does not say. */
 const offered = (control: URL): Effect.Effect<ReadonlyArray<string>> =>
   Effect.tryPromise(async (signal) => {
-    const { body, statusCode } = await request(control, { signal })
+    const { body, statusCode } = await request(control, { reset: true, signal })
     const text = await body.text()
     return statusCode === 200 ? text : `{"ops":[]}`
   }).pipe(

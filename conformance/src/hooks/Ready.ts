@@ -35,7 +35,7 @@ export const isThere = (url: URL): Effect.Effect<boolean> => Effect.isSuccess(Ef
 const answers = (url: URL): Effect.Effect<void, HookFailed> =>
   Effect.tryPromise({
     try: async (signal) => {
-      const { body, statusCode } = await request(url, { signal })
+      const { body, statusCode } = await request(url, { reset: true, signal })
       await body.dump()
       if (statusCode < 200 || statusCode > 299) throw new Error(`status ${statusCode}`)
     },

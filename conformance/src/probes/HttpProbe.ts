@@ -42,7 +42,8 @@ export const httpProbe = (base: URL): Probe => {
   const ask = (subject: Subject) =>
     Effect.tryPromise({
       try: async (signal) => {
-        const answer = await request(urlOf(base, subject), { dispatcher, signal })
+        // A receiver may serve one connection at a time: one that is kept would hold up the events.
+        const answer = await request(urlOf(base, subject), { dispatcher, reset: true, signal })
         return { status: answer.statusCode, text: await answer.body.text() }
       },
       catch: (error) => unusable(base, `could not be asked (${error instanceof Error ? error.message : String(error)})`)
