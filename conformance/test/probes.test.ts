@@ -4,7 +4,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { freePort } from "@doorhook/testkit/Listening"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import { Effect, Result } from "effect"
+import { Effect, Fiber, Result } from "effect"
+import { TestClock } from "effect/testing"
 import { unlinkSync, writeFileSync } from "node:fs"
 import { execProbe } from "../src/probes/ExecProbe.ts"
 import { httpProbe } from "../src/probes/HttpProbe.ts"
@@ -30,6 +31,21 @@ describe("an address that is no probe", () => {
       assert.include(broken, `/broken?...&id=${webhookId} was answered with 500. Expected: 200`)
       assert.notInclude(broken, "not 404")
       assert.notInclude(broken, "hush")
+    })
+  )
+})
+
+describe("an address that does not answer", () => {
+  it.effect("is asked once, and given up with the patience", () =>
+    Effect.gen(function* () {
+      const asked = Promise.withResolvers<void>()
+      const target = yield* receiver(() => asked.resolve())
+      const reading = yield* Effect.forkScoped(Effect.flip(httpProbe(new URL("/probe", target.url)).read(subject)))
+      yield* Effect.promise(() => asked.promise)
+      yield* TestClock.adjust("10 seconds")
+      const { message } = yield* Fiber.join(reading)
+      assert.include(message, "did not answer within 10000 ms")
+      assert.strictEqual(target.received.length, 1)
     })
   )
 })

@@ -8,7 +8,7 @@ import { ProbeUnusable, readReading } from "./Probe.ts"
 
 const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
 
-/** How long the probe may take, in milliseconds. */
+/** How long the probe may take in all, in milliseconds. */
 const patience = 10_000
 /** A receiver that was just started may not listen yet: it is asked again for some three seconds. */
 const whileStarting = { schedule: Schedule.exponential(50), times: 6 }
@@ -48,6 +48,7 @@ export const httpProbe = (base: URL): Probe => {
       },
       catch: (error) => unusable(base, `could not be asked (${error instanceof Error ? error.message : String(error)})`)
     }).pipe(
+      Effect.retry(whileStarting),
       Effect.timeoutOrElse({
         duration: patience,
         orElse: () => Effect.fail(unusable(base, `did not answer within ${patience} ms`))
@@ -55,7 +56,7 @@ export const httpProbe = (base: URL): Probe => {
     )
 
   const read = Effect.fnUntraced(function* (subject: Subject): Effect.fn.Return<ProbeReading, ProbeUnusable> {
-    const { status, text } = yield* ask(subject).pipe(Effect.retry(whileStarting))
+    const { status, text } = yield* ask(subject)
     if (status !== 200) return yield* refused(base, subject, status)
     const wrong = (what: string): ProbeUnusable => unusable(base, `answered ${what}`)
     const given = yield* decode(text).pipe(Effect.mapError(() => wrong(JSON.stringify(text.slice(0, 100)))))
