@@ -8,6 +8,7 @@ import { TestClock } from "effect/testing"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
+import { setImmediate } from "node:timers/promises"
 import { withControl } from "../src/hooks/Control.ts"
 import { noHooks } from "../src/hooks/Hooks.ts"
 import { awaitReady, isThere } from "../src/hooks/Ready.ts"
@@ -99,6 +100,36 @@ describe("what a command left running in the background", () => {
       yield* TestClock.adjust("15 seconds")
       yield* Effect.promise(() => closed)
       assert.match((yield* Fiber.join(reading)).message, /did not end within 15000 ms/)
+    })
+  )
+})
+
+describe("a receiver that is not ready", () => {
+  /** What is said of it, once its ready URL was asked so often and the time was up. */
+  const said = Effect.fnUntraced(function* (ready: string, asked: () => boolean) {
+    const waiting = yield* Effect.forkScoped(Effect.flip(awaitReady(new URL(ready), new URL("/ready", ready))))
+    yield* Effect.promise(() => setImmediate()).pipe(
+      Effect.andThen(TestClock.adjust(1)),
+      Effect.repeat({ until: () => Effect.sync(asked) })
+    )
+    yield* TestClock.adjust("30 seconds")
+    return yield* Fiber.join(waiting)
+  })
+
+  it.effect("is told with what its ready URL answered last", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver((_, response) => answer(response, 404))
+      const { down, message } = yield* said(target.url, () => target.received.length > 1)
+      assert.include(message, `within 30 s at ${new URL(target.url).origin} (it answered status 404). Does the hook`)
+      assert.strictEqual(down, "it was not ready within 30 s: it answered status 404")
+    })
+  )
+
+  it.effect("is told where nothing was answered", () =>
+    Effect.gen(function* () {
+      const target = yield* receiver(() => undefined)
+      const { down } = yield* said(target.url, () => target.received.length > 0)
+      assert.strictEqual(down, "it was not ready within 30 s: it did not answer")
     })
   )
 })

@@ -7,8 +7,7 @@
 import { AddressPolicy, CommandFailure, NameResolver, UrlPolicy } from "@doorhook/core"
 import { Effect, Layer, Option, Result } from "effect"
 import { lookup } from "node:dns/promises"
-import { connect } from "node:net"
-import { portOf } from "../PortOf.ts"
+import { accepts } from "../Knocking.ts"
 import { TargetUnusable } from "./TargetUnusable.ts"
 
 const networks = (...texts: ReadonlyArray<string>): AddressPolicy.AllowList =>
@@ -79,15 +78,7 @@ export const authorize = Effect.fnUntraced(function* (
 
 /** Makes sure that something accepts connections there. */
 export const reach = (url: URL, limit: number): Effect.Effect<void, TargetUnusable> =>
-  Effect.callback<void, Error>((resume) => {
-    const socket = connect({ host: UrlPolicy.hostOf(url), port: portOf(url) })
-    socket.on("connect", () => {
-      socket.destroy()
-      resume(Effect.void)
-    })
-    socket.on("error", (error) => resume(Effect.fail(error)))
-    return Effect.sync(() => socket.destroy())
-  }).pipe(
+  accepts(url).pipe(
     Effect.timeout(limit),
     Effect.mapError(
       (error) =>

@@ -2,13 +2,11 @@
  * Whether a receiver that is being ended does end, as far as that shows from outside: what is to end it is a command or
  * another's code, and may do nothing.
  */
-import { UrlPolicy } from "@doorhook/core"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
 import type { Scope } from "effect"
-import { connect } from "node:net"
 import { request } from "undici"
-import { portOf } from "../PortOf.ts"
-import { accepts, between, oneTry } from "./Ready.ts"
+import { accepts, socketTo } from "../Knocking.ts"
+import { between, oneTry } from "./Ready.ts"
 
 /** How long a receiver that was killed may keep its port, in milliseconds: its shell may end before it does. */
 const longestEnd = 5_000
@@ -62,7 +60,7 @@ export const watchEnd = Effect.fnUntraced(function* (
   const opened = yield* Deferred.make<void>()
   const kept = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const socket = connect({ host: UrlPolicy.hostOf(url), port: portOf(url) })
+      const socket = socketTo(url)
       socket.on("connect", () => Deferred.doneUnsafe(opened, Effect.void))
       // It is told of by `close`.
       socket.on("error", () => undefined)

@@ -85,7 +85,7 @@ const outcomeOf = (error: unknown, connected: boolean): Failure =>
 export const endingOf = (error: unknown): Ending => (isUnreadable(error) ? "malformed" : "cut_off")
 
 /** An error in one line. */
-const detailOf = (error: unknown): string => {
+export const detailOf = (error: unknown): string => {
   const message = Predicate.isError(error) ? error.message : String(error)
   return (message === "" ? codeOf(error) : message).slice(0, 300)
 }

@@ -5,9 +5,8 @@ import { Console, Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { noHooks } from "../hooks/Hooks.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
-import { HookFailed } from "../hooks/Hooks.ts"
 import { hookPatience } from "../hooks/ShellCommand.ts"
-import { awaitReady, startPatience } from "../hooks/Ready.ts"
+import { awaitReady } from "../hooks/Ready.ts"
 import { ProbeUnusable, readReading } from "../probes/Probe.ts"
 import type { Probe } from "../probes/Probe.ts"
 import type { Profile } from "../requirements/Profile.ts"
@@ -101,13 +100,11 @@ const probeOf = ({ probe, url: own }: StartedReceiver): Probe | null =>
           }).pipe(Effect.flatMap((given) => readReading(given, wrongly)))
       }
 
-/** Waits for the receiver, which its supervisor may need a while to start again. */
-const readyAgain = (url: URL): Effect.Effect<void, HookFailed> =>
-  Effect.mapError(awaitReady(url, null), ({ down }) => {
-    const patience = `within ${startPatience / 1_000} s`
-    const message = `The receiver was not ready again ${patience} at ${url.origin}. Does the test's \`restart\`, or what watches over it after \`kill\`, start it at the same URL?`
-    return new HookFailed({ message, ...(down !== undefined && { down }) })
-  })
+/** What is told of a receiver that neither the test nor its supervisor started again. */
+const byTest = {
+  what: "The receiver was not ready again",
+  advice: "Does the test's `restart`, or what watches over it after `kill`, start it at the same URL?"
+}
 
 const hooksOf = ({ advance, double, kill, pause, restart, resume, url }: StartedReceiver): Hooks => ({
   ...noHooks,
@@ -117,7 +114,7 @@ const hooksOf = ({ advance, double, kill, pause, restart, resume, url }: Started
   resume: hook("resume", resume)?.() ?? null,
   advance: hook("advance", advance),
   double: hook("double", double),
-  ready: Effect.suspend(() => readyAgain(new URL(url))),
+  ready: Effect.suspend(() => awaitReady(new URL(url), null, byTest)),
   names: {}
 })
 
