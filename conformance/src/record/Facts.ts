@@ -40,8 +40,8 @@ export const Facts = Schema.Struct({
   hooks: Schema.Record(Schema.String, Schema.String),
   /** Ids of requirements that are known to fail; null without a baseline. */
   baseline: Schema.NullOr(Schema.Array(Schema.String)),
-  /** Further words of the command that repeats a run: of URLs, no queries. */
-  repeatFlags: Schema.Array(Schema.String)
+  /** Further words of the command that repeats a run: of URLs, no queries. Null of a test's run, which no command repeats. */
+  repeatFlags: Schema.NullOr(Schema.Array(Schema.String))
 })
 export type Facts = typeof Facts.Type
 

@@ -56,8 +56,8 @@ export interface SuiteOptions {
   readonly trace?: string | null
   /** Whether the target was said to be the caller's own: only for the command that repeats a run. */
   readonly owned?: boolean
-  /** Further words of the command that repeats a run: probe and hooks. */
-  readonly repeatFlags?: ReadonlyArray<string>
+  /** Further words of the command that repeats a run: probe and hooks; null of a test's run, which no command repeats. */
+  readonly repeatFlags?: ReadonlyArray<string> | null
   readonly progress?: (what: string) => Effect.Effect<void>
 }
 

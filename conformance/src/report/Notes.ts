@@ -86,7 +86,7 @@ export const notesOf = (input: ReportInput): ReadonlyArray<string> => [
 ]
 
 const hidesQuery = ({ otherUrls, repeatFlags, url }: Record["facts"]): boolean =>
-  [url, ...otherUrls, ...repeatFlags].some((text) => text.endsWith(UrlPolicy.hiddenQuery))
+  [url, ...otherUrls, ...(repeatFlags ?? [])].some((text) => text.endsWith(UrlPolicy.hiddenQuery))
 
 const notesOnRun = (record: Record): ReadonlyArray<string> => [
   ...(hidesQuery(record.facts)

@@ -99,7 +99,7 @@ const ReportedRequirement = Schema.Struct({
   decidedBy: Schema.NullOr(Schema.Struct({ step: Schema.Int, attempt: Schema.Int })),
   /** What was sent, as a curl command; null when no request decided, or where the command would not show what the suite saw. */
   curl: Schema.NullOr(Schema.String),
-  /** The command that does it all again. */
+  /** What does it all again: a command, or the options of a test. */
   replay: Schema.String
 })
 export type ReportedRequirement = typeof ReportedRequirement.Type

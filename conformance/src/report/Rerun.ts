@@ -1,5 +1,5 @@
 /**
- * The command that does it again: a stored history, or all of one requirement, as it was run.
+ * What does it again: the command for a stored history, or for all of one requirement, as it was run; or the test.
  */
 import { Acknowledgement, DurationText, Shell, UrlPolicy } from "@doorhook/core"
 import { defaultMaxTime, defaultSettle } from "../record/SuiteOptions.ts"
@@ -18,8 +18,8 @@ export interface Invocation {
   readonly owned: boolean
   readonly level: 1 | 2 | 3
   readonly profiles: ReadonlyArray<string>
-  /** Further words: how to see and operate the receiver. */
-  readonly flags: ReadonlyArray<string>
+  /** Further words: how to see and operate the receiver; null where a test does that, and no command can. */
+  readonly flags: ReadonlyArray<string> | null
 }
 
 /** The name of the variable that holds the secret of a receiver that checks signatures. */
@@ -28,6 +28,7 @@ export const secretVariable = "DOORHOOK_CONFORMANCE_SECRET"
 /** What to repeat: a file with a history, or the id of a requirement. */
 export const rerunOf = (invocation: Invocation, what: string): string => {
   const { deadline, flags, level, maxTime, otherUrls, owned, profiles, rule, seed, settle, signed, url } = invocation
+  if (flags === null) return `run this test with only: [${JSON.stringify(what)}], seed: ${seed}`
   const urls = [url, ...otherUrls].map((one) => `--url ${Shell.quote(UrlPolicy.shownUrl(one))}`).join(" ")
   return [
     ...(signed ? [`${secretVariable}=whsec_...`] : []),

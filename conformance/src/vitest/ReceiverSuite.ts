@@ -21,6 +21,7 @@ import { runSuite } from "../run/RunSuite.ts"
 import type { SuiteOptions } from "../record/SuiteOptions.ts"
 import { lackingMeans, lackingOptions } from "./Lacking.ts"
 import { hook } from "./TestHook.ts"
+import { inTestWords } from "./TestWords.ts"
 
 type Act = () => void | Promise<void>
 
@@ -153,6 +154,7 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
             maxTime,
             only,
             skip,
+            repeatFlags: null,
             ...(options.ack !== undefined && { ack: options.ack }),
             ...(options.deadline !== undefined && { deadline: options.deadline }),
             ...(options.settle !== undefined && { settle: options.settle }),
@@ -174,11 +176,11 @@ export const receiverSuite = (options: ReceiverSuiteOptions): void => {
         if (report === undefined || found === undefined) throw new Error(`the suite said nothing of ${id}`)
         if (exitCodeOf(report) === exitCodes.unusable) throw new Error(report.endedBecause)
         if (found.verdict === "NOT_OBSERVABLE" || found.verdict === "SKIPPED")
-          skip(`${found.verdict}: ${found.observed}`)
+          skip(`${found.verdict}: ${inTestWords(found.observed)}`)
         // A SHOULD fails nobody's build; it is seen with `onReport`.
-        if (found.verdict === "WARN") skip(`WARN: ${found.observed}`)
+        if (found.verdict === "WARN") skip(`WARN: ${inTestWords(found.observed)}`)
         // All there is to say of it is what the test shows.
-        const story = found.verdict === "PASS" ? "" : explain(found, report.requirements).join("\n").trim()
+        const story = found.verdict === "PASS" ? "" : inTestWords(explain(found, report.requirements).join("\n").trim())
         expect(story).toBe("")
       })
     }

@@ -13,6 +13,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
 import { httpProbe } from "../../src/probes/HttpProbe.ts"
 import { inProcess } from "../../src/receivers/InProcess.ts"
+import { howToGive, needs } from "../../src/requirements/Profile.ts"
+import { inTestWords } from "../../src/vitest/TestWords.ts"
 
 /** Starts the bundled receiver, as a project starts its own. */
 const start = async (): Promise<StartedReceiver> => {
@@ -110,7 +112,14 @@ describe("receiverSuite", () => {
     assert.match(output, /1 failed \| 1 passed/)
     assert.include(output, "sent  the same event again")
     assert.include(output, "409")
-    assert.include(output, "npx doorhook conformance")
+    assert.include(output, 'Again      run this test with only: ["R-DUP-01"], seed: 1')
+    assert.notInclude(output, "npx doorhook")
+  })
+
+  it("tells what a requirement lacks by the names that a test has for it", () => {
+    const time = inTestWords("the time was up (--max-time) with 1 of 2 cases done")
+    assert.strictEqual(time, "the time was up (maxTime) with 1 of 2 cases done")
+    for (const need of needs) assert.notInclude(inTestWords(`not seen: ${howToGive[need]}`), "--", need)
   })
 
   it("says of a probe that gives a text for a number that it does", async () => {
