@@ -19,12 +19,15 @@ const dropPieces = Effect.fnUntraced(function* <R>(history: History, fails: Stil
   const pick = (chosen: ReadonlyArray<number>): History => withOps(chosen.flatMap((place) => history.ops[place] ?? []))
   const left = until - (yield* Clock.currentTimeMillis)
   if (left <= 0 || places.length < 2) return history
-  const property = fc.asyncProperty(
-    fc.subarray(places, { minLength: 1 }),
-    async (chosen) => !(await Effect.runPromiseWith(context)(fails(pick(chosen))))
-  )
-  const details = yield* Effect.promise(() =>
-    Promise.resolve(fc.check(property, { examples: [[places]], numRuns: 1, interruptAfterTimeLimit: left, seed: 0 }))
+  const propertyUntil = (signal: AbortSignal) =>
+    fc.asyncProperty(
+      fc.subarray(places, { minLength: 1 }),
+      async (chosen) => !(await Effect.runPromiseWith(context)(fails(pick(chosen)), { signal }))
+    )
+  const details = yield* Effect.promise((signal) =>
+    Promise.resolve(
+      fc.check(propertyUntil(signal), { examples: [[places]], numRuns: 1, interruptAfterTimeLimit: left, seed: 0 })
+    )
   )
   const [smallest] = details.counterexample ?? []
   return smallest === undefined ? history : pick(smallest)
