@@ -2,9 +2,18 @@
  * Where the suite may go.
  */
 import { NameResolver, UrlPolicy } from "@doorhook/core"
+import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
+import { listening } from "@doorhook/testkit/Listening"
+import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Fiber, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { writeFileSync } from "node:fs"
+import { createServer } from "node:https"
+import { reaching } from "../src/executor/Reaching.ts"
 import { authorize, isLocal, parse } from "../src/executor/Target.ts"
+import { failedOf } from "../src/observed/Exchange.ts"
+import { conformance } from "./support/command.ts"
 
 describe("an address", () => {
   it.each([
@@ -87,4 +96,48 @@ describe("a URL", () => {
       assert.isTrue(Result.isFailure(parse(text)), text)
     }
   })
+})
+
+describe("a receiver that no connection comes about to", () => {
+  const said = (url: string, code: string) =>
+    Effect.gen(function* () {
+      const failed = failedOf(Object.assign(new Error("it failed"), { code }), false, 1)
+      const trying = yield* Effect.forkChild(Effect.flip(reaching(new URL(url), Effect.succeed(failed))))
+      yield* TestClock.adjust("2 seconds")
+      return (yield* Fiber.join(trying)).message
+    })
+
+  it.effect("is told with what may help", () =>
+    Effect.gen(function* () {
+      assert.match(
+        yield* said("http://receiver.test/", "ECONNREFUSED"),
+        /3 times in a row \(it failed\)\. Is the receiver/
+      )
+      assert.match(yield* said("http://receiver.test/", "ENOTFOUND"), /Has the name an address here\? Correct --url/)
+      assert.match(yield* said("https://receiver.test/", "CERT_HAS_EXPIRED"), /Its certificate must be valid now/)
+      assert.match(yield* said("http://receiver.test/", "UND_ERR_CONNECT_TIMEOUT"), /Is the receiver still running\?$/)
+    })
+  )
+
+  it.live("for its certificate is told how its authority is made known, and passes with it", () =>
+    Effect.gen(function* () {
+      const authority = makeAuthority()
+      const file = `${yield* temporaryFolder}/authority.pem`
+      writeFileSync(file, authority.cert)
+      const server = createServer(authority.issue("127.0.0.1"), (request, response) => {
+        request.resume().on("end", () => response.end())
+      })
+      const { port } = yield* listening(server)
+      const run = ["run", "--url", `https://127.0.0.1:${port}/hook`, "--only", "R-ACK-02", "--max-time", "20s"]
+      const unknown = yield* conformance(...run)
+      assert.strictEqual(unknown.exitCode, 4, unknown.output)
+      assert.match(unknown.message, /of an authority that Node\.js knows: .* NODE_EXTRA_CA_CERTS=FILE\.$/)
+      const main = new URL("support/main.ts", import.meta.url).pathname
+      const { finished } = yield* startNode(["--conditions=source", main, ...run], {
+        env: { NODE_EXTRA_CA_CERTS: file }
+      })
+      const { code, stderr, stdout } = yield* Effect.promise(() => finished)
+      assert.strictEqual(code, 0, stdout + stderr)
+    })
+  )
 })

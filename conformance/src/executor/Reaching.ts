@@ -19,11 +19,20 @@ const isUnreached = (exchange: Exchange): boolean => exchange._tag === "Failed" 
 const isStale = ({ exchange, reused }: Exchanged): boolean =>
   reused && exchange._tag === "Failed" && exchange.outcome === "connection_reset"
 
+/** What may help where no connection comes about. */
+const adviceFor = ({ protocol }: URL, exchange: Exchange): string => {
+  const outcome = exchange._tag === "Failed" ? exchange.outcome : null
+  if (outcome === "dns") return "Has the name an address here? Correct --url, or the name's DNS entries."
+  return outcome === "tls" && protocol === "https:"
+    ? "Its certificate must be valid now, for the name in --url, and of an authority that Node.js knows: one of your own is made known by NODE_EXTRA_CA_CERTS=FILE."
+    : "Is the receiver still running?"
+}
+
 const unusable = (url: URL, exchange: Exchange): TargetUnusable => {
   const why = exchange._tag === "Failed" ? exchange.detail : ""
   const tries = pauses.length + 1
   return new TargetUnusable({
-    message: `${url.origin} could not be connected to ${tries} times in a row (${why}). Is the receiver still running?`
+    message: `${url.origin} could not be connected to ${tries} times in a row (${why}). ${adviceFor(url, exchange)}`
   })
 }
 
