@@ -30,7 +30,7 @@ export interface TargetFlags {
   readonly secret: Option.Option<Redacted.Redacted<string>>
   /** The text of a file that holds the secret. */
   readonly secretFile: Text
-  /** None: as high as there are means for. */
+  /** None: as high as flags give means for; what a control URL offers is known to nobody yet. */
   readonly level: Option.Option<number>
   readonly profile: ReadonlyArray<string>
   readonly peakRate: Text

@@ -48,7 +48,7 @@ export const targetFlags = {
   ),
   level: Flag.Int("level").pipe(
     Flag.withDescription(
-      "1 the URL alone, 2 with a probe, 3 with a restart or kill hook too; by default the highest there are means for"
+      "1 the URL alone, 2 with a probe, 3 with a restart or kill hook too; by default the highest that flags give means for. What a control URL offers to restart or kill counts with --level 3"
     ),
     Flag.optional
   ),
