@@ -3,9 +3,10 @@
  */
 import { checkWritable, columns, CommandFailure, writeNamed } from "@doorhook/core"
 import { Console, Effect, Option } from "effect"
+import { entriesOf } from "../CommaList.ts"
 import { exitCodes } from "../report/ExitCode.ts"
 import { requirements } from "../requirements/index.ts"
-import { matches, patternsOf } from "../requirements/Selection.ts"
+import { matches } from "../requirements/Selection.ts"
 import { suite } from "../Suite.ts"
 import type { Fault } from "../mutants/Fault.ts"
 import { faults } from "../mutants/index.ts"
@@ -30,7 +31,7 @@ const isMeant =
 
 /** Fails when a faulty receiver gets by, or a requirement finds out none. */
 export const runMutants = Effect.fnUntraced(function* ({ jobs, maxTime, narrow, only, report, seed }: MutantsFlags) {
-  const patterns = patternsOf(only)
+  const patterns = entriesOf(only)
   const wrong = patterns.find((pattern) => !faults.some((fault) => isMeant(fault)(pattern)))
   if (wrong !== undefined) {
     return yield* CommandFailure.usage(

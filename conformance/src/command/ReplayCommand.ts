@@ -14,6 +14,7 @@ import { Minting } from "../executor/Minting.ts"
 import { planOf } from "../executor/Plans.ts"
 import { calibrateProbe } from "../executor/ProbeCalibration.ts"
 import { patienceFor, settle } from "../executor/Settle.ts"
+import { urlsOf } from "../executor/Setting.ts"
 import * as Target from "../executor/Target.ts"
 import type { Case } from "../history/History.ts"
 import { inWords } from "../history/Words.ts"
@@ -88,7 +89,7 @@ const replayCase = Effect.fnUntraced(function* (stored: StoredCase, options: Set
   // What acknowledges nothing has not been mended: nothing is known of it.
   if (requirement.presumesAcknowledgement && !acknowledges) return judged()
 
-  const endpoints = options.otherUrls.length === 0 ? [] : [options.url, ...options.otherUrls].map(({ href }) => href)
+  const endpoints = urlsOf(options)
   const observedAtOnce = Effect.fnUntraced(function* (copies: number) {
     const executed = yield* Effect.forEach(Array.from({ length: copies }), () => execute(one.history, setting), {
       concurrency: copies

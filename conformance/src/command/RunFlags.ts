@@ -4,6 +4,7 @@
 import { CommandFailure, Signature } from "@doorhook/core"
 import type { Acknowledgement } from "@doorhook/core"
 import { Effect, Option, Redacted, Result } from "effect"
+import { entriesOf } from "../CommaList.ts"
 import type { DedupKey } from "../checks/Terms.ts"
 import * as Target from "../executor/Target.ts"
 import { secretVariable } from "../report/Rerun.ts"
@@ -53,10 +54,7 @@ type Reading<A> = Effect.Effect<A, CommandFailure>
 const isProfile = (text: string): text is Profile => profiles.some((profile) => profile === text)
 
 const readProfiles = (texts: ReadonlyArray<string>): Reading<ReadonlyArray<Profile>> => {
-  const words = texts
-    .flatMap((text) => text.split(","))
-    .map((text) => text.trim())
-    .filter((text) => text !== "")
+  const words = entriesOf(texts)
   const unknown = words.find((word) => !isProfile(word))
   return unknown === undefined
     ? Effect.succeed([...new Set(words.filter(isProfile))])

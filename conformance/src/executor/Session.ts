@@ -25,6 +25,7 @@ import { distinct } from "./Plans.ts"
 import { calibrateProbe } from "./ProbeCalibration.ts"
 import type { ProbeCalibration } from "./ProbeCalibration.ts"
 import type { Setting } from "./Setting.ts"
+import { urlsOf } from "./Setting.ts"
 import { lacksEffects, patienceFor, readAgain, settle } from "./Settle.ts"
 import { strangersAmong } from "./Strangers.ts"
 import type { TargetUnusable } from "./TargetUnusable.ts"
@@ -132,8 +133,7 @@ export const make = (options: SessionOptions): Session => {
   })
   const usual = setting(Effect.void)
 
-  const allUrls = [options.setting.url, ...options.setting.otherUrls].map(({ href }) => href)
-  const endpoints = allUrls.length > 1 ? allUrls : []
+  const endpoints = urlsOf(options.setting)
 
   const observe: Session["observe"] = Effect.fnUntraced(function* (traces, patience = settleTime) {
     if (probe === null || calibration === null || traces.length === 0) return traces

@@ -5,6 +5,10 @@ import type { Effect, Redacted } from "effect"
 import type { Terms } from "../checks/Terms.ts"
 import type { Hooks } from "../hooks/Hooks.ts"
 
+/** The URLs of a receiver, first the one that most events go to. */
+export const urlsOf = ({ otherUrls, url }: Pick<Setting, "otherUrls" | "url">): ReadonlyArray<string> =>
+  [url, ...otherUrls].map(({ href }) => href)
+
 export interface Setting {
   readonly url: URL
   /** The receiver's other URLs. */

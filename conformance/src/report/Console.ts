@@ -3,6 +3,7 @@
  * came back, why it matters, and how to see it again.
  */
 import { columns } from "@doorhook/core"
+import { longestCurl } from "./Curl.ts"
 import { endedForAReason, endingOf } from "./Ending.ts"
 import { followingInWords } from "./Following.ts"
 import { countsOf, isOpen } from "./Grouping.ts"
@@ -10,9 +11,6 @@ import { safeText } from "./Redaction.ts"
 import type { Report, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
 import { deadlineInWords } from "./Report.ts"
 import { shownText } from "../record/Shown.ts"
-
-/** A curl command longer than this is left to the JSON report: that of an ordinary event that came twice is not. */
-const longestCurl = 3_000
 
 /** What one attempt came to, with the beginning of the answer. */
 const attemptInWords = ({ excerpt, got }: Step["attempts"][number]): string => {

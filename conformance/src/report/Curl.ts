@@ -9,6 +9,9 @@ import type { Attempt } from "../observed/Trace.ts"
 import type { HttpRequest } from "../observed/HttpRequest.ts"
 import { decisiveOf } from "./Evidence.ts"
 
+/** A longer command is left to the JSON report: that of an ordinary event that came twice is not. */
+export const longestCurl = 3_000
+
 /** What a variation takes of curl besides the request's headers and body; null where curl has no means for it. */
 const means: Readonly<Record<Variation, string | null>> = {
   next_attempt: "",

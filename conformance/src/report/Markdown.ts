@@ -3,6 +3,7 @@
  */
 import { claimWithGaps, headlineOf } from "./Claim.ts"
 import { confirmedInWords, notableEffects, tally, cautions } from "./Console.ts"
+import { longestCurl } from "./Curl.ts"
 import { endingOf } from "./Ending.ts"
 import { followingInWords } from "./Following.ts"
 import { groupsOf, isOpen } from "./Grouping.ts"
@@ -24,9 +25,6 @@ const fenced = (text: string): string => {
   const fence = "`".repeat(longest + 1)
   return `${fence}sh\n${text}\n${fence}`
 }
-
-/** The longest curl command that is shown. */
-const longestCurl = 3_000
 
 const marks: Readonly<Record<Report["verdict"], string>> = { pass: "✅", fail: "❌", inconclusive: "⚠️" }
 

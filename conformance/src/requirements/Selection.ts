@@ -2,6 +2,7 @@
  * Which requirements a run is about.
  */
 import { didYouMean } from "@doorhook/core"
+import { entriesOf } from "../CommaList.ts"
 import { requirements } from "./index.ts"
 import type { Profile } from "./Profile.ts"
 import type { Level, Requirement } from "./Requirement.ts"
@@ -13,13 +14,6 @@ export interface Selection {
 }
 
 const allIds: ReadonlyArray<string> = requirements.map(({ id }) => id)
-
-/** Patterns in a list of flags, each several of them separated by commas. */
-export const patternsOf = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
-  texts
-    .flatMap((text) => text.split(","))
-    .map((text) => text.trim())
-    .filter((text) => text !== "")
 
 /** Whether an id is meant by a pattern, in which `*` stands for anything. */
 export const matches = (id: string, pattern: string): boolean => {
@@ -38,8 +32,8 @@ export interface Asked {
 
 /** The requirements up to a level and of some profiles, of those `only` those, without the ones to `skip`. */
 export const select = ({ level, only, profiles, skip }: Asked): Selection => {
-  const wanted = patternsOf(only)
-  const unwanted = patternsOf(skip)
+  const wanted = entriesOf(only)
+  const unwanted = entriesOf(skip)
   const named = requirements
     .filter((requirement) => requirement.level <= level)
     .filter(({ profile }) => profile === null || profiles.includes(profile))
@@ -62,7 +56,7 @@ const unmatched = (entry: string): string => {
  */
 export const misnamed = ({ only, skip }: Pick<Asked, "only" | "skip">): string | null => {
   const wrongIn = (texts: ReadonlyArray<string>): string | undefined =>
-    patternsOf(texts).find((entry) => !allIds.some((id) => matches(id, entry)))
+    entriesOf(texts).find((entry) => !allIds.some((id) => matches(id, entry)))
   const wanted = wrongIn(only)
   if (wanted !== undefined) return `--only: ${unmatched(wanted)}`
   const unwanted = wrongIn(skip)
@@ -80,7 +74,7 @@ const lackingFor = ({ level, profiles }: Asked, { level: least, profile }: Requi
 export const beyond = (asked: Asked): ReadonlyArray<string> => {
   const { selected, skipped } = select(asked)
   const has = [...selected, ...skipped]
-  const entries = patternsOf(asked.only).filter((entry) => !has.some(({ id }) => matches(id, entry)))
+  const entries = entriesOf(asked.only).filter((entry) => !has.some(({ id }) => matches(id, entry)))
   return requirements
     .filter(({ id }) => entries.some((entry) => matches(id, entry)))
     .map((requirement) => `${requirement.id} (${lackingFor(asked, requirement)})`)
@@ -95,7 +89,7 @@ export const whyNothing = (asked: Asked): string => {
   }
   const wants = beyond(asked)
   if (wants.length === 0) {
-    return `Nothing was tested: no requirement is called ${patternsOf(only).join(" or ")}. There are ${ids()}.`
+    return `Nothing was tested: no requirement is called ${entriesOf(only).join(" or ")}. There are ${ids()}.`
   }
   return `Nothing was tested: what --only names is not part of this run. It takes more: ${wants.join(", ")}.`
 }
