@@ -64,7 +64,9 @@ export const fitCommand = Command.make(
       Flag.withDefault("auto")
     ),
     size: Flag.String("size").pipe(
-      Flag.withDescription("How many flats or employees there are; by default as many as the log shows"),
+      Flag.withDescription(
+        "How many flats or employees the scenario has, with the log's traffic; by default as many as the log shows"
+      ),
       Flag.optional
     ),
     columns: Flag.String("columns").pipe(
@@ -117,7 +119,7 @@ export const fitCommand = Command.make(
     const fitted = yield* Effect.mapError(Effect.fromResult(fit(log, { name: flags.name, kind, size })), unusable)
     const document = `${JSON.stringify(fitted.document, null, 2)}\n`
     const say = flags.out === "-" ? Console.error : Console.log
-    for (const note of log.notes) yield* say(`Note: ${flags.file}: ${note}`)
+    for (const note of [...log.notes, ...fitted.notes]) yield* say(`Note: ${flags.file}: ${note}`)
     const summary = `${grouped(log.entries.length)} rows, ${fitted.days} days, ${grouped(fitted.people)} members, ${grouped(fitted.calls)} calls: ${fitted.kind}`
     if (flags.out === "-") {
       yield* say(summary)

@@ -4,14 +4,15 @@
 import { Result, Schema } from "effect"
 import { mostCompanies, mostFlats } from "../scenario/document/BuildingParameters.ts"
 import { resolve } from "../scenario/document/Resolve.ts"
+import { ratedBy } from "../scenario/document/ResolveFlows.ts"
 import { ScenarioDocument } from "../scenario/document/ScenarioDocument.ts"
 import { schemaProblems } from "@doorhook/core"
 import { anomalyKinds } from "../traffic/Happening.ts"
 import { weekdayOf } from "../world/CalendarDate.ts"
-import { credentialShare } from "../world/ResidentialBuilding.ts"
 import type { AccessLog } from "./AccessLog.ts"
+import type { CallGroup } from "./CallFit.ts"
 import { callGroup, outsiderFit } from "./CallFit.ts"
-import { mean, rounded } from "./Estimates.ts"
+import { mean } from "./Estimates.ts"
 import { homeFit } from "./HomeFit.ts"
 import type { Members } from "./Members.ts"
 import { membersOf, presence } from "./Members.ts"
@@ -23,7 +24,7 @@ export interface FitOptions {
   readonly name: string
   /** What the building is; null to tell it from how weekends differ. */
   readonly kind: Kind | null
-  /** How many flats or employees there are; null for as many as the log shows. */
+  /** How many flats or employees the scenario has; null for as many as the log shows. It makes the log's traffic anyhow. */
   readonly size: number | null
 }
 
@@ -37,6 +38,8 @@ export interface Fitted {
   readonly days: number
   readonly people: number
   readonly calls: number
+  /** What of the log the scenario is not, in sentences. */
+  readonly notes: ReadonlyArray<string>
 }
 
 /** Fewest days and people that say anything of weekdays and habits. */
@@ -51,6 +54,16 @@ const kindOf = (members: Members): Kind => {
   )
   return (rest ?? 0) < 0.3 * (work ?? 0) ? "offices" : "homes"
 }
+
+/** A smaller share of the log's traffic than this is told. */
+const nearlyAll = 0.95
+
+const tooFew = (size: string, made: number): ReadonlyArray<string> =>
+  made >= nearlyAll
+    ? []
+    : [
+        `${size} are too few for the log: their days in the scenario are about ${Math.round(made * 100)} % of those of its members`
+      ]
 
 const decode = Schema.decodeUnknownResult(ScenarioDocument, { errors: "all", onExcessProperty: "error" })
 
@@ -88,18 +101,19 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
       return new CannotFit({ message: `the estimates make no scenario: ${problems.join("; ")}` })
     })
   }
-  const finish = (parts: object): Result.Result<Fitted, CannotFit> =>
+  const finish = (parts: object, notes: ReadonlyArray<string>): Result.Result<Fitted, CannotFit> =>
     Result.map(checked(parts), (document) => ({
       document,
+      notes,
       kind,
       days,
       people: members.people.length,
       calls: deliveries.calls + visitors.calls
     }))
   if (kind === "offices") {
-    const { employees, turnstiles } = officeFit(members)
     const count = size ?? members.people.length
-    return finish({
+    const { employees, made, turnstiles } = officeFit(members, count)
+    const parts = {
       offices: {
         employees: count,
         companies: Math.max(1, Math.min(mostCompanies, units, count)),
@@ -113,28 +127,40 @@ export const fit = (log: AccessLog, { kind: given, name, size }: FitOptions): Re
         office_food: { rate: 0 },
         trades: { rate: 0 }
       }
-    })
-  }
-  const isUnitKnown = units > members.people.length * 0.3 && units <= members.people.length * 1.2
-  const flats = Math.min(
-    mostFlats,
-    size ?? (isUnitKnown ? units : Math.max(1, Math.round(members.people.length / 1.9)))
-  )
-  // Rates of parcels are per dweller, and not all hold a credential.
-  const dwellers = rounded(members.people.length / credentialShare, 1)
-  const parts = (residents: object) => ({
-    homes: { flats, entry_methods: members.methods },
-    flows: {
-      residents,
-      visitors: outsiderFit(visitors, members.calendar, flats),
-      parcels: outsiderFit(deliveries, members.calendar, dwellers),
-      food: { rate: 0 },
-      trades: { rate: 0 }
     }
+    return finish(parts, tooFew(`${count} employees`, made))
+  }
+  if (size !== null && size > mostFlats)
+    return refuse(`${size} flats are asked for; a building has at most ${mostFlats}`)
+  const isUnitKnown = units > members.people.length * 0.3 && units <= members.people.length * 1.2
+  const shown = isUnitKnown ? units : Math.max(1, Math.round(members.people.length / 1.9))
+  const flats = size ?? Math.min(mostFlats, shown)
+  const homes = { flats, entry_methods: members.methods }
+  return Result.flatMap(checked({ homes }), (empty) => {
+    const [house] = resolve(empty).buildings
+    // What rates are per is counted where they will be used: the size of households is drawn.
+    const rateFit = (name: "visitors" | "parcels", group: CallGroup) =>
+      outsiderFit(group, members.calendar, house === undefined ? 1 : ratedBy(house.building, name))
+    const parts = (residents: object) => ({
+      homes,
+      flows: {
+        residents,
+        visitors: rateFit("visitors", visitors),
+        parcels: rateFit("parcels", deliveries),
+        food: { rate: 0 },
+        trades: { rate: 0 }
+      }
+    })
+    const { made, residents } = homeFit(members, (own) => {
+      const document = checked(parts(own))
+      return Result.isSuccess(document) ? resolve(document.success) : null
+    })
+    const isCut = size === null && shown > flats
+    return finish(parts(residents), [
+      ...(isCut
+        ? [`the log shows about ${shown} flats; a building has at most ${mostFlats}, and the scenario has these`]
+        : []),
+      ...tooFew(`${flats} flats`, made)
+    ])
   })
-  const residents = homeFit(members, (own) => {
-    const document = checked(parts(own))
-    return Result.isSuccess(document) ? resolve(document.success) : null
-  })
-  return finish(parts(residents))
 }

@@ -79,11 +79,20 @@ const parametersOf = ({ active, errands, leaves, returns }: Moved, members: Memb
 const rounds = 4
 const simulatedDays = 28
 
-/** The parameters of residents; `scenarioOf` makes the scenario that they would be part of. */
+/** The smallest share that a scenario can state, so that no round ends with nobody. */
+const fewestActive = 0.001
+
+export interface HomeFit {
+  readonly residents: ReturnType<typeof parametersOf>
+  /** The share of the log's days of members that so many residents can make. */
+  readonly made: number
+}
+
+/** The residents of a scenario, of whom as many are seen as in the log; `scenarioOf` makes it with such parameters. */
 export const homeFit = (
   members: Members,
-  scenarioOf: (residents: ReturnType<typeof parametersOf>) => Scenario | null
-): ReturnType<typeof parametersOf> => {
+  scenarioOf: (residents: HomeFit["residents"]) => Scenario | null
+): HomeFit => {
   const log = countsOf(
     members.days.flatMap(({ entries, person }) => entries.map(({ clock, day }) => ({ day, clock, person }))),
     Math.max(1, members.calendar.length)
@@ -95,6 +104,7 @@ export const homeFit = (
     leaves: clockTimeOf(usual.leaves).at,
     returns: clockTimeOf(usual.returns).at
   }
+  let made = 1
   for (let round = 0; round < rounds; round++) {
     const scenario = scenarioOf(parametersOf(moved, members))
     const traffic = scenario?.buildings[0]
@@ -112,21 +122,18 @@ export const homeFit = (
       const clock = (happening.time + offsetAt(happening.time, zone) - day * dayMillis) / hour
       passages.push({ day, clock, person: `${happening.name} ${happening.tenant_ids.join()}` })
     }
-    const made = countsOf(passages, simulatedDays)
-    // People in the scenario may be a few more or fewer than in the log.
-    const [ours, theirs] = [traffic.building.people.length, Math.max(1, members.people.length)]
+    const counted = countsOf(passages, simulatedDays)
+    const wanted = counted.seen === 0 ? moved.active : moved.active * (log.seen / counted.seen)
+    made = Math.min(1, 1 / wanted)
     moved = {
-      active:
-        made.seen === 0
-          ? moved.active
-          : Math.min(1, Math.max(0.02, moved.active * (log.seen / theirs / (made.seen / ours)))),
+      active: Math.min(1, Math.max(fewestActive, wanted)),
       errands:
-        log.passages === null || made.passages === null
+        log.passages === null || counted.passages === null
           ? moved.errands
-          : Math.min(5, Math.max(0, moved.errands * (log.passages / made.passages) ** 2)),
-      leaves: towards(moved.leaves, log.morning, made.morning),
-      returns: towards(moved.returns, log.evening, made.evening)
+          : Math.min(5, Math.max(0, moved.errands * (log.passages / counted.passages) ** 2)),
+      leaves: towards(moved.leaves, log.morning, counted.morning),
+      returns: towards(moved.returns, log.evening, counted.evening)
     }
   }
-  return parametersOf(moved, members)
+  return { residents: parametersOf(moved, members), made }
 }

@@ -61,9 +61,8 @@ const outerDoors = (days: ReadonlyArray<MemberDay>): ReadonlySet<string> => {
   return new Set([...firsts].filter(([, own]) => own.length > days.length * 0.04).map(([door]) => door))
 }
 
-/** The parameters of employees. */
-export const officeFit = (members: Members) => {
-  const people = Math.max(1, members.people.length)
+/** The parameters of so many employees, of whom as many come as in the log. */
+export const officeFit = (members: Members, people: number) => {
   const present = presence(members)
   const week = byWeekday(present)
   const attendance = Object.fromEntries(Object.entries(week).map(([name, value]) => [name, share(value / people)]))
@@ -85,6 +84,8 @@ export const officeFit = (members: Members) => {
   const lunchShare = lunches.length / Math.max(1, working.length)
   return {
     turnstiles: hasExits,
+    /** The share of the log's days of members that so many employees can make, on the fullest day of the week. */
+    made: Math.min(1, people / Math.max(1, ...Object.values(week))),
     employees: {
       attendance,
       day_variation: Math.min(

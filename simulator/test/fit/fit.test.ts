@@ -9,7 +9,7 @@ import type { LogOptions } from "../../src/fit/AccessLog.ts"
 import type { Kind } from "../../src/fit/Fit.ts"
 import { fit } from "../../src/fit/Fit.ts"
 import { readTime } from "../../src/fit/LogTime.ts"
-import { records } from "../../src/plan/Plan.ts"
+import { happenings, records } from "../../src/plan/Plan.ts"
 import { toIso } from "../../src/plan/IsoTime.ts"
 import type { EmployeeFlow } from "../../src/traffic/Employees.ts"
 import type { OutsiderFlow } from "../../src/traffic/Outsiders.ts"
@@ -119,6 +119,54 @@ describe("fit of a house", () => {
     const parcels = outsiders(own, "parcels")
     const stated = outsiders(given, "parcels").per_day + outsiders(given, "food").per_day
     assert.closeTo(parcels.per_day / stated, 1, 0.15)
+  })
+})
+
+describe("a size that is given", () => {
+  const start = startAt("2026-03-02T00:00")
+  const duration = 28 * dayMillis
+  const doc = { name: "small", buildings: [{ name: "Small", homes: { flats: 40 } }] }
+  const log = Result.getOrThrow(readLog(logOf(resolve(doc)), { ...options, zone: "UTC" }))
+  const fitOf = (kind: Kind, size: number | null) => Result.getOrThrow(fit(log, { name: "mine", kind, size }))
+  /** Passages of members in four weeks, and arrivals of others a day. */
+  const trafficOf = ({ document }: ReturnType<typeof fitOf>) => {
+    const scenario = resolve(document)
+    let passages = 0
+    for (const { flow } of happenings(scenario, { seed: 8, start, duration })) {
+      if (flow === "residents" || flow === "employees") passages++
+    }
+    const others = scenario.buildings.flatMap(({ flows }) =>
+      flows.flatMap((flow) => (flow._tag === "Outsiders" ? flow.per_day : []))
+    )
+    return { passages, others }
+  }
+
+  it.each([["homes"], ["offices"]] as const)("of %s makes the log's traffic with so many", (kind) => {
+    const shown = trafficOf(fitOf(kind, null))
+    const size = kind === "homes" ? 80 : 160
+    const twice = fitOf(kind, size)
+    const { homes, offices } = twice.document.buildings[0] ?? assert.fail("no building")
+    assert.strictEqual(homes?.flats ?? offices?.employees, size)
+    const { others, passages } = trafficOf(twice)
+    assert.closeTo(passages / shown.passages, 1, 0.1)
+    for (const [place, arrivals] of others.entries()) assert.closeTo(arrivals, shown.others[place] ?? 0, 0.01)
+    assert.deepStrictEqual(twice.notes, [])
+  })
+
+  it("is told where so few people can't make it", () => {
+    assert.match(fitOf("homes", 10).notes.join(), /^10 flats are too few for the log: .* about (3|4)\d % /)
+    assert.match(fitOf("offices", 20).notes.join(), /^20 employees are too few for the log/)
+  })
+
+  it("and what a log shows are no more flats than a building has", () => {
+    const refused = fit(log, { name: "mine", kind: "homes", size: 401 })
+    assert.include(Result.isFailure(refused) ? refused.failure.message : "", "at most 400")
+    const days = Array.from({ length: 7 }, (_, n) => `2026-03-0${n + 2} 18:00`)
+    const rows = days.flatMap((time) => Array.from({ length: 900 }, (_, n) => `${time},P${n}\n`))
+    const crowd = Result.getOrThrow(readLog(`time,person\n${rows.join("")}`, options))
+    const { document, notes } = Result.getOrThrow(fit(crowd, { name: "mine", kind: "homes", size: null }))
+    assert.strictEqual(document.buildings[0]?.homes?.flats, 400)
+    assert.include(notes.join(), "the log shows about 474 flats; a building has at most 400")
   })
 })
 

@@ -78,7 +78,9 @@ interface OutsiderKind {
   readonly per: "flat" | "dweller" | "employee"
 }
 
-const kinds: Readonly<Record<Exclude<OutsiderName, "trades">, OutsiderKind>> = {
+type SizedName = Exclude<OutsiderName, "trades">
+
+const kinds: Readonly<Record<SizedName, OutsiderKind>> = {
   visitors: { use: "home", notification_type: "visitor", code_name: null, per: "flat" },
   parcels: { use: "home", notification_type: "delivery", code_name: "Courier", per: "dweller" },
   food: { use: "home", notification_type: "delivery", code_name: "Courier", per: "dweller" },
@@ -93,6 +95,9 @@ const sizeOf = (building: Building, per: OutsiderKind["per"]): number => {
   const people = building.people.filter(({ unit }) => unit.use === (per === "dweller" ? "home" : "company")).length
   return per === "dweller" ? people / credentialShare : people
 }
+
+/** How many there are in a building of what the rate of a flow is per. */
+export const ratedBy = (building: Building, name: SizedName): number => sizeOf(building, kinds[name].per)
 
 const outsidersOf = (
   name: OutsiderName,
@@ -137,14 +142,7 @@ const anomaliesOf = (given: BuildingDocument["anomalies"]): AnomalyFlow => ({
 /** All flows of a building. */
 export const flowsOf = (document: BuildingDocument, building: Building): ReadonlyArray<Flow> => {
   const { homes, offices, flows = {} } = document
-  const names: ReadonlyArray<Exclude<OutsiderName, "trades">> = [
-    "visitors",
-    "parcels",
-    "food",
-    "guests",
-    "office_parcels",
-    "office_food"
-  ]
+  const names: ReadonlyArray<SizedName> = ["visitors", "parcels", "food", "guests", "office_parcels", "office_food"]
   const has: Readonly<Record<Use, boolean>> = { home: homes !== undefined, company: offices !== undefined }
   const trades = homes === undefined ? { use: "company" as const, size: sizeOf(building, "employee") / 3 } : null
   return [
@@ -152,7 +150,7 @@ export const flowsOf = (document: BuildingDocument, building: Building): Readonl
     ...(has.company ? [employeesOf(offices?.turnstiles ?? true, flows.employees)] : []),
     ...names.flatMap((name) => {
       const kind = kinds[name]
-      return has[kind.use] ? [outsidersOf(name, kind, sizeOf(building, kind.per), flows[name])] : []
+      return has[kind.use] ? [outsidersOf(name, kind, ratedBy(building, name), flows[name])] : []
     }),
     outsidersOf(
       "trades",
