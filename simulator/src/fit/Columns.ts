@@ -47,14 +47,17 @@ export const placesIn = (
   const places: Partial<Record<ColumnName, number>> = {}
   for (const name of columnNames) {
     const own = named[name]
-    if (own === undefined) {
-      const place = columns[name].map((alias) => headings.indexOf(alias)).find((at) => at >= 0)
-      if (place !== undefined && !Object.values(places).includes(place)) places[name] = place
-      continue
-    }
+    if (own === undefined) continue
     const place = headings.indexOf(plain(own))
     if (place < 0) return { missing: own }
     places[name] = place
+  }
+  // What was named is that column and no other, whatever its heading would mean.
+  const taken = new Set(Object.values(places))
+  for (const name of columnNames) {
+    if (places[name] !== undefined) continue
+    const place = columns[name].map((alias) => headings.indexOf(alias)).find((at) => at >= 0 && !taken.has(at))
+    if (place !== undefined) places[name] = place
   }
   return places
 }

@@ -235,6 +235,21 @@ describe("logs", () => {
   const entriesOf = (text: string, own: Partial<LogOptions> = {}) =>
     Result.getOrThrow(readLog(text, { ...options, ...own }))
 
+  it("have a column that was named for nothing else", () => {
+    const text = "Time,Door,User,Unit,Type\n2026-03-02 08:00,Gate,Bo,1A,Intercom\n"
+    const { entries, has } = entriesOf(text, { named: { method: "Type" } })
+    assert.deepStrictEqual(
+      entries.map(({ isCall, method }) => [isCall, method]),
+      [[false, "app"]]
+    )
+    assert.isFalse(has.has("kind"))
+    const both = entriesOf(text.replace("Unit", "Event").replace("1A", "ring"), { named: { method: "Type" } })
+    assert.deepStrictEqual(
+      both.entries.map(({ isCall, method }) => [isCall, method]),
+      [[true, "app"]]
+    )
+  })
+
   it("may end their lines in a carriage return alone", () => {
     const { entries } = entriesOf("time;person\r2026-03-02 08:00;A\r2026-03-02 09:00;B\r")
     assert.deepStrictEqual(
