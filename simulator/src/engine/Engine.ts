@@ -133,7 +133,8 @@ export class Engine {
     return this.process.alive && this.#services !== null
   }
 
-  start(): void {
+  /** `whenFailed` hears why it can't begin. */
+  start(whenFailed: (cause: Cause.Cause<unknown>) => void): void {
     const wake = {
       signal: Effect.sync(this.#signalAll),
       wait: Effect.asVoid(this.#signals.take),
@@ -144,7 +145,8 @@ export class Engine {
     this.#note("started")
     const layer = Layer.fresh(servicesOver(this.#ports, wake, this.#rng))
     Effect.runForkWith(this.process.context)(Layer.buildWithScope(layer, scope)).addObserver((exit) => {
-      if (Exit.isSuccess(exit)) this.#services = exit.value
+      if (Exit.isFailure(exit)) return whenFailed(exit.cause)
+      this.#services = exit.value
     })
   }
 

@@ -11,7 +11,7 @@ import {
   MemoryStore,
   TokenStore
 } from "@doorhook/core"
-import { Context, Effect, Layer, Scope } from "effect"
+import { Cause, Context, Effect, Layer, Scope } from "effect"
 import type { Substream } from "../random/Substream.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { act } from "./Actors.ts"
@@ -67,15 +67,19 @@ export class Simulation {
   /** Draws what happens next in the world. */
   readonly rng: Rng
   readonly stores: Stores
+  readonly #number: number
   readonly #seed
   readonly #events = new Map<EventId, Event>()
   readonly #breakage: Breakage
   #engines: ReadonlyArray<Engine> = []
   #processes = 0
   #operations = 0
+  /** An engine that could not begin: a world without engines keeps every rule. */
+  #unbegun: Error | null = null
 
   constructor(seed: number, breakage: Breakage, draw: (seed: Substream) => Scenario) {
     const stream = root(seed)
+    this.#number = seed
     this.#seed = stream
     this.#breakage = breakage
     const drawn = draw(stream)
@@ -115,7 +119,11 @@ export class Simulation {
       }
     })
     this.#engines = [...this.#engines, engine]
-    engine.start()
+    engine.start((cause) => {
+      this.#unbegun ??= new Error(
+        `seed ${this.#number}: engine ${number} did not start, so that its world shows nothing; put right what stands in its way: ${Cause.pretty(cause)}`
+      )
+    })
   }
 
   killEngine(process: Process): void {
@@ -141,6 +149,7 @@ export class Simulation {
     this.faults.calmDown()
     this.receivers.calmDown()
     time.runUntil(scenario.chaos + scenario.calm)
+    if (this.#unbegun !== null) throw this.#unbegun
     return this.#outcome()
   }
 

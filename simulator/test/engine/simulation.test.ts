@@ -77,7 +77,15 @@ describe("the engine", () => {
   })
 
   it("keeps every rule in a week under its own settings", () => {
-    assert.deepStrictEqual(failuresOf(6, simulate(6, {}, weekOf)), [])
+    const outcome = simulate(6, {}, weekOf)
+    assert.deepStrictEqual(failuresOf(6, outcome), [])
+    const delivered = outcome.deliveries.filter(({ state }) => state === "delivered").length
+    assert.isAbove(delivered, 20)
+  })
+
+  it("that does not start is told, and no world without it passes", () => {
+    const unusable: Breakage = { engine: (ports) => ({ ...ports, settings: { ackTimeout: -1 } }) }
+    assert.throws(() => simulate(1, unusable), /seed 1: engine 1 did not start.*ackTimeout/)
   })
 
   it("does exactly the same again with the same seed, and something else with another", () => {
