@@ -114,6 +114,14 @@ describe("modelled receivers", () => {
     assert.strictEqual(places("gone").length, 20)
   })
 
+  it("take every percentage to the last place", () => {
+    for (let percent = 1; percent <= 100; percent++) {
+      const { appliesTo } = Result.getOrThrow(readReceiver(`${percent}%=down`))
+      const taken = Array.from({ length: 100 }, (_, at) => at + 1).filter(appliesTo)
+      assert.deepStrictEqual([percent, taken.length, taken.at(-1)], [percent, percent, 100])
+    }
+  })
+
   it("are all read that are offered, and everything else is answered with what is accepted", () => {
     for (const form of receiverForms) assert.isTrue(Result.isSuccess(readReceiver(form)), form)
     const nonsense = [

@@ -157,13 +157,12 @@ const readWho = (text: string): Option.Option<Who> => {
     return Option.some({ appliesTo: (place) => place >= from && place <= to, lastPlace: to })
   }
   const every = /^(\d{1,3})%$/.exec(text)
-  const share = Number(every?.[1] ?? 0) / 100
+  const percent = Number(every?.[1] ?? 0)
+  // In whole numbers: 100 times 0.29 is a little less than 29.
+  const among = (places: number): number => Math.floor((places * percent) / 100)
   // Spread evenly: the place is in when the count of those before it goes up with it.
-  return share > 0 && share <= 1
-    ? Option.some({
-        appliesTo: (place) => Math.floor(place * share) > Math.floor((place - 1) * share),
-        lastPlace: null
-      })
+  return percent > 0 && percent <= 100
+    ? Option.some({ appliesTo: (place) => among(place) > among(place - 1), lastPlace: null })
     : Option.none()
 }
 
