@@ -180,4 +180,16 @@ describe("what is out of the ordinary", () => {
     const denied = attempts.filter(({ label }) => label === "denied")
     assert.closeTo(denied.length / attempts.length, share, 0.05)
   })
+
+  it.each([1, 2, 4, 13, 34])("has as large a share denied in an office of %s", (employees) => {
+    const share = 0.25
+    const flows = { employees: { floor_uses: 0, denied: { share } } }
+    const office = { name: "Office", offices: { employees, companies: 1 }, devices: online, flows }
+    const few = Result.getOrThrow(readScenario(JSON.stringify({ name: "few", buildings: [office] })))
+    const attempts = [...happenings(few, { ...week, duration: 1_000 * dayMillis })].filter(
+      ({ flow }) => flow === "employees"
+    )
+    const denied = attempts.filter(({ label }) => label === "denied")
+    assert.closeTo(denied.length / attempts.length, share, 0.03)
+  })
 })

@@ -18,13 +18,13 @@ const golden: Readonly<Record<string, string>> = {
   "office-1000": "a747be5dce5c0573ae099c878a919733bf7bcb87f26f9a8136577708cea2cc7e",
   "mixed-use": "885ebe46a4c5c2b046fa3e0c07d4664ff30f79a2841f63df8974c88684fa06b8",
   "holiday-peak": "b81950c6ba701cb3ca94a3ecf1291898001e0f4cc19f88c3fe69bf3d3f0a3d0a",
-  "courier-storm": "a30859cbc8bff43e63ddf9f4c4926233c8ba53839c9b404aca1ade018d57e729",
+  "courier-storm": "20b0756d7e8eaf86bdf3a92e758bbcbec246dcf1bdcf025863976a65f031d2d1",
   "controller-offline-flush": "d61ee3dbccc637d7031d958a20463c4e520716e0bce1afa2b30d7c5a7656887a",
   quiet: "f80198ca942795168f0a3dfe59dfef4e6378185c64922f2018bd02b9175988a9",
   campus: "16421fc18b1cb5ab7224380ced7db6492d064e4a55f0b731af8893ac8c1619d1",
   "night-watch": "7e301bbf886db39dbcdc82ede14a3fd62f9393b235502bc443efc050b72815ec",
   "first-monday": "9766a6cecf960090057c3dea0be6e561bc37014267d492d52ac058f20faa032d",
-  demo: "b596a728545b07e8bcf4db39aa9316b0141d7b939ad86fcc1971a6eb48cdeb41"
+  demo: "a65771c66945ecc4d019d9dd17dbc96f01349c7f8978482b5ccddefb4552962d"
 }
 
 const linesOf = (scenario: Scenario, options: PlanOptions) =>

@@ -44,17 +44,24 @@ export type PersonDay = (person: Person, add: (clock: number, door: AccessPoint 
 const roleNotes = new Map<Role, number>(roles.map((role, note) => [role, note]))
 const deniedNote = roles.length
 
-/** Denials cluster by person: one in ten has most of them (assumed). The mean is 1. */
-const clumsiness = (index: number): number => (index % 10 === 3 ? 5.5 : 0.5)
+/** Denials cluster by person: one in ten has most of them (assumed). */
+const clumsinessOf = (index: number): number => (index % 10 === 3 ? 5.5 : 0.5)
+
+/** How much more often than others each of so many people is denied. The mean is 1, however few they are. */
+const clumsiness = (people: number): ReadonlyArray<number> => {
+  const each = Array.from({ length: people }, (_, index) => clumsinessOf(index))
+  const mean = each.reduce((sum, own) => sum + own, 0) / people
+  return each.map((own) => own / mean)
+}
 
 /** Probability that a denied attempt was itself preceded by one, at least (assumed). */
 const deniedAgain = 0.25
 
 /** Adds the denied attempts before a passage. */
-const addDenials = ({ retry, share }: Denials, rng: Rng, index: number, add: (before: number) => void): void => {
+const addDenials = ({ retry, share }: Denials, rng: Rng, clumsy: number, add: (before: number) => void): void => {
   // Where one at every passage does not make that many, more come with it.
-  const again = Math.max(deniedAgain, 1 - (1 - share) / (clumsiness(index) * share))
-  let probability = ((1 - again) * clumsiness(index) * share) / (1 - share)
+  const again = Math.max(deniedAgain, 1 - (1 - share) / (clumsy * share))
+  let probability = ((1 - again) * clumsy * share) / (1 - share)
   let before = 0
   while (chance(rng, probability)) {
     before += (chance(rng, retry) ? between(rng, 1, 5) : between(rng, 30, 240)) * second
@@ -79,6 +86,7 @@ export function* memberHappenings(
   const passages = new Passages(people, building.access_points)
   const presence = rngFor(context, "presence")
   const denials = rngFor(context, "denials")
+  const clumsy = clumsiness(people.length)
   for (let left = rateScale; left > 0; left--) {
     for (let index = 0; index < people.length; index++) {
       const person = people[index]
@@ -87,7 +95,7 @@ export function* memberHappenings(
         const elapsed = clockToElapsed(context, clock)
         passages.add(elapsed, index, door, roleNotes.get(role) ?? 0)
         if (door === null || flow.denied.share === 0) return
-        addDenials(flow.denied, denials, index, (before) =>
+        addDenials(flow.denied, denials, clumsy[index] ?? 1, (before) =>
           passages.add(Math.max(0, elapsed - before), index, door, deniedNote)
         )
       })
