@@ -12,7 +12,7 @@ import { offsetAt } from "../world/zones/TimeZone.ts"
 import { instantOf } from "../world/LocalDay.ts"
 import { LocalTime, dayMillis, hour, second } from "../world/LocalTime.ts"
 import type { Check, Test } from "./Check.ts"
-import { near, never } from "./Check.ts"
+import { near, never, skipped } from "./Check.ts"
 import type { EventRow } from "./EventRow.ts"
 import { rowOf } from "./EventRow.ts"
 import { chiSquareTail } from "./Statistics.ts"
@@ -79,7 +79,10 @@ interface Distance {
 
 const distanceOf = (one: Profile, others: ReadonlyArray<Profile>): Distance => {
   let [statistic, cells, a, b] = [0, 0, 0, 0]
-  const scale = one.count / others.reduce((sum, { count }) => sum + count, 0)
+  const together = others.reduce((sum, { count }) => sum + count, 0)
+  // There are no hours to be compared with.
+  if (together === 0) return { statistic, cells }
+  const scale = one.count / together
   for (const key of [...new Set([one, ...others].flatMap(({ hours }) => [...hours.keys()]))].toSorted()) {
     a += one.hours.get(key) ?? 0
     for (const { hours } of others) b += hours.get(key) ?? 0
@@ -148,16 +151,21 @@ export const againstScenario = Effect.fnUntraced(function* (profile: Profile, sc
   const counts = references.map(({ count }) => count)
   const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length
   const behind = references.reduce((sum, own) => sum + own.behind, 0) / references.length
+  const hoursName = "hours of the day against the scenario"
   const found: { readonly tests: ReadonlyArray<Test>; readonly checks: ReadonlyArray<Check> } = {
-    tests: [
-      {
-        name: "hours of the day against the scenario",
-        p: profileP(profile, references),
-        meaning:
-          "Events are spread over the hours otherwise than those of the scenario: a flat day, other people, or another time zone."
-      }
-    ],
+    tests:
+      mean === 0
+        ? []
+        : [
+            {
+              name: hoursName,
+              p: profileP(profile, references),
+              meaning:
+                "Events are spread over the hours otherwise than those of the scenario: a flat day, other people, or another time zone."
+            }
+          ],
     checks: [
+      ...(mean === 0 ? [skipped(hoursName, "The scenario makes no events in that time.")] : []),
       never(
         "events of other buildings",
         strangers.reduce((sum, [, { count }]) => sum + count, 0),

@@ -27,13 +27,17 @@ const shown = (p: number): string => (p >= 0.001 ? p.toFixed(3) : p.toExponentia
 /** The tests as checks: so many tests share the probability of a false alarm (Bonferroni). */
 export const checksOf = (tests: ReadonlyArray<Test>): ReadonlyArray<Check> => {
   const limit = falseAlarms / Math.max(1, tests.length)
-  return tests.map(({ meaning, name, p }) => ({
-    name,
-    verdict: p > limit ? "PASS" : "FAIL",
-    observed: `p ${shown(p)}`,
-    expected: `p > ${shown(limit)}`,
-    meaning
-  }))
+  return tests.map(({ meaning, name, p }) =>
+    Number.isNaN(p)
+      ? skipped(name, `There is no p-value for what is there, so that it may be so or not: ${meaning}`)
+      : {
+          name,
+          verdict: p > limit ? "PASS" : "FAIL",
+          observed: `p ${shown(p)}`,
+          expected: `p > ${shown(limit)}`,
+          meaning
+        }
+  )
 }
 
 /** Whether a number is within a tolerance of another. */

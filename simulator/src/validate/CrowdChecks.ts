@@ -1,9 +1,11 @@
 /**
  * Whether employees come in groups, peaks are as high as stated, and weekdays differ as stated.
  */
+import { DurationText } from "@doorhook/core"
 import type { PlanOptions } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import type { EmployeeFlow } from "../traffic/Employees.ts"
+import type { ClockTime } from "../traffic/Members.ts"
 import { hour, minute } from "../world/LocalTime.ts"
 import type { Check } from "./Check.ts"
 import { near, skipped } from "./Check.ts"
@@ -48,17 +50,19 @@ export const dispersion = (
 ): { readonly ratio: number; readonly freedom: number } => {
   const full = days.filter((counts) => counts.some((count) => count > 0))
   const cells = full[0]?.length ?? 0
+  let populated = 0
   const totals = full.map((counts) => counts.reduce((sum, count) => sum + count, 0))
   const all = totals.reduce((sum, total) => sum + total, 0)
   let statistic = 0
   for (let cell = 0; cell < cells; cell++) {
     const share = full.reduce((sum, counts) => sum + (counts[cell] ?? 0), 0) / all
+    if (share > 0) populated++
     for (const [index, counts] of full.entries()) {
       const mean = share * (totals[index] ?? 0)
       if (mean > 0) statistic += ((counts[cell] ?? 0) - mean) ** 2 / mean
     }
   }
-  const freedom = (full.length - 1) * (cells - 1)
+  const freedom = (full.length - 1) * Math.max(0, populated - 1)
   return { ratio: statistic / Math.max(1, freedom), freedom }
 }
 
@@ -71,7 +75,15 @@ interface Crowd {
 /** Clock times by building and day. */
 type Times = ReadonlyArray<ReadonlyArray<ReadonlyArray<number>>>
 
-const groupCheck = (name: string, buildings: Times, at: number, expected: number): Check => {
+/** With less, each has nearly their own five minutes, and there are few of these: counts vary less than by chance. */
+const leastSpread = 12 * minute
+
+const groupCheck = (name: string, buildings: Times, { at, spread }: ClockTime, expected: number): Check => {
+  if (spread * hour < leastSpread)
+    return skipped(
+      name,
+      `With a spread of less than ${DurationText.format(leastSpread)}, counts of five minutes say nothing of groups.`
+    )
   // Each building has averages of its own.
   const each = buildings.map((days) => dispersion(countsOf(days, at, 24)))
   const freedom = each.reduce((sum, own) => sum + own.freedom, 0)
@@ -180,9 +192,9 @@ const crowdChecksOf = (
   const lunches = crowds.map(({ days }) => days.map((day) => day.lunches))
   const inGroups = groupRatio(flow.arrival_groups, flow.tailgating)
   return [
-    groupCheck(named("groups in the morning"), arrivals, flow.arrives.at, inGroups),
+    groupCheck(named("groups in the morning"), arrivals, flow.arrives, inGroups),
     ...(flow.exits_logged
-      ? [groupCheck(named("groups at noon"), lunches, flow.lunch.at, groupRatio(flow.lunch.groups, 0))]
+      ? [groupCheck(named("groups at noon"), lunches, flow.lunch, groupRatio(flow.lunch.groups, 0))]
       : []),
     peakCheck(named("peak of employees' arrivals"), flow, crowds),
     ...(flow.exits_logged ? [lunchCheck(named("peak of going to lunch"), flow, crowds)] : []),

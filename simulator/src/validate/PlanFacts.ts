@@ -78,16 +78,44 @@ export function* outsiderFacts(
   }
 }
 
-/** Expected comings by each minute of the clock, if everybody comes: habits differ by person. */
-const comingsByMinute = ({ building }: BuildingTraffic, flow: EmployeeFlow): Float64Array => {
-  const sums = new Float64Array(1_441)
-  const spread = flow.arrives.spread * sqrt(1 - habitShare * habitShare)
+/** Expected comings by the clock, if everybody comes: sums up to each of many times, so many hours apart. */
+interface Comings {
+  readonly step: number
+  readonly sums: Float64Array
+}
+
+/** In hours: no sum is narrower, so that one of people who come at a moment is one, too. */
+const leastStep = 1 / 3_600
+
+/** Comings in so many standard deviations around somebody's habit are all there are. */
+const farOut = 6
+
+const comingsOf = ({ building }: BuildingTraffic, flow: EmployeeFlow): Comings => {
+  const spread = Math.max(leastStep, flow.arrives.spread * sqrt(1 - habitShare * habitShare))
+  // Fine enough for what lies between two of them to be straight.
+  const step = Math.max(leastStep, Math.min(minute / hour, spread / 10))
+  const sums = new Float64Array(Math.ceil(24 / step) + 1)
+  const last = sums.length - 1
   for (const { habit, unit } of building.people) {
     if (unit.use !== "company") continue
     const mean = flow.arrives.at + flow.arrives.spread * habitShare * habit
-    for (let at = 0; at <= 1_440; at++) sums[at] = (sums[at] ?? 0) + normalCdf((at / 60 - mean) / spread)
+    const until = Math.min(last, Math.ceil((mean + farOut * spread) / step))
+    let before = 0
+    for (let at = Math.max(0, Math.floor((mean - farOut * spread) / step)); at <= until; at++) {
+      const reached = normalCdf((at * step - mean) / spread)
+      sums[at] = (sums[at] ?? 0) + reached - before
+      before = reached
+    }
   }
-  return sums
+  for (let at = 1; at <= last; at++) sums[at] = (sums[at] ?? 0) + (sums[at - 1] ?? 0)
+  return { step, sums }
+}
+
+/** The comings up to a time of day in milliseconds. */
+const comingsBy = ({ step, sums }: Comings, time: number): number => {
+  const at = Math.min(sums.length - 1.001, time / hour / step)
+  const [before = 0, after = 0] = [sums[Math.floor(at)], sums[Math.floor(at) + 1]]
+  return before + (at - Math.floor(at)) * (after - before)
 }
 
 export interface EmployeeFacts {
@@ -109,7 +137,7 @@ export function* employeeFacts(
   flow: EmployeeFlow,
   options: PlanOptions
 ): IterableIterator<EmployeeFacts> {
-  const comings = comingsByMinute(traffic, flow)
+  const comings = comingsOf(traffic, flow)
   for (const day of daysOf(traffic, options)) {
     const context = flowDay(traffic, place, flow, day, options)
     const share = attendance(context, ofWeekday(flow.attendance, context.weekday), flow.day_variation)
@@ -118,15 +146,11 @@ export function* employeeFacts(
     const clockOf = ({ time }: Happening) => timeOfDay(day, time - day.start)
     // A group ends with one minus the probability of one more; all but the leader do not come at their own time.
     const scale = share * (1 - flow.arrival_groups) * (options.rateScale ?? 1)
-    const reached = leaders.map((time) => {
-      const at = Math.min(1_439.999, timeOfDay(day, time - day.start) / minute)
-      const [before = 0, after = 0] = [comings[Math.floor(at)], comings[Math.floor(at) + 1]]
-      return scale * (before + (at - Math.floor(at)) * (after - before))
-    })
+    const reached = leaders.map((time) => scale * comingsBy(comings, timeOfDay(day, time - day.start)))
     yield {
       day,
       weekday: context.weekday,
-      expected: share * (comings[1_440] ?? 0) * (options.rateScale ?? 1),
+      expected: share * (comings.sums.at(-1) ?? 0) * (options.rateScale ?? 1),
       leaders,
       reached,
       arrivals: all.filter(({ role }) => role.startsWith("arrival")).map(clockOf),

@@ -133,6 +133,25 @@ describe("simulate validate of a file", () => {
     }).pipe(Effect.provide(platform))
   )
 
+  it.live("says what it can't compare with a scenario that makes nothing in that time", () =>
+    Effect.gen(function* () {
+      const none = { rate: 0 }
+      const flows = { residents: { active: 0 }, visitors: none, parcels: none, food: none, trades: none }
+      const kinds = ["buzzer_spam", "stuck_button", "pin_guessing", "shared_credential", "door_held", "door_forced"]
+      const anomalies = Object.fromEntries([...kinds, "night_entry"].map((kind) => [kind, 0]))
+      const empty = { name: "empty", buildings: [{ name: "Empty", homes: { flats: 12 }, flows, anomalies }] }
+      const file = join(yield* temporaryFolder, "empty.json")
+      yield* Effect.promise(() => writeFile(file, JSON.stringify(empty)))
+      const { text } = yield* run(linesOf("quiet", 1), "--scenario", file)
+      assert.match(
+        text,
+        /SKIP +hours of the day against the scenario .*\n +The scenario makes no events in that time\./
+      )
+      assert.match(text, /FAIL +events against the scenario/)
+      assert.notInclude(text, "NaN")
+    }).pipe(Effect.provide(platform))
+  )
+
   it.live("fails events of another scenario", () =>
     Effect.gen(function* () {
       const { failure, text } = yield* run(linesOf("residential-200", 3), "--preset", "office-1000")
@@ -233,6 +252,33 @@ describe("the checks of a scenario's own traffic", () => {
     for (const place of ["C", "D 1 and 1 more"])
       assert.includeMembers(passed, [`peak of employees' arrivals in ${place}`, `Friday against Tuesday in ${place}`])
   })
+
+  const narrow = (spread: string, guestSpread: string) => {
+    const peaks = [{ at: "10:00", spread: guestSpread, weight: 0.9 }]
+    const day = { from: "08:00", to: "18:00", even: 0.1, peaks }
+    const flows = {
+      employees: { arrives: { at: "08:59:47", spread }, lunch: { spread } },
+      guests: { rate: 0.5, on_weekdays: day, on_weekends: day }
+    }
+    const office = { name: "Office", offices: { employees: 400 }, flows }
+    return Result.getOrThrow(readScenario(JSON.stringify({ name: "narrow", buildings: [office] })))
+  }
+
+  it.live.each([
+    ["0s", "5s", "SKIP"],
+    ["3m", "3m", "PASS"]
+  ] as const)("pass peaks of %s, of which some checks can say nothing", ([spread, guestSpread, spacing]) =>
+    Effect.gen(function* () {
+      const options = { seed: 2, start: startAt("2026-03-02T00:00"), duration: 28 * day }
+      const checks = yield* planChecks(narrow(spread, guestSpread), options)
+      const failed = checks.filter(({ observed, verdict }) => verdict === "FAIL" || observed.includes("NaN"))
+      assert.deepStrictEqual(failed, [])
+      const verdictOf = (wanted: string) => checks.find(({ name }) => name.startsWith(wanted))?.verdict
+      assert.strictEqual(verdictOf("arrivals of employees"), spacing)
+      assert.strictEqual(verdictOf("arrivals of guests: spacing"), spacing)
+      assert.strictEqual(verdictOf("groups in the morning"), "SKIP")
+    })
+  )
 
   it.live.each([
     { name: "mixed-use", rateScale: 1 },

@@ -7,6 +7,7 @@ import { arrivals } from "../../src/traffic/Arrivals.ts"
 import type { DayShape } from "../../src/traffic/DayShape.ts"
 import { cumulativeOn, invert, reachedAt } from "../../src/traffic/DayShape.ts"
 import { dispersion, groupRatio } from "../../src/validate/CrowdChecks.ts"
+import { checksOf } from "../../src/validate/Check.ts"
 import { evenness, rescaledGaps, spacing } from "../../src/validate/PoissonTests.ts"
 import {
   chiSquareTail,
@@ -144,6 +145,11 @@ describe("groups", () => {
 })
 
 describe("statistics", () => {
+  it("that are no number fail nothing, and pass nothing", () => {
+    const [check] = checksOf([{ name: "x", p: uniformity([]), meaning: "y" }])
+    assert.strictEqual(check?.verdict, "SKIP")
+  })
+
   it("agree with tables", () => {
     assert.closeTo(normalCdf(1.959964), 0.975, 1e-6)
     assert.closeTo(chiSquareTail(18.307, 10), 0.05, 1e-4)
