@@ -74,7 +74,9 @@ describe("days in a time zone", () => {
     const day = dayOf("2024-04-26", "Africa/Cairo")
     assert.strictEqual(day.length, 23 * hour)
     assert.strictEqual(timeOfDay(day, 0), hour)
-    assert.strictEqual(elapsedAt(day, 30 * minute), 0)
+    // 0:30 never comes: it is taken to be 1:30.
+    assert.strictEqual(elapsedAt(day, 30 * minute), 30 * minute)
+    assert.strictEqual(elapsedAt(day, hour), 0)
     assert.strictEqual(elapsedAt(day, 8 * hour), 7 * hour)
   })
 
@@ -110,6 +112,24 @@ describe("days in a time zone", () => {
         }
       )
     )
+  })
+})
+
+describe("times of a day", () => {
+  it("are the instants that they are on the time line, those that are left out among them", () => {
+    const zones = ["Europe/Berlin", "Australia/Lord_Howe", "Africa/Cairo", "America/Santiago", "Asia/Beirut"]
+    const changes = zones.flatMap((zone) =>
+      Array.from({ length: 1_000 }, (_, at) => makeLocalDay(19_700 + at, zone))
+        .filter(({ length }) => length !== dayMillis)
+        .map((day) => ({ day, zone }))
+    )
+    for (const { day, zone } of changes) {
+      for (let time = 0; time < dayMillis; time += 10 * minute) {
+        const wall = day.number * dayMillis + time
+        assert.strictEqual(day.start + elapsedAt(day, time), instantOf(wall, zone), `${wall} in ${zone}`)
+      }
+    }
+    assert.isAbove(changes.length, 20)
   })
 })
 

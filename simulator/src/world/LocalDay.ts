@@ -86,8 +86,9 @@ export const elapsedAt = (day: LocalDay, time: number): number => {
   if (time >= dayMillis) return day.length + time - dayMillis
   const wall = day.number * dayMillis + time
   const first = wall - day.offset
-  // A day that begins with a gap has no midnight.
-  if (day.change === null || first < day.change.at) return Math.max(0, first - day.start)
+  // A day that begins with a gap has no midnight: what is in the gap is as far after it.
+  if (first < day.start) return first + timeOfDay(day, 0) - day.start
+  if (day.change === null || first < day.change.at) return first - day.start
   const second = wall - day.change.offset
   return (second >= day.change.at ? second : first) - day.start
 }
