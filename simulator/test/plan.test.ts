@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { BuildingId, PublishRequest } from "@doorhook/core"
 import type { PlanOptions, Scenario } from "@doorhook/simulator"
-import { LocalTime, plan, PlannedEvent, presetNames } from "@doorhook/simulator"
+import { LocalTime, plan, PlannedEvent, presetNames, readScenario } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema, Stream } from "effect"
 import { endOf, happenings } from "../src/plan/Plan.ts"
@@ -138,6 +138,23 @@ describe("plans", () => {
       const lines = yield* Effect.forEach(parts, (start) =>
         linesOf(scenario, { ...oneDay, start: startAt(start), duration: day / 2 })
       )
+      assert.deepStrictEqual(lines.flat(), whole)
+    })
+  )
+
+  it.effect("are those of their parts also where everybody waits as long as they may", () =>
+    Effect.gen(function* () {
+      const always = { code: 0, unlock: { median: "1h", sigma: 3 }, ring_out: "1h", answer: { median: "1h", sigma: 3 } }
+      const flow = { ...always, rate: 20, answered: 0.5, repeated: 1, most_rings: 10 }
+      const devices = {
+        outages: { every: "6h", down: { median: "4h", sigma: 3 } },
+        flush: { per_second: 1, jitter: "1h" }
+      }
+      const house = { name: "Slow", homes: { flats: 6 }, flows: { visitors: flow, trades: flow }, devices }
+      const slow = Result.getOrThrow(readScenario(JSON.stringify({ name: "slow", buildings: [house] })))
+      const whole = yield* linesOf(slow, { ...oneDay, duration: 8 * day })
+      const parts = Array.from({ length: 16 }, (_, part) => LocalTime.LocalTime.make(monday + (part * day) / 2))
+      const lines = yield* Effect.forEach(parts, (start) => linesOf(slow, { ...oneDay, start, duration: day / 2 }))
       assert.deepStrictEqual(lines.flat(), whole)
     })
   )

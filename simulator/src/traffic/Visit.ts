@@ -6,7 +6,7 @@ import type { Lognormal } from "../random/Distribution.ts"
 import { between, chance, lognormal, oneOf, weighted } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Building, EntryMethod, Panel, Person, Use } from "../world/Building.ts"
-import { second } from "../world/LocalTime.ts"
+import { hour, second } from "../world/LocalTime.ts"
 import { fullName } from "../world/Names.ts"
 import type { FlowName } from "./Flow.ts"
 import type { FlowDay } from "./FlowDay.ts"
@@ -42,6 +42,15 @@ export interface VisitBehaviour extends RingBehaviour {
   /** Share that comes to the main entrance; the others to any. */
   readonly main_entrance: number
 }
+
+/** Nobody waits longer at a door, in milliseconds: so a visit ends on its day, or the next. */
+export const longestWait = hour
+
+/** From a ring to its answer, and from the answer to the open door, in seconds. */
+export const answerAfter = (rng: Rng, { answer_seconds, ring_out_seconds }: RingBehaviour): number =>
+  Math.min(lognormal(rng, answer_seconds), ring_out_seconds)
+export const unlockAfter = (rng: Rng, { unlock_seconds }: RingBehaviour): number =>
+  Math.min(lognormal(rng, unlock_seconds), longestWait / second)
 
 /** Somebody tries again within a minute. */
 const secondsToRepeat = [5, 60] as const
@@ -129,9 +138,9 @@ export const visit = (
       panel
     })
     first ??= id
-    const answer = Math.min(lognormal(rng, flow.answer_seconds), flow.ring_out_seconds)
+    const answer = answerAfter(rng, flow)
     if (chance(rng, flow.answered)) {
-      const unlocked = time + Math.floor((answer + lognormal(rng, flow.unlock_seconds)) * second)
+      const unlocked = time + Math.floor((answer + unlockAfter(rng, flow)) * second)
       if (chance(rng, flow.unlocked)) {
         happenings.push({
           _tag: "Access",

@@ -2,13 +2,13 @@
  * What becomes of rings, against what their flows state: opened, repeated, and how long it takes. Flows
  * that state different things in different buildings are judged one by one.
  */
-import { lognormal } from "../random/Distribution.ts"
 import { Rng, root } from "../random/Substream.ts"
 import type { PlanOptions } from "../plan/Plan.ts"
 import { flowDay } from "../plan/Plan.ts"
 import type { Scenario } from "../scenario/Scenario.ts"
 import { happeningsOfDay } from "../traffic/Happenings.ts"
 import type { OutsiderFlow } from "../traffic/Outsiders.ts"
+import { answerAfter, unlockAfter } from "../traffic/Visit.ts"
 import { second } from "../world/LocalTime.ts"
 import type { Check, Test } from "./Check.ts"
 import type { PlacedFlow } from "./PlanFacts.ts"
@@ -31,10 +31,7 @@ interface Rings {
 /** Waits as the flow states them, to be compared with. */
 const statedWaits = (flow: OutsiderFlow, count: number): ReadonlyArray<number> => {
   const rng = new Rng(root("stated waits"))
-  return Array.from(
-    { length: count },
-    () => Math.min(lognormal(rng, flow.answer_seconds), flow.ring_out_seconds) + lognormal(rng, flow.unlock_seconds)
-  )
+  return Array.from({ length: count }, () => answerAfter(rng, flow) + unlockAfter(rng, flow))
 }
 
 const shareCheck = (name: string, hits: number, tries: number, stated: number, meaning: string): Check => {

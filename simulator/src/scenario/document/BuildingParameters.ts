@@ -3,7 +3,7 @@
  */
 import { Schema } from "effect"
 import { assumed, parameter } from "./Parameter.ts"
-import { Duration, Interval, LognormalValue, Rate, Share, wholeBetween } from "./Values.ts"
+import { Duration, Interval, LognormalValue, Rate, Share, ShortDuration, wholeBetween } from "./Values.ts"
 
 export const homeMethods = { swipe_to_open: 0.68, pin: 0.28, qr_code: 0.04 } as const
 export const officeMethods = { swipe_to_open: 0.8, pin: 0.14, qr_code: 0.06 } as const
@@ -93,10 +93,10 @@ export const DeviceParameters = Schema.Struct({
   flush: parameter(
     Schema.Struct({
       per_second: Schema.optionalKey(wholeBetween(1, 10_000)),
-      jitter: Schema.optionalKey(Duration)
+      jitter: Schema.optionalKey(ShortDuration)
     }),
     flushDefaults,
-    "How fast a controller sends what it has kept, and how much later than its turn each event may come (out of order)"
+    "How fast a controller sends what it has kept, and how much later than its turn each event may come (out of order), at most 1h"
   ),
   clocks: parameter(
     Schema.Struct({

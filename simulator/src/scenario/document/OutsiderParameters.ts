@@ -7,12 +7,12 @@ import { outsiderDefaults } from "./OutsiderDefaults.ts"
 import { assumed, parameter } from "./Parameter.ts"
 import {
   DayShapeValue,
-  Duration,
   GroupShare,
-  LognormalValue,
   Rate,
   SeasonValue,
   Share,
+  ShortDuration,
+  ShortLognormalValue,
   WeekOfNumbers,
   wholeBetween
 } from "./Values.ts"
@@ -72,13 +72,13 @@ const outsiderParameters = (usual: FullOutsiders, what: string, sources: Sources
       "Share that goes to the main entrance; the others to any panel"
     ),
     answered: parameter(Share, usual.answered, "Probability that a call is answered"),
-    answer: parameter(LognormalValue, usual.answer, "From the ring to the answer"),
-    ring_out: parameter(Duration, usual.ring_out, "How long it rings before it gives up"),
+    answer: parameter(ShortLognormalValue, usual.answer, "From the ring to the answer; `median` is at most 1h"),
+    ring_out: parameter(ShortDuration, usual.ring_out, "How long it rings before it gives up, at most 1h"),
     unlocked: parameter(Share, usual.unlocked, "Probability that an answered call ends with an open door"),
     unlock: parameter(
-      LognormalValue,
+      ShortLognormalValue,
       usual.unlock,
-      "From the answer to the open door",
+      "From the answer to the open door, never more than 1h",
       "the pulse of a door opener is 3 to 7 s (installers' guide); rest assumed"
     ),
     repeated: parameter(

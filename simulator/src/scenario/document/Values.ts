@@ -5,11 +5,12 @@
  * functions here turn checked values into what flows are made of.
  */
 import { DurationText } from "@doorhook/core"
-import { Option, Result, Schema } from "effect"
+import { Option, Schema } from "effect"
 import type { Lognormal } from "../../random/Distribution.ts"
 import type { DayShape } from "../../traffic/DayShape.ts"
 import type { ByWeekday } from "../../traffic/Flow.ts"
 import type { ClockTime } from "../../traffic/Members.ts"
+import { longestWait } from "../../traffic/Visit.ts"
 import { parseDay } from "../../world/CalendarDate.ts"
 import type { Season } from "../../world/Calendar.ts"
 import { hour, minute } from "../../world/LocalTime.ts"
@@ -19,17 +20,19 @@ const clockPattern = /^(([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?|24:00)$/
 const datePattern = /^(\d{4}-)?(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
 const monthDayPattern = /^(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/
 
-/** Whether it is no longer than any duration may be: what JSON Schema has no words for. */
-const isWithinReach = Schema.makeFilter((text: string) => {
-  const read = DurationText.read(text)
-  return Result.isSuccess(read) || !durationPattern.test(text) || `must be ${read.failure}`
-})
+/** Whether a duration is no longer than so many milliseconds: what JSON Schema has no words for. */
+const isAtMost = (most: number) =>
+  Schema.makeFilter((text: string) => {
+    const read = DurationText.parse(text)
+    const isThat = Option.isSome(read) && read.value <= most
+    return isThat || !durationPattern.test(text) || `must be a duration of at most ${DurationText.format(most)}`
+  })
 
 // What a parameter is annotated with goes to its last condition, which has to be one that JSON Schema has.
-export const Duration = Schema.String.check(
-  isWithinReach,
-  Schema.isPattern(durationPattern, { message: `must be ${DurationText.expected}` })
-)
+const isDuration = Schema.isPattern(durationPattern, { message: `must be ${DurationText.expected}` })
+export const Duration = Schema.String.check(isAtMost(DurationText.longest), isDuration)
+/** Of what somebody waits for at a door, or a device puts off: a plan does not look back for longer. */
+export const ShortDuration = Schema.String.check(isAtMost(longestWait), isDuration)
 export const Clock = Schema.String.check(
   Schema.isPattern(clockPattern, { message: "must be a clock time like 08:30 or 17:45:30" })
 )
@@ -107,6 +110,12 @@ export const ClockTimeValue = Schema.Struct({
 /** A lognormal duration: its median and the standard deviation of its logarithm. */
 export const LognormalValue = Schema.Struct({
   median: Schema.optionalKey(Duration),
+  sigma: Schema.optionalKey(Sigma)
+})
+
+/** The same of what somebody waits for at a door. */
+export const ShortLognormalValue = Schema.Struct({
+  median: Schema.optionalKey(ShortDuration),
   sigma: Schema.optionalKey(Sigma)
 })
 
