@@ -1,7 +1,7 @@
 /**
  * What an operator asks, answered in words from what a run has measured, with the arithmetic beside it.
  */
-import { defaultDeliverySettings } from "@doorhook/core"
+import { defaultDeliverySettings, laneOf, placesFor } from "@doorhook/core"
 import type { IntegrationLine, RunReport } from "./RunReport.ts"
 import { fewestStored } from "./RunReport.ts"
 import { sinceMidnight, zoneMark } from "./Start.ts"
@@ -176,9 +176,14 @@ const size = (report: Measured): Answer | null => {
   const events = perDay(totals.accepted, report)
   const deliveries = perDay(totals.deliveries, report)
   const year = 365 * (events * storage.bytes_per_event + deliveries * storage.bytes_per_delivery)
+  const { retention } = defaultDeliverySettings
+  const byDefault =
+    retention === null
+      ? ""
+      : `; ${bytes((year * retention) / (365 * day))} with the default retention of ${retention / day} days`
   return {
     question,
-    answer: `${bytes(year)} on SQLite if everything is kept; ${bytes((year * 90) / 365)} with the default retention of 90 days.`,
+    answer: `${bytes(year)} on SQLite if everything is kept${byDefault}.`,
     arithmetic: `Measured on a real file of ${grouped(storage.events)} events and ${grouped(storage.deliveries)} deliveries with ${attemptsText(storage.attempts_per_delivery)}: ${grouped(storage.bytes_per_event)} bytes an event and ${grouped(storage.bytes_per_delivery)} bytes a delivery, indexes included. ${grouped(events)} events × ${grouped(storage.bytes_per_event)} + ${grouped(deliveries)} deliveries × ${grouped(storage.bytes_per_delivery)} bytes a day × 365.`
   }
 }
@@ -192,7 +197,7 @@ const workers = (report: Measured): Answer | null => {
   const { concurrency, concurrencyPerIntegration } = defaultDeliverySettings
   // What is not answered in time holds its place all that time, too.
   const open = (rate * answer.mean) / 1_000
-  const places = Math.floor(0.8 * concurrency)
+  const places = placesFor(laneOf("access_log", 0), concurrency)
   const needed = Math.max(1, Math.ceil(open / places))
   const times = Math.max(1, Math.floor((needed * places) / Math.max(open, 0.001)))
   const upTo = times > 100_000 ? "more than 100,000" : `about ${grouped(Number(times.toPrecision(2)))}`

@@ -2,7 +2,7 @@
  * The way from the engine to modelled receivers. What each request shows on its way is held against the rules.
  */
 import type { DeliverySettingsShape, Transport, TransportRequest, TransportResult } from "@doorhook/core"
-import { Acknowledgement, Signature } from "@doorhook/core"
+import { Acknowledgement, laneOf, placesFor, Signature } from "@doorhook/core"
 import { Effect } from "effect"
 import { maySee } from "../engine/rules/MaySee.ts"
 import type { Places } from "../engine/rules/Places.ts"
@@ -29,9 +29,6 @@ export interface NetworkOptions {
 
 /** The share of all places beyond which retries wait for one. */
 const busyShare = 0.4
-
-/** The share of an integration's places that are not kept for calls. */
-const shareOfRetries = 0.8
 
 export class Network {
   readonly #options: NetworkOptions
@@ -119,7 +116,7 @@ export class Network {
   #noteBusy(target: Target, now: number): void {
     const { ledger, settings, workers } = this.#options
     const share = Math.floor(settings.concurrencyPerIntegration / workers)
-    const isFull = target.open >= Math.max(1, Math.floor(shareOfRetries * share))
+    const isFull = target.open >= placesFor(laneOf("access_log", 1), share)
     if (isFull || this.#open >= busyShare * settings.concurrency) ledger.busy(now)
   }
 

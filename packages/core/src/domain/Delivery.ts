@@ -119,6 +119,10 @@ export const isRetryLane = (lane: Lane): boolean => lane === 1 || lane === 3
 /** Whether a lane holds what can't wait. */
 export const isUrgentLane = (lane: Lane): boolean => lane <= 1
 
+/** How many of some places a lane may use: all when it is urgent, four fifths otherwise, one at least. */
+export const placesFor = (lane: Lane, places: number): number =>
+  isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
+
 /** The lane of a delivery with so many attempts behind it. */
 export const laneOf = (type: ResourceType, attempts: number): Lane => {
   if (definitionOf(type).urgent) return attempts === 0 ? 0 : 1

@@ -7,7 +7,7 @@
  * nor a hundred of them, hold up what is urgent or healthy.
  */
 import type { Lane, LeasedDelivery } from "../../domain/Delivery.ts"
-import { isRetryLane, isUrgentLane, lanes } from "../../domain/Delivery.ts"
+import { isRetryLane, isUrgentLane, lanes, placesFor } from "../../domain/Delivery.ts"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import type { Roll } from "../../ports/DeliveryStore.ts"
 import { alone, shareOf } from "./Shares.ts"
@@ -180,10 +180,6 @@ export class Turns {
     }
   }
 }
-
-/** How many of some places a lane may use: all when it is urgent, four fifths otherwise, one at least. */
-const placesFor = (lane: Lane, places: number): number =>
-  isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
 
 const noTurns = (): Readonly<Record<Lane, Set<IntegrationId>>> => ({
   0: new Set(),
