@@ -1,6 +1,7 @@
 /**
  * `npm run simulate:seeds -- 10000` runs that many seeds, `-- 10000 --from 1` from one on, `-- --seed N` a single one;
- * with `--week` a week of each under the service's own settings, instead of minutes that are made for trouble. Exits with 1 when a rule was broken.
+ * with `--week` a week of each under the service's own settings, instead of minutes that are made for trouble. Exits with 1 when a rule was
+ * broken, with 3 for arguments that it does not take.
  */
 import { parseArgs } from "node:util"
 import { judge } from "./checks/All.ts"
@@ -10,23 +11,48 @@ import { simulate } from "./Simulation.ts"
 import { scenarioOf } from "./world/Scenario.ts"
 import { weekOf } from "./world/Week.ts"
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { seed: { type: "string" }, from: { type: "string" }, week: { type: "boolean", default: false } }
-})
+const usage = "Usage: npm run simulate:seeds -- [COUNT] [--from N] [--week], or --seed N [--week] for a single one"
 
-/** A whole number from the command line; ends the process when it is none. */
-const wholeNumber = (text: string): number => {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  process.stderr.write(
-    `${text} is not a whole number. Usage: npm run simulate:seeds -- [COUNT] [--from N] [--seed N] [--week]\n`
-  )
+/** Ends the process: the command line says something that it can't. */
+const refuse = (what: string): never => {
+  process.stderr.write(`${what}. ${usage}\n`)
   return process.exit(3)
 }
 
+const readArguments = () => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        seed: { type: "string" },
+        from: { type: "string" },
+        week: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false }
+      }
+    })
+  } catch (error) {
+    // Its first sentence: the others are about how to give what looks like an option.
+    return refuse(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error))
+  }
+}
+
+const { positionals, values } = readArguments()
+if (values.help) {
+  process.stdout.write(`${usage}\n`)
+  process.exit(0)
+}
+
+/** A whole number from the command line. */
+const wholeNumber = (text: string): number =>
+  /^\d{1,15}$/.test(text) ? Number(text) : refuse(`${text} is not a whole number`)
+
+const [given, more] = positionals
+if (more !== undefined) refuse(`${more} stands behind the count of seeds`)
+if (values.seed !== undefined && (given !== undefined || values.from !== undefined))
+  refuse(`--seed ${values.seed} runs that one alone: leave out ${given ?? `--from ${values.from}`}`)
 const single = values.seed === undefined ? null : wholeNumber(values.seed)
 const from = single ?? wholeNumber(values.from ?? "1")
-const count = single === null ? wholeNumber(positionals[0] ?? "1000") : 1
+const count = single === null ? wholeNumber(given ?? "1000") : 1
 /** After so many failing seeds nothing new is learnt. */
 const enough = 20
 
