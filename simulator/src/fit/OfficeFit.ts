@@ -11,6 +11,9 @@ import { presence } from "./Members.ts"
 /** Somebody this close behind at the same door came along. */
 const closeBehind = 2.5 * second
 
+/** How far around somebody others say how likely it is that one is close behind by chance. */
+const aroundHalf = 150 * second
+
 /**
  * The share of entries that came along with the one before, at the same door, less those who were that close by chance.
  */
@@ -18,15 +21,19 @@ const groupShare = (entries: ReadonlyArray<LogEntry>): number => {
   let [behind, chance, count] = [0, 0, 0]
   const groups = Map.groupBy(entries, ({ day, door }) => `${day} ${door}`)
   for (const own of groups.values()) {
-    const sorted = own.toSorted((a, b) => a.time - b.time)
-    for (const [index, entry] of sorted.entries()) {
-      const before = sorted[index - 1]
+    const times = own.map(({ time }) => time).toSorted((a, b) => a - b)
+    // Where the five minutes around begin and end: both only move on, so that a crowd is not compared with all of itself.
+    let [from, until] = [0, 0]
+    for (const [index, time] of times.entries()) {
+      while (time - (times[from] ?? time) >= aroundHalf) from++
+      while (until < times.length && (times[until] ?? time) - time < aroundHalf) until++
+      const before = times[index - 1]
       if (before === undefined) continue
       count++
-      if (entry.time - before.time <= closeBehind) behind++
+      if (time - before <= closeBehind) behind++
       // How many come in the five minutes around says how likely chance is.
-      const around = sorted.filter(({ time }) => Math.abs(time - entry.time) < 150 * second).length - 1
-      chance += 1 - Math.exp((-around * closeBehind) / (300 * second))
+      const around = until - from - 1
+      chance += 1 - Math.exp((-around * closeBehind) / (2 * aroundHalf))
     }
   }
   if (count === 0) return 0
