@@ -338,32 +338,56 @@ describe("a run on a virtual clock", () => {
   )
 })
 
+/** A service of which the test says what it answers to each question for its deliveries. */
+const questioned = (answer: (query: URLSearchParams) => Response) =>
+  HttpClient.make((request, url) => Effect.sync(() => HttpClientResponse.fromWeb(request, answer(url.searchParams))))
+
+const rowOf = (id: number, event: number, state = "delivered") => ({
+  id: `dlv_${id}`,
+  event_id: `evt_${event}`,
+  integration_id: 1,
+  state,
+  attempts: 1
+})
+
+/** What settling comes to that takes longer than it waits for what never comes. */
+const settled = Effect.fnUntraced(function* (accounting: Accounting, client: HttpClient.HttpClient) {
+  const settling = yield* accounting
+    .settle(60_000)
+    .pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
+  yield* TestClock.adjust("2 minutes")
+  return yield* Fiber.join(settling)
+})
+
 describe("the account of a service", () => {
+  const service = { url: "http://service.example", operatorKey }
+  const all = (...deliveries: ReadonlyArray<unknown>) => Response.json({ deliveries, next: null })
+  const acceptedEvents = (...numbers: ReadonlyArray<number>) =>
+    numbers.map((number) => ({ id: `evt_${number}`, deliveries: 1 }))
+
   it.effect("is of the events that are followed, and says how many are not", () =>
     Effect.gen(function* () {
-      const row = (number: number) => ({
-        id: `dlv_${number}`,
-        event_id: `evt_${number}`,
-        integration_id: 1,
-        state: "delivered",
-        attempts: 1
-      })
-      const client = HttpClient.make((request) =>
-        Effect.sync(() =>
-          HttpClientResponse.fromWeb(request, Response.json({ deliveries: [row(1), row(2), row(3)], next: null }))
-        )
-      )
       const measured = new Measurements()
-      const accounting = new Accounting({ url: "http://service.example", operatorKey }, measured, (at) => at, 2)
-      accounting.accepted([1, 2, 3].map((number) => ({ id: `evt_${number}`, deliveries: 1 })))
-      const settling = yield* accounting
-        .settle(60_000)
-        .pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.forkChild)
-      // Longer than it waits for what never comes.
-      yield* TestClock.adjust("2 minutes")
-      const account = yield* Fiber.join(settling)
+      const accounting = new Accounting(service, measured, (at) => at, 2)
+      accounting.accepted(acceptedEvents(1, 2, 3))
+      const account = yield* settled(
+        accounting,
+        questioned(() => all(rowOf(1, 1), rowOf(2, 2), rowOf(3, 3)))
+      )
       assert.deepStrictEqual(account, { missing: 0, why: null })
       assert.deepStrictEqual([measured.states.delivered, measured.unfollowed], [2, 1])
+    })
+  )
+
+  it.effect("misses what an event lacks, whatever another has too many", () =>
+    Effect.gen(function* () {
+      const accounting = new Accounting(service, new Measurements(), (at) => at)
+      accounting.accepted(acceptedEvents(1, 2, 3))
+      const account = yield* settled(
+        accounting,
+        questioned(() => all(rowOf(1, 1), rowOf(2, 1), rowOf(3, 3, "pending"), rowOf(4, 3, "pending")))
+      )
+      assert.deepStrictEqual(account, { missing: 1, why: null })
     })
   )
 

@@ -59,16 +59,15 @@ export interface Account {
 }
 
 export class Accounting {
-  /** Our events, and how many deliveries of each are still to be found. */
+  /** Our events, and how many deliveries of each are still to be counted. */
   readonly #events = new Map<string, number>()
   readonly #integrations = new Map<string, number>()
   readonly #service: Service
   readonly #measurements: Measurements
   readonly #timeOf: (instant: number) => number
   readonly #mostEvents: number
-  /** Deliveries of the events that are followed. */
-  #expected = 0
-  #found = 0
+  /** The sum of these: what one event has too many stands for none that another lacks. */
+  #missing = 0
   /** The place before our first delivery, as the list's query names it. */
   #beginning = ""
 
@@ -91,8 +90,8 @@ export class Accounting {
         this.#measurements.unfollowed++
         continue
       }
-      this.#expected += deliveries
-      this.#events.set(id, deliveries)
+      this.#missing += deliveries
+      this.#events.set(id, (this.#events.get(id) ?? 0) + deliveries)
     }
   }
 
@@ -125,7 +124,7 @@ export class Accounting {
         const walked: string | Denial = yield* this.#walk(after, ids, open)
         if (typeof walked !== "string") return { missing: 0, why: walked.why }
         after = walked
-        const isComplete = open.size === 0 && this.#found >= this.#expected
+        const isComplete = open.size === 0 && this.#missing === 0
         if (isComplete || (yield* Clock.currentTimeMillis) >= until) break
         yield* Effect.sleep(pause)
       }
@@ -134,7 +133,7 @@ export class Accounting {
         if (row.attempts > 0) ids.push(row.id)
       }
       yield* this.#look(ids)
-      return { missing: Math.max(0, this.#expected - this.#found - open.size), why: null }
+      return { missing: this.#missing, why: null }
     })
   }
 
@@ -155,7 +154,6 @@ export class Accounting {
             solid = `after=${row.id}&`
             if (isOurs) {
               this.#count(row)
-              this.#found++
               ids.push(row.id)
             }
           } else if (isOurs) open.set(row.id, row)
@@ -167,7 +165,12 @@ export class Accounting {
     })
   }
 
-  #count({ attempts, integration_id, state }: Row): void {
+  #count({ attempts, event_id, integration_id, state }: Row): void {
+    const wanted = this.#events.get(event_id) ?? 0
+    if (wanted > 0) {
+      this.#missing--
+      this.#events.set(event_id, wanted - 1)
+    }
     const name = String(integration_id)
     const totals = this.#measurements.integration(
       this.#integrations.get(name) ?? this.#number(name),
