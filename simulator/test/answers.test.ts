@@ -8,6 +8,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { failureOf } from "../src/cli/real/Failing.ts"
 import { describedFor } from "../src/receivers/ReceiverText.ts"
 import { bandsOf, timesOf } from "../src/report/sections/TimeAxis.ts"
+import { htmlReport } from "../src/report/Html.ts"
+import type { Findings } from "../src/results/MakeReport.ts"
 import { makeReport } from "../src/results/MakeReport.ts"
 import { summaryText } from "../src/results/RunText.ts"
 import type { IntegrationTotals } from "../src/results/Measurements.ts"
@@ -20,7 +22,8 @@ const down = describedFor([Result.getOrThrow(readReceiver("1=down"))], 1)
 const reporting = (
   measure: (measurements: Measurements) => void,
   facts: Partial<RunReport> = {},
-  slos: ReadonlyArray<Slo> = []
+  slos: ReadonlyArray<Slo> = [],
+  ended: Partial<Pick<Findings, "interrupted" | "lost">> = {}
 ) => {
   const measurements = new Measurements()
   measure(measurements)
@@ -53,7 +56,8 @@ const reporting = (
     took: 60_000,
     sending: null,
     interrupted: false,
-    stopped: false
+    stopped: false,
+    ...ended
   })
   return { report, measurements }
 }
@@ -86,6 +90,39 @@ describe("the account of events", () => {
       { kind }
     )
     assert.strictEqual(failureOf(report, measurements.summary, null)?.message, says)
+  })
+
+  it("fails a run of whose events the service says nothing, but for one that was interrupted", () => {
+    const took = (events: number, ended: Partial<Pick<Findings, "interrupted" | "lost">>) => {
+      const { measurements, report } = reporting(
+        (measured) => {
+          for (let count = 0; count < events; count++) measured.accept(null, 1)
+        },
+        { kind: "service" },
+        [],
+        { lost: null, ...ended }
+      )
+      const failure = failureOf(report, measurements.summary, "status 503: busy")
+      return [report.verdict, failure?.message ?? null, /<p class="verdict[^>]*>([^<]*)/.exec(htmlReport(report))?.[1]]
+    }
+    assert.deepStrictEqual(took(2, {}), [
+      "fail",
+      "The service did not say what became of 2 events that it took in: status 503: busy",
+      "✗ Not accounted for"
+    ])
+    assert.deepStrictEqual(took(2, { lost: 0 }), ["pass", null, "✓ All accounted for"])
+    assert.deepStrictEqual(took(0, {}), ["pass", null, "✓ All accounted for"])
+    assert.deepStrictEqual(took(2, { interrupted: true }), ["pass", null, "◐ Interrupted"])
+  })
+
+  it("is not said to be of all events where some were not followed", () => {
+    const { report } = reporting(
+      (measured) => {
+        measured.unfollowed = 1
+      },
+      { kind: "service" }
+    )
+    assert.include(htmlReport(report), "✓ All that was followed is accounted for")
   })
 })
 

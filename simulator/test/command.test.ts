@@ -11,13 +11,17 @@ import { TestConsole } from "effect/testing"
 import { platform, printed, simulate } from "./Simulating.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
-/** A service that answers as told and says which keys it was given. */
+/** A service that answers as told, made three deliveries of all it takes in, and says which keys it was given. */
 const service = Effect.fnUntraced(function* (status: number) {
   const keys: Array<string | undefined> = []
+  const rows = ["dlv_1", "dlv_2", "dlv_3"].map((id, at) => {
+    return { id, event_id: "evt_1", integration_id: at + 1, state: "delivered", attempts: 1 }
+  })
   const { origin: url } = yield* startReceiver(({ headers, method }) => {
-    if (method === "GET") return { status: 200, body: '{"deliveries":[]}' }
+    if (method === "GET")
+      return { status: 200, body: JSON.stringify({ deliveries: keys.length > 0 ? rows : [], next: null }) }
     keys.push(headers.authorization)
-    return { status, body: JSON.stringify({ events: [{ deliveries: 3 }] }) }
+    return { status, body: JSON.stringify({ events: [{ id: "evt_1", deliveries: rows.length }] }) }
   })
   return { keys, url }
 })

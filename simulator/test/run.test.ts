@@ -391,6 +391,47 @@ describe("the account of a service", () => {
     })
   )
 
+  it.effect("asks a service again that is busy, and counts nothing twice", () =>
+    Effect.gen(function* () {
+      const measured = new Measurements()
+      const accounting = new Accounting(service, measured, (at) => at)
+      accounting.accepted(acceptedEvents(1, 2))
+      let asked = 0
+      const account = yield* settled(
+        accounting,
+        questioned((query) => {
+          asked++
+          if (query.get("after") === null) return Response.json({ deliveries: [rowOf(1, 1)], next: "dlv_1" })
+          return asked < 5 ? new Response("busy", { status: asked % 2 === 0 ? 503 : 429 }) : all(rowOf(2, 2))
+        })
+      )
+      assert.deepStrictEqual(account, { missing: 0, why: null })
+      assert.strictEqual(measured.states.delivered, 2)
+    })
+  )
+
+  it.effect("says why a service was not heard until patience was over, and asks one no more that refuses", () =>
+    Effect.gen(function* () {
+      const says = Effect.fnUntraced(function* (answer: () => Response) {
+        const accounting = new Accounting(service, new Measurements(), (at) => at)
+        accounting.accepted(acceptedEvents(1))
+        let asked = 0
+        const { why } = yield* settled(
+          accounting,
+          questioned(() => {
+            asked++
+            return answer()
+          })
+        )
+        return [why, asked]
+      })
+      // Every ten seconds for a minute.
+      const busy = yield* says(() => new Response("busy", { status: 503, headers: { "retry-after": "10" } }))
+      assert.deepStrictEqual(busy, ["status 503: busy; a longer --grace asks for longer", 7])
+      assert.deepStrictEqual(yield* says(() => new Response("no", { status: 403 })), ["status 403: no", 1])
+    })
+  )
+
   it.effect("finds the deliveries of a batch whose answer comes after those of later batches", () =>
     Effect.gen(function* () {
       const row = (event_id: string, at: number) => {

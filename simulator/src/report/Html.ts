@@ -2,7 +2,7 @@
  * The report as one HTML file: no script, no request, nothing beside it.
  */
 import { Html } from "@doorhook/core"
-import { isUnreached } from "../results/MakeReport.ts"
+import { isUnaccounted, isUnreached } from "../results/MakeReport.ts"
 import type { RunReport } from "../results/RunReport.ts"
 import { html } from "./Markup.ts"
 import { answers } from "./sections/AnswerCards.ts"
@@ -28,10 +28,12 @@ const verdictText = (report: RunReport): string => {
   const missed = results.filter(({ met }) => !met).length
   if ((totals.broken ?? 0) > 0 || (totals.lost ?? 0) > 0) return "✗ A rule was broken"
   if (isUnreached(report)) return "✗ Nothing was acknowledged"
+  if (isUnaccounted(report)) return "✗ Not accounted for"
   if (missed > 0) return `✗ ${counted(missed, "objective")} missed`
   if (verdict === "fail") return "✗ Failed"
   if (interrupted) return "◐ Interrupted"
-  return results.length > 0 ? "✓ All objectives met" : "✓ All accounted for"
+  if (results.length > 0) return "✓ All objectives met"
+  return totals.unfollowed > 0 ? "✓ All that was followed is accounted for" : "✓ All accounted for"
 }
 
 export const htmlReport = (report: RunReport): string => {

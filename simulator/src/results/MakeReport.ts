@@ -35,6 +35,17 @@ export interface Findings {
 export const isUnreached = ({ kind, outcomes, totals }: Pick<RunReport, "kind" | "outcomes" | "totals">): boolean =>
   kind === "receiver" && totals.attempts > 0 && outcomes["acknowledged"] === undefined
 
+/**
+ * Whether a service did not say what became of what it took in, for as long as it was asked. Whoever interrupts a run wants
+ * no answer.
+ */
+export const isUnaccounted = ({
+  interrupted,
+  kind,
+  totals
+}: Pick<RunReport, "interrupted" | "kind" | "totals">): boolean =>
+  kind === "service" && !interrupted && totals.lost === null && totals.accepted > 0
+
 export const makeReport = (findings: Findings): RunReport => {
   const { broken, crashes, facts, interrupted, lost, measurements, sending, slos, storage, took, violations } = findings
   const totals = totalsOf(measurements, facts.kind, { lost, broken })
@@ -43,6 +54,7 @@ export const makeReport = (findings: Findings): RunReport => {
   const isBad =
     findings.stopped ||
     isUnreached({ kind: facts.kind, outcomes: parts.outcomes, totals }) ||
+    isUnaccounted({ kind: facts.kind, interrupted, totals }) ||
     broken > 0 ||
     (lost ?? 0) > 0 ||
     totals.failed > 0 ||

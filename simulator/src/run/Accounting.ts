@@ -68,8 +68,8 @@ export class Accounting {
   readonly #mostEvents: number
   /** The sum of these: what one event has too many stands for none that another lacks. */
   #missing = 0
-  /** The place before our first delivery, as the list's query names it. */
-  #beginning = ""
+  /** The place before the first of our deliveries that is not counted, as the list's query names it. */
+  #place = ""
 
   constructor(
     service: Service,
@@ -104,7 +104,7 @@ export class Accounting {
     return Effect.map(ask(this.#service, HttpClientRequest.get(url), Schema.decodeEffect(Newest)), (page) => {
       if ("_tag" in page) return page
       const [newest] = page.deliveries
-      this.#beginning = newest === undefined ? "" : `after=${newest.id}&`
+      this.#place = newest === undefined ? "" : `after=${newest.id}&`
       return null
     })
   }
@@ -117,16 +117,16 @@ export class Accounting {
         return { missing: 0, why: isSilent ? "the service did not say which events it took in" : null }
       }
       const until = (yield* Clock.currentTimeMillis) + grace
-      let after = this.#beginning
       const ids: Array<string> = []
       const open = new Map<string, Row>()
       for (;;) {
-        const walked: string | Denial = yield* this.#walk(after, ids, open)
-        if (typeof walked !== "string") return { missing: 0, why: walked.why }
-        after = walked
-        const isComplete = open.size === 0 && this.#missing === 0
-        if (isComplete || (yield* Clock.currentTimeMillis) >= until) break
-        yield* Effect.sleep(pause)
+        const denial: Denial | null = yield* this.#walk(ids, open)
+        if (denial?._tag === "Refused") return { missing: 0, why: denial.why }
+        const left = until - (yield* Clock.currentTimeMillis)
+        if (denial !== null) {
+          if (left <= 0) return { missing: 0, why: `${denial.why}; a longer --grace asks for longer` }
+        } else if (left <= 0 || (open.size === 0 && this.#missing === 0)) break
+        yield* Effect.sleep(Math.min(left, Math.max(pause, denial?.retryAfter ?? 0)))
       }
       for (const row of open.values()) {
         this.#count(row)
@@ -137,11 +137,10 @@ export class Accounting {
     })
   }
 
-  /** Reads on, up to the first of ours that has not ended; answers where to go on. */
-  #walk(after: string, ids: Array<string>, open: Map<string, Row>) {
+  /** Reads on, up to the first of ours that has not ended. Null when the service answered all of it. */
+  #walk(ids: Array<string>, open: Map<string, Row>) {
     return Effect.gen({ self: this }, function* () {
-      let place = after
-      let solid = after
+      let place = this.#place
       let isSolid = true
       open.clear()
       for (;;) {
@@ -151,7 +150,7 @@ export class Accounting {
           const isOurs = this.#events.has(row.event_id)
           if (isOurs && !settled.has(row.state)) isSolid = false
           if (isSolid) {
-            solid = `after=${row.id}&`
+            this.#place = `after=${row.id}&`
             if (isOurs) {
               this.#count(row)
               ids.push(row.id)
@@ -159,7 +158,7 @@ export class Accounting {
           } else if (isOurs) open.set(row.id, row)
         }
         // What has ended behind the first that has not is counted with it, once that has.
-        if (page.next === null) return solid
+        if (page.next === null) return null
         place = `after=${page.next}&`
       }
     })

@@ -3,7 +3,7 @@
  */
 import { CommandFailure, DurationText } from "@doorhook/core"
 import { counted } from "../../results/Words.ts"
-import { isUnreached } from "../../results/MakeReport.ts"
+import { isUnaccounted, isUnreached } from "../../results/MakeReport.ts"
 import type { RunReport } from "../../results/RunReport.ts"
 import { outcomesText } from "../../results/RunText.ts"
 import type { RunSummary } from "../../results/RunSummary.ts"
@@ -17,7 +17,7 @@ const adviceFor = ({ statuses, totals }: RunReport, isSigned: boolean): string =
     : "it may check signatures: give its secret with --secret"
 }
 
-/** `isSigned`: with a secret that was given for the receiver. */
+/** `silence`: why a service could not be asked. `isSigned`: with a secret that was given for the receiver. */
 export const failureOf = (
   report: RunReport,
   summary: RunSummary,
@@ -46,8 +46,12 @@ export const failureOf = (
       message: `${report.target.replace(/^against /, "")} acknowledged none of ${totals.attempts} requests: ${outcomesText(report.outcomes, report.statuses)}. Expected 200${report.ack_timeout === null ? "" : ` within ${DurationText.format(report.ack_timeout)}`}; ${adviceFor(report, isSigned)}`,
       exitCode: 1
     })
+  if (isUnaccounted(report))
+    return new CommandFailure({
+      message: `The service did not say what became of ${counted(totals.accepted, "event")} that it took in: ${silence ?? "it was not asked"}`,
+      exitCode: 1
+    })
   if (verdict === "pass") return null
   const missed = slos.filter(({ met }) => !met).map(({ measured, slo }) => `${slo} (${measured})`)
-  const why = silence === null ? "" : `; the service could not be asked: ${silence}`
-  return new CommandFailure({ message: `Objectives missed: ${missed.join(", ")}${why}`, exitCode: 1 })
+  return new CommandFailure({ message: `Objectives missed: ${missed.join(", ")}`, exitCode: 1 })
 }
