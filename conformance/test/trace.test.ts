@@ -234,6 +234,12 @@ describe("check", () => {
           [ran.exitCode, ran.message, ran.output]
         )
         assert.strictEqual(target.received.length, sent)
+        const over = yield* conformance("check", file, "--report", `json=${file}`)
+        assert.deepStrictEqual(
+          [over.exitCode, over.message],
+          [3, `--report json=${file}: expected another file than that of TRACE ${file}`]
+        )
+        assert.strictEqual((yield* conformance("check", file)).output, ran.output)
       }
     }).pipe(Effect.scoped)
   )

@@ -5,18 +5,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CommandFailure } from "@doorhook/core"
-import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
-import { Command } from "effect/cli"
+import { Effect } from "effect"
 import { TestConsole } from "effect/testing"
-import { fitCommand } from "../src/cli/FitCommand.ts"
-import { planCommand } from "../src/cli/PlanCommand.ts"
-import { drawDay, previewCommand } from "../src/cli/PreviewCommand.ts"
+import { drawDay } from "../src/cli/PreviewCommand.ts"
+import { platform as platformWith, simulate } from "./Simulating.ts"
 
-const command = Command.make("simulate").pipe(Command.withSubcommands([fitCommand, planCommand, previewCommand]))
-const simulate = (...args: ReadonlyArray<string>) => Command.runWith(command, { version: "0" })(args)
-const platform = Layer.mergeAll(NodeServices.layer, TestConsole.layer)
+const platform = platformWith()
 
 const folder = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "scenario-"))),
@@ -128,6 +123,38 @@ describe("simulate fit", () => {
     Effect.gen(function* () {
       const file = yield* fileWith("log.csv", log)
       yield* usageError(Effect.provide(simulate("fit", file, ...args), platform), says)
+    }).pipe(Effect.provide(platform))
+  )
+})
+
+describe("a file that is read", () => {
+  it.live.each([
+    [
+      "fit FOLDER/log.csv --out FOLDER/./log.csv",
+      "--out FOLDER/./log.csv: expected another file than that of LOG FOLDER/log.csv"
+    ],
+    ["plan --scenario FOLDER/house.json --out FOLDER/./house.json", "--out FOLDER/./house.json: expected another file"],
+    [
+      "plan --scenario FOLDER/house.json --labels FOLDER/house.json",
+      "--labels FOLDER/house.json: expected another file"
+    ],
+    [
+      "run --virtual --scenario FOLDER/house.json --report json=FOLDER/house.json",
+      "than that of --scenario FOLDER/house.json"
+    ],
+    [
+      "run --to http://127.0.0.1:1 --operator-key-file FOLDER/key --report html=FOLDER/key",
+      "than that of --operator-key-file "
+    ]
+  ] as const)("is not written: %s", ([args, says]) =>
+    Effect.gen(function* () {
+      const path = yield* folder
+      const files = { "log.csv": log, "house.json": house, key: "k" }
+      for (const [name, text] of Object.entries(files)) yield* Effect.promise(() => writeFile(join(path, name), text))
+      const given = args.replaceAll("FOLDER", path).split(" ")
+      yield* usageError(Effect.provide(simulate(...given), platform), says.replaceAll("FOLDER", path))
+      for (const [name, text] of Object.entries(files))
+        assert.strictEqual(yield* Effect.promise(() => readFile(join(path, name), "utf8")), text)
     }).pipe(Effect.provide(platform))
   )
 })

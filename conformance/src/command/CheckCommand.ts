@@ -17,7 +17,7 @@ export interface CheckFlags {
 /** Prints the verdicts that follow from a trace. Fails as the run would that wrote it. */
 export const runCheck = Effect.fnUntraced(function* ({ file, report: texts }: CheckFlags) {
   const requests = yield* Effect.fromResult(Reports.parse(texts))
-  yield* Reports.check(requests)
+  yield* Reports.check(requests, [], [{ said: `TRACE ${file}`, file }])
   const { record, stored } = yield* readTrace(file)
   const report = makeReport({ record, outcomes: outcomesOf(record), ...stored })
   yield* Console.log(opening(report))

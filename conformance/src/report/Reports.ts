@@ -49,17 +49,24 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
 
-/** A file that is to be written, and the flag that named it, as it was given. */
+/** A file, and the flag that named it, as it was given. */
 interface NamedFile {
   readonly said: string
   readonly file: string
 }
 
-/** Finds out before the run whether all can be written after it, and others `beside` them, each to a file of its own. */
-export const check = (requests: ReadonlyArray<Request>, beside: ReadonlyArray<NamedFile> = []) => {
+/**
+ * Finds out before the run whether all can be written after it, and others `beside` them, each to a file of its own and to
+ * none that is `read`.
+ */
+export const check = (
+  requests: ReadonlyArray<Request>,
+  beside: ReadonlyArray<NamedFile> = [],
+  read: ReadonlyArray<NamedFile> = []
+) => {
   const named = [...requests.map(({ file, kind }) => ({ said: `--report ${kind}=${file}`, file })), ...beside]
   return Effect.andThen(
-    checkDifferent(named),
+    checkDifferent([...read, ...named]),
     Effect.forEach(named, ({ file, said }) => checkWritable(said, file), { discard: true })
   )
 }

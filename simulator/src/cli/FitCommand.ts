@@ -1,7 +1,7 @@
 /**
  * `simulate fit`: a scenario from a user's own access log.
  */
-import { CommandFailure, fileTrouble } from "@doorhook/core"
+import { checkDifferent, CommandFailure, fileTrouble } from "@doorhook/core"
 import { Console, Effect, FileSystem, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { readLog } from "../fit/AccessLog.ts"
@@ -113,6 +113,11 @@ export const fitCommand = Command.make(
           flags.size.value,
           "a whole number from 1 to 20000"
         )
+    if (flags.out !== "-")
+      yield* checkDifferent([
+        { said: `LOG ${flags.file}`, file: flags.file },
+        { said: `--out ${flags.out}`, file: flags.out }
+      ])
     const text = yield* readText("LOG", flags.file)
     const unusable = ({ message }: { readonly message: string }) => CommandFailure.usage(`${flags.file}: ${message}`)
     const log = yield* Effect.mapError(Effect.fromResult(readLog(text, { zone, named, delimiter, dates })), unusable)

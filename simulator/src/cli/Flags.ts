@@ -91,6 +91,10 @@ export const readText = Effect.fnUntraced(function* (what: string, path: string)
   )
 })
 
+/** The scenario's file where one is named, as `checkDifferent` takes files: what is written must be another. */
+export const scenarioFile = ({ scenario }: ScenarioTexts) =>
+  Option.toArray(Option.map(scenario, (file) => ({ said: `--scenario ${file}`, file })))
+
 /** The scenario that the flags name: a file, or a preset. */
 export const readScenarioFlags = Effect.fnUntraced(function* (texts: ScenarioTexts) {
   if (Option.isNone(texts.scenario)) {

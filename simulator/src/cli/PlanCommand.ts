@@ -7,7 +7,7 @@ import { Console, Effect, FileSystem, Option, Predicate, Stdio, Stream } from "e
 import { Command, Flag } from "effect/cli"
 import { lineChunks } from "../plan/LineChunks.ts"
 import { grouped } from "../results/RunText.ts"
-import { planFlags, readPlan } from "./Flags.ts"
+import { planFlags, readPlan, scenarioFile } from "./Flags.ts"
 
 const standardOutput = "-"
 
@@ -48,11 +48,11 @@ export const planCommand = Command.make(
   Effect.fnUntraced(
     function* ({ labels, out, ...texts }) {
       const { scenario, options } = yield* readPlan(texts)
-      if (out !== standardOutput && Option.isSome(labels))
-        yield* checkDifferent([
-          { said: `--out ${out}`, file: out },
-          { said: `--labels ${labels.value}`, file: labels.value }
-        ])
+      yield* checkDifferent([
+        ...scenarioFile(texts),
+        ...(out === standardOutput ? [] : [{ said: `--out ${out}`, file: out }]),
+        ...Option.toArray(Option.map(labels, (file) => ({ said: `--labels ${file}`, file })))
+      ])
       const writeLabels = yield* labelWriter(labels)
       let count = 0
       let labelled: Array<string> = []

@@ -22,7 +22,7 @@ import type { DisorderRates } from "../plan/Disorder.ts"
 import { manyBuildings } from "../run/ManyBuildings.ts"
 import { parseShare } from "../receivers/ShareText.ts"
 import { readSlos } from "../results/Slo.ts"
-import { positiveNumber, readOr, readPlan, wholeNumber } from "./Flags.ts"
+import { positiveNumber, readOr, readPlan, scenarioFile, wholeNumber } from "./Flags.ts"
 import { misplaced } from "./FlagPlaces.ts"
 import { plannedIntegrations } from "../run/World.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
@@ -184,7 +184,11 @@ export const readRun = Effect.fnUntraced(function* (texts: RunTexts) {
     Effect.mapError(Effect.fromResult(readSlos(one)), (why) => CommandFailure.usage(`--slo ${one}: ${why}`))
   )
   const reports = (yield* Effect.forEach(texts.report, readReportFiles)).flat()
-  yield* checkReportFiles(reports)
+  yield* checkReportFiles(reports, [
+    ...scenarioFile(texts),
+    ...Option.toArray(Option.map(texts.operatorKeyFile, (file) => ({ said: `--operator-key-file ${file}`, file }))),
+    ...(texts.database === "memory" ? [] : [{ said: `--database ${texts.database}`, file: texts.database }])
+  ])
   const receivers = yield* readReceivers(texts.receiver)
   const buildingIntegrations = yield* wholeWithin("building-integrations", texts.buildingIntegrations, 0, 100)
   const tenantIntegrations = yield* wholeWithin("tenant-integrations", texts.tenantIntegrations, 0, 1_000)

@@ -33,11 +33,20 @@ export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<Repor
       : CommandFailure.usage(`--report ${part}: expected html=FILE, json=FILE or csv=FILE, several with commas between`)
   })
 
-/** Fails when one of them could not be written, or not beside another: better now than after the run. Nothing is written. */
-export const checkReportFiles = (files: ReadonlyArray<ReportFile>) => {
+/** A file, and the flag that named it, as it was given. */
+interface NamedFile {
+  readonly said: string
+  readonly file: string
+}
+
+/**
+ * Fails when one of them could not be written, or not beside another, or is one of the `others` that the run needs: better
+ * now than after the run. Nothing is written.
+ */
+export const checkReportFiles = (files: ReadonlyArray<ReportFile>, others: ReadonlyArray<NamedFile>) => {
   const named = files.map(({ file, format }) => ({ said: `--report ${format}=${file}`, file }))
   return Effect.andThen(
-    checkDifferent(named),
+    checkDifferent([...others, ...named]),
     Effect.forEach(named, ({ file, said }) => checkWritable(said, file), { discard: true })
   )
 }
