@@ -1,7 +1,7 @@
 /**
  * The ledger by itself, told step by step what becomes of a delivery.
  */
-import type { Event } from "@doorhook/core"
+import type { DeliveryState, Event } from "@doorhook/core"
 import {
   bodyOf,
   BuildingId,
@@ -9,7 +9,8 @@ import {
   DeliveryId,
   EventId,
   IntegrationId,
-  JsonText
+  JsonText,
+  noDeliveries
 } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Ledger } from "../src/results/Ledger.ts"
@@ -27,16 +28,23 @@ const event: Event = {
 const delivery = DeliveryId.make(1)
 const integration = IntegrationId.make(1)
 
-/** A ledger with a delivery that failed after five seconds, whose retry is due after ten. */
-const withRetry = () => {
+const emptyLedger = () => {
   const { ackTimeout, retry } = defaultDeliverySettings
   const measurements = new Measurements()
   const ledger = new Ledger({ measurements, timeOf: (at) => at, retry, ackTimeout, tolerance: 0, slack: 2_000 })
+  const store = (id: number, state: DeliveryState) =>
+    ledger.stored(DeliveryId.make(id), state, event, integration, measurements.integration(integration, "a house"))
+  return { ledger, store, whats: () => ledger.violations.map(({ what }) => what) }
+}
+
+/** A ledger with a delivery that failed after five seconds, whose retry is due after ten. */
+const withRetry = () => {
+  const { ledger, store } = emptyLedger()
   const request = (attempt: number, now: number) => {
     ledger.leased(delivery, { token: `${attempt}`, until: now + 20_000 })
     return ledger.requested(integration, event.id, attempt, bodyOf(event), now) ?? assert.fail("it is open")
   }
-  ledger.stored(delivery, "pending", event, integration, measurements.integration(integration, "a house"))
+  store(1, "pending")
   const failed = { _tag: "Failed", outcome: "timeout", detail: "no answer", elapsed: 5_000 } as const
   ledger.responded(request(1, 0), failed, "timeout", 5_000)
   ledger.settled(
@@ -80,5 +88,48 @@ describe("a retry that is sent later than it was due", () => {
     ledger.busy(5_000)
     request(2, 20_000)
     assert.deepStrictEqual(ledger.violations, [])
+  })
+})
+
+describe("what is stored as skipped", () => {
+  const finish = (ledger: Ledger) => {
+    const states = { ...noDeliveries, skipped: 2 }
+    ledger.finish(9_000, { events: 2, states, oldest_due_at: null }, 0)
+  }
+
+  it("breaks a rule where the integration was never disabled", () => {
+    const { ledger, store, whats } = emptyLedger()
+    store(1, "skipped")
+    store(2, "skipped")
+    finish(ledger)
+    assert.deepStrictEqual(whats(), [
+      "delivery 1 was stored as skipped, and integration 1 is neither disabled nor deleted"
+    ])
+    assert.strictEqual(ledger.brokenIn("nothing-lost"), 2)
+  })
+
+  it("breaks none where that is known later", () => {
+    const { ledger, store, whats } = emptyLedger()
+    store(1, "skipped")
+    ledger.integrationEnded(integration, 1_000)
+    store(2, "skipped")
+    finish(ledger)
+    assert.deepStrictEqual(whats(), [])
+  })
+})
+
+describe("where an event went", () => {
+  const told = (...to: ReadonlyArray<number>) => {
+    const { ledger, whats } = emptyLedger()
+    const ids = (numbers: ReadonlyArray<number>) => numbers.map((number) => IntegrationId.make(number))
+    ledger.matched(event, ids(to), new Set(ids([1, 2])))
+    return { places: ledger.broken, whats: whats() }
+  }
+
+  it("is to each that it matches, once", () => {
+    assert.deepStrictEqual(told(2, 1), { places: 0, whats: [] })
+    assert.deepStrictEqual(told(1, 1), { places: 1, whats: [`event ${event.id} went to 1, 1 instead of 1, 2`] })
+    assert.deepStrictEqual(told(), { places: 2, whats: [`event ${event.id} went to nobody instead of 1, 2`] })
+    assert.strictEqual(told(1, 2, 2).places, 1)
   })
 })

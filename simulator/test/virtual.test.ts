@@ -9,8 +9,8 @@ import { Effect, Result } from "effect"
 import type { DisorderRates } from "../src/plan/Disorder.ts"
 import { beginningOf } from "../src/plan/Plan.ts"
 import { Rng, root } from "../src/random/Substream.ts"
-import type { RuleName } from "../src/results/Ledger.ts"
-import { rules } from "../src/results/Ledger.ts"
+import type { RuleName } from "../src/results/Rules.ts"
+import { rules } from "../src/results/Rules.ts"
 import { measuredParts } from "../src/results/MeasuredParts.ts"
 import { plannedIntegrations } from "../src/run/World.ts"
 import { makeIntegrations, memoryStores } from "../src/virtual/MemoryStores.ts"
@@ -412,6 +412,26 @@ describe("the ledger", () => {
       const count = (rule: RuleName) => ledger.brokenIn(rule)
       assert.deepStrictEqual([count("same-body"), count("nothing-lost"), count("leases")], [30, 25, 0])
       assert.deepStrictEqual([ledger.broken, ledger.violations.length], [55, 20])
+    })
+  )
+
+  it.live("notices what is skipped though nothing was disabled", () =>
+    Effect.gen(function* () {
+      const skipped = ({ deliveries, event }: NewEventRecord): NewEventRecord => ({
+        event,
+        deliveries: deliveries.map((delivery) => ({
+          ...delivery,
+          initial: { state: "skipped", reason: "integration_disabled" }
+        }))
+      })
+      const breakage = ({ stores, ...ports }: WorkerPorts): WorkerPorts => {
+        const { deliveries } = stores
+        const enqueue: typeof deliveries.enqueue = (records, keys) => deliveries.enqueue(records.map(skipped), keys)
+        return { ...ports, stores: { ...stores, deliveries: { ...deliveries, enqueue } } }
+      }
+      const { ledger, measurements } = yield* runOf({ hours: 3, options: { breakage } })
+      assert.isAbove(measurements.deliveries, 0)
+      assert.strictEqual(ledger.brokenIn("nothing-lost"), measurements.deliveries)
     })
   )
 

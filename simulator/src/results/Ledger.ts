@@ -23,39 +23,8 @@ import { acknowledges } from "../engine/rules/Acknowledging.ts"
 import { tooLittleLeft } from "../engine/rules/LeaseTime.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
 import { isDown } from "./Outage.ts"
+import type { RuleName, Violation } from "./Rules.ts"
 import { flawOfEnd, flawOfRetry } from "./Schedules.ts"
-
-/** A place where a rule was broken. */
-export interface Violation {
-  readonly rule: RuleName
-  readonly what: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-}
-
-export const rules = {
-  "nothing-lost":
-    "Every accepted event gets a delivery for each integration it matches, and each delivery ends or waits",
-  "retry-times":
-    "A retry comes when its schedule or Retry-After says, up to a fifth later, and nothing is given up before",
-  "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
-  "call-lifetime": "No call is sent after its lifetime",
-  "attempt-numbers": "Attempts are numbered from 1 without gaps",
-  "delivered-is-received": "What ends as delivered was answered 200 in time",
-  "same-body": "All attempts of an event carry the same bytes: its data as published",
-  leases: "A delivery is never open twice at once, and each attempt fits into its lease",
-  isolation: "A receiver sees only events of its scope and of its bindings",
-  caps: "No process has more requests open than its settings say, in all or to one integration",
-  signatures: "Every request is signed with its integration's secret, at the time of its attempt"
-} as const
-export type RuleName = keyof typeof rules
-
-/** Judged where the world is ours as well: on virtual time alone. */
-const ofOurWorld: ReadonlySet<string> = new Set<RuleName>(["isolation", "caps", "signatures"])
-
-/** The rules that a run of a kind is held against, in words. */
-export const rulesOf = (kind: "virtual" | "in-process" | "service" | "receiver"): ReadonlyArray<string> =>
-  Object.entries(rules).flatMap(([name, rule]) => (kind === "virtual" || !ofOurWorld.has(name) ? [rule] : []))
 
 /** The most broken places that are described. */
 const mostDescribed = 20
@@ -107,6 +76,8 @@ export class Ledger {
   readonly #byId = new Map<DeliveryId, Tracked>()
   readonly #byIntegration = new Map<IntegrationId, Map<EventId, Tracked>>()
   readonly #ended = new Set<IntegrationId>()
+  /** What was stored as ended for integrations that have not: the first of each, and how many. */
+  readonly #unsent = new Map<IntegrationId, { readonly first: string; count: number }>()
   readonly #brokenIn = new Map<RuleName, number>()
   /** When a retry last had to wait for a place, or for a process. */
   #busyAt = Number.NEGATIVE_INFINITY
@@ -157,18 +128,23 @@ export class Ledger {
     this.#byIntegration.set(integration, siblings)
     siblings.set(event.id, tracked)
     this.moving++
-    if (state === "skipped" || state === "cancelled") this.#end(tracked, state, event.created_at)
+    if (state !== "skipped" && state !== "cancelled") return
+    this.#end(tracked, state, event.created_at)
+    if (this.#ended.has(integration)) return
+    const unsent = this.#unsent.get(integration) ?? { first: `delivery ${id} was stored as ${state}`, count: 0 }
+    unsent.count++
+    this.#unsent.set(integration, unsent)
   }
 
   /** An event was stored with deliveries to some integrations, and matches these. */
   matched(event: Event, to: ReadonlyArray<IntegrationId>, wanted: ReadonlySet<IntegrationId>): void {
-    const complete = to.length === wanted.size && to.every((id) => wanted.has(id))
-    if (!complete)
+    const reached = new Set(to.filter((id) => wanted.has(id))).size
+    if (to.length !== wanted.size || reached !== wanted.size)
       this.tell(
         "nothing-lost",
         event.created_at,
         `event ${event.id} went to ${to.join(", ") || "nobody"} instead of ${[...wanted].join(", ") || "nobody"}`,
-        Math.max(1, wanted.size - to.filter((id) => wanted.has(id)).length)
+        Math.max(1, wanted.size - reached)
       )
   }
 
@@ -266,6 +242,7 @@ export class Ledger {
   /** An integration is deleted or disabled: nothing more is sent to it, what was open is cancelled. */
   integrationEnded(id: IntegrationId, now: number): void {
     this.#ended.add(id)
+    this.#unsent.delete(id)
     for (const tracked of this.#byIntegration.get(id)?.values() ?? []) this.#end(tracked, "cancelled", now)
   }
 
@@ -279,6 +256,9 @@ export class Ledger {
     const stuck = [...this.#byId.values()].filter(
       ({ dueAt, movedAt }) => (dueAt === null || dueAt < now) && Math.max(movedAt, this.#busyAt) < since
     )
+    // Only now: that an integration has ended may be known after what was stored because of it.
+    for (const [id, { count, first }] of this.#unsent)
+      this.tell("nothing-lost", now, `${first}, and integration ${id} is neither disabled nor deleted`, count)
     for (const { id } of stuck) this.tell("nothing-lost", now, `delivery ${id} did not end and waits for nothing`)
     const stored = deliveryStates.reduce((sum, state) => sum + states[state], 0) + this.purged
     if (stored === deliveries) return

@@ -2,7 +2,7 @@
  * Puts a report together from what was measured.
  */
 import { answersOf } from "./Answers.ts"
-import type { Violation } from "./Ledger.ts"
+import type { Violation } from "./Rules.ts"
 import type { Measurements } from "./Measurements.ts"
 import type { RunFacts, RunReport, Storage } from "./RunReport.ts"
 import { schemaVersion } from "./RunReport.ts"

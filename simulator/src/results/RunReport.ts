@@ -4,7 +4,7 @@
 import type { DeliveryState } from "@doorhook/core"
 import type { DownTime } from "../receivers/Traits.ts"
 import type { Answer } from "./Answers.ts"
-import type { Violation } from "./Ledger.ts"
+import type { Violation } from "./Rules.ts"
 import type { RunKind } from "./RunKind.ts"
 import type { SloResult } from "./Slo.ts"
 

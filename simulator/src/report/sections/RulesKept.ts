@@ -5,7 +5,7 @@ import type { Html } from "@doorhook/core"
 import type { RunReport } from "../../results/RunReport.ts"
 import { html } from "../Markup.ts"
 import { counted, grouped } from "../../results/Words.ts"
-import { rulesOf } from "../../results/Ledger.ts"
+import { rulesOf } from "../../results/Rules.ts"
 
 export const rulesKept = (report: RunReport): Html.Html | null => {
   const { broken } = report.totals
