@@ -424,6 +424,34 @@ describe("a receiver that is not there", () => {
   )
 })
 
+describe("the way out to a receiver", () => {
+  it.live("is open until the run is over, and closed then", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const answered = { _tag: "Answered", status: 200, retry_after: null, excerpt: "" } as const
+      const transport = Layer.effect(
+        Transport,
+        Effect.acquireRelease(
+          Effect.sync(() => ({
+            post: () =>
+              Effect.sync(() => {
+                seen.push("sent")
+                return { ...answered, headers_elapsed: 1, elapsed: 1 }
+              })
+          })),
+          () => Effect.sync(() => seen.push("closed"))
+        )
+      )
+      const args = ["run", "--to-receiver", "http://127.0.0.1:1/hook", "--as-fast-as-possible", "--duration", "1h"]
+      yield* simulate(...args, "--start", "2026-03-02T07:30").pipe(
+        Effect.provideService(Equipment, { ...deserted, transport })
+      )
+      assert.isAbove(seen.length, 2)
+      assert.strictEqual(seen.indexOf("closed"), seen.length - 1)
+    }).pipe(Effect.provide(platform))
+  )
+})
+
 type Store = DeliveryStore["Service"]
 
 /** A database that does some things in another way. */

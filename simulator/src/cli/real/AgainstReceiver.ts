@@ -2,7 +2,7 @@
  * A run against one real receiver, with the engine in this process and doorhook's own sender.
  */
 import { CommandFailure, Transport, UrlPolicy } from "@doorhook/core"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { undescribed } from "../../receivers/ReceiverText.ts"
 import { Equipment } from "../../run/Equipment.ts"
 import type { Measurements } from "../../results/Measurements.ts"
@@ -21,7 +21,8 @@ export const prepareReceiver = Effect.fnUntraced(function* (
   const equipment = yield* Equipment
   if (equipment === null)
     return yield* CommandFailure.usage("--to-receiver: this program has no way out to the network")
-  const transport = yield* Effect.provide(Transport, equipment.transport)
+  // It stays open until the session's scope is closed.
+  const transport = Context.get(yield* Layer.build(equipment.transport), Transport)
   // Each integration is known by its URL; what comes after # never leaves this process.
   const bare = (address: string) => address.replace(/#.*$/, "")
   return yield* prepareOwn(
