@@ -174,6 +174,31 @@ describe("the summary", () => {
 })
 
 describe("the answer to how many workers it takes", () => {
+  it.each([
+    [
+      1,
+      /^12 over one PostgreSQL, by the number of requests open at once; N times/,
+      /busiest interval: 1000\.00 requests/
+    ],
+    [
+      60,
+      /^661 over one PostgreSQL, by the number of requests open at once; N times this load \(60 times the plan's\) takes/,
+      /busiest interval, at 60 times the plan's pace: 60000\.00 requests\/s × 4\.5 s each/
+    ],
+    [null, /^12 over one PostgreSQL, by the number of requests open at once; N times/, /interval: 1000\.00 requests/]
+  ] as const)("is for the load of the run, at speed %s", (speed, says, how) => {
+    const ask = answering(
+      (measurements) => {
+        const integration = measurements.integration(1, "House")
+        for (let nth = 0; nth < 10_000; nth++) measurements.attempt(nth, integration, "timeout", 4_500)
+      },
+      { kind: "in-process", speed }
+    )
+    const { answer, arithmetic } = ask(/How many workers/)
+    assert.match(answer, says)
+    assert.match(arithmetic, how)
+  })
+
   it("counts what is not answered in time, and says more than one where one is not enough", () => {
     const ask = answering((measurements) => {
       const integration = measurements.integration(1, "House")

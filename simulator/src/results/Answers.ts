@@ -193,7 +193,11 @@ const workers = (report: Measured): Answer | null => {
   // A service was asked about some of its requests alone, and its workers have settings of their own.
   const busiest = report.series.reduce((most, { attempts }) => Math.max(most, attempts ?? 0), 0)
   if (answer === null || busiest === 0) return null
-  const rate = (busiest * 1_000) / report.interval
+  // The report's axis is the plan's, which the run went along faster or slower.
+  const speed = report.speed ?? 1
+  const rate = (busiest * 1_000 * speed) / report.interval
+  const pace = speed === 1 ? "" : `, at ${speed} times the plan's pace`
+  const load = `this load${speed === 1 ? "" : ` (${speed} times the plan's)`}`
   const { concurrency, concurrencyPerIntegration } = defaultDeliverySettings
   // What is not answered in time holds its place all that time, too.
   const open = (rate * answer.mean) / 1_000
@@ -204,12 +208,12 @@ const workers = (report: Measured): Answer | null => {
   const one = 1_000 / answer.mean
   const byOpen =
     needed === 1
-      ? `One. By the number of requests open at once, one worker is enough up to ${upTo} times this load; N times that takes N workers over one PostgreSQL.`
-      : `${grouped(needed)} over one PostgreSQL, by the number of requests open at once; N times this load takes N times as many.`
+      ? `One. By the number of requests open at once, one worker is enough up to ${upTo} times ${load}; N times that takes N workers over one PostgreSQL.`
+      : `${grouped(needed)} over one PostgreSQL, by the number of requests open at once; N times ${load} takes N times as many.`
   return {
     question: "How many workers does this load take, and what if it grows?",
     answer: `${byOpen} One integration gets at most ${grouped(concurrencyPerIntegration * one)} requests a second at this answer time, however many workers there are.`,
-    arithmetic: `Little's law on the busiest interval: ${rate.toFixed(2)} requests/s × ${duration(answer.mean)} each, acknowledged or not = ${open.toFixed(2)} open at once; a worker has ${concurrency} places, of which access logs may use ${places}: ${open.toFixed(2)} / ${places}. One integration has ${concurrencyPerIntegration} places: ${concurrencyPerIntegration} / ${duration(answer.mean)}. How many requests a second a machine can record is another limit: \`npm run bench -- deliver-sqlite\` measures it on yours.`
+    arithmetic: `Little's law on the busiest interval${pace}: ${rate.toFixed(2)} requests/s × ${duration(answer.mean)} each, acknowledged or not = ${open.toFixed(2)} open at once; a worker has ${concurrency} places, of which access logs may use ${places}: ${open.toFixed(2)} / ${places}. One integration has ${concurrencyPerIntegration} places: ${concurrencyPerIntegration} / ${duration(answer.mean)}. How many requests a second a machine can record is another limit: \`npm run bench -- deliver-sqlite\` measures it on yours.`
   }
 }
 
