@@ -157,6 +157,12 @@ describe("the summary", () => {
     assert.match(summaryText(service.report, service.measurements.summary), /^republished +0 requests$/m)
   })
 
+  it("says that nothing happens in a time that was played, and not of one that was interrupted", () => {
+    const planned = (interrupted: boolean) => summaryText(reporting(() => {}, {}, [], { interrupted }).report, null)
+    assert.match(planned(false), /^planned +0 events: nothing happens in this time\. Give a longer --duration/)
+    assert.match(planned(true), /^planned +0 events\n/)
+  })
+
   it("says times of objectives as people do, and exactly where that tells them from the objective", () => {
     const slos = Result.getOrThrow(readSlos("ack_max<1s,delivery_p50<100ms"))
     const ack = (took: number) => {

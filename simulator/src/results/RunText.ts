@@ -126,8 +126,9 @@ const openRow = ({ kind, totals }: RunReport): Row => [
 const rateText = (events: number, millis: number): string =>
   millis > 0 ? `, ${grouped((events * 1_000) / millis)} events/s` : ""
 
-const plannedText = (planned: number): string =>
-  planned === 0
+/** What was interrupted before its first event says nothing of its time. */
+const plannedText = (planned: number, interrupted: boolean): string =>
+  planned === 0 && !interrupted
     ? "0 events: nothing happens in this time. Give a longer --duration, a busier hour by --start, or more by --rate-scale"
     : `${grouped(planned)} ${planned === 1 ? "event" : "events"}`
 
@@ -137,7 +138,7 @@ const rowsOf = (report: RunReport, summary: RunSummary | null): ReadonlyArray<Ro
     value === null ? [] : [[name, quantileText(value)]]
   const count = (name: string, value: number): ReadonlyArray<Row> => (value === 0 ? [] : [[name, grouped(value)]])
   return [
-    ["planned", plannedText(summary?.planned ?? totals.planned)],
+    ["planned", plannedText(summary?.planned ?? totals.planned, report.interrupted)],
     ["accepted", grouped(summary?.accepted ?? totals.accepted)],
     ["deliveries", grouped(summary?.deliveries ?? totals.deliveries)],
     ...(summary === null ? [] : publishedRows(report, summary)),
