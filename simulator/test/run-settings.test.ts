@@ -344,6 +344,18 @@ describe("a report of a service", () => {
   })
 })
 
+/** What a run says of how long it will take. */
+const announced = (...args: ReadonlyArray<string>) => {
+  const heard = Effect.gen(function* () {
+    for (;;) {
+      const line = (yield* TestConsole.logLines).map(String).find((text) => text.startsWith("it takes"))
+      if (line !== undefined) return line
+      yield* Effect.promise(setImmediate)
+    }
+  })
+  return Effect.raceFirst(heard, Effect.as(simulate("run", ...args), "it said nothing"))
+}
+
 describe("a run that takes long", () => {
   const receiver = ["--to-receiver", "http://127.0.0.1:1/hook"]
   it.live.each([
@@ -353,15 +365,7 @@ describe("a run that takes long", () => {
     [" and is for a real receiver", receiver, "; --speed 60x or --as-fast-as-possible is faster"]
   ] as const)("says what would be faster%s", ([, flags, says]) =>
     Effect.gen(function* () {
-      const announced = Effect.gen(function* () {
-        for (;;) {
-          const line = (yield* TestConsole.logLines).map(String).find((text) => text.startsWith("it takes"))
-          if (line !== undefined) return line
-          yield* Effect.promise(setImmediate)
-        }
-      })
-      const run = Effect.as(simulate("run", "--preset", "quiet", "--duration", "3d", ...flags), "it said nothing")
-      const line = yield* Effect.raceFirst(announced, run)
+      const line = yield* announced("--preset", "quiet", "--duration", "3d", ...flags)
       assert.isTrue(line.endsWith(`for what is open then${says}`), line)
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
   )
@@ -550,27 +554,31 @@ describe("a run on virtual time that is told to stop", () => {
   )
 })
 
-describe("a run on virtual time over several time zones", () => {
-  it.live("lets what is open go on after the plan has ended in all of them", () =>
+describe("a run over several time zones", () => {
+  /** Four hours that begin six hours later in the west. */
+  const inTwoZones = Effect.fnUntraced(function* (folder: string) {
+    const scenario = join(folder, "scenario.json")
+    const homes = { flats: 100 }
+    const buildings = [
+      { name: "East", id: 1, homes, time_zone: "Europe/Berlin" },
+      { name: "West", id: 1_001, homes, time_zone: "America/New_York" }
+    ]
+    yield* Effect.promise(() => writeFile(scenario, JSON.stringify({ name: "two", buildings })))
+    return ["--scenario", scenario, "--start", "2026-03-02T06:00", "--duration", "4h"]
+  })
+
+  it.live("says how long it takes until it has ended in all of them", () =>
+    Effect.gen(function* () {
+      const line = yield* announced(...(yield* inTwoZones(yield* temporaryFolder)), "--speed", "60x")
+      assert.match(line, /^it takes 10 min, /)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
+  )
+
+  it.live("on virtual time lets what is open go on after the plan has ended in all of them", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
-      const [scenario, file] = [join(folder, "scenario.json"), join(folder, "report.json")]
-      const homes = { flats: 100 }
-      const buildings = [
-        { name: "East", id: 1, homes, time_zone: "Europe/Berlin" },
-        { name: "West", id: 1_001, homes, time_zone: "America/New_York" }
-      ]
-      yield* Effect.promise(() => writeFile(scenario, JSON.stringify({ name: "two", buildings })))
-      const args = [
-        "--scenario",
-        scenario,
-        "--start",
-        "2026-03-02T06:00",
-        "--duration",
-        "4h",
-        "--report",
-        `json=${file}`
-      ]
+      const file = join(folder, "report.json")
+      const args = [...(yield* inTwoZones(folder)), "--report", `json=${file}`]
       yield* simulate("run", "--virtual", ...args, "--drain", "5m")
       const { totals }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
       assert.isAbove(totals.accepted, 50)

@@ -4,7 +4,7 @@
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Clock, Console, Effect, Exit } from "effect"
 import type { Scope } from "effect"
-import { beginningOf, plan } from "../plan/Plan.ts"
+import { beginningOf, plan, spanOf } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { LocalClock } from "../receivers/LocalClock.ts"
 import { duration as durationText } from "../results/Words.ts"
@@ -66,6 +66,7 @@ const lengthText = (millis: number, grace: number, speed: number, kind: RunKind)
 export const realSession = Effect.fnUntraced(function* (settings: RunSettings, texts: RunTexts) {
   const { disorder, grace, maxInFlight, options, reports, scenario, slos, speed } = settings
   const measurements = new Measurements()
+  const span = spanOf(scenario, options)
   const course = new Course(beginningOf(scenario, options.start), speed)
   const integrations = plannedIntegrations(scenario, settings.tenantIntegrations, settings.buildingIntegrations)
   const prepared = yield* prepare(settings, integrations, measurements, course)
@@ -86,14 +87,14 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
 
   const pace = speed === null ? "as fast as possible" : `${speed}x`
   yield* Console.log(`${scenario.name} ${name}, ${texts.duration} from ${texts.start}, seed ${texts.seed}, ${pace}`)
-  if (speed !== null) yield* Console.log(lengthText(options.duration / speed, grace, speed, kind))
+  if (speed !== null) yield* Console.log(lengthText(span / speed, grace, speed, kind))
 
   const startedAt = yield* Clock.currentTimeMillis
   let phase: string | null = null
   const line = Effect.map(Clock.currentTimeMillis, (now) => {
     const elapsed = now - startedAt
-    const share = speed === null ? null : (elapsed * speed) / options.duration
-    const place = speed === null ? clock(elapsed) : `${clock(Math.min(elapsed * speed, options.duration))} of the plan`
+    const share = speed === null ? null : (elapsed * speed) / span
+    const place = speed === null ? clock(elapsed) : `${clock(Math.min(elapsed * speed, span))} of the plan`
     return progressLine({ share, place, summary: measurements.summary, measured: measurements, phase })
   })
   const sendings = disturbed(plan(scenario, options), disorder, new Rng(child(root(options.seed), "disorder")))

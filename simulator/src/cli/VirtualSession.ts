@@ -3,7 +3,7 @@
  */
 import { CommandFailure } from "@doorhook/core"
 import { Cause, Clock, Console, Effect, Exit, FileSystem } from "effect"
-import { beginningOf, endOf, plan } from "../plan/Plan.ts"
+import { beginningOf, endOf, plan, spanOf } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { counted } from "../results/Words.ts"
 import { disturbed } from "../plan/Disorder.ts"
@@ -74,10 +74,11 @@ const runSeed = Effect.fnUntraced(function* (
     stores
   })
   const { measurements, ledger } = world
+  const span = spanOf(scenario, options)
   const sendings = disturbed(plan(scenario, own), disorder, new Rng(child(root(seed), "disorder")))
   const line = Effect.sync(() =>
     progressLine({
-      share: (world.time.wall - beginning) / options.duration,
+      share: (world.time.wall - beginning) / span,
       place: new Date(world.time.wall).toISOString().slice(0, 16).replace("T", " "),
       summary: null,
       measured: measurements,

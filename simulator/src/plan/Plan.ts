@@ -154,6 +154,10 @@ export const plan = (scenario: Scenario, options: PlanOptions): Stream.Stream<Pl
 export const beginningOf = (scenario: Scenario, start: LocalTime): number =>
   Math.min(...scenario.buildings.map(({ building }) => instantOf(start, building.time_zone)))
 
+/** How long a plan takes from its beginning to its end, in milliseconds: longer than its duration where clocks differ. */
+export const spanOf = (scenario: Scenario, options: PlanOptions): number =>
+  endOf(scenario, options) - beginningOf(scenario, options.start)
+
 /** When a plan ends: in the building whose clock shows its end last, in milliseconds since the epoch. */
 export const endOf = (scenario: Scenario, options: PlanOptions): number =>
   Math.max(...scenario.buildings.map(({ building }) => windowOf(building, options).until))
