@@ -8,6 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { failureOf } from "../src/cli/real/Failing.ts"
 import { describedFor } from "../src/receivers/ReceiverText.ts"
 import { bandsOf, timesOf } from "../src/report/sections/TimeAxis.ts"
+import { timeMarks } from "../src/report/Scale.ts"
 import { htmlReport } from "../src/report/Html.ts"
 import type { Findings } from "../src/results/MakeReport.ts"
 import { makeReport } from "../src/results/MakeReport.ts"
@@ -286,6 +287,13 @@ describe("the answer to how big a backlog gets", () => {
 })
 
 describe("times of the day", () => {
+  it("are few, however long the run", () => {
+    for (const days of [1 / 24, 1, 30, 365, 780, 781, 3_650, 40_000]) {
+      const { length } = timeMarks(days * 24 * 60 * minute, 8 * 60 * minute)
+      assert.isTrue(length >= 4 && length <= 7, `${days} days have ${length} marks`)
+    }
+  })
+
   const day = 24 * 60 * minute
   const worst = (measurements: Measurements) => {
     const integration = measurements.integration(

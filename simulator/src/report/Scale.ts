@@ -41,9 +41,12 @@ const steps = [
   ...[1, 2, 5, 7, 14, 30, 60, 120].map((count) => count * day)
 ]
 
-/** Round times for an axis of a length that begins at an offset from midnight: six of them or fewer. */
+/** Into how many steps an axis is divided at most. */
+const mostSteps = 6.5
+
+/** Round times for an axis of a length that begins at an offset from midnight: seven of them or fewer. */
 export const timeMarks = (length: number, offset: number): ReadonlyArray<number> => {
-  const step = steps.find((size) => length / size <= 6.5) ?? day
+  const step = steps.find((size) => length / size <= mostSteps) ?? Math.ceil(length / mostSteps / day) * day
   const first = Math.ceil(offset / step) * step - offset
   return Array.from({ length: Math.max(0, Math.floor((length - first) / step) + 1) }, (_, at) => first + at * step)
 }
