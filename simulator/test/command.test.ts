@@ -7,6 +7,7 @@ import { temporaryFolder } from "@doorhook/testkit/Process"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Sink, Stdio, Stream } from "effect"
+import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestConsole } from "effect/testing"
 import { platform, printed, simulate } from "./Simulating.ts"
 import { scenarioOf, startAt } from "./support.ts"
@@ -154,6 +155,27 @@ describe("simulate run", () => {
       assert.strictEqual(failure.exitCode, 1)
       assert.include(failure.message, "422")
       assert.match(yield* printed, /failed +\d+ \(last: status 422/)
+    }).pipe(Effect.provide(platform()))
+  )
+
+  it.live("fails with a defect of what it asks afterwards, and writes its report", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "report.json")
+      let published = false
+      const client = HttpClient.make((request) => {
+        if (request.method === "GET" && published) return Effect.die(new Error("out of order"))
+        published = request.method === "POST"
+        const body = published ? { events: [{ id: "evt_1", deliveries: 1 }] } : { deliveries: [], next: null }
+        return Effect.succeed(HttpClientResponse.fromWeb(request, Response.json(body)))
+      })
+      const args = ["run", ...quietDay, "--to", "http://127.0.0.1:1", "--operator-key", "k", "--as-fast-as-possible"]
+      const exit = yield* simulate(...args, "--report", `json=${file}`).pipe(
+        Effect.provideService(HttpClient.HttpClient, client),
+        Effect.exit
+      )
+      assert.include(String(exit), "out of order")
+      const { totals, verdict } = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
+      assert.deepStrictEqual([verdict, totals.lost], ["fail", null])
     }).pipe(Effect.provide(platform()))
   )
 

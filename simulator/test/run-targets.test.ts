@@ -222,25 +222,26 @@ describe.concurrent("simulate run", () => {
     })
   )
 
-  live(
-    "says in its report that Ctrl-C ended the waiting for what was open",
-    Effect.gen(function* () {
-      const file = join(yield* temporaryFolder, "report.json")
-      const { child, finished, printed } = yield* startDoorhook(
-        ["simulate", "run", "--preset", "quiet", "--duration", "12h", "--as-fast-as-possible"].concat(
-          ["--receiver", "down", "--retry", "access_log=1h", "--grace", "10m"],
-          ["--report", `json=${file}`]
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    live(
+      `says in its report that ${signal} ended the waiting for what was open`,
+      Effect.gen(function* () {
+        const file = join(yield* temporaryFolder, "report.json")
+        const { child, finished, printed } = yield* startDoorhook(
+          ["simulate", "run", "--preset", "quiet", "--duration", "12h", "--as-fast-as-possible"].concat(
+            ["--receiver", "down", "--retry", "access_log=1h", "--grace", "10m"],
+            ["--report", `json=${file}`]
+          )
         )
-      )
-      yield* Effect.promise(() => printed(/waiting for what is open/))
-      child.kill("SIGINT")
-      const { code, stdout } = yield* Effect.promise(() => finished)
-      assert.strictEqual(code, 130, stdout)
-      const { interrupted, totals } = yield* readReport(file)
-      assert.isTrue(interrupted)
-      assert.isAbove(totals["open"] ?? 0, 0)
-    })
-  )
+        yield* Effect.promise(() => printed(/waiting for what is open/))
+        child.kill(signal)
+        const { code, stdout } = yield* Effect.promise(() => finished)
+        assert.strictEqual(code, 130, stdout)
+        const { interrupted, totals } = yield* readReport(file)
+        assert.isTrue(interrupted)
+        assert.isAbove(totals["open"] ?? 0, 0)
+      })
+    )
 
   live(
     "says of deliveries that ended undelivered that they were never acknowledged, though all are accounted for",

@@ -118,9 +118,10 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       const stopped = Exit.isFailure(exit) && !isCutShort
       if (isCutShort) yield* Console.log("\nstopping: what is open is waited for; Ctrl-C again ends that")
       phase = "waiting for what is open"
-      const isWaitCutShort = yield* untilToldAgain(
-        Effect.raceFirst(accounts.settle(grace), Effect.ignore(showProgress(line)))
+      const waited = yield* Effect.exit(
+        untilToldAgain(Effect.raceFirst(accounts.settle(grace), Effect.ignore(showProgress(line))))
       )
+      const isWaitCutShort = Exit.isSuccess(waited) && waited.value
       const took = (yield* Clock.currentTimeMillis) - startedAt
       const report = makeReport({
         facts: {
@@ -146,7 +147,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         took,
         sending: course.began === null ? 0 : sent - course.began,
         interrupted: isCutShort || isWaitCutShort,
-        stopped,
+        stopped: stopped || Exit.isFailure(waited),
         ...accounts.judged()
       })
       // Where the run was not let in, zeros would say that nothing happens in its time.
@@ -155,7 +156,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       if (silence !== null && measurements.summary.accepted > 0)
         yield* Console.log(summaryLine("not asked", `what became of the events: ${silence}`))
       yield* writeReports(reports, report)
-      if (Exit.isFailure(exit)) return yield* exit
+      yield* Exit.asVoidAll([exit, waited])
       if (isWaitCutShort) return yield* Effect.interrupt
       const failure = failureOf(
         report,

@@ -1,24 +1,23 @@
 /**
  * Waits for something although one was told to stop, until one is told again.
  */
-import { Deferred, Effect, Fiber } from "effect"
+import { Cause, Effect, Exit, Fiber } from "effect"
 
-/** Does something that an interrupt does not end, but another Ctrl-C does. Answers whether one did. */
+/** What tells a process to stop: Ctrl-C, and whoever watches over it. */
+const signals = ["SIGINT", "SIGTERM"] as const
+
+/** Does something that an interrupt does not end, but another signal does. Answers whether one did; dies as it does. */
 export const untilToldAgain = Effect.fnUntraced(function* <R>(effect: Effect.Effect<unknown, never, R>) {
-  const over = yield* Deferred.make<void>()
+  const fiber = yield* Effect.forkDetach(effect)
   let isTold = false
-  const end = () => {
-    Deferred.doneUnsafe(over, Effect.void)
-  }
   const told = () => {
     isTold = true
-    end()
+    fiber.interruptUnsafe()
   }
-  const fiber = yield* Effect.forkDetach(effect)
-  fiber.addObserver(end)
-  process.once("SIGINT", told)
-  yield* Effect.uninterruptible(Deferred.await(over))
-  process.removeListener("SIGINT", told)
-  yield* Fiber.interrupt(fiber)
+  for (const signal of signals) process.once(signal, told)
+  const exit = yield* Effect.uninterruptible(Fiber.await(fiber))
+  for (const signal of signals) process.removeListener(signal, told)
+  if (Exit.isFailure(exit) && !(isTold && Cause.hasInterruptsOnly(exit.cause)))
+    return yield* Effect.failCause(exit.cause)
   return isTold
 })
