@@ -54,6 +54,7 @@ const reporting = (
     violations: [],
     crashes: 0,
     storage: null,
+    storageFailure: null,
     took: 60_000,
     sending: null,
     interrupted: false,

@@ -298,6 +298,7 @@ describe("a report of a service", () => {
       violations: [],
       crashes: 0,
       storage: null,
+      storageFailure: null,
       took: 60_000,
       sending: 60_000,
       interrupted: false,
@@ -495,6 +496,9 @@ const stumbling = changed(({ settle }) => {
   }
 })
 
+/** It can't be opened. */
+const absent = Layer.effectContext(Effect.fail(full("open")))
+
 describe("a database that fails on virtual time", () => {
   // There are 51 events.
   it.live.each([
@@ -524,6 +528,17 @@ describe("a database that fails on virtual time", () => {
       const { totals, verdict }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
       assert.deepStrictEqual([verdict, totals.planned, totals.accepted, totals.failed], ["fail", ...counts])
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => sqlite }))
+  )
+
+  it.live("is named where storage was to be measured on it", () =>
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "report.json")
+      yield* simulate("run", "--virtual", "--duration", "24h", "--report", `json=${file}`)
+      const { answers, storage, verdict }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
+      assert.deepStrictEqual([verdict, storage], ["pass", null])
+      const size = answers.find(({ question }) => /How large is the database/.test(question))
+      assert.match(size?.answer ?? "", /^Not answered: it could not be measured in the folder for .*: disk is full\./)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => absent }))
   )
 
   it.live("ends no run as long as that passes", () =>

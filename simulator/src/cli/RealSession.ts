@@ -144,6 +144,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
         slos,
         crashes: 0,
         storage: null,
+        storageFailure: null,
         took,
         sending: course.began === null ? 0 : sent - course.began,
         interrupted: isCutShort || isWaitCutShort,

@@ -2,7 +2,7 @@
  * `simulate run --virtual`: one seed after the other.
  */
 import { CommandFailure } from "@doorhook/core"
-import { Cause, Clock, Console, Effect, Exit, FileSystem } from "effect"
+import { Cause, Clock, Console, Effect, Exit, FileSystem, Predicate } from "effect"
 import { beginningOf, endOf, plan, spanOf } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { counted } from "../results/Words.ts"
@@ -40,6 +40,13 @@ const storageFor = Effect.fnUntraced(function* (database: string) {
   const realWork = new RealWork()
   return { stores: realWork.over(stores), realWork }
 })
+
+/** Why storage could not be measured; null where it was, or somebody did not want to wait for it. */
+const storageTrouble = (measured: Exit.Exit<unknown, unknown>): string | null => {
+  if (Exit.isSuccess(measured) || Cause.hasInterruptsOnly(measured.cause)) return null
+  const failure = Cause.squash(measured.cause)
+  return Predicate.hasProperty(failure, "message") ? String(failure.message) : String(failure)
+}
 
 /**
  * Runs one seed and answers its report. Being told to stop ends what `restore` is around, the run, and not the report of
@@ -100,13 +107,10 @@ const runSeed = Effect.fnUntraced(function* (
   const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
   const equipment = yield* Equipment
   const attemptsEach = measurements.attempts / Math.max(1, measurements.deliveries)
-  const storage =
+  const measured =
     !measureStorage || equipment === null || Exit.isFailure(exit)
-      ? null
-      : yield* Effect.map(
-          Effect.exit(restore(storageOf(plan(scenario, own), integrations, attemptsEach, equipment))),
-          (measured) => (Exit.isSuccess(measured) ? measured.value : null)
-        )
+      ? Exit.succeed(null)
+      : yield* Effect.exit(restore(storageOf(plan(scenario, own), integrations, attemptsEach, equipment)))
   const report = makeReport({
     facts: {
       kind: "virtual",
@@ -131,7 +135,8 @@ const runSeed = Effect.fnUntraced(function* (
     broken: ledger.broken,
     violations: ledger.violations,
     crashes: world.crashes,
-    storage,
+    storage: Exit.isSuccess(measured) ? measured.value : null,
+    storageFailure: storageTrouble(measured),
     took,
     sending: null,
     interrupted,

@@ -166,9 +166,13 @@ const attemptsText = (mean: number): string =>
   mean === 1 ? "one attempt each" : `${mean.toFixed(2)} attempts each, as in the run`
 
 const size = (report: Measured): Answer | null => {
-  const { kind, storage, totals } = report
+  const { kind, storage, storage_failure, totals } = report
   const question = "How large is the database after a year?"
   if (storage === null) {
+    if (storage_failure !== null) {
+      const answer = `Not answered: it could not be measured in the folder for temporary files: ${storage_failure}`
+      return { question, answer, arithmetic: null }
+    }
     if (kind !== "virtual" || totals.accepted >= fewestStored) return null
     const answer = `Not answered: ${counted(totals.accepted, "event")} ${totals.accepted === 1 ? "is" : "are"} too few to measure it on; from ${fewestStored} on it is. Give a longer --duration or more by --rate-scale.`
     return { question, answer, arithmetic: null }

@@ -20,6 +20,7 @@ export interface Findings {
   readonly violations: ReadonlyArray<Violation>
   readonly crashes: number
   readonly storage: Storage | null
+  readonly storageFailure: string | null
   readonly took: number
   /** How much of that was publishing; null on virtual time. */
   readonly sending: number | null
@@ -47,7 +48,7 @@ export const isUnaccounted = ({
   kind === "service" && !interrupted && totals.lost === null && totals.accepted > 0
 
 export const makeReport = (findings: Findings): RunReport => {
-  const { broken, crashes, facts, interrupted, lost, measurements, sending, slos, storage, took, violations } = findings
+  const { broken, crashes, facts, interrupted, lost, measurements, sending, slos, took, violations } = findings
   const totals = totalsOf(measurements, facts.kind, { lost, broken })
   const parts = measuredParts(measurements, facts.kind)
   const results = slos.map((slo) => judgeSlo({ ...parts, totals }, slo))
@@ -69,7 +70,8 @@ export const makeReport = (findings: Findings): RunReport => {
     ...parts,
     crashes,
     violations,
-    storage
+    storage: findings.storage,
+    storage_failure: findings.storageFailure
   } as const
   return { ...measured, verdict: isBad ? "fail" : "pass", slos: results, answers: answersOf(measured) }
 }

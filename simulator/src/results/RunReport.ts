@@ -189,5 +189,7 @@ export interface RunReport extends RunFacts {
   readonly slos: ReadonlyArray<SloResult>
   readonly violations: ReadonlyArray<Violation>
   readonly storage: Storage | null
+  /** Why what storage takes could not be measured; null where it was, or nobody tried. */
+  readonly storage_failure: string | null
   readonly answers: ReadonlyArray<Answer>
 }
