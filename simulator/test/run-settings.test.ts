@@ -618,6 +618,21 @@ describe("several seeds", () => {
   )
 })
 
+describe("several seeds that are told to stop", () => {
+  it.live("name those that have failed", () =>
+    Effect.gen(function* () {
+      const args = ["run", "--virtual", "--preset", "quiet", "--receiver", "flaky:0.02", "--seeds", "100000"]
+      const running = yield* Effect.forkChild(simulate(...args, "--slo", "delivery_max<1s"))
+      const text = Effect.map(TestConsole.logLines, (lines) => lines.join("\n"))
+      yield* Effect.repeat(Effect.promise(setImmediate), {
+        until: () => Effect.map(text, (said) => /^again .* --seed 3 /m.test(said))
+      })
+      yield* Fiber.interrupt(running)
+      assert.match(yield* text, /^seeds +\d+ of 100000 run to their end, failed: 3\b/m)
+    }).pipe(Effect.provide(platform), Effect.provideService(Equipment, deserted))
+  )
+})
+
 describe("a modelled receiver that a run does not meet as a whole", () => {
   const quiet = ["run", "--virtual", "--preset", "quiet"]
   const morning = [...quiet, "--start", "2026-03-02T07:00", "--duration", "4h"]

@@ -176,18 +176,29 @@ const reportedSeed = Effect.fnUntraced(function* (settings: RunSettings, texts: 
   return failureOf(report, seeds > 1)
 })
 
+/** How many seeds were run to their end, and which have failed. */
+const seedsText = (done: number, seeds: number, failed: ReadonlyArray<number>): string => {
+  const count = done === seeds ? `${seeds} run` : `${done} of ${seeds} run to their end`
+  if (failed.length > 0) return `${count}, failed: ${failed.join(", ")}`
+  return done === 0 ? count : `${count}, all of them passed`
+}
+
 export const virtualSession = Effect.fnUntraced(function* (settings: RunSettings, texts: RunTexts) {
   const { options, scenario, seeds } = settings
   yield* Console.log(
     `${scenario.name} on virtual time, ${texts.duration} from ${texts.start}, seed ${texts.seed}${seeds > 1 ? ` and the ${seeds - 1} after it` : ""}`
   )
   const failures = new Map<number, CommandFailure>()
-  for (let nth = 0; nth < seeds; nth++) {
-    const failure = yield* reportedSeed(settings, texts, nth)
-    if (failure !== null) failures.set(options.seed + nth, failure)
-  }
+  let done = 0
+  const all = Effect.gen(function* () {
+    for (; done < seeds; done++) {
+      const failure = yield* reportedSeed(settings, texts, done)
+      if (failure !== null) failures.set(options.seed + done, failure)
+    }
+  })
+  // Also where it is interrupted or can't go on: which have failed by then is worth knowing.
+  const told = Effect.suspend(() => Console.log(summaryLine("seeds", seedsText(done, seeds, [...failures.keys()]))))
+  yield* seeds > 1 ? Effect.ensuring(all, told) : all
   const [first] = failures.values()
-  const failed = first === undefined ? "all of them passed" : `failed: ${[...failures.keys()].join(", ")}`
-  if (seeds > 1) yield* Console.log(summaryLine("seeds", `${seeds} run, ${failed}`))
   if (first !== undefined) return yield* first
 })
