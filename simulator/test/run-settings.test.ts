@@ -543,9 +543,16 @@ describe("a database that fails on virtual time", () => {
 
   it.live("ends no run as long as that passes", () =>
     Effect.gen(function* () {
-      const file = join(yield* temporaryFolder, "flaky.db")
-      yield* simulate("run", "--virtual", "--preset", "quiet", "--database", file)
+      const folder = yield* temporaryFolder
+      const [file, report] = [join(folder, "flaky.db"), join(folder, "report.json")]
+      yield* simulate("run", "--virtual", "--preset", "quiet", "--database", file, "--report", `json=${report}`)
       assert.match((yield* TestConsole.logLines).join("\n"), /^delivered +56$/m)
+      // A file that exists is refused, so the command that runs it again has none.
+      const { command }: RunReport = JSON.parse(yield* Effect.promise(() => readFile(report, "utf8")))
+      assert.strictEqual(
+        command,
+        "npx doorhook simulate run --virtual --preset quiet --seed 1 --start 2026-03-02T00:00 --duration 24h"
+      )
     }).pipe(Effect.provide(platform), Effect.provideService(Equipment, { ...deserted, sqlite: () => stumbling }))
   )
 })

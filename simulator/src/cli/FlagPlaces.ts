@@ -76,7 +76,8 @@ const places: Readonly<Record<keyof RunTexts, Place>> = {
   crashEvery: onVirtual("crash-every"),
   deleteEvery: onVirtual("delete-every"),
   workers: onVirtual("workers"),
-  database: onVirtual("database"),
+  // The file exists now, and a run takes none that does.
+  database: onVirtual("database", false),
   // A report is of one seed, which its command names.
   seeds: onVirtual("seeds", false),
   drain: place("drain", ["virtual"], "--drain needs --virtual; in real time, --grace says how long to wait"),
