@@ -158,22 +158,31 @@ describe("simulate run", () => {
     }).pipe(Effect.provide(platform()))
   )
 
-  it.live("fails with a defect of what it asks afterwards, and writes its report", () =>
+  const busy = Effect.sync(() => new Response("busy", { status: 503 }))
+  it.live.each([
+    ["a defect of what it asks afterwards", Effect.die(new Error("out of order")), "Error: out of order"],
+    [
+      "a service that does not say what became of its events",
+      busy,
+      "that it took in: status 503: busy; a longer --grace"
+    ]
+  ] as const)("fails with %s, and writes its report", ([, afterwards, says]) =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "report.json")
       let published = false
       const client = HttpClient.make((request) => {
-        if (request.method === "GET" && published) return Effect.die(new Error("out of order"))
+        if (request.method === "GET" && published)
+          return Effect.map(afterwards, (response) => HttpClientResponse.fromWeb(request, response))
         published = request.method === "POST"
         const body = published ? { events: [{ id: "evt_1", deliveries: 1 }] } : { deliveries: [], next: null }
         return Effect.succeed(HttpClientResponse.fromWeb(request, Response.json(body)))
       })
       const args = ["run", ...quietDay, "--to", "http://127.0.0.1:1", "--operator-key", "k", "--as-fast-as-possible"]
-      const exit = yield* simulate(...args, "--report", `json=${file}`).pipe(
+      const exit = yield* simulate(...args, "--grace", "0s", "--report", `json=${file}`).pipe(
         Effect.provideService(HttpClient.HttpClient, client),
         Effect.exit
       )
-      assert.include(String(exit), "out of order")
+      assert.include(String(exit), says)
       const { totals, verdict } = JSON.parse(yield* Effect.promise(() => readFile(file, "utf8")))
       assert.deepStrictEqual([verdict, totals.lost], ["fail", null])
     }).pipe(Effect.provide(platform()))
