@@ -53,11 +53,11 @@ export class ConnectionPool {
     this.#options = options
   }
 
-  /** A connection for one request: the one that has waited shortest, or a new one. */
-  take(origin: string, allow: AddressPolicy.AllowList): Connection {
+  /** A connection for one request with a deadline in milliseconds: the one that has waited shortest, or a new one. */
+  take(origin: string, allow: AddressPolicy.AllowList, deadline: number): Connection {
     const key = `${origin} ${this.#keyOf(allow)}`
     const known = this.#idleByKey.get(key)?.at(-1)
-    if (known === undefined) return this.#make(origin, allow, key)
+    if (known === undefined) return this.#make(origin, allow, deadline, key)
     this.#wake(known)
     return known
   }
@@ -98,7 +98,7 @@ export class ConnectionPool {
     if (others.length === 0) this.#idleByKey.delete(connection.key)
   }
 
-  #make(origin: string, allow: AddressPolicy.AllowList, key: string): Connection {
+  #make(origin: string, allow: AddressPolicy.AllowList, deadline: number, key: string): Connection {
     let stage: GuardedConnector.Stage | null = null
     let fault: Error | null = null
     let stopOpening: () => void = ignore
@@ -114,7 +114,7 @@ export class ConnectionPool {
       bodyTimeout: 0,
       connect: (to, callback) => {
         fault = null
-        const opening = GuardedConnector.open(this.#ways, allow, to, (reached) => (stage = reached))
+        const opening = GuardedConnector.open(this.#ways, allow, to, deadline, (reached) => (stage = reached))
         stopOpening = Effect.runCallback(opening, {
           onExit: (exit) => {
             stage = null

@@ -83,9 +83,21 @@ const pinned =
 const placeOf = (address: string, port: number): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
 
-const openDirect = (host: string, addresses: ReadonlyArray<string>, port: number) =>
+/**
+ * How long an address is given to answer while there are others, in milliseconds. Node gives up on it then for good: after the
+ * 250 ms that are its default, nobody farther away would be reached. Longer than TCP takes until it asks again,
+ * and never more than a quarter of the deadline: one that swallows everything leaves most of it to the next.
+ */
+const patienceWithin = (deadline: number): number => Math.max(1, Math.floor(Math.min(1_500, deadline / 4)))
+
+const openDirect = (host: string, addresses: ReadonlyArray<string>, port: number, deadline: number) =>
   Effect.callback<Socket, TransportFailure>((resume) => {
-    const socket = connect({ host, port, lookup: pinned(addresses) })
+    const socket = connect({
+      host,
+      port,
+      lookup: pinned(addresses),
+      autoSelectFamilyAttemptTimeout: patienceWithin(deadline)
+    })
     socket.once("connect", () => resume(Effect.succeed(socket)))
     socket.on("error", (error) => {
       const places = addresses.map((address) => placeOf(address, port))
@@ -125,11 +137,15 @@ const makeSecure = (secure: buildConnector.connector, to: buildConnector.Options
     })
   })
 
-/** Opens a connection to where undici wants one. `at` is told how far it has come; interrupting closes it. */
+/**
+ * Opens a connection to where undici wants one, for a request with a deadline in milliseconds. `at` is told how far it has come;
+ * interrupting closes it.
+ */
 export const open = Effect.fnUntraced(function* (
   ways: Ways,
   allow: AddressPolicy.AllowList,
   to: buildConnector.Options,
+  deadline: number,
   at: (stage: Stage) => void
 ): Effect.fn.Return<Socket, TransportFailure> {
   const { hostname: host, protocol } = to
@@ -141,7 +157,7 @@ export const open = Effect.fnUntraced(function* (
   const proxy = ways.proxy !== null && EgressProxy.isDirect(ways.proxy, host, addresses) ? null : ways.proxy
   if (proxy === null) at("connection")
   const plain = yield* proxy === null
-    ? openDirect(host, addresses, port)
+    ? openDirect(host, addresses, port, deadline)
     : openTunnel(proxy, ways.ca, addresses, port, at)
   return yield* Effect.gen(function* () {
     if (proxy === null) yield* judgePeer(host, plain, allow)

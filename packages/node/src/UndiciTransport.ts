@@ -57,7 +57,7 @@ const send = (
 ): (() => void) => {
   const startedAt = performance.now()
   const elapsed = (): number => performance.now() - startedAt
-  const connection = pool.take(url.origin, request.allow)
+  const connection = pool.take(url.origin, request.allow, request.deadline)
   const chunks: Array<Buffer> = []
   let received = 0
   let interim = 0
