@@ -13,7 +13,6 @@ import { suite } from "../src/Suite.ts"
 import { makeReport } from "../src/report/MakeReport.ts"
 import { rerunOf } from "../src/report/Rerun.ts"
 import type { Invocation } from "../src/report/Rerun.ts"
-import { shownText } from "../src/record/Shown.ts"
 import { requirements } from "../src/requirements/index.ts"
 import { withDefaults } from "../src/record/SuiteOptions.ts"
 import type { CaseRun, Ended } from "../src/executor/Judgement.ts"
@@ -100,11 +99,6 @@ describe("a command", () => {
 describe("what is shown", () => {
   it("of a URL are not the values of its query", () => {
     assert.strictEqual(UrlPolicy.shownUrl(new URL("https://a.test/b?token=c")), "https://a.test/b?...")
-  })
-
-  it("of an answer fits on a line", () => {
-    assert.strictEqual(shownText("a\r\n\u001b[2Jb\u202ec\u0000", 80), "a [2Jb c")
-    assert.strictEqual(shownText("abcdef", 3), "abc...")
   })
 })
 

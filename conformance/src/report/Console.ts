@@ -2,7 +2,7 @@
  * The report as a colleague would tell it: what passed in a line each; of what did not, the rule, what was sent, what
  * came back, why it matters, and how to see it again.
  */
-import { columns } from "@doorhook/core"
+import { columns, shownText } from "@doorhook/core"
 import { longestCurl } from "./Curl.ts"
 import { endedForAReason, endingOf } from "./Ending.ts"
 import { followingInWords } from "./Following.ts"
@@ -10,7 +10,6 @@ import { countsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedEffects, ReportedRequirement, Step } from "./Report.ts"
 import { deadlineInWords } from "./Report.ts"
-import { shownText } from "../record/Shown.ts"
 
 /** What one attempt came to, with the beginning of the answer. */
 const attemptInWords = ({ excerpt, got }: Step["attempts"][number]): string => {

@@ -1,6 +1,7 @@
 /**
  * The report for a comment on a pull request: the verdict first, what is wrong with it, the rest folded away.
  */
+import { shownText } from "@doorhook/core"
 import { claimWithGaps, headlineOf } from "./Claim.ts"
 import { confirmedInWords, notableEffects, tally, cautions } from "./Console.ts"
 import { longestCurl } from "./Curl.ts"
@@ -9,7 +10,6 @@ import { followingInWords } from "./Following.ts"
 import { groupsOf, isOpen } from "./Grouping.ts"
 import { safeText } from "./Redaction.ts"
 import type { Report, ReportedRequirement } from "./Report.ts"
-import { shownText } from "../record/Shown.ts"
 
 /** A text of the receiver's, without what Markdown or HTML would take for its own. */
 const plain = (text: string): string =>

@@ -103,6 +103,7 @@ export { columns } from "./text/Columns.ts"
 export { counted } from "./text/Counted.ts"
 export * as Html from "./text/Html.ts"
 export * as Shell from "./text/Shell.ts"
+export { onOneLine, shownJson, shownText } from "./text/Shown.ts"
 export type { TerminalLine } from "./text/TerminalLine.ts"
 export { terminalLine } from "./text/TerminalLine.ts"
 

@@ -249,6 +249,30 @@ describe("doorhook deliveries", () => {
   )
 })
 
+describe("what others wrote", () => {
+  live(
+    "steers no terminal of the operator's, as a line or as JSON",
+    Effect.gen(function* () {
+      const answer = "a\u001b]0;b\u0007c\u009b2Jd\u202ee"
+      const receiver = yield* startReceiver(() => ({ status: 500, body: answer }))
+      const { print, publish } = yield* withIntegration(receiver.url)
+      yield* publish
+      const shown = yield* eventually("it is attempted", print("deliveries", "show", "dlv_1"), (text) =>
+        text.includes("bad_status 500")
+      )
+      assert.match(shown, /ms: a \]0;b c 2Jd e$/m)
+      const json = yield* print("deliveries", "show", "dlv_1", "--json")
+      assert.notMatch(json.replaceAll("\n", ""), /[\p{Cc}\p{Cf}]/u)
+      const Shown = Schema.Struct({ attempts: Schema.Array(Schema.Struct({ response_excerpt: Schema.String })) })
+      assert.strictEqual(Schema.decodeUnknownSync(Shown)(JSON.parse(json)).attempts[0]?.response_excerpt, answer)
+
+      const redirect = "https://beta.example/cb"
+      yield* print("clients", "add", "--id", "beta", "--name", "Be\u202eta", "--redirect-uri", redirect)
+      assert.match(yield* print("clients", "list"), /^beta +Be ta: /)
+    })
+  )
+})
+
 describe("doorhook clients", () => {
   live(
     "registers clients whose secrets are printed once, gives them new ones, and ends them",

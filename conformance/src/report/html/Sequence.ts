@@ -3,8 +3,8 @@
  * that it reads well aloud and on a narrow screen.
  */
 import type { Html } from "@doorhook/core"
+import { shownText } from "@doorhook/core"
 import type { ReportedAttempt, ReportedRequirement, Step } from "../Report.ts"
-import { shownText } from "../../record/Shown.ts"
 import { html, when } from "./Markup.ts"
 
 /** The longest part of a body that is shown. */

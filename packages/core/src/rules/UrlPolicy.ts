@@ -43,8 +43,9 @@ export const isAddressLiteral = (host: string): boolean => host.includes(":") ||
 /** Checks everything about a URL that needs no look-up of its name. */
 export const check = (text: string, allow: AllowList): Result.Result<URL, UrlProblem> => {
   if (text.length > maxUrlLength) return problem("too_long", `must be at most ${maxUrlLength} characters`)
-  // The URL parser drops these or takes them for slashes, and what is stored must be what is called.
-  const url = /[\s\\\u0000-\u001f]/.test(text) ? null : URL.parse(text)
+  // The URL parser drops some of these or takes them for slashes, and what is stored must be what is called. None is in a URL
+  // that somebody means, and some steer the terminal that shows it.
+  const url = /[\s\\\p{Cc}]/u.test(text) ? null : URL.parse(text)
   if (url === null) return notAUrl
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return problem("scheme", "must begin with http:// or https://")

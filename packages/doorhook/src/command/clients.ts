@@ -1,11 +1,11 @@
 /**
  * `doorhook clients`: OAuth clients that are registered with the service, over the operator API.
  */
-import { Console, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { ClientAdded, ClientSummary } from "../embed/ClientsClient.ts"
 import { makeClientsClient } from "../embed/ClientsClient.ts"
-import { askThrough, connection, optionalText, printJson, printPage } from "./operatorApi.ts"
+import { askThrough, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
 
 const ask = askThrough(makeClientsClient)
 
@@ -22,10 +22,10 @@ const rowOf = (client: ClientSummary): ReadonlyArray<string> => [
 
 /** Prints a client with its new secret, and that nobody will see it again. */
 const printAdded = Effect.fnUntraced(function* ({ client, client_secret }: ClientAdded) {
-  yield* Console.log(`client_id:     ${client.id}`)
-  if (client_secret === null) return yield* Console.log("no secret: it must use PKCE")
-  yield* Console.log(`client_secret: ${client_secret}`)
-  yield* Console.log("The secret is shown only now. Whoever loses it needs a new one: doorhook clients rotate.")
+  yield* printLine(`client_id:     ${client.id}`)
+  if (client_secret === null) return yield* printLine("no secret: it must use PKCE")
+  yield* printLine(`client_secret: ${client_secret}`)
+  yield* printLine("The secret is shown only now. Whoever loses it needs a new one: doorhook clients rotate.")
 })
 
 const list = Command.make(
@@ -98,9 +98,7 @@ const remove = Command.make(
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
     yield* ask(given, (client) => client.remove(given.id))
-    yield* given.json
-      ? printJson({ id: given.id })
-      : Console.log(`${given.id} and all that was granted to it have ended`)
+    yield* given.json ? printJson({ id: given.id }) : printLine(`${given.id} and all that was granted to it have ended`)
   })
 ).pipe(Command.withDescription("Delete a client, and end all that users have granted it"))
 

@@ -2,7 +2,7 @@
  * `doorhook deliveries`: what was not delivered, why, and sending it again, over the operator API.
  */
 import { CommandFailure, counted, deliveryStates, DurationText, isoOf, parseDeliveryId } from "@doorhook/core"
-import { Clock, Console, Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { DeliveryPage, DeliveryListOptions, DeliveryCounts } from "../embed/DeliveriesClient.ts"
 import { makeDeliveriesClient } from "../embed/DeliveriesClient.ts"
@@ -17,6 +17,7 @@ import {
   optionalText,
   paging,
   printJson,
+  printLine,
   printPage
 } from "./operatorApi.ts"
 
@@ -68,7 +69,7 @@ const list = Command.make(
     const page = yield* ask(given, (client) => client.list(filter))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.deliveries.map(rowOf), "no such deliveries", page.next)
-    yield* Console.log(totals(page, filter, yield* ask(given, (client) => client.summary())))
+    yield* printLine(totals(page, filter, yield* ask(given, (client) => client.summary())))
   })
 ).pipe(
   Command.withDescription("List deliveries with how their last attempts ended, the oldest first"),
@@ -103,7 +104,7 @@ const show = Command.make(
   Effect.fnUntraced(function* (given) {
     const delivery = yield* ask(given, (client) => client.show(given.id))
     if (given.json) return yield* printJson(delivery)
-    for (const line of describe(given, delivery)) yield* Console.log(line)
+    for (const line of describe(given, delivery)) yield* printLine(line)
   })
 ).pipe(Command.withDescription("Show one delivery: why it ended or waits, what can be done, and all its attempts"))
 
@@ -114,7 +115,7 @@ const resend = Command.make(
     const { integration_id } = yield* ask(given, (client) => client.show(given.id))
     yield* ask(given, (client) => client.resend(given.id), remediesFor(given, integration_id))
     if (given.json) return yield* printJson({ id: given.id })
-    yield* Console.log(`${given.id} is on its way; how it ended: ${commandTo(given, "deliveries show", given.id)}`)
+    yield* printLine(`${given.id} is on its way; how it ended: ${commandTo(given, "deliveries show", given.id)}`)
   })
 ).pipe(Command.withDescription("Send a delivery at once, whatever its state"))
 
@@ -150,7 +151,7 @@ const recover = Command.make(
     )
     if (given.json) return yield* printJson({ deliveries, since })
     const list = commandTo(given, "deliveries list --newest --integration", given.integration)
-    yield* Console.log(
+    yield* printLine(
       deliveries === 0
         ? `nothing to send: every delivery to integration ${given.integration} since ${since} was acknowledged or is on its way`
         : `${counted(deliveries, "delivery", "deliveries")} since ${since} on the way; how they ended: ${list}`

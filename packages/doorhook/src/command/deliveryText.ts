@@ -2,7 +2,7 @@
  * Deliveries as the command shows them: a row in a list, or all about one and what can be done about it.
  */
 import type { Explanation } from "@doorhook/core"
-import { counted } from "@doorhook/core"
+import { counted, shownText } from "@doorhook/core"
 import type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "../embed/DeliveriesClient.ts"
 import type { Connection } from "./operatorApi.ts"
 import { commandTo } from "./operatorApi.ts"
@@ -66,7 +66,7 @@ export const describe = (given: Connection, delivery: DeliveryDetail): ReadonlyA
   ),
   ...delivery.attempts.map((attempt) => {
     const more = attempt.detail ?? attempt.response_excerpt ?? ""
-    const first = more.split("\n")[0]?.slice(0, 100) ?? ""
+    const first = shownText(more.split("\n")[0] ?? "", 100)
     return `  ${attempt.number}. ${attempt.started_at}  ${outcomeText(attempt)} after ${attempt.duration_ms} ms${first === "" ? "" : `: ${first}`}`
   })
 ]

@@ -2,11 +2,11 @@
  * `doorhook grants`: what users have granted to clients, over the operator API.
  */
 import { counted } from "@doorhook/core"
-import { Console, Effect } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { GrantSummary } from "../embed/GrantsClient.ts"
 import { makeGrantsClient } from "../embed/GrantsClient.ts"
-import { askThrough, connection, optionalText, printJson, printPage } from "./operatorApi.ts"
+import { askThrough, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
 
 const ask = askThrough(makeGrantsClient)
 
@@ -37,7 +37,7 @@ const revoke = Command.make(
     const grants = yield* ask(given, (client) => client.revoke(given.user, only))
     if (given.json) return yield* printJson({ grants })
     const to = given.client === undefined ? "" : ` to ${given.client}`
-    yield* Console.log(`${counted(grants, "grant")} of user ${given.user}${to} ended`)
+    yield* printLine(`${counted(grants, "grant")} of user ${given.user}${to} ended`)
   })
 ).pipe(
   Command.withDescription(

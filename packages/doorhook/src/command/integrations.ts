@@ -2,7 +2,7 @@
  * `doorhook integrations`: which there are, which fail, and settings of their own, over the operator API.
  */
 import { CommandFailure, surveyedStatuses } from "@doorhook/core"
-import { Console, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
 import type { IntegrationChange, IntegrationSummary } from "../embed/IntegrationsClient.ts"
@@ -10,7 +10,16 @@ import { makeIntegrationsClient } from "../embed/IntegrationsClient.ts"
 import { portalLinkCommand, testCommand } from "./portal.ts"
 import { withFlags } from "./settingFlags.ts"
 import type { Connection, Remedies } from "./operatorApi.ts"
-import { askThrough, commandTo, connection, integrationArgument, paging, printJson, printPage } from "./operatorApi.ts"
+import {
+  askThrough,
+  commandTo,
+  connection,
+  integrationArgument,
+  paging,
+  printJson,
+  printLine,
+  printPage
+} from "./operatorApi.ts"
 
 const ask = askThrough(makeIntegrationsClient)
 
@@ -66,7 +75,7 @@ const list = Command.make(
     if (given.json) return yield* printJson(page)
     yield* printPage(page.integrations.map(rowOf), "no such integrations", page.next)
     for (const { id, scope, why } of page.unreadable) {
-      yield* Console.log(
+      yield* printLine(
         `integration ${id} of ${scope.type} ${scope.id} can't be read: ${why}. Put its row right, delete it over the API, or restore a backup`
       )
     }
@@ -86,7 +95,7 @@ const remediesFor = (given: Connection & { readonly id: string }): Remedies => {
 
 const print = Effect.fnUntraced(function* (integration: IntegrationSummary, json: boolean) {
   if (json) return yield* printJson(integration)
-  for (const line of describe(integration)) yield* Console.log(line)
+  for (const line of describe(integration)) yield* printLine(line)
 })
 
 const show = Command.make(
@@ -167,10 +176,10 @@ const probe = Command.make(
   Effect.fnUntraced(function* (given) {
     const { delivery_id } = yield* ask(given, (client) => client.probe(given.id), remediesFor(given))
     if (given.json) return yield* printJson({ id: given.id, delivery_id })
-    yield* Console.log(
+    yield* printLine(
       `delivery ${delivery_id} is sent to integration ${given.id}; acknowledged, it enables the integration`
     )
-    yield* Console.log(`how it ended: ${commandTo(given, "deliveries show", delivery_id)}`)
+    yield* printLine(`how it ended: ${commandTo(given, "deliveries show", delivery_id)}`)
   })
 ).pipe(Command.withDescription("Try an integration that doorhook disabled; it is enabled when it acknowledges"))
 

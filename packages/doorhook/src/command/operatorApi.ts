@@ -1,7 +1,7 @@
 /**
  * How commands call the operator API, and tell what it says.
  */
-import { columns, CommandFailure } from "@doorhook/core"
+import { columns, CommandFailure, onOneLine, shownJson } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Console, Effect, Option, Predicate } from "effect"
 import { Argument, Flag } from "effect/cli"
@@ -61,7 +61,7 @@ const tell = ({ operatorKey, url }: Connection, { code, message }: DoorhookError
     case "not_doorhook":
       return `--url ${url}: ${message} Give the address of the service.`
     default:
-      return [inFlags(message), ...(remedies[code] === undefined ? [] : [remedies[code]])].join(" ")
+      return [onOneLine(inFlags(message)), ...(remedies[code] === undefined ? [] : [remedies[code]])].join(" ")
   }
 }
 
@@ -113,7 +113,10 @@ export const integrationArgument = Argument.String("integration").pipe(
   Argument.withDescription("The integration's id, like 12")
 )
 
-export const printJson = (value: unknown): Effect.Effect<void> => Console.log(JSON.stringify(value, null, 2))
+/** Prints a line. What others chose the text of, like a receiver its answer, steers no terminal. */
+export const printLine = (text: string): Effect.Effect<void> => Console.log(onOneLine(text))
+
+export const printJson = (value: unknown): Effect.Effect<void> => Console.log(shownJson(value))
 
 /** Prints a page: a row for each item, or that there is none, and how to go on. */
 export const printPage = Effect.fnUntraced(function* (
@@ -121,9 +124,9 @@ export const printPage = Effect.fnUntraced(function* (
   none: string,
   next: string | null
 ) {
-  for (const line of columns(rows)) yield* Console.log(line)
-  if (rows.length === 0) yield* Console.log(none)
-  if (next !== null) yield* Console.log(`more: --after ${next}`)
+  for (const line of columns(rows)) yield* printLine(line)
+  if (rows.length === 0) yield* printLine(none)
+  if (next !== null) yield* printLine(`more: --after ${next}`)
 })
 
 /** A flag for a text that may be left out. */

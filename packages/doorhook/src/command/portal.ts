@@ -1,10 +1,10 @@
 /**
  * `doorhook integrations portal-link` and `test`: for those whose integration it is.
  */
-import { Console, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { makePortalClient } from "../embed/PortalClient.ts"
-import { askThrough, commandTo, connection, integrationArgument, printJson } from "./operatorApi.ts"
+import { askThrough, commandTo, connection, integrationArgument, printJson, printLine } from "./operatorApi.ts"
 
 const ask = askThrough(makePortalClient)
 
@@ -23,8 +23,8 @@ export const portalLinkCommand = Command.make(
   Effect.fnUntraced(function* (given) {
     const link = yield* ask(given, (client) => client.portalLink(given.id, { expiresIn: given.expiresIn }))
     if (given.json) return yield* printJson(link)
-    yield* Console.log(link.url)
-    yield* Console.log(`good until ${link.expires_at}, for whoever has it`)
+    yield* printLine(link.url)
+    yield* printLine(`good until ${link.expires_at}, for whoever has it`)
   })
 ).pipe(Command.withDescription("Make a link to an integration's own page, to give to its owner"))
 
@@ -34,7 +34,7 @@ export const testCommand = Command.make(
   Effect.fnUntraced(function* (given) {
     const sent = yield* ask(given, (client) => client.sendTestEvent(given.id))
     if (given.json) return yield* printJson(sent)
-    yield* Console.log(`a test event of type ${sent.resource_type} is on its way to integration ${given.id}`)
-    yield* Console.log(`how it ended: ${commandTo(given, "deliveries show", sent.delivery_id)}`)
+    yield* printLine(`a test event of type ${sent.resource_type} is on its way to integration ${given.id}`)
+    yield* printLine(`how it ended: ${commandTo(given, "deliveries show", sent.delivery_id)}`)
   })
 ).pipe(Command.withDescription("Send a made-up event, marked as a test, to an integration and to no other"))
