@@ -135,6 +135,20 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
+  it("opens a delivery whose receiver names a time that is none", async () => {
+    const { brokenDelivery, visitors } = stage()
+    const { complaints, page } = await visitors.page()
+    await page.route("**/operator/deliveries/dlv_*", async (route) => {
+      const response = await route.fetch()
+      const body = (await response.text()).replace('"why":"', '"why":"It points to /2026-99-99T99:99Z. ')
+      await route.fulfill({ response, body })
+    })
+    await signIn(page)
+    await view(page, `deliveries/${brokenDelivery}`, `Delivery ${brokenDelivery}`)
+    await page.getByText("It points to /2026-99-99T99:99Z. The receiver answered 500").waitFor()
+    assert.deepStrictEqual(complaints, [])
+  })
+
   it("sends a test to one integration, and makes a link for its owner", async () => {
     const { good, visitors } = stage()
     const { page } = await visitors.page()

@@ -56,11 +56,14 @@ export const at = (iso) => h("time", { datetime: iso, class: "number" }, moment.
 
 const isoTimes = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/
 
+/** @param {string} part */
+const isTime = (part) => isoTimes.test(part) && !Number.isNaN(Date.parse(part))
+
 /**
- * A sentence of the service with its times as this place reads them.
+ * A sentence of the service with its times as this place reads them. What only looks like one, in words of a receiver's, stays.
  * @param {string} sentence
  */
-export const said = (sentence) => sentence.split(isoTimes).map((part) => (isoTimes.test(part) ? at(part) : part))
+export const said = (sentence) => sentence.split(isoTimes).map((part) => (isTime(part) ? at(part) : part))
 
 /** Keeps what says how long ago something was true. */
 export const tick = () => {
