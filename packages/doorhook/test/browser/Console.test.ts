@@ -149,6 +149,17 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.deepStrictEqual(complaints, [])
   })
 
+  it("signs in while the database is away", async () => {
+    const { visitors } = stage()
+    const { page } = await visitors.page()
+    await page.route(/\/operator\/(?!figures$)/, (route) =>
+      route.fulfill({ status: 503, json: { errors: [{ detail: "The database is away." }] } })
+    )
+    await signIn(page)
+    await page.getByText("The database is away.").waitFor()
+    assert.strictEqual(await page.evaluate("sessionStorage.length"), 1)
+  })
+
   it("sends a test to one integration, and makes a link for its owner", async () => {
     const { good, visitors } = stage()
     const { page } = await visitors.page()
