@@ -160,6 +160,23 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     assert.strictEqual(await page.evaluate("sessionStorage.length"), 1)
   })
 
+  it("is told of a trouble once, however often it is looked at", async () => {
+    const { visitors } = stage()
+    const { page } = await visitors.page()
+    await page.route("**/operator/figures", async (route) => {
+      const response = await route.fetch()
+      const figures: object = await response.json()
+      await route.fulfill({ response, json: { ...figures, detail: "The disk is full." } })
+    })
+    await signIn(page)
+    await page.getByRole("alert").getByText("The disk is full.").waitFor()
+    await page.evaluate("window.first = document.querySelector('[role=alert]')")
+    // The second is asked for when what the first answered is drawn.
+    for (let round = 0; round < 2; round++) await page.waitForRequest("**/operator/figures")
+    assert.isTrue(await page.evaluate("document.querySelector('[role=alert]') === window.first"))
+    await page.unrouteAll({ behavior: "ignoreErrors" })
+  })
+
   it("sends a test to one integration, and makes a link for its owner", async () => {
     const { good, visitors } = stage()
     const { page } = await visitors.page()

@@ -125,6 +125,8 @@ export const overview = async ({ keep, place, signal }) => {
   /** @type {{ troubled: Parameters<typeof attention>[0], notices: import("./api.js").Notice[] }} */
   let slow = { troubled: { integrations: [], next: null }, notices: [] }
   let round = 0
+  const standing = h("div", {})
+  const rest = h("div", {})
   await keep(2_000, async () => {
     const figures = await call("GET", "figures", { signal })
     minute.add(figures)
@@ -136,14 +138,15 @@ export const overview = async ({ keep, place, signal }) => {
       slow = { troubled, notices }
     }
     const trouble = figures.detail ?? figures.process.deliveries_wait?.detail ?? null
-    const well = trouble === null
+    const words = trouble ?? "Ready: events are accepted and deliveries flow."
+    // An alert that is put there anew is read out anew.
+    if (standing.textContent !== words) {
+      const well = trouble === null
+      show(standing, h("p", { class: well ? "notice good" : "alert", role: well ? null : "alert" }, words))
+    }
+    if (!rest.isConnected) show(place, standing, rest)
     show(
-      place,
-      h(
-        "p",
-        { class: well ? "notice good" : "alert", role: well ? null : "alert" },
-        trouble ?? "Ready: events are accepted and deliveries flow."
-      ),
+      rest,
       tiles(figures, minute),
       figures.database === null ? null : byState(figures.database),
       h("div", { class: "halves" }, attention(slow.troubled), h("div", {}, failures(), lately(slow.notices)))
