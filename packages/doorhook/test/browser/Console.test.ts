@@ -177,6 +177,25 @@ describe.skipIf(!hasBrowser)("an operator with a browser", () => {
     await page.unrouteAll({ behavior: "ignoreErrors" })
   })
 
+  it("is told whether a link was copied, and where the browser can't", async () => {
+    const { good, visitors } = stage()
+    const { context, page } = await visitors.page({ permissions: ["clipboard-read", "clipboard-write"] })
+    await signIn(page)
+    const copy = async () => {
+      await view(page, `integrations/${good}`, `Integration ${good}`)
+      await page.getByRole("button", { name: "Make a link for its owner" }).click()
+      await page.getByRole("button", { name: "Copy" }).click()
+      return page.getByRole("dialog").getByRole("status")
+    }
+    await (await copy()).getByText("The link is copied.").waitFor()
+    const copied = await page.evaluate("navigator.clipboard.readText()")
+    assert.strictEqual(copied, await page.getByRole("textbox", { name: "Link" }).inputValue())
+    await context.addInitScript("Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })")
+    await page.reload()
+    await (await copy()).getByText("on pages of https only").waitFor()
+    assert.strictEqual(await page.evaluate("getSelection().toString().slice(0, 4)"), "http")
+  })
+
   it("sends a test to one integration, and makes a link for its owner", async () => {
     const { good, visitors } = stage()
     const { page } = await visitors.page()

@@ -32,13 +32,20 @@ export const confirm = ({ text, title, yes }) =>
   })
 
 /**
+ * How something went, in a line.
+ * @param {string} text
+ * @param {"good" | "bad"} kind
+ */
+export const toldLine = (text, kind) => h("p", { class: kind === "good" ? "notice good" : "alert" }, text)
+
+/**
  * Tells how something went. It is read out, and stays for a while.
  * @param {string} text
  * @param {"good" | "bad"} kind
  */
 export const tell = (text, kind = "good") => {
   const place = document.getElementById("told")
-  const message = h("p", { class: kind === "good" ? "notice good" : "alert" }, text)
+  const message = toldLine(text, kind)
   place?.replaceChildren(message)
   setTimeout(() => message.remove(), kind === "good" ? 6_000 : 12_000)
 }

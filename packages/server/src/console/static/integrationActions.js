@@ -2,8 +2,8 @@
  * What an operator can do about one integration. What sends or stops something asks first.
  */
 import { call } from "./api.js"
-import { attempt, confirm, tell } from "./dialogs.js"
-import { h } from "./dom.js"
+import { attempt, confirm, toldLine } from "./dialogs.js"
+import { h, show } from "./dom.js"
 import { addressOf, field } from "./lists.js"
 import { at, counted } from "./words.js"
 
@@ -13,30 +13,30 @@ import { at, counted } from "./words.js"
  */
 const showLink = (url, expiresAt) => {
   const text = h("input", { readonly: true, value: url, focus: () => text.select() })
+  // In the dialog: what is outside of it is behind it, and is not read out.
+  const told = h("div", { role: "status" })
+  const copy = async () => {
+    text.select()
+    // Browsers keep the clipboard from pages that are neither of https nor of this machine.
+    if (navigator.clipboard === undefined)
+      return show(told, toldLine("This browser copies on pages of https only. Copy the selected text.", "bad"))
+    await navigator.clipboard.writeText(url).then(
+      () => show(told, toldLine("The link is copied.", "good")),
+      () => show(told, toldLine("The browser did not copy it. Copy the selected text.", "bad"))
+    )
+  }
   const dialog = h(
     "dialog",
     { "aria-labelledby": "link-title", close: () => dialog.remove() },
     h("h2", { id: "link-title" }, "A link for the integration's owner"),
     h("p", {}, "Whoever has it sees this integration's deliveries and can send tests, until ", at(expiresAt), "."),
     field("Link", "link-text", text, "wide"),
+    told,
     h(
       "p",
       { class: "row" },
       h("button", { type: "button", class: "quiet", click: () => dialog.close() }, "Close"),
-      h(
-        "button",
-        {
-          type: "button",
-          click: async () => {
-            text.select()
-            await navigator.clipboard?.writeText(url).then(
-              () => tell("The link is copied."),
-              () => tell("The browser did not copy it. Copy the selected text.", "bad")
-            )
-          }
-        },
-        "Copy"
-      )
+      h("button", { type: "button", click: copy }, "Copy")
     )
   )
   document.body.append(dialog)
