@@ -356,6 +356,9 @@ describe("targets", () => {
         "/%6fperator/deliveries",
         "/operator/%64eliveries",
         "/metrics;x",
+        "/metrics/",
+        "/metrics/?x",
+        "/operator/deliveries/",
         "/METRICS",
         "//metrics",
         "/OAUTH/token"
