@@ -273,6 +273,54 @@ describe("what others wrote", () => {
   )
 })
 
+describe("what is no doorhook", () => {
+  live(
+    "has done nothing, whatever it answers, and where it redirects to is told",
+    Effect.gen(function* () {
+      const shown = {
+        id: "dlv_1",
+        event_id: "evt_1",
+        integration_id: "1",
+        state: "exhausted",
+        reason: null,
+        attempts: [],
+        next_attempt_at: null,
+        created_at: "2026-03-02T00:00:00Z",
+        explanation: { why: "", next: "", actions: [] }
+      }
+      const stranger = yield* startReceiver(({ method, path }) => {
+        if (path.startsWith("/there/")) {
+          const place = path.includes("clients") ? "https://login.example/?next=secret" : path.replace("there", "here")
+          return { status: 302, headers: { location: place } }
+        }
+        return method === "GET" ? { status: 200, body: JSON.stringify(shown) } : { status: 200, body: "<h1>Welcome" }
+      })
+      const at = (url: string, ...args: ReadonlyArray<string>) =>
+        runHere([...args, "--url", url], { DOORHOOK_OPERATOR_KEY: operatorKey })
+      const said = (url: string, what: string) => ({
+        code: 1,
+        stdout: "",
+        stderr: `doorhook: --url ${url}: What answers there ${what} Give the address of the service.\n`
+      })
+      const here = stranger.origin
+      const strange = "is no doorhook of this version: it answered 200."
+      assert.deepStrictEqual(yield* at(here, "deliveries", "resend", "dlv_1"), said(here, strange))
+      assert.deepStrictEqual(yield* at(here, "clients", "remove", "beta"), said(here, strange))
+
+      const there = `${here}/there`
+      assert.deepStrictEqual(
+        yield* at(there, "deliveries", "list", "--newest"),
+        said(there, `redirects to ${here}/here.`)
+      )
+      assert.deepStrictEqual(
+        yield* at(there, "clients", "remove", "beta"),
+        said(there, "redirects to https://login.example.")
+      )
+      assert.isTrue(stranger.received.every(({ path }) => !path.startsWith("/here")))
+    })
+  )
+})
+
 describe("doorhook clients", () => {
   live(
     "registers clients whose secrets are printed once, gives them new ones, and ends them",

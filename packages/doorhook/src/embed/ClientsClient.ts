@@ -40,7 +40,7 @@ const pathOf = (id: string): string => `/operator/clients/${idInPath(id, "the id
 
 const example = '{ name: "Acme", redirect_uris: ["https://client.example/callback"] }'
 
-export const makeClientsClient = ({ call, read }: OperatorCalls): ClientsClient => ({
+export const makeClientsClient = ({ done, read }: OperatorCalls): ClientsClient => ({
   list: async () => (await read(ClientList, "GET", "/operator/clients")).clients,
   add: async (client) => read(ClientWithSecretDocument, "POST", "/operator/clients", bodyOf("client", client, example)),
   rotate: async (id, options) => {
@@ -52,7 +52,5 @@ export const makeClientsClient = ({ call, read }: OperatorCalls): ClientsClient 
       overlap === undefined || overlap === null ? {} : { overlap }
     )
   },
-  remove: async (id) => {
-    await call("DELETE", pathOf(id))
-  }
+  remove: async (id) => done("DELETE", pathOf(id))
 })

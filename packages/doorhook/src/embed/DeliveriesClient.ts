@@ -81,6 +81,7 @@ const DeliveryCounts = Schema.Struct({
 })
 export type DeliveryCounts = typeof DeliveryCounts.Type
 
+const Resent = Schema.Struct({ id: Schema.String })
 const Recovered = Schema.Struct({ deliveries: Schema.Finite })
 
 /** Which deliveries to list. */
@@ -132,11 +133,11 @@ const timeIn = (given: unknown): string => {
 
 const deliveryOf = (id: string): string => `/operator/deliveries/${idInPath(id, 'the id of a delivery, like "dlv_42"')}`
 
-export const makeDeliveriesClient = ({ call, read }: OperatorCalls): DeliveriesClient => ({
+export const makeDeliveriesClient = ({ read }: OperatorCalls): DeliveriesClient => ({
   list: async (options) => read(DeliveryPage, "GET", `/operator/deliveries${queryOf(options)}`),
   show: async (id) => read(DeliveryDetail, "GET", deliveryOf(id)),
   resend: async (id) => {
-    await call("POST", `${deliveryOf(id)}/resend`)
+    await read(Resent, "POST", `${deliveryOf(id)}/resend`)
   },
   recover: async (id, since) => {
     const integration = idInPath(id, 'the id of an integration, like "12"')

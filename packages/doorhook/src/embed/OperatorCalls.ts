@@ -2,7 +2,7 @@
  * Calls of the operator API: in an embedding process by calling the handler, over the network by `fetch`. Shapes and rules
  * are those of the API itself.
  */
-import { JsonFlaw } from "@doorhook/core"
+import { isRedirect, JsonFlaw } from "@doorhook/core"
 import { Option, Result, Schema } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
 
@@ -13,9 +13,9 @@ const ApiErrors = Schema.Struct({
 })
 
 export interface OperatorCalls {
-  /** Makes a call. Rejects with a `DoorhookError` that says what the API says. */
-  readonly call: (method: string, path: string, body?: object) => Promise<Response>
-  /** Makes a call and reads its answer. */
+  /** Makes a call that is answered with nothing. Rejects with a `DoorhookError` that says what the API says. */
+  readonly done: (method: string, path: string) => Promise<void>
+  /** Makes a call and reads its answer. Rejects likewise. */
   readonly read: <A>(schema: Schema.Codec<A, unknown>, method: string, path: string, body?: object) => Promise<A>
 }
 
@@ -25,6 +25,16 @@ const bodyOf = (response: Response): Promise<unknown> => response.json().catch((
 /** Something answers there that is no doorhook, or one of another version. */
 const strangeAnswer = ({ status }: Response): DoorhookError =>
   new DoorhookError("not_doorhook", `What answers there is no doorhook of this version: it answered ${status}.`)
+
+/**
+ * Something answers there that sends elsewhere. To follow would leave the key behind, and make a GET of a POST. What is told is
+ * where the service may be, without a query, which may hold a secret.
+ */
+const elsewhere = (place: URL, path: string): DoorhookError => {
+  const whole = place.origin + place.pathname + place.search
+  const base = whole.endsWith(path) ? whole.slice(0, -path.length) : place.origin
+  return new DoorhookError("not_doorhook", `What answers there redirects to ${base}.`)
+}
 
 /** A body as JSON; what that can't hold is refused, and not left out. */
 const written = (body: object): { readonly body: string } =>
@@ -41,15 +51,20 @@ export const makeOperatorCalls = (
   key: string,
   base = "http://localhost"
 ): OperatorCalls => {
-  const call: OperatorCalls["call"] = async (method, path, body) => {
+  const call = async (method: string, path: string, body?: object): Promise<Response> => {
     const response = await send(
       new Request(`${base}${path}`, {
         method,
+        redirect: "manual",
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
         ...(body === undefined ? {} : written(body))
       })
     )
     if (response.ok) return response
+    const place = isRedirect(response.status)
+      ? URL.parse(response.headers.get("location") ?? "", `${base}${path}`)
+      : null
+    if (place !== null) throw elsewhere(place, path)
     const { errors } = Option.getOrElse(Schema.decodeUnknownOption(ApiErrors)(await bodyOf(response)), () => ({
       errors: []
     }))
@@ -58,7 +73,10 @@ export const makeOperatorCalls = (
     throw new DoorhookError(errors[0]?.code ?? "operator_api", message, undefined, response.status)
   }
   return {
-    call,
+    done: async (method, path) => {
+      const response = await call(method, path)
+      if (response.status !== 204) throw strangeAnswer(response)
+    },
     read: async (schema, method, path, body) => {
       const response = await call(method, path, body)
       const answer = Schema.decodeUnknownOption(schema)(await bodyOf(response))
