@@ -58,10 +58,18 @@ const failures: Readonly<
   invalid_response: ["What the receiver answered is not a valid HTTP answer", "Check what listens at the URL"]
 }
 
-const ownerAdvice: Readonly<Partial<Record<Attempt["outcome"], string>>> = {
-  tls: "Its certificate must be valid now, for the name in the URL, and issued by a known authority",
-  blocked_address:
+/** The same to an owner, who is not told how far an attempt came. */
+const ownerFailures: typeof failures = {
+  ...failures,
+  timeout: [
+    "No answer came in time",
+    "Check that the receiver can be reached, and that it answers first and works afterwards"
+  ],
+  tls: [failures.tls[0], "Its certificate must be valid now, for the name in the URL, and issued by a known authority"],
+  blocked_address: [
+    failures.blocked_address[0],
     "Give the integration a URL with a public address, or ask those who run this service to allow this one"
+  ]
 }
 
 /** How an attempt ended, in a sentence or two. */
@@ -72,7 +80,6 @@ export const explainAttempt = (attempt: ExplainedAttempt, reader: Reader = "oper
   if (outcome === "bad_status") return ofStatus(status ?? 0, detail, reader)
   if (outcome === "timeout" && status !== null)
     return `The receiver answered ${status}, but too late: after ${duration_ms} ms. ${failures.timeout[1]}.`
-  const [what, advice] = failures[outcome]
-  const helps = reader === "owner" ? (ownerAdvice[outcome] ?? advice) : advice
+  const [what, helps] = (reader === "owner" ? ownerFailures : failures)[outcome]
   return `${what}${detail === null ? "" : ` (${detail})`}. ${helps}.`
 }

@@ -101,6 +101,22 @@ describe("what an owner is told of an attempt", () => {
       { status: 429, detail: "asked to wait 1m (Retry-After)" },
       "The receiver answered 429: it has too many requests."
     ],
+    // The receiver may never have been reached.
+    [
+      "timeout",
+      { detail: "no answer within 5000 ms; the connection was not open" },
+      "No answer came in time. Check that the receiver can be reached, and that it answers first and works afterwards."
+    ],
+    [
+      "timeout",
+      { status: 200, duration_ms: 5_004 },
+      "The receiver answered 200, but too late: after 5004 ms. It should answer first and work afterwards."
+    ],
+    [
+      "tls",
+      { detail: "certificate has expired" },
+      "No secure connection to the receiver came about. Its certificate must be valid now, for the name in the URL, and issued by a known authority."
+    ],
     [
       "blocked_address",
       { detail: "10.0.0.1" },
