@@ -109,6 +109,7 @@ const FaultyDeliveryStore = Layer.effect(
     const controls = yield* Controls
     return {
       ...store,
+      find: (id) => faulty(controls, "find", store.find(id)),
       nextDue: faulty(controls, "nextDue", store.nextDue),
       summary: (now) => faulty(controls, "summary", store.summary(now))
     }

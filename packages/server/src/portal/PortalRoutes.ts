@@ -8,6 +8,7 @@ import {
   Deliveries,
   DeliveryState,
   DeliveryStore,
+  failureText,
   formatDeliveryId,
   OperatorIntegrations,
   parseDeliveryId,
@@ -153,14 +154,17 @@ const makeRoutes = Effect.gen(function* () {
       return yield* Page.answer(deliveryPage(visitor, { delivery, event }, null))
     })
 
-  /** Waits until it is known how a delivery went, for a while. */
+  /** Waits until it is known how a delivery went, for a while. It is sent already: a look that fails must not tell otherwise. */
   const awaitOutcome = (id: DeliveryId) =>
     store.find(id).pipe(
       Effect.repeat({
         until: (delivery) => delivery === null || (delivery.state !== "pending" && delivery.state !== "delivering"),
         schedule: Schedule.spaced(lookEvery)
       }),
-      Effect.timeoutOption(testPatience)
+      Effect.timeoutOption(testPatience),
+      Effect.catchTag("StoreError", (error) =>
+        Effect.logError(`How the delivery ${formatDeliveryId(id)} went can't be looked up. ${failureText(error)}`)
+      )
     )
 
   /** Shows the page with why nothing was sent, and the integration as it is by now. */

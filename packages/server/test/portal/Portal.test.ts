@@ -210,6 +210,23 @@ describe("a test from the portal", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("leads to its delivery where the store goes away once it is sent", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const { cookie, home } = yield* open(yield* link(integration))
+      const sending = yield* Effect.forkChild(submit(home, cookie, formToken(yield* get(home, cookie))))
+      const store = yield* DeliveryStore
+      yield* Effect.repeat(Effect.andThen(nextTurn, store.list({ limit: 1 })), { until: ({ length }) => length === 1 })
+      const controls = yield* Controls
+      controls.fault = "store"
+      yield* Effect.repeat(TestClock.adjust("1 second"), {
+        until: () => Effect.sync(() => sending.pollUnsafe() !== undefined)
+      })
+      const sent = yield* Fiber.join(sending)
+      assert.deepStrictEqual([sent.status, sent.headers.get("location")], [303, `${home}/deliveries/dlv_1`])
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("is not sent by a form of another site, of another visit, or without its token", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(0)
