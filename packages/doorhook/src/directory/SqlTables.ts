@@ -96,18 +96,24 @@ const defaults = {
   accessPoints: { table: "access_points", id: "id", building: "building_id", name: "name" }
 } satisfies SqlTables
 
+/** Columns that a host may not have. */
+const optional: ReadonlyArray<string> = ["users.active", "tenants.unit", "tenants.label"]
+
 const problemsOf = (given: SqlTableNames): ReadonlyArray<string> => {
   const known = Object.keys(defaults)
   return Object.entries(given).flatMap(([name, table]: readonly [string, unknown]) => {
     const columns = Object.entries(defaults).find(([own]) => own === name)?.[1]
     if (columns === undefined) return [`tables.${name}: no such table; there are ${known.join(", ")}`]
     if (table === null && name !== "users") return []
-    if (!Predicate.isObject(table)) return [`tables.${name}: must be an object of names, or null`]
+    if (!Predicate.isObject(table))
+      return [`tables.${name}: must be an object of names${name === "users" ? "" : ", or null"}`]
     return Object.entries(table).flatMap(([column, value]: readonly [string, unknown]) => {
       if (!(column in columns)) {
         return [`tables.${name}.${column}: no such name; there are ${Object.keys(columns).join(", ")}`]
       }
-      return Predicate.isString(value) || value === null ? [] : [`tables.${name}.${column}: must be a text`]
+      const isOptional = optional.includes(`${name}.${column}`)
+      if (Predicate.isString(value) || (value === null && isOptional)) return []
+      return [`tables.${name}.${column}: must be a text${isOptional ? ", or null" : ""}`]
     })
   })
 }

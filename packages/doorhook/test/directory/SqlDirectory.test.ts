@@ -107,6 +107,23 @@ describe("the directory over tables", () => {
       DoorhookError,
       /tables.users.tabel: no such name; there are table, id, login, password, active; tables.tenant: no such table.*; tables.buildings: must be an object/
     )
+    const missing = {
+      users: { table: null, active: null },
+      administrators: null,
+      tenants: { unit: null, label: null, user: null },
+      accessPoints: { name: 1 }
+    }
+    assert.throws(
+      () => Reflect.apply(sqlDirectory, undefined, [{ database: () => [], tables: missing }]),
+      DoorhookError,
+      /^sqlDirectory: tables.users.table: must be a text; tables.tenants.user: must be a text; tables.accessPoints.name: must be a text$/
+    )
+    assert.throws(
+      () =>
+        Reflect.apply(sqlDirectory, undefined, [{ database: () => [], tables: { users: null, tenants: { unit: 7 } } }]),
+      DoorhookError,
+      /tables.users: must be an object of names; tables.tenants.unit: must be a text, or null$/
+    )
     assert.throws(() => Reflect.apply(sqlDirectory, undefined, [{ database: {} }]), DoorhookError, /a pool of pg/)
   })
 })
