@@ -8,6 +8,7 @@ import type { QueuedRow, StandingRow } from "../DeliveryRows.ts"
 import type { AtOnce, Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import * as CommonTables from "../stores/CommonTables.ts"
+import { startFolding } from "./Folding.ts"
 import { horizon } from "./Horizon.ts"
 import { lockIntegrations } from "./IntegrationLocks.ts"
 import { fromStored } from "./NulText.ts"
@@ -19,9 +20,6 @@ import * as Endings from "./statements/EndingStatements.ts"
 import * as Lists from "./statements/ListStatements.ts"
 import * as Tallies from "./statements/TallyStatements.ts"
 
-/** After so many of its own transactions a process folds the rows of tallies. */
-const foldEvery = 200
-
 interface StoredAttempt {
   readonly response_excerpt: string | null
   readonly detail: string | null
@@ -30,14 +28,7 @@ interface StoredAttempt {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const common = CommonTables.make(sql, postgres)
-  let unfolded = 0
-
-  /** Now and then, beside what was asked for. */
-  const fold = Effect.gen(function* () {
-    if (++unfolded < foldEvery) return
-    unfolded = 0
-    yield* sql.unsafe(Tallies.foldTallies)
-  })
+  const fold = yield* startFolding(sql)
 
   const insert: AtOnce["insert"] = Effect.fnUntraced(function* (records, integrations, changes) {
     const rows = records.flatMap(({ deliveries }) => deliveries)
@@ -72,7 +63,6 @@ const make = Effect.gen(function* () {
       ...endedColumns(placed.filter(({ row }) => row.due_at === null)),
       ...Tallies.countsOf(changes)
     ])
-    yield* fold
     return taken.length < rows.length ? null : taken.map(({ id }) => id)
   })
 
@@ -90,7 +80,6 @@ const make = Effect.gen(function* () {
       int8s(integrations),
       ...Tallies.countsOf(changes)
     ])
-    yield* fold
     return moved.length > 0
   })
 
@@ -156,10 +145,9 @@ const make = Effect.gen(function* () {
         limit
       ]),
 
-    addToTallies: Effect.fnUntraced(function* (changes) {
-      yield* sql.unsafe(Tallies.addToTallies, Tallies.countsOf(changes))
-      yield* fold
-    }),
+    beat: (...beating) => Effect.tap(common.beat(...beating), fold),
+
+    addToTallies: (changes) => Effect.asVoid(sql.unsafe(Tallies.addToTallies, Tallies.countsOf(changes))),
 
     tallies: Effect.map(sql.unsafe<Record<TallyName, number>>(Tallies.tallies), ([sums]) =>
       Tallies.tallyNames.map((name) => ({ name, count: sums?.[name] ?? 0 }))

@@ -1,6 +1,6 @@
 /**
  * Statements on tallies. A counter that every transaction updates would make them all wait for one another, for as long
- * as a caller's own transaction takes; so they append, and whoever reads adds up.
+ * as a caller's own transaction takes; so they append, and whoever reads adds up. `Folding` keeps that little.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
 import type { TallyName } from "../../DeliveryTables.ts"
@@ -35,7 +35,7 @@ const cancelledOf = (name: TallyName): string => {
 }
 
 /**
- * All counts. Reads a few hundred rows for each process that writes, and a range of an index for each ending: in one
+ * All counts. Reads what was appended since the last fold, and a range of an index for each ending: in one
  * statement, so that nothing is counted twice, or not at all, while it is moved.
  */
 export const tallies = `SELECT ${sums} FROM (
@@ -44,10 +44,21 @@ export const tallies = `SELECT ${sums} FROM (
     SELECT ${tallyNames.map(cancelledOf).join(", ")} FROM (${ofEndings}) AS m
   ) AS counted`
 
-/** Makes one row of many. Passes over what another transaction is folding. */
+/** With fewer rows than these, adding them up anew takes less than folding them. */
+const leastFolded = 200
+
+/** The most rows that are folded in one statement. */
+export const mostFolded = 2_000
+
+/** Makes one row of many, and says of how many. Passes over what another transaction is folding. */
 export const foldTallies = `WITH taken AS (
     DELETE FROM tallies
-    WHERE ctid = ANY (ARRAY(SELECT ctid FROM tallies LIMIT 2000 FOR UPDATE SKIP LOCKED))
+    WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM tallies
+      WHERE (SELECT count(*) FROM (SELECT 1 FROM tallies LIMIT ${leastFolded}) AS enough) = ${leastFolded}
+      LIMIT ${mostFolded} FOR UPDATE SKIP LOCKED
+    ))
     RETURNING ${columns}
-  )
-  INSERT INTO tallies (${columns}) SELECT ${sums} FROM taken HAVING count(*) > 0`
+  ),
+  folded AS (INSERT INTO tallies (${columns}) SELECT ${sums} FROM taken HAVING count(*) > 0)
+  SELECT count(*) AS taken FROM taken`
