@@ -76,6 +76,10 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
 export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape): number =>
   Math.min(ackTimeout, (lease - ackTimeout - settleBudget) / 2)
 
+/** The longest that an attempt takes, in milliseconds: the directory's answer and the receiver's. */
+export const longestAttempt = (settings: DeliverySettingsShape): number =>
+  directoryPatience(settings) + settings.ackTimeout
+
 /** A setting that is longer than it may be; one that is no number is as well. */
 const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<string> =>
   millis <= longest

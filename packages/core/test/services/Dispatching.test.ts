@@ -31,7 +31,7 @@ import {
   Wake
 } from "@doorhook/core"
 import { NodeCrypto } from "@doorhook/node"
-import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Ref } from "effect"
+import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Predicate, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { makeIntegration } from "../fixtures.ts"
 
@@ -52,8 +52,8 @@ const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
   elapsed: 5_000
 })
 
-/** What the directory says of a right; `late`: yes, just in time; `stuck`: nothing, and it can't be interrupted. */
-type Right = boolean | "unknown" | "late" | "silent" | "stuck"
+/** What the directory says of a right; a number: yes, after so many milliseconds; `late`: yes, just in time; `stuck`: nothing, and it can't be interrupted. */
+type Right = boolean | number | "unknown" | "late" | "silent" | "stuck"
 
 /** The world around the engine: what receivers answer, what the directory says, what was sent. */
 class World extends Context.Service<
@@ -102,7 +102,8 @@ const directory = Layer.effect(
     const world = yield* World
     const right = Effect.fnUntraced(function* (user: UserId) {
       const may = world.about.get(user) ?? (yield* Ref.get(world.mayAccess))
-      if (may === "late") return yield* Effect.as(Effect.sleep(4_900), true)
+      if (may === "late" || Predicate.isNumber(may))
+        return yield* Effect.as(Effect.sleep(may === "late" ? 4_900 : may), true)
       if (may === "silent") return yield* Effect.never
       if (may === "stuck") return yield* Effect.uninterruptible(Effect.never)
       if (may !== "unknown") return may
@@ -1090,6 +1091,21 @@ describe("publishing and dispatching", () => {
       assert.strictEqual(states.delivering, 0)
       assert.isAbove(states.pending, 50)
     }).pipe(Effect.provide(premises()))
+  )
+
+  it.effect("finishes an attempt that is in time when it is closed, however long the directory took before it", () =>
+    Effect.gen(function* () {
+      const { answer: answers, mayAccess, sent } = yield* World
+      const store = yield* DeliveryStore
+      yield* Ref.set(mayAccess, 12_000)
+      yield* Ref.set(answers, () => Effect.delay(answer(200), 19_000))
+      yield* Effect.andThen(enqueueOne, pass(1_000)).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(60_000))),
+        Effect.provide(Dispatcher.layer)
+      )
+      assert.lengthOf(sent, 1)
+      assert.strictEqual((yield* store.summary(yield* Clock.currentTimeMillis)).states.delivered, 1)
+    }).pipe(Effect.provide(premises(DeliverySettings.layer({ ackTimeout: 20_000 }))))
   )
 
   it.effect("lets what is too old expire while the directory is away", () => {

@@ -2,7 +2,7 @@
  * Ends this process by force when it was told to stop and can't: a database that neither answers nor breaks off can hold
  * up what must not be interrupted. What it held under lease is sent by others when the leases end.
  */
-import { defaultDeliverySettings } from "@doorhook/core"
+import { defaultDeliverySettings, deliverySettingsOf, longestAttempt } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
@@ -16,10 +16,8 @@ const signals = ["SIGTERM", "SIGINT"] as const
 /** From now on, until the scope is closed. */
 export const endInTime = (config: EngineConfig): Effect.Effect<void, never, Scope.Scope> => {
   const listen = Effect.sync(() => {
-    const { ackTimeout = defaultDeliverySettings.ackTimeout } = Result.getOrElse(deliveryOverrides(config), () => ({
-      ackTimeout: defaultDeliverySettings.ackTimeout
-    }))
-    const bound = ackTimeout + farewell
+    const settings = Result.flatMap(deliveryOverrides(config), deliverySettingsOf)
+    const bound = longestAttempt(Result.getOrElse(settings, () => defaultDeliverySettings)) + farewell
     const force = (): void => {
       process.stderr.write(
         `doorhook: could not stop within ${bound} ms, so it was ended by force. Something was still under way: check whether the database answers\n`

@@ -17,7 +17,7 @@ import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { Directory } from "../../ports/Directory.ts"
 import type { Transport } from "../../ports/Transport.ts"
 import { Wake } from "../../ports/Wake.ts"
-import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
+import { DeliverySettings, longestAttempt, settleBudget } from "../DeliverySettings.ts"
 import type { Dispatcher } from "../Dispatcher.ts"
 import { lasting, tellDefect } from "../Lasting.ts"
 import type { Notices } from "../Notices.ts"
@@ -200,7 +200,7 @@ export const makeDispatcher: Effect.Effect<
       stopping = true
       yield* Fiber.interrupt(claiming)
       yield* giveBack(buffer.removeAll(), clock.currentTimeMillisUnsafe())
-      yield* sender.drain(settings.ackTimeout + settleBudget)
+      yield* sender.drain(longestAttempt(settings) + settleBudget)
       yield* recorder.finish.pipe(Effect.timeoutOption(settleBudget))
       yield* store.leave(worker).pipe(Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message)))
     })
