@@ -5,23 +5,24 @@ import type { IntegrationId } from "../domain/Ids.ts"
 import type { Purged, PurgeRequest } from "../ports/DeliveryStore.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
-/** Deletes what is old and settled, the oldest first. */
+/** Deletes what is old and settled, in the order of storing. A clock may have been wrong: an old one may be behind a younger. */
 export const purgeOld = (state: MemoryState["Service"], { after, before, limit }: PurgeRequest): Purged => {
   const { deliveries } = state
   state.notices.splice(0, state.notices.findLastIndex(({ at }) => at < before) + 1)
   const touched = new Set<IntegrationId>()
-  let [events, purged, looked] = [0, 0, 0]
+  let [events, purged, looked, old] = [0, 0, 0, 0]
   let last = after
   let next: number | null = null
   for (const [id, stored] of deliveries.events) {
     if (stored.seq <= after) continue
-    if (stored.event.created_at >= before) break
     if (looked === limit) {
-      next = last
+      next = old > 0 ? last : null
       break
     }
     looked++
     last = stored.seq
+    if (stored.event.created_at >= before) continue
+    old++
     if (stored.deliveries.some(({ standing }) => standing.due_at !== null)) continue
     events++
     purged += stored.deliveries.length

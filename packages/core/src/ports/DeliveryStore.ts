@@ -113,7 +113,10 @@ export interface PurgeRequest {
 export interface Purged {
   readonly events: number
   readonly deliveries: number
-  /** Where to go on; null when all that is old enough was looked at. */
+  /**
+   * Where to go on; null when there is no more, or nothing that was looked at is old enough. So events that a clock which ran
+   * ahead has dated too late hold up none behind them, as long as they are fewer than `limit` in a row.
+   */
   readonly next: number | null
 }
 

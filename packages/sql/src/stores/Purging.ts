@@ -14,17 +14,17 @@ export const purgeOld = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Purged, SqlError.SqlError> {
   yield* tables.deleteNotices(before, limit)
   // One more says whether there is anything to go on with.
-  const first = yield* tables.oldEvents(after, limit + 1)
-  const end = first.findIndex(({ created_at }) => created_at >= before)
-  const old = end === -1 ? first : first.slice(0, end)
-  const looked = old.slice(0, limit)
-  const next = old.length > limit ? (looked.at(-1)?.seq ?? after) : null
-  if (looked.length === 0) return { events: 0, deliveries: 0, next }
+  const found = yield* tables.oldEvents(after, limit + 1)
+  const looked = found.slice(0, limit)
+  // A clock may have been wrong: old ones may be stored behind a younger one.
+  const old = looked.filter(({ created_at }) => created_at < before)
+  if (old.length === 0) return { events: 0, deliveries: 0, next: null }
+  const next = found.length > limit ? (looked.at(-1)?.seq ?? null) : null
   // What an ending has cancelled is as settled as the rest.
-  const ended = yield* tables.endedOf(looked)
+  const ended = yield* tables.endedOf(old)
   if (ended.length > 0) yield* endNow(tables, ended)
-  const active = new Set(yield* tables.withActive(looked))
-  const done = looked.filter(({ id }) => !active.has(id))
+  const active = new Set(yield* tables.withActive(old))
+  const done = old.filter(({ id }) => !active.has(id))
   if (done.length === 0) return { events: 0, deliveries: 0, next }
   const counts = yield* tables.deleteEvents(done)
   const tally = new Tally()
