@@ -2,7 +2,7 @@
  * Deliveries in a SQL database. A call that changes anything is one transaction of a few statements, whatever its number
  * of rows; where a delivery stands afterwards is decided by core's `rules/Standing`.
  */
-import type { DeliveryId, IntegrationId, ProbeResult, ResendResult } from "@doorhook/core"
+import type { Delivery, DeliveryId, FeedItem, IntegrationId, ProbeResult, ResendResult } from "@doorhook/core"
 import { DeliveryStore, Standing } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -167,15 +167,23 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     probe,
 
     feed: Effect.fnUntraced(function* ({ after, integration_id, limit }) {
-      const deliveries = yield* decodeDeliveries(yield* tables.feed(integration_id, after, limit))
-      const ids = new Set(deliveries.map(({ event_id }) => event_id))
-      const events = yield* decodeEvents(yield* tables.eventsById([...ids]))
-      const byId = new Map(events.map((event) => [event.id, event]))
-      return deliveries.flatMap((delivery) => {
-        const event = byId.get(delivery.event_id)
-        // One that is not there any more was purged a moment ago.
-        return event === undefined ? [] : [{ delivery, event }]
-      })
+      const items: Array<FeedItem> = []
+      for (let last: DeliveryId | 0 | undefined = after; last !== undefined && items.length < limit;) {
+        const wanted = limit - items.length
+        const deliveries: ReadonlyArray<Delivery> = yield* decodeDeliveries(
+          yield* tables.feed(integration_id, last, wanted)
+        )
+        const ids = new Set(deliveries.map(({ event_id }) => event_id))
+        const events = yield* decodeEvents(yield* tables.eventsById([...ids]))
+        const byId = new Map(events.map((event) => [event.id, event]))
+        for (const delivery of deliveries) {
+          const event = byId.get(delivery.event_id)
+          // One that is not there any more was purged a moment ago: what comes after it takes its place.
+          if (event !== undefined) items.push({ delivery, event })
+        }
+        last = deliveries.length < wanted ? undefined : deliveries.at(-1)?.id
+      }
+      return items
     }, read("feed")),
 
     events: Effect.fnUntraced(function* (filter) {
