@@ -125,6 +125,24 @@ describe("exchanging a code", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
+  it.effect("says that access may have been taken back, when that comes between", () => {
+    const revoking = Layer.effect(
+      TokenStore,
+      Effect.map(TokenStore, (store) =>
+        TokenStore.of({
+          ...store,
+          redeemCode: (hash, issued, now) =>
+            Effect.andThen(store.revokeGrant(issued.access.grant_id, now), store.redeemCode(hash, issued, now))
+        })
+      )
+    ).pipe(Layer.provideMerge(Layer.fresh(MemoryStore.layer)))
+    return Effect.gen(function* () {
+      const { error, error_description } = yield* refusal(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
+      assert.strictEqual(error, "invalid_grant")
+      assert.include(error_description, "or access was taken back meanwhile")
+    }).pipe(Effect.provide(testLayer({}, revoking)))
+  })
+
   it.effect("lets one of twenty exchanges at once succeed", () =>
     Effect.gen(function* () {
       const code = yield* obtainCode(authorizeC1)

@@ -63,7 +63,7 @@ const response = (access_token: string, refresh_token: string, scope: string, no
 const refuseReplay = Effect.fnUntraced(function* (grant: Grant, now: number, what: string) {
   yield* (yield* TokenStore).revokeGrant(grant.id, now)
   return yield* OAuthError.invalidGrant(
-    `${what} was used before, so that everything issued for it has been revoked. Log the user in again.`
+    `${what}, so that everything issued for it has been revoked. Log the user in again.`
   )
 })
 
@@ -118,7 +118,8 @@ const exchangeCode = Effect.fnUntraced(function* (client: Client, parameters: Pa
   const access = yield* newAccessToken(grant.id, now, null)
   const refresh = yield* newRefreshToken(grant.id, now)
   const issued = yield* store.redeemCode(hash, { access: access.record, refresh: refresh.record }, now)
-  if (!issued) return yield* refuseReplay(grant, now, "The code")
+  // Nobody but the store can tell, when it was found unused and its grant whole a moment ago.
+  if (!issued) return yield* refuseReplay(grant, now, "The code was used before, or access was taken back meanwhile")
   return response(access.value, refresh.value, grant.scope, now)
 })
 
@@ -133,7 +134,8 @@ const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: P
   const { token, grant } = found
   yield* checkGrant(grant, client, "The refresh token")
   const bursts = yield* RefreshBursts
-  if (isReplay(token, now) || bursts.isOver(hash, now)) return yield* refuseReplay(grant, now, "The refresh token")
+  if (isReplay(token, now) || bursts.isOver(hash, now))
+    return yield* refuseReplay(grant, now, "The refresh token was used before")
   if (!ScopeParameter.isGrantable(get(parameters, "scope"), unknownScope)) {
     return yield* OAuthError.invalidScope(ScopeParameter.refusal)
   }
