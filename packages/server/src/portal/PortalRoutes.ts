@@ -51,7 +51,7 @@ const notSent = {
   not_disabled:
     "Nothing was sent: only what doorhook has disabled itself can be tried again. Ask those who run this service to enable the integration.",
   nothing_to_send:
-    "Nothing was sent: there is no event left that was not acknowledged. Ask those who run this service to enable the integration.",
+    "Nothing was sent: there is no event left that was not acknowledged. What was still on its way when the integration was disabled can be tried a little later. Else ask those who run this service to enable the integration.",
   integration_disabled: "Nothing was sent: the integration was disabled meanwhile. Below is why, and what you can do."
 } as const
 
