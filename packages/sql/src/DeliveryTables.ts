@@ -64,8 +64,8 @@ export interface AtOnce {
     changes: ReadonlyMap<TallyName, number>
   ) => Answer<ReadonlyArray<DeliveryId> | null>
   /**
-   * Moves deliveries, of each one, if all are under these leases, none is to be sent again, and these integrations are
-   * enabled and do not fail; false if not.
+   * Moves deliveries, of each one, if all are under these leases and end, none is to be sent again, and these integrations
+   * are enabled and do not fail; false if not.
    */
   readonly settle: (
     rows: ReadonlyArray<SettledRow>,

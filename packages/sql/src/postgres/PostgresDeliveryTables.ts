@@ -67,6 +67,8 @@ const make = Effect.gen(function* () {
   })
 
   const settle: AtOnce["settle"] = Effect.fnUntraced(function* (settled, integrations, changes) {
+    // What is acknowledged ends. What goes on is stored in the other way.
+    if (settled.some(({ to }) => to.due_at !== null)) return false
     const rows = settled.toSorted((a, b) => a.id - b.id)
     const moved = yield* sql.unsafe(Statements.settle, [
       int8s(rows.map(({ id }) => id)),
@@ -75,7 +77,6 @@ const make = Effect.gen(function* () {
       texts(rows.map(({ to }) => to.reason)),
       int8s(rows.map(({ to }) => to.attempts)),
       int8s(rows.map(({ to }) => to.lane)),
-      int8s(rows.map(({ to }) => to.due_at)),
       ...attemptColumns(rows.map(({ attempt }) => attempt)),
       int8s(integrations),
       ...Tallies.countsOf(changes)

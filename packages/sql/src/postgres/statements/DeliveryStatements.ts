@@ -75,46 +75,36 @@ const toAttempts = `INSERT INTO attempts
     (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
 
 /**
- * Moves active deliveries, given in the order of their ids, to where they stand after their attempts, and counts them. All of them, or none, if one is not
- * under the lease that is given, or was cancelled, or is to be sent again, or if one of some integrations is disabled,
- * failing or deleted. Returns a row if they were moved.
+ * Moves active deliveries, given in the order of their ids, to what has ended, with their attempts, and counts them. All of
+ * them, or none, if one is not under the lease that is given, or was cancelled, or is to be sent again, or if one of some
+ * integrations is disabled, failing or deleted. Returns a row if they were moved.
  */
 export const settle = `WITH held AS MATERIALIZED (
-    SELECT q.place, q.id, q.event_id, q.integration_id, q.created_at, s.state, s.reason, s.attempts, s.lane, s.due_at,
+    SELECT q.id, q.event_id, q.integration_id, q.created_at, s.state, s.reason, s.attempts, s.lane,
       s.started_at, s.duration_ms, s.outcome, s.status, s.detail, s.excerpt
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-        $9::bigint[], $10::text[], $11::bigint[], $12::text[], $13::text[])
-      AS s (id, token, state, reason, attempts, lane, due_at, started_at, duration_ms, outcome, status, detail, excerpt)
+        $9::text[], $10::bigint[], $11::text[], $12::text[])
+      AS s (id, token, state, reason, attempts, lane, started_at, duration_ms, outcome, status, detail, excerpt)
       CROSS JOIN LATERAL (
-        SELECT ctid AS place, id, event_id, integration_id, created_at FROM queue
+        SELECT id, event_id, integration_id, created_at FROM queue
         WHERE id = s.id AND lease_token = s.token AND state = 'delivering' AND resend < 2 FOR UPDATE
       ) AS q
   ),
   sound AS MATERIALIZED (
-    SELECT 1 FROM integrations WHERE id = ANY($14::bigint[]) AND status = 'enabled' AND failing_since IS NULL
-    HAVING count(*) = cardinality($14::bigint[])
+    SELECT 1 FROM integrations WHERE id = ANY($13::bigint[]) AND status = 'enabled' AND failing_since IS NULL
+    HAVING count(*) = cardinality($13::bigint[])
   ),
   complete AS MATERIALIZED (SELECT 1 FROM held CROSS JOIN sound HAVING count(*) = cardinality($1::bigint[])),
   taken AS (
-    DELETE FROM queue AS q USING complete WHERE q.id = ANY (ARRAY(SELECT id FROM held WHERE due_at IS NULL))
+    DELETE FROM queue AS q USING complete WHERE q.id = ANY (ARRAY(SELECT id FROM held))
   ),
   ended AS (
     INSERT INTO deliveries (${endedColumns})
     SELECT id, event_id, integration_id, created_at, state, reason, attempts, lane, NULL, started_at, duration_ms, outcome,
       status, detail, excerpt
-    FROM complete CROSS JOIN held WHERE due_at IS NULL
+    FROM complete CROSS JOIN held
   ),
-  requeued AS (
-    UPDATE queue AS q SET state = held.state, reason = held.reason, attempts = held.attempts, lane = held.lane,
-      due_at = held.due_at, lease_token = NULL, resend = 0
-    FROM complete CROSS JOIN held WHERE held.due_at IS NOT NULL AND q.ctid = held.place
-  ),
-  kept AS (
-    ${toAttempts}
-    SELECT id, attempts, started_at, duration_ms, outcome, status, detail, excerpt
-    FROM complete CROSS JOIN held WHERE due_at IS NOT NULL
-  ),
-  counted AS (${addToTalliesIf("FROM complete", 15)})
+  counted AS (${addToTalliesIf("FROM complete", 14)})
   SELECT 1 FROM complete`
 
 /** Moves active deliveries, which are locked already, to what has ended. */
