@@ -1,8 +1,19 @@
 /**
- * A publisher on a store in memory, without a dispatcher behind it, whose storing a test can watch, slow down or replace.
+ * A publisher on a store in memory, without a dispatcher behind it, whose storing, or reading of integrations, a test
+ * can watch, slow down or replace.
  */
 import type { NewEvent } from "@doorhook/core"
-import { BuildingId, Crypto, DeliveryStore, Dispatcher, JsonText, MemoryStore, Publisher, Wake } from "@doorhook/core"
+import {
+  BuildingId,
+  Crypto,
+  DeliveryStore,
+  Dispatcher,
+  IntegrationStore,
+  JsonText,
+  MemoryStore,
+  Publisher,
+  Wake
+} from "@doorhook/core"
 import { Effect, Layer } from "effect"
 
 /** The event number `n`. */
@@ -15,13 +26,23 @@ export const event = (n: number, resource_type: NewEvent["resource_type"] = "acc
 })
 
 type Enqueue = DeliveryStore["Service"]["enqueue"]
+type OfScopes = IntegrationStore["Service"]["ofScopes"]
 
-export const publisherOver = (enqueue: (real: Enqueue) => Enqueue) =>
+export const publisherOver = (
+  enqueue: (real: Enqueue) => Enqueue,
+  ofScopes: (real: OfScopes) => OfScopes = (real) => real
+) =>
   Publisher.layer.pipe(
     Layer.provideMerge(
       Layer.effect(
         DeliveryStore,
         Effect.map(DeliveryStore, (store) => ({ ...store, enqueue: enqueue(store.enqueue) }))
+      )
+    ),
+    Layer.provide(
+      Layer.effect(
+        IntegrationStore,
+        Effect.map(IntegrationStore, (store) => ({ ...store, ofScopes: ofScopes(store.ofScopes) }))
       )
     ),
     Layer.provide([Dispatcher.layerNone, Wake.layerLocal, Crypto.layerWebCrypto]),

@@ -53,6 +53,9 @@ interface Candidate extends Handover {
   readonly integration: Integration
 }
 
+/** Whether nothing was changed because something stored can't be read: calls that do not need that need not fail with it. */
+const isUnreadable = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
+
 const candidateOf = (event: Event, integration: Integration): Candidate => ({
   event,
   integration,
@@ -180,18 +183,24 @@ export const makePublisher: Effect.Effect<
   const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
     Effect.catchTag(commit(batch), "KeyTaken", () => commitFresh(batch))
 
-  const committer = Effect.forever(
-    Effect.flatMap(intake.takeBatch, (batch) =>
-      Effect.uninterruptible(
-        commitFresh(batch).pipe(
-          Effect.catchCause((cause) =>
-            Effect.sync(() => {
-              for (const call of batch) Deferred.doneUnsafe(call.reply, Effect.failCause(cause))
-            })
-          )
-        )
+  /** Answers every call of a batch. */
+  const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>
+    commitFresh(batch).pipe(
+      Effect.catchTag("StoreError", (error) => {
+        if (batch.length === 1 || !isUnreadable(error)) return Effect.fail(error)
+        // Which calls it matters to is not known: by halves, most of the others still share a transaction.
+        const half = Math.ceil(batch.length / 2)
+        return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
+      }),
+      Effect.catchCause((cause) =>
+        Effect.sync(() => {
+          for (const call of batch) Deferred.doneUnsafe(call.reply, Effect.failCause(cause))
+        })
       )
     )
+
+  const committer = Effect.forever(
+    Effect.flatMap(intake.takeBatch, (batch) => Effect.uninterruptible(answerAll(batch)))
   )
 
   const committing = yield* Effect.forkScoped(committer)
