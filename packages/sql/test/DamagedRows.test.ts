@@ -3,14 +3,29 @@
  * sent without it waits, the log says why, and everything else is sent.
  */
 import type { LeasedDelivery, SettingStore } from "@doorhook/core"
-import { DeliveryStore, IntegrationStore } from "@doorhook/core"
+import { DeliveryStore, IntegrationStore, Settling } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Redacted } from "effect"
 import { onStore, open, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-const { building, claim, createIntegration, enqueueOne, eventId, newEvent, start } = StoreFixtures
+const {
+  building,
+  claim,
+  createIntegration,
+  enqueue,
+  enqueueOne,
+  eventId,
+  findDelivery,
+  newEvent,
+  records,
+  retryAt,
+  settle,
+  settlement,
+  settleWithConsequences,
+  start
+} = StoreFixtures
 
 /** What stands in a column, and where the complaint says that it is. */
 const damages = [
@@ -102,6 +117,74 @@ describe("a damaged row", () => {
           assert.deepInclude(states, { cancelled: 8, delivering: 1, pending: 0 })
         }),
       key
+    )
+  )
+
+  /** Where in an integration's row damage is met by what is under way, and not before. */
+  for (const [column, value] of [
+    ["status", "'off'"],
+    ["disabled_reason", "'odd'"],
+    ["scope_type", "'house'"],
+    ["scope_id", "-1"]
+  ] as const) {
+    it.effect(`of an integration, ${value} for ${column}, does not keep from being recorded what was under way`, () =>
+      onLoggedStore((filename, lines) =>
+        Effect.gen(function* () {
+          const damaged = yield* createIntegration()
+          const sound = yield* createIntegration({ scope: building(2) })
+          yield* enqueue(...records(1, 3, damaged))
+          const delivered = yield* enqueueOne(newEvent(4), sound)
+          const leased = yield* claim(start)
+          yield* tamper(filename, `UPDATE integrations SET ${column} = ${value} WHERE id = ${damaged.id}`)
+          const [retrying, given, gone, fine] = leased.toSorted((a, b) => a.id - b.id)
+          if (retrying === undefined || given === undefined || gone === undefined || fine?.id !== delivered)
+            return assert.fail("not all were claimed")
+          const { applied, changed, notices } = yield* settleWithConsequences(
+            start + 10,
+            retryAt(retrying, start + 20),
+            settlement(given, { state: "exhausted", reason: "schedule_used_up" }),
+            settlement(gone, { state: "cancelled", reason: "integration_gone", gone: true }),
+            settlement(fine)
+          )
+          assert.deepEqual([applied.size, changed, notices], [4, [], []])
+          const states = yield* Effect.forEach([retrying, given, gone, fine], ({ id }) => findDelivery(id))
+          assert.deepEqual(
+            states.map(({ attempts, next_attempt_at, state }) => [state, attempts, next_attempt_at]),
+            [
+              ["retrying", 1, start + 20],
+              ["exhausted", 1, null],
+              // Nothing could be disabled: when the row is put right, its next 410 does it.
+              ["retrying", 1, start + 10 + Settling.askAgainAfter],
+              ["delivered", 1, null]
+            ]
+          )
+          assert.lengthOf(lines, 1)
+          assert.include(lines[0], `neither disabled nor enabled by it, and nobody is told that it fails. `)
+          assert.include(lines[0], `integration ${damaged.id}: `)
+          assert.include(lines[0], "put it right or restore a backup")
+        })
+      )
+    )
+  }
+
+  it.effect("of an integration that fails does not keep from being told that others do", () =>
+    onLoggedStore((filename, lines) =>
+      Effect.gen(function* () {
+        const damaged = yield* createIntegration()
+        const sound = yield* createIntegration({ scope: building(2) })
+        yield* enqueueOne(newEvent(1), damaged)
+        yield* enqueueOne(newEvent(2), sound)
+        for (const leased of yield* claim(start)) yield* settle(start, retryAt(leased, start + 1_000_000))
+        yield* tamper(filename, `UPDATE integrations SET scope_id = -1 WHERE id = ${damaged.id}`)
+        const store = yield* DeliveryStore
+        const notices = yield* store.warn(start + StoreFixtures.disableAfter, StoreFixtures.disableAfter, 10)
+        assert.deepEqual(
+          notices.map(({ integration_id, kind }) => [integration_id, kind]),
+          [[sound.id, "failing"]]
+        )
+        assert.lengthOf(lines, 1)
+        assert.include(lines[0], `integration ${damaged.id}: `)
+      })
     )
   )
 

@@ -3,19 +3,17 @@
  * something else than doorhook has written it. They wait, and are looked at again; all others are sent meanwhile.
  */
 import type { DeliveryId, EventId, IntegrationId } from "@doorhook/core"
-import { RecentMap, rootMessage, Standing } from "@doorhook/core"
+import { Standing } from "@doorhook/core"
 import { Effect } from "effect"
 import type { StandingRow } from "../DeliveryRows.ts"
 import type { DeliveryTables } from "../DeliveryTables.ts"
-import { adviceOn } from "../StoreFailure.ts"
 import { move } from "./Moving.ts"
 import type { Tally } from "./Tally.ts"
+import type { Fault } from "./Telling.ts"
+import { explain, makeTelling, quietTime } from "./Telling.ts"
 
-/** How long such a delivery waits until it is looked at again, and until the same row is told of again, in milliseconds. */
-const putOffFor = 60_000
-
-/** How many rows are remembered as told of. */
-const maxRemembered = 10_000
+/** How long such a delivery waits until it is looked at again, in milliseconds: then it is time to tell of it again, too. */
+const putOffFor = quietTime
 
 /** How many rows a line of the log names. */
 const maxNamed = 5
@@ -55,13 +53,6 @@ const readEach = Effect.fnUntraced(function* <
   return { found: byId(found), faults }
 })
 
-/** A row that a delivery can't do without. */
-interface Fault {
-  readonly name: string
-  /** Undefined: it is not there. */
-  readonly cause: unknown
-}
-
 interface Sources {
   readonly events: Readable<EventId, unknown>
   readonly integrations: Readable<IntegrationId, unknown>
@@ -72,18 +63,12 @@ const faultOf = ({ event_id, integration_id }: StandingRow, { events, integratio
     ? { name: `integration ${integration_id}`, cause: integrations.faults.get(integration_id) }
     : { name: `event ${event_id}`, cause: events.faults.get(event_id) }
 
-const explain = ({ cause, name }: Fault): string => {
-  if (cause === undefined) return `${name} is not there: something else than doorhook has deleted it. Restore a backup.`
-  const said = rootMessage(cause)
-  return `${said.startsWith(name) ? said : `${name}: ${said}`}; ${adviceOn(cause) ?? "see what has changed it."}`
-}
-
 const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
   ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
 
 /** Puts off what was claimed and can't be sent, and tells of each row once in a while. */
 export const makePuttingOff = () => {
-  const toldAt = new RecentMap<string, number>(maxRemembered)
+  const isTimeToTell = makeTelling()
 
   return Effect.fnUntraced(function* (
     tables: DeliveryTables["Service"],
@@ -98,10 +83,9 @@ export const makePuttingOff = () => {
       claimed.map((from) => ({ from, to: Standing.released(from, now + putOffFor) }))
     )
     const faults = Map.groupBy(claimed, (row) => faultOf(row, sources).name)
-    for (const [name, rows] of faults) {
+    for (const rows of faults.values()) {
       const [first] = rows
-      if (first === undefined || now - (toldAt.get(name) ?? Number.NEGATIVE_INFINITY) < putOffFor) continue
-      toldAt.set(name, now)
+      if (first === undefined || !isTimeToTell(faultOf(first, sources), now)) continue
       yield* Effect.logError(
         `Deliveries wait because what they are made of can't be read, and are looked at again in ${putOffFor / 1_000} s ` +
           `(${idsIn(rows.map(({ id }) => id))}). ${explain(faultOf(first, sources))}`

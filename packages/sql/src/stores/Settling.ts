@@ -3,23 +3,54 @@
  */
 import type { IntegrationId, NewNotice, Notice, Settled, Settlement } from "@doorhook/core"
 import { BuildingId, Consequences, Failing, Settling, Standing } from "@doorhook/core"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
 import type { SubjectRow } from "../IntegrationRows.ts"
 import { failingOf, subjectFromRow } from "../IntegrationRows.ts"
 import type { Endings } from "./Endings.ts"
 import { currentOf, move } from "./Moving.ts"
 import { Tally } from "./Tally.ts"
+import type { Telling } from "./Telling.ts"
+import { explain } from "./Telling.ts"
 
 type Tables = DeliveryTables["Service"]
-type Subjects = ReadonlyMap<IntegrationId, Consequences.Subject>
+
+/** What settlements work with. */
+export interface Settlements {
+  readonly tables: Tables
+  readonly endings: Endings["Service"]
+  readonly isTimeToTell: Telling
+}
 
 const byIntegration = <A>(items: Iterable<A>, idOf: (item: A) => IntegrationId): ReadonlyMap<IntegrationId, Array<A>> =>
   Map.groupBy(items, idOf)
 
-const subjectsOf = Effect.fnUntraced(function* (tables: Tables, ids: ReadonlyArray<IntegrationId>) {
-  const subjects = yield* Effect.forEach(yield* tables.subjects(ids), subjectFromRow)
-  return new Map(subjects.map((subject) => [subject.integration.id, subject]))
+/**
+ * Some integrations, as far as their rows can be read. Of others the log tells: what is recorded of them has no
+ * consequences until their rows are put right.
+ */
+const subjectsOf = Effect.fnUntraced(function* (
+  { isTimeToTell, tables }: Settlements,
+  ids: ReadonlyArray<IntegrationId>,
+  now: number
+) {
+  const subjects = new Map<IntegrationId, Consequences.Subject>()
+  const unreadable = new Set<IntegrationId>()
+  for (const row of yield* tables.subjects(ids)) {
+    const read = yield* Effect.result(subjectFromRow(row))
+    if (Result.isSuccess(read)) {
+      subjects.set(row.id, read.success)
+      continue
+    }
+    unreadable.add(row.id)
+    const fault = { name: `integration ${row.id}`, cause: read.failure }
+    if (!isTimeToTell(fault, now)) continue
+    yield* Effect.logError(
+      `What becomes of deliveries is recorded, but an integration that can't be read is neither disabled nor enabled by ` +
+        `it, and nobody is told that it fails. ${explain(fault)}`
+    )
+  }
+  return { subjects, unreadable }
 })
 
 type Outline = Pick<SubjectRow, "status" | "disabled_reason" | "failing_since" | "failing_noticed">
@@ -44,11 +75,12 @@ const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
  * and everything else that is to be recorded and claimed would wait for it.
  */
 const lock = Effect.fnUntraced(function* (
-  tables: Tables,
+  context: Settlements,
   settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
   now: number,
   disableAfter: number
 ) {
+  const { tables } = context
   const seen = new Map((yield* tables.subjects([...settlements.keys()])).map((row) => [row.id, row]))
   const affected: Array<IntegrationId> = []
   for (const [id, batch] of settlements) {
@@ -56,7 +88,7 @@ const lock = Effect.fnUntraced(function* (
     if (row !== undefined && Consequences.mayHaveConsequences(outlineOf(id, row), batch)) affected.push(id)
   }
   if (affected.length > 0) yield* tables.lockIntegrations(affected)
-  const locked: Subjects = affected.length === 0 ? new Map() : yield* subjectsOf(tables, affected)
+  const { subjects: locked, unreadable } = yield* subjectsOf(context, affected, now)
   const wanted: Array<IntegrationId> = []
   for (const [id, subject] of locked)
     if (Consequences.mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)) wanted.push(id)
@@ -64,11 +96,13 @@ const lock = Effect.fnUntraced(function* (
   const isAffected = new Set(affected)
   return {
     affected: locked,
-    /** Those that somebody publishes to at this moment, though they may have to be disabled. */
-    busy: new Set(wanted.filter((id) => !free.has(id))),
+    /** Those that can't be disabled now, though they may have to be: somebody publishes to them, or they can't be read. */
+    busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
     /** Why deliveries to an integration end; null where they may go on. Those that nothing can follow for are enabled. */
     toEnd: (id: IntegrationId) =>
-      seen.has(id) && !isAffected.has(id) ? null : Standing.reasonToEnd(locked.get(id)?.integration)
+      (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)
+        ? null
+        : Standing.reasonToEnd(locked.get(id)?.integration)
   }
 })
 
@@ -87,12 +121,18 @@ const write = Effect.fnUntraced(function* (tables: Tables, notices: ReadonlyArra
 })
 
 /** Tells of integrations that are due to be told of. Runs in a transaction. */
-export const warnAll = Effect.fnUntraced(function* (tables: Tables, now: number, disableAfter: number, limit: number) {
+export const warnAll = Effect.fnUntraced(function* (
+  context: Settlements,
+  now: number,
+  disableAfter: number,
+  limit: number
+) {
+  const { tables } = context
   const due = yield* tables.toBeWarned(Failing.warnedSince(now, disableAfter), limit)
   if (due.length === 0) return []
   yield* tables.lockIntegrations(due)
   const notices: Array<NewNotice> = []
-  for (const [id, subject] of yield* subjectsOf(tables, due)) {
+  for (const [id, subject] of (yield* subjectsOf(context, due, now)).subjects) {
     const warning = Consequences.warningOf(subject, now, disableAfter)
     if (warning === null) continue
     yield* tables.setFailing(id, warning.failing)
@@ -103,14 +143,14 @@ export const warnAll = Effect.fnUntraced(function* (tables: Tables, now: number,
 
 /** Runs in a transaction. */
 export const settleAll = Effect.fnUntraced(function* (
-  tables: Tables,
-  endings: Endings["Service"],
+  context: Settlements,
   settlements: ReadonlyArray<Settlement>,
   now: number,
   disableAfter: number
 ) {
+  const { endings, tables } = context
   const grouped = byIntegration(settlements, ({ integration_id }) => integration_id)
-  const { affected, busy, toEnd } = yield* lock(tables, grouped, now, disableAfter)
+  const { affected, busy, toEnd } = yield* lock(context, grouped, now, disableAfter)
   const current = yield* currentOf(tables, settlements)
   const tally = new Tally()
   const moves = current.map(({ from, item }) => {

@@ -21,8 +21,10 @@ import { currentOf, move, standingsOf, targetsOf } from "./Moving.ts"
 import { purgeOld } from "./Purging.ts"
 import { makePuttingOff } from "./PuttingOff.ts"
 import { recoverAll } from "./Recovering.ts"
+import type { Settlements } from "./Settling.ts"
 import { settleAll, settleAtOnce, warnAll } from "./Settling.ts"
 import { readTallies, Tally } from "./Tally.ts"
+import { makeTelling } from "./Telling.ts"
 
 type Service = DeliveryStore["Service"]
 
@@ -34,6 +36,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
   const tables = yield* DeliveryTables
   const endings = yield* Endings
   const claims: Claims = { tables, reader, putOff: makePuttingOff() }
+  const recording: Settlements = { tables, endings, isTimeToTell: makeTelling() }
 
   /** Runs a call in a transaction of its own, or in the caller's. */
   const transact =
@@ -119,12 +122,12 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
       if (settlements.length === 0) return { applied: new Set<DeliveryId>(), changed: [], notices: [], dueAgain: false }
       const atOnce = yield* settleAtOnce(tables, settlements, now)
       if (atOnce !== null) return atOnce
-      const settled = yield* sql.withTransaction(settleAll(tables, endings, settlements, now, disableAfter))
+      const settled = yield* sql.withTransaction(settleAll(recording, settlements, now, disableAfter))
       if (settled.changed.length > 0) yield* endings.goOn
       return settled
     }, failAs("DeliveryStore.settle")),
 
-    warn: (now, disableAfter, limit) => transact("warn")(warnAll(tables, now, disableAfter, limit)),
+    warn: (now, disableAfter, limit) => transact("warn")(warnAll(recording, now, disableAfter, limit)),
 
     release,
     nextDue: read("nextDue")(tables.nextDue),
