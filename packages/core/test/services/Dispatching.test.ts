@@ -409,6 +409,46 @@ describe("publishing and dispatching", () => {
     })
   )
 
+  it.effect("counts against no integration what was open when it was deleted, nor a probe that fails", () => {
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    return Effect.gen(function* () {
+      let status: number | null = null
+      const { publisher, world, integration, store } = yield* setup(() => (status === null ? timeout : answer(status)))
+      const dispatcher = yield* Dispatcher
+      const integrations = yield* IntegrationStore
+      const publish = publisher.publish([newEvent()])
+      for (let n = 0; n < 5; n++) yield* publish
+      yield* pass(100)
+      assert.strictEqual(world.sent.length, 5)
+      yield* integrations.remove(integration)
+      yield* dispatcher.forget(integration.id)
+      yield* pass(10_000)
+      assert.strictEqual((yield* dispatcher.status).failing, 0, "deleted")
+
+      const gone = yield* integrations.create(newIntegration())
+      status = 410
+      yield* publish
+      yield* pass(100)
+      assert.deepInclude(yield* integrations.find(gone.id), { status: "disabled" })
+      status = 500
+      for (let probes = 1; probes <= 4; probes++) {
+        yield* store.probe(gone.id, yield* Clock.currentTimeMillis, 60_000)
+        yield* (yield* Wake).signal
+        yield* pass(1_000)
+        assert.strictEqual(world.sent.length, 6 + probes)
+      }
+      assert.strictEqual((yield* dispatcher.status).failing, 0, "probed")
+      assert.deepEqual(
+        lines.filter((line) => line.includes("in a row")),
+        []
+      )
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(Layer.provideMerge(Layer.fresh(engine), logger))
+    )
+  })
+
   test(
     "disables an integration whose receiver is gone, keeps later events as skipped, and can resend them",
     Effect.gen(function* () {

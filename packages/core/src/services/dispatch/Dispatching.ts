@@ -123,8 +123,16 @@ export const makeDispatcher: Effect.Effect<
 
   const claimer = yield* makeClaimer({ buffer, leases, outages, refusals, inTurn, pump: () => sender.pump() })
 
+  /**
+   * Whether an attempt shows how its integration does. One that began before the integration was changed, disabled or deleted
+   * does not, and neither does a probe: nothing would follow that ends what it says.
+   */
+  const isTelling = (delivery: LeasedDelivery): boolean =>
+    delivery.integration.status === "enabled" && !leases.isVoid(delivery)
+
   const recorder = yield* makeRecorder({
     refusals,
+    isTelling,
     inTurn,
     forget,
     noteDue: claimer.noteDue,
@@ -141,8 +149,8 @@ export const makeDispatcher: Effect.Effect<
     isVoid: (delivery) => leases.isVoid(delivery),
     giveBack,
     record: (outcome) => {
-      const { attempt } = outcome.settlement
-      if (attempt !== null) streaks.note(outcome.delivery.integration.id, attempt)
+      const { delivery, settlement } = outcome
+      if (settlement.attempt !== null && isTelling(delivery)) streaks.note(delivery.integration.id, settlement.attempt)
       recorder.record(outcome)
     },
     tried: claimer.reconsider,

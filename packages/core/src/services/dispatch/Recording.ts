@@ -2,6 +2,7 @@
  * The settler: records how attempts ended, as many in one transaction as have come in.
  */
 import { Clock, Effect, Latch, Metric } from "effect"
+import type { LeasedDelivery } from "../../domain/Delivery.ts"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { Seen } from "../../domain/Notice.ts"
@@ -32,6 +33,8 @@ export interface RecordingOptions {
   readonly refusals: Refusals
   /** Runs a transaction in its turn. */
   readonly inTurn: <A, E, R>(transaction: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Whether an attempt shows how its integration does. */
+  readonly isTelling: (delivery: LeasedDelivery) => boolean
   /** Integrations were enabled or disabled by what was recorded, or may have been. */
   readonly forget: (changed: Iterable<IntegrationId>) => Effect.Effect<void>
   /** A delivery will be due again. */
@@ -72,6 +75,7 @@ export const makeRecorder = Effect.fnUntraced(function* ({
   forget,
   goOn,
   inTurn,
+  isTelling,
   noteDue,
   refusals
 }: RecordingOptions) {
@@ -121,7 +125,9 @@ export const makeRecorder = Effect.fnUntraced(function* ({
     const stale = batch.length - recorded.length
     if (stale > 0) yield* Metric.update(staleSettlements, stale)
     const lines = failures.note(
-      recorded.map(({ delivery: { integration }, settlement: { attempt } }) => ({ integration, attempt })),
+      recorded.flatMap(({ delivery, settlement: { attempt } }) =>
+        isTelling(delivery) ? [{ integration: delivery.integration, attempt }] : []
+      ),
       notices,
       now
     )
