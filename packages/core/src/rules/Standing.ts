@@ -82,8 +82,8 @@ export const claimed = ({ attempts, lane, resend }: Standing, lease: Lease): Sta
 
 /**
  * Settled under its current token: as the settlement says. One that was ended meanwhile stays so, and only its attempt
- * counts; one that was to be sent again is due at once. A probe, sent though the integration is disabled, is neither retried
- * nor given up: it ends as it was.
+ * counts; one that was to be sent again is due at once. A probe, sent though the integration is disabled, ends as it was if it
+ * is not acknowledged, whatever would follow for others.
  */
 export const settled = (
   standing: Standing,
@@ -91,10 +91,10 @@ export const settled = (
   now: number,
   toEnd: ReturnType<typeof reasonToEnd>
 ): Standing => {
-  const { lane, next_attempt_at, reason, state } = settlement
-  const attempts = settlement.attempt?.number ?? standing.attempts
+  const { attempt, lane, next_attempt_at, reason, state } = settlement
+  const attempts = attempt?.number ?? standing.attempts
   if (standing.state !== "delivering") return { ...standing, attempts, lease_token: null }
-  if (toEnd !== null && (state === "retrying" || state === "exhausted"))
+  if (toEnd !== null && attempt !== null && attempt.outcome !== "acknowledged")
     return { ...cancelled({ ...standing, lane }, toEnd), attempts, lease_token: null }
   if (standing.resend === 2)
     return { state: "pending", reason: null, attempts, lane, due_at: now, lease_token: null, resend: 1 }

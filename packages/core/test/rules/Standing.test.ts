@@ -189,18 +189,20 @@ describe("a settled delivery", () => {
     })
   })
 
-  it("ends as it was, neither retried nor given up, when it was the probe of a disabled integration", () => {
+  it("ends as it was, however its receiver failed, when it was the probe of a disabled integration", () => {
     const givenUp = settlementOf({
       ...failedAgain,
       state: "exhausted",
       reason: "schedule_used_up",
       next_attempt_at: null
     })
+    const tooLate = { ...givenUp, state: "expired", reason: "lifetime_over" } as const
+    const gone = { ...givenUp, state: "cancelled", reason: "integration_gone", gone: true } as const
     for (const resend of [0, 1, 2] as const) {
-      for (const settlement of [failedAgain, givenUp]) {
-        assert.deepEqual(settled({ ...underLease, resend }, settlement, now, "integration_gone"), {
+      for (const settlement of [failedAgain, givenUp, tooLate, gone]) {
+        assert.deepEqual(settled({ ...underLease, resend }, settlement, now, "integration_disabled"), {
           state: "cancelled",
-          reason: "integration_gone",
+          reason: "integration_disabled",
           attempts: 2,
           lane: 3,
           due_at: null,

@@ -103,6 +103,30 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
     })
   },
   {
+    name: "a probe that fails too late for another, or finds its receiver gone, ends as it was too",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      const id = yield* enqueueOne(newEvent(1), integration)
+      yield* settle(start, retryAt(yield* claimOne(start), start + 1_000_000))
+      const disabled = { ...integration, status: "disabled", disabled_reason: "failing", version: 2 } as const
+      yield* (yield* IntegrationStore).update({ ...disabled, updated_at: start + 5 }, 1)
+      for (const [at, end] of [
+        [10, { state: "expired", reason: "lifetime_over" }],
+        [20, { state: "cancelled", reason: "integration_gone", gone: true }]
+      ] as const) {
+        yield* expectEqual("answer", yield* store.probe(integration.id, start + at, leaseLength), id)
+        const failed = settlement(yield* claimOne(start + at), end)
+        const { changed, notices } = yield* settleWithConsequences(start + at, failed)
+        yield* expectEqual(`what followed ${end.reason}`, [changed, notices], [[], []])
+        const { reason, state } = yield* findDelivery(id)
+        yield* expectEqual(`after ${end.reason}`, [state, reason], ["cancelled", "integration_disabled"])
+      }
+      const found = yield* (yield* IntegrationStore).find(integration.id)
+      yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "failing"])
+    })
+  },
+  {
     name: "a probe leaves alone what may still be under way",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
