@@ -120,6 +120,34 @@ describe("a damaged row", () => {
     )
   )
 
+  it.effect("leaves its room in a claim to what can be sent, of each integration as much as it may have", () =>
+    onLoggedStore((filename) =>
+      Effect.gen(function* () {
+        const sound = yield* createIntegration()
+        const damaged = yield* createIntegration({ scope: building(2) })
+        const other = yield* createIntegration({ scope: building(2) })
+        yield* enqueue(...records(1, 30, sound), ...records(31, 60, damaged), ...records(61, 90, other))
+        yield* tamper(
+          filename,
+          `UPDATE integrations SET method = 'odd' WHERE id = ${damaged.id};
+          UPDATE events SET resource_type = 'odd' WHERE id <= '${eventId(4)}'`
+        )
+        const claimed = yield* claim(start, { limit: 18, limits: new Map([[other.id, 7]]) })
+        const byIntegration = Map.groupBy(claimed, ({ integration }) => integration.id)
+        assert.deepEqual(
+          [sound, damaged, other].map(({ id }) => byIntegration.get(id)?.length ?? 0),
+          [11, 0, 7]
+        )
+        assert.strictEqual(new Set(idsOf(claimed)).size, 18)
+        const { states } = yield* DeliveryStore.use((store) => store.summary(start))
+        assert.deepInclude(states, { delivering: 18, pending: 72 })
+        // Only what was looked at is put off.
+        const untouched = (yield* claim(start, { limit: 100, limits: new Map([[damaged.id, 0]]) })).length
+        assert.strictEqual(untouched, 90 - 30 - 4 - 18)
+      })
+    )
+  )
+
   /** Where in an integration's row damage is met by what is under way, and not before. */
   for (const [column, value] of [
     ["status", "'off'"],

@@ -23,33 +23,70 @@ export interface Claims {
   readonly putOff: PutOff
 }
 
+/** How often a claim goes on to what can be sent, after what it had chosen could not be. */
+const refills = 3
+
 /**
  * Leases what is due, and answers it with everything an attempt needs; and whether something is due of which nothing could
  * be leased, because other claims look at it. To choose, these lock more than they take, and give it back when they end.
  */
-export const claimDue = Effect.fnUntraced(function* ({ putOff, reader, tables }: Claims, request: ClaimRequest) {
-  const { lease, now } = request
-  const { chosen, due } = yield* chooseDue(tables, request)
-  if (chosen.length === 0) return { claimed: [], passedOver: due }
+export const claimDue = Effect.fnUntraced(function* (claims: Claims, request: ClaimRequest) {
   const tally = new Tally()
+  const claimed: Array<LeasedDelivery> = []
+  let isDue = false
+  let wanted = request
+  for (let more = refills; ; more--) {
+    const { chosen, due } = yield* chooseDue(claims.tables, wanted)
+    isDue = due
+    if (chosen.length === 0) break
+    const { sendable, unreadable, unsendable } = yield* lease(claims, tally, chosen, wanted)
+    claimed.push(...sendable)
+    // Whoever gets less than there is takes it for all there is: so what could not be sent leaves its room to others.
+    if (unsendable.length === 0 || more === 0) break
+    wanted = restOf(wanted, sendable, unreadable)
+  }
+  yield* tally.write(claims.tables)
+  return { claimed, passedOver: isDue && claimed.length === 0 }
+})
+
+/** What is still to be claimed, of all but some integrations. */
+const restOf = (
+  request: ClaimRequest,
+  claimed: ReadonlyArray<LeasedDelivery>,
+  without: ReadonlySet<IntegrationId>
+): ClaimRequest => {
+  const limits = new Map(request.limits)
+  for (const { integration } of claimed)
+    limits.set(integration.id, (limits.get(integration.id) ?? request.limitPerIntegration) - 1)
+  for (const id of without) limits.set(id, 0)
+  return { ...request, limit: request.limit - claimed.length, limits }
+}
+
+/** Leases what was chosen, and puts off what can't be read; says which integrations can't be. */
+const lease = Effect.fnUntraced(function* (
+  { putOff, reader, tables }: Claims,
+  tally: Tally,
+  chosen: ReadonlyArray<StandingRow>,
+  { lease, now }: ClaimRequest
+) {
   const moves = chosen.map((from) => ({ from, to: Standing.claimed(from, lease) }))
   yield* move(tables, tally, moves)
   const eventIds = new Set(chosen.map(({ event_id }) => event_id))
   const events = yield* readable(yield* tables.eventsById([...eventIds]), decodeEvents)
   const integrationIds = new Set(chosen.map(({ integration_id }) => integration_id))
   const integrations = yield* readable(yield* tables.integrationsById([...integrationIds]), reader.readAll)
-  const claimed: Array<LeasedDelivery> = []
+  const sendable: Array<LeasedDelivery> = []
   const unsendable: Array<StandingRow> = []
   for (const { from, to } of moves) {
     const event = events.found.get(from.event_id)
     const integration = integrations.found.get(from.integration_id)
     const { attempts, lane, resend } = to
     if (event === undefined || integration === undefined) unsendable.push({ ...from, ...to })
-    else claimed.push({ id: from.id, lease, lane, attempts, resend: resend > 0, event, integration })
+    else sendable.push({ id: from.id, lease, lane, attempts, resend: resend > 0, event, integration })
   }
   if (unsendable.length > 0) yield* putOff(tables, tally, unsendable, { events, integrations }, now)
-  yield* tally.write(tables)
-  return { claimed, passedOver: false }
+  const unreadable = new Set([...integrationIds].filter((id) => !integrations.found.has(id)))
+  return { sendable, unreadable, unsendable }
 })
 
 /** The order within a round. */
