@@ -390,25 +390,30 @@ describe("effects are counted", () => {
         ["rounded in both", (type: string, id: string) => `${type} ${Number(id)}`, Number, 1],
         ["rounded in the memory", (type: string, id: string) => `${type} ${Number(id)}`, String, 1]
       ] as const
-      for (const [name, keyOf, shownAs, expected] of ways) {
-        const file = join(folder, `${name}.log`)
-        writeFileSync(file, "")
-        const target = yield* byDataId((id) => writeFileSync(file, `done ${shownAs(id)}\n`, { flag: "a" }), keyOf)
-        const { exitCode, output } = yield* conformance(
-          "run",
-          "--url",
-          target.url,
-          "--level",
-          "2",
-          "--only",
-          "R-NEW-01",
-          "--settle",
-          "1s",
-          "--probe",
-          `log:${file}:^done (\\d+)$`
-        )
-        assert.strictEqual(exitCode, expected, `${name}: ${output}`)
-      }
+      // Most of it is waiting.
+      yield* Effect.forEach(
+        ways,
+        Effect.fnUntraced(function* ([name, keyOf, shownAs, expected]) {
+          const file = join(folder, `${name}.log`)
+          writeFileSync(file, "")
+          const target = yield* byDataId((id) => writeFileSync(file, `done ${shownAs(id)}\n`, { flag: "a" }), keyOf)
+          const { exitCode, output } = yield* conformance(
+            "run",
+            "--url",
+            target.url,
+            "--level",
+            "2",
+            "--only",
+            "R-NEW-01",
+            "--settle",
+            "1s",
+            "--probe",
+            `log:${file}:^done (\\d+)$`
+          )
+          assert.strictEqual(exitCode, expected, `${name}: ${output}`)
+        }),
+        { concurrency: "unbounded" }
+      )
     })
   )
 
