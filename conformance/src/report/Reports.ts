@@ -2,6 +2,7 @@
  * The kinds of report that can be written to a file: one entry each.
  */
 import { checkDifferent, checkWritable, CommandFailure, writeNamed } from "@doorhook/core"
+import type { NamedFile } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import { toBadge } from "./Badge.ts"
 import { toHar } from "./Har.ts"
@@ -48,12 +49,6 @@ const parseOne = (text: string): Result.Result<Request, CommandFailure> => {
 /** Reads what `--report` was given, each a list like `json=a.json,json=b.json`. */
 export const parse = (texts: ReadonlyArray<string>): Result.Result<ReadonlyArray<Request>, CommandFailure> =>
   Result.all(texts.flatMap((text) => text.split(/,(?=[a-z]+=)/)).map(parseOne))
-
-/** A file, and the flag that named it, as it was given. */
-interface NamedFile {
-  readonly said: string
-  readonly file: string
-}
 
 /**
  * Finds out before the run whether all can be written after it, and others `beside` them, each to a file of its own and to

@@ -2,6 +2,7 @@
  * `--report html=FILE,json=FILE,csv=FILE`.
  */
 import { checkDifferent, checkWritable, CommandFailure, fileTrouble } from "@doorhook/core"
+import type { NamedFile } from "@doorhook/core"
 import { Console, Effect, FileSystem } from "effect"
 import { csvReport } from "../report/Csv.ts"
 import { htmlReport } from "../report/Html.ts"
@@ -32,12 +33,6 @@ export const readReportFiles = (text: string): Effect.Effect<ReadonlyArray<Repor
       ? Effect.succeed({ format, file })
       : CommandFailure.usage(`--report ${part}: expected html=FILE, json=FILE or csv=FILE, several with commas between`)
   })
-
-/** A file, and the flag that named it, as it was given. */
-interface NamedFile {
-  readonly said: string
-  readonly file: string
-}
 
 /**
  * Fails when one of them could not be written, or not beside another, or is one of the `others` that the run needs: better

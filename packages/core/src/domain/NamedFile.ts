@@ -6,6 +6,12 @@ import type { PlatformError } from "effect"
 import { Effect, FileSystem, Option, Path, Predicate } from "effect"
 import { CommandFailure } from "./CommandFailure.ts"
 
+/** A file, and the flag that named it, as it was given. */
+export interface NamedFile {
+  readonly said: string
+  readonly file: string
+}
+
 const missing = "there is no such file or folder"
 const barred = "this user has no right to it"
 const folder = "it is a folder, not a file"
@@ -63,11 +69,9 @@ export const checkWritable = Effect.fnUntraced(function* (said: string, file: st
 
 /**
  * Fails when two of some files are one: each would destroy what the other writes. What is no file, like `/dev/null`, takes
- * both. `said` is a flag as it was given.
+ * both.
  */
-export const checkDifferent = Effect.fnUntraced(function* (
-  files: ReadonlyArray<{ readonly said: string; readonly file: string }>
-) {
+export const checkDifferent = Effect.fnUntraced(function* (files: ReadonlyArray<NamedFile>) {
   const system = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const known = new Map<string, string>()
