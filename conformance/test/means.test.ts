@@ -161,6 +161,9 @@ describe("effects are counted", () => {
     })
   }
   const only = ["--only", "R-DUP-02", "--level", "2"]
+  /** A run of some requirements, and of what a probe shows of them. */
+  const counting = (url: string, ids: string, probe: string, ...more: ReadonlyArray<string>) =>
+    conformance("run", "--url", url, "--level", "2", "--only", ids, "--settle", "1s", "--probe", probe, ...more)
 
   it.live("in a log", () =>
     Effect.gen(function* () {
@@ -253,22 +256,7 @@ describe("effects are counted", () => {
     Effect.gen(function* () {
       const file = join(folder, "effects-whole.log")
       const target = yield* logging(file, false)
-      const probed = (probe: string) =>
-        conformance(
-          "run",
-          "--url",
-          target.url,
-          "--only",
-          "R-NEW-01",
-          "--level",
-          "2",
-          "--settle",
-          "1s",
-          "--max-time",
-          "60s",
-          "--probe",
-          `exec:${probe}`
-        )
+      const probed = (probe: string) => counting(target.url, "R-NEW-01", `exec:${probe}`, "--max-time", "60s")
       const whole = yield* probed(`grep -cw "done $EVENT_ID" ${file}`)
       assert.deepStrictEqual([...idsWith(whole.report, "PASS")], ["R-NEW-01"], whole.output)
       const alike = yield* probed(`grep -c "done $EVENT_ID" ${file}`)
@@ -363,19 +351,7 @@ describe("effects are counted", () => {
         const file = join(folder, `by-${name}.log`)
         writeFileSync(file, "")
         const target = yield* byDataId((id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }), keyOf)
-        const { exitCode, output } = yield* conformance(
-          "run",
-          "--url",
-          target.url,
-          "--level",
-          "2",
-          "--only",
-          "R-NEW-01",
-          "--settle",
-          "1s",
-          "--probe",
-          `log:${file}:^done (\\d+)$`
-        )
+        const { exitCode, output } = yield* counting(target.url, "R-NEW-01", `log:${file}:^done (\\d+)$`)
         assert.strictEqual(exitCode, expected, `${name}: ${output}`)
         if (expected === 1) assert.match(output, /effects = 1 for event \d/)
       }
@@ -397,19 +373,7 @@ describe("effects are counted", () => {
           const file = join(folder, `${name}.log`)
           writeFileSync(file, "")
           const target = yield* byDataId((id) => writeFileSync(file, `done ${shownAs(id)}\n`, { flag: "a" }), keyOf)
-          const { exitCode, output } = yield* conformance(
-            "run",
-            "--url",
-            target.url,
-            "--level",
-            "2",
-            "--only",
-            "R-NEW-01",
-            "--settle",
-            "1s",
-            "--probe",
-            `log:${file}:^done (\\d+)$`
-          )
+          const { exitCode, output } = yield* counting(target.url, "R-NEW-01", `log:${file}:^done (\\d+)$`)
           assert.strictEqual(exitCode, expected, `${name}: ${output}`)
         }),
         { concurrency: "unbounded" }
@@ -425,22 +389,7 @@ describe("effects are counted", () => {
         (id) => writeFileSync(file, `done ${id}\n`, { flag: "a" }),
         (_type, _id, webhookId) => webhookId
       )
-      const probed = (probe: string) =>
-        conformance(
-          "run",
-          "--url",
-          target.url,
-          "--only",
-          "R-FWD-01,R-DUP-02",
-          "--level",
-          "2",
-          "--settle",
-          "1s",
-          "--max-time",
-          "30s",
-          "--probe",
-          `exec:${probe}`
-        )
+      const probed = (probe: string) => counting(target.url, "R-FWD-01,R-DUP-02", `exec:${probe}`, "--max-time", "30s")
       // As a database does that is asked for something else than a number.
       const { output, report } = yield* probed(
         `case "$DATA_ID" in ""|*[!0-9]*) echo "not a number: $DATA_ID" >&2; exit 1;; esac; grep -cw "done $DATA_ID" ${file}`
