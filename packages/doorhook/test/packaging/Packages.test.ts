@@ -81,7 +81,7 @@ describe("the packages", () => {
 
 describe("the installed command", () => {
   it("explains each of its commands", async () => {
-    let open = [[]] as ReadonlyArray<ReadonlyArray<string>>
+    let open: ReadonlyArray<ReadonlyArray<string>> = [[]]
     const explained: Array<string> = []
     const explain = async (path: ReadonlyArray<string>): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
       const { stderr, stdout } = await run(process.execPath, [bin, ...path, "--help"], {
