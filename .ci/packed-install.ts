@@ -62,7 +62,7 @@ const typed: Readonly<Record<string, string>> = {
   }),
   "consumer.ts": `import { createServer } from "node:http"
     import { createDoorhook, DoorhookError, sqlDirectory } from "doorhook"
-    import type { Doorhook, DoorhookOptions } from "doorhook"
+    import type { DeliveryAttempt, DeliverySummary, Doorhook, DoorhookOptions } from "doorhook"
     import { layer } from "doorhook/effect"
     import { Publisher } from "@doorhook/core"
     const options: DoorhookOptions = { ...${options}, retry: { access_log: ["5s"] }, ackTimeout: "5s" }
@@ -71,6 +71,13 @@ const typed: Readonly<Record<string, string>> = {
     // @ts-expect-error: there is no such option
     const wrong: DoorhookOptions = { ...options, ackTimeuot: "5s" }
     createServer(doorhook.node)
+    await doorhook.deliveries.list({ state: ["exhausted", "expired"] })
+    const ended: ReadonlyArray<DeliverySummary["state"]> = ["delivered", "skipped"]
+    // @ts-expect-error: there is no such state
+    const state: DeliverySummary["state"] = "lost"
+    // @ts-expect-error: there is no such outcome
+    const outcome: DeliveryAttempt["outcome"] = "refused"
+    export { ended, outcome, state }
     export { deliveries, DoorhookError, layer, Publisher, sqlDirectory, wrong }`
 }
 

@@ -31,6 +31,7 @@ export interface IntegrationListOptions {
 
 /** What to set. What is left out stays. */
 export interface IntegrationChange {
+  /** Whether it gets deliveries. */
   readonly status?: "enabled" | "disabled"
   /** Where its deliveries differ from the others', in place of what was set before: `{}` takes everything back. */
   readonly overrides?: {
@@ -45,8 +46,11 @@ export interface IntegrationChange {
 
 /** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid` for a change that can't be made, `bad_request` for what is no id or no change at all. */
 export interface IntegrationsClient {
+  /** A page of integrations, by id. */
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
+  /** One integration. */
   readonly show: (id: string) => Promise<IntegrationSummary>
+  /** Changes status and overrides, and returns the integration as it is then. */
   readonly set: (id: string, change: IntegrationChange) => Promise<IntegrationSummary>
   /**
    * Sends the newest unacknowledged delivery of one that doorhook disabled: acknowledged, it enables the integration. Says

@@ -14,6 +14,7 @@ export type NoticePage = typeof NoticePage.Type
 
 /** Which notices to list. */
 export interface NoticeListOptions {
+  /** Only those of this integration. */
   readonly integration_id?: string | undefined
   /** Which comes first; default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
@@ -25,6 +26,7 @@ export interface NoticeListOptions {
 
 /** Calls reject with a `DoorhookError`: `invalid_parameter` for an option that is wrong. */
 export interface NoticesClient {
+  /** A page of notices, the oldest first unless `order` says otherwise. */
   readonly list: (options?: NoticeListOptions) => Promise<NoticePage>
 }
 
