@@ -1,6 +1,8 @@
 /**
  * doorhook: OAuth 2.0 and webhooks for access-control backends.
  */
+// First: it says when this Node.js is too old for what comes after it.
+export { supportedNode } from "./supportedNode.ts"
 export { createDoorhook } from "./embed/createDoorhook.ts"
 export type { Doorhook, PublishInput, PublishOptions, PublishResult, RequestPeer } from "./embed/createDoorhook.ts"
 export type { DoorhookOptions } from "./embed/DoorhookOptions.ts"

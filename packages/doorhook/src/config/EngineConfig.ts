@@ -127,13 +127,13 @@ const scheme = /^([a-z][a-z0-9+.-]+):/i
 /** What can be nothing but the name of a folder, or of nothing. */
 const noFile = /^\s*$|[/\\]$/
 
-/** A URL of another database must not become a file of that name. Only its kind is told: the rest may hold a password. */
+/** A URL of another database must not become a file of that name. The error has its kind only: the rest may hold a password. */
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
   if (database === undefined) return Result.succeed(database)
   const [, kind] = scheme.exec(database) ?? []
   if (kind === "postgres" || kind === "postgresql") return Result.succeed(database)
   if (kind !== undefined) {
-    return invalid(`database: ${kind}: is no kind of database that can be used; give a file, postgres://..., or memory`)
+    return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }
   // What other libraries call it. A file of that name would keep what nobody expects to be kept, and lose what is.
   if (database === ":memory:") return invalid('database: ":memory:" is no file; for a database in memory give memory')

@@ -118,7 +118,7 @@ export interface DeliveryListOptions {
   /** Only those in this state; several as a list, or as one string with commas. Default: all states. */
   readonly state?: ListedState | ReadonlyArray<ListedState> | undefined
   /** Only those of this integration. */
-  readonly integration_id?: string | undefined
+  readonly integration_id?: string | number | undefined
   /** Only those of this event. */
   readonly event_id?: string | undefined
   /** Which comes first; default `oldest`. */
@@ -153,7 +153,10 @@ export interface DeliveriesClient {
    * Sends all that an integration has not acknowledged since a time: what has ended, and what waits for a retry. Says how many.
    * Rejects as `resend`.
    */
-  readonly recover: (integrationId: string, since: Since | SinceOptions) => Promise<{ readonly deliveries: number }>
+  readonly recover: (
+    integrationId: string | number,
+    since: Since | SinceOptions
+  ) => Promise<{ readonly deliveries: number }>
   /** How many there are in each state. */
   readonly summary: () => Promise<DeliveryCounts>
 }

@@ -15,7 +15,7 @@ export type NoticePage = typeof NoticePage.Type
 /** Which notices to list. */
 export interface NoticeListOptions {
   /** Only those of this integration. */
-  readonly integration_id?: string | undefined
+  readonly integration_id?: string | number | undefined
   /** Which comes first; default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
   /** Only notices after this one in that order, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */

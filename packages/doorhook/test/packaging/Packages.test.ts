@@ -2,7 +2,7 @@
  * The packages as they are published: packed, installed into an empty project, and used there.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
@@ -20,6 +20,8 @@ import { callApi } from "../harness/ThirdParty.ts"
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
 const run = promisify(execFile)
+
+const Manifest = Schema.Struct({ engines: Schema.Struct({ node: Schema.String }) })
 
 const folder = mkdtempSync(join(tmpdir(), "doorhook-packed-test-"))
 const bin = join(folder, "node_modules/doorhook/bin/doorhook.js")
@@ -60,6 +62,29 @@ const subcommandsIn = (help: string): ReadonlyArray<string> =>
 describe("the packages", () => {
   it("are compiled against and run, as modules, by require and by the command", () => {
     assert.match(printed, /types: ok\nNode.js \d+\.\d+\.\d+: ok\n$/)
+  })
+
+  it("say which Node.js they need when they are imported by one that is too old", async () => {
+    const { engines } = Schema.decodeUnknownSync(Manifest)(
+      JSON.parse(readFileSync(join(folder, "node_modules/doorhook/package.json"), "utf8"))
+    )
+    // As Node.js 20 does, which has no such modules: it does not link what imports them.
+    const old = `import { registerHooks } from "node:module"
+      registerHooks({ resolve: (specifier, context, next) => {
+        if (specifier === "node:sqlite") throw new Error("No such built-in module: node:sqlite")
+        return next(specifier, context)
+      } })
+      Object.defineProperty(process.versions, "node", { value: "20.19.0" })`
+    const program = `for (const entry of ["doorhook", "doorhook/effect"]) {
+      await import(entry).catch((error) => console.log(error.message))
+    }`
+    const { stdout } = await run(
+      process.execPath,
+      ["--import", `data:text/javascript,${encodeURIComponent(old)}`, "--input-type=module", "--eval", program],
+      { cwd: folder }
+    )
+    const needed = `doorhook needs Node.js ${engines.node.replace(">=", "")} or later; this is 20.19.0.\n`
+    assert.strictEqual(stdout, needed.repeat(2))
   })
 
   it("that are pure load no module of Node.js", async () => {

@@ -48,7 +48,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
   BEGIN
     IF strpos(publish.event, escape) > 0 AND NOT can_look_into(body) THEN
       IF publish.event ~ ('[' || chr(57344) || chr(57345) || ']') THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'the event has an escape that PostgreSQL can not look behind';
+        RAISE invalid_parameter_value USING MESSAGE = 'the event has an escape that PostgreSQL cannot look behind';
       END IF;
       hidden := true;
       body := replace(replace(publish.event, pair, chr(57344)), escape, chr(57345))::json;
