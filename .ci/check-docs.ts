@@ -73,7 +73,7 @@ declare global {
   }
   const clients: Map<string, HostClient>
   const call: object
-  const integrationId: string
+  const integrationId: string | number
   const doorhook: Doorhook
   const options: DoorhookOptions
   const app: Express

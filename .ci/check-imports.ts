@@ -2,7 +2,8 @@
  * Keeps the arrows between packages: which may import which, and that core stays pure; and between the folders of one
  * package: none imports another that stands on it.
  *
- * A package may also import what its own package.json declares, and nothing else.
+ * A package may also import what its own package.json declares, and nothing else. No import is for side effects only:
+ * `"sideEffects": false` in each package.json lets bundlers drop it, the one of the command included.
  */
 import { globSync, readFileSync } from "node:fs"
 import { builtinModules } from "node:module"
@@ -89,7 +90,11 @@ for (const [folder, allowed] of Object.entries(arrows)) {
   const crossings: Array<Crossing> = []
   for (const path of globSync(`${root}${folder}/src/**/*.ts`)) {
     const place = relative(root, path)
-    for (const specifier of importsOf(readFileSync(path, "utf8"))) {
+    const text = readFileSync(path, "utf8")
+    for (const [, specifier] of text.matchAll(/^import "([^"]+)"/gm)) {
+      problems.push(`${place} imports ${specifier} for its side effects: bundlers drop that, call a function of it`)
+    }
+    for (const specifier of importsOf(text)) {
       if (specifier.startsWith(".")) {
         if (folder === "packages/core") checkLayer(place, specifier)
         const [from, to] = [folderOf(place), folderOf(new URL(specifier, `file:///${place}`).pathname)]

@@ -25,6 +25,7 @@ const checks: ReadonlyArray<readonly [name: string, command: string, ...args: Re
   ["format", "oxfmt", "--config", ".oxfmtrc.json", "--check", "."],
   ["imports", "node", ".ci/check-imports.ts"],
   ["build", "npm", "run", "--silent", "build"],
+  ["comments", "node", ".ci/check-comments.ts"],
   ...published.map((place) => [`package ${place}`, "publint", "--strict", "--pack", "false", place] as const),
   ["unused", "knip", "-c", ".ci/knip.json", "--no-progress", "--no-config-hints"],
   ["docs", "node", ".ci/check-docs.ts"]

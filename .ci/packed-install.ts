@@ -1,17 +1,18 @@
 /**
- * Packs every package as it would be published, installs what was packed into an empty folder, and uses it there as a stranger
+ * Packs every package as it would be published, installs the archives into an empty folder, and uses them there as a stranger
  * would: from ES modules, from CommonJS, from TypeScript, and by the command.
  *
- *     node .ci/packed-install.ts [--linked] [VERSION...]     versions of Node.js to try besides the one that runs this, like 22 and 26
+ *     node .ci/packed-install.ts [--linked] [--into FOLDER] [VERSION...]     other versions of Node.js to try too, like 22 and 26
  *
- * With `--linked` the archives are unpacked, and what they declare to need of others is taken from this workspace: the same
- * without npm resolving it anew, for the tests.
+ * With `--linked` the archives are unpacked, and their dependencies are linked to those of this workspace: the same without
+ * a registry, for the tests. `--into` names an empty folder to install into, which is kept.
  */
 import { execFileSync, spawn } from "node:child_process"
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { parseArgs } from "node:util"
 
 const root = new URL("..", import.meta.url).pathname
 const published = ["packages/core", "packages/sql", "packages/node", "packages/server", "simulator", "conformance"]
@@ -61,7 +62,7 @@ const typed: Readonly<Record<string, string>> = {
   }),
   "consumer.ts": `import { createServer } from "node:http"
     import { createDoorhook, DoorhookError, sqlDirectory } from "doorhook"
-    import type { Doorhook, DoorhookOptions } from "doorhook"
+    import type { DeliveryAttempt, DeliverySummary, Doorhook, DoorhookOptions } from "doorhook"
     import { layer } from "doorhook/effect"
     import { Publisher } from "@doorhook/core"
     const options: DoorhookOptions = { ...${options}, retry: { access_log: ["5s"] }, ackTimeout: "5s" }
@@ -70,18 +71,25 @@ const typed: Readonly<Record<string, string>> = {
     // @ts-expect-error: there is no such option
     const wrong: DoorhookOptions = { ...options, ackTimeuot: "5s" }
     createServer(doorhook.node)
+    await doorhook.deliveries.list({ state: ["exhausted", "expired"] })
+    const ended: ReadonlyArray<DeliverySummary["state"]> = ["delivered", "skipped"]
+    // @ts-expect-error: there is no such state
+    const state: DeliverySummary["state"] = "lost"
+    // @ts-expect-error: there is no such outcome
+    const outcome: DeliveryAttempt["outcome"] = "refused"
+    export { ended, outcome, state }
     export { deliveries, DoorhookError, layer, Publisher, sqlDirectory, wrong }`
 }
 
 const program = "node_modules/doorhook/bin/doorhook.js"
 
-/** The command serves, the console's scripts too: those are files beside what it is bundled into. */
+/** The command serves, and finds the console's scripts: those are files beside the bundle. */
 const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void> => {
   const [command, ...args] = [...node, join(folder, program)]
   const child = spawn(command, [...args, "serve", "--port", "0", "--database", "memory"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
-    // A group of its own: npx does not hand on the signal that ends it.
+    // A process group of its own: npx does not pass signals on.
     detached: true
   })
   let said = ""
@@ -96,21 +104,25 @@ const serves = async (node: ReadonlyArray<string>, folder: string): Promise<void
   if (status !== 200) throw new Error(`the console's script: ${status}`)
 }
 
-/** The suite finds a faulty receiver out, which is a program of its own beside the bundle. */
+/** The suite catches a faulty receiver, which is a program of its own beside the bundle. */
 const findsOut = (node: ReadonlyArray<string>, folder: string): void => {
   const [command, ...args] = [...node, join(folder, program)]
   run(command, [...args, "conformance", "mutants", "--only", "buffer-in-memory", "--narrow"], folder)
 }
 
-/** As a stranger does. npm packs a folder that it is to install and not to link, by the rules of `npm pack`. */
+/** As the guide says: the archives of `npm run pack`, by `npm install`. */
 const install = (folder: string): void => {
+  const archives = join(folder, "archives")
+  mkdirSync(archives)
+  run("npm", ["run", "--silent", "pack", "--", archives], root)
   const types = `@types/node@${String(createRequire(import.meta.url)("@types/node/package.json").version)}`
-  const flags = ["--install-links", "--prefer-offline", "--no-audit", "--no-fund"]
-  run("npm", ["install", ...flags, types, ...all.map((place) => join(root, place))], folder)
+  const flags = ["--prefer-offline", "--no-audit", "--no-fund"]
+  run("npm", ["install", ...flags, types, ...globSync(join(archives, "*.tgz"))], folder)
 }
 
-/** Unpacks the archives, beside links to the packages of others that they say they need, and to no more. */
+/** Unpacks the archives, beside links to the dependencies that they declare, and to no others. */
 const link = (folder: string): void => {
+  run("npm", ["run", "--silent", "build"], root)
   const modules = join(folder, "node_modules")
   const archives = run(
     "npm",
@@ -134,11 +146,15 @@ const link = (folder: string): void => {
   }
 }
 
-const linked = process.argv.includes("--linked")
-const versions = process.argv.slice(2).filter((argument) => argument !== "--linked")
+const {
+  positionals: versions,
+  values: { into, linked }
+} = parseArgs({
+  allowPositionals: true,
+  options: { linked: { type: "boolean", default: false }, into: { type: "string" } }
+})
 
-run("npm", ["run", "--silent", "build"], root)
-const folder = mkdtempSync(join(tmpdir(), "doorhook-packed-"))
+const folder = into ?? mkdtempSync(join(tmpdir(), "doorhook-packed-"))
 try {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true, type: "module" }))
   if (linked) link(folder)
@@ -162,5 +178,5 @@ try {
     )
   }
 } finally {
-  rmSync(folder, { recursive: true, force: true })
+  if (into === undefined) rmSync(folder, { recursive: true, force: true })
 }

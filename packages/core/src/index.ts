@@ -23,7 +23,7 @@ export { didYouMean } from "./domain/Nearest.ts"
 export * from "./domain/Notice.ts"
 export { RecentMap } from "./domain/RecentMap.ts"
 export * from "./domain/ResourceType.ts"
-export { missingMember, schemaProblems } from "./domain/SchemaProblems.ts"
+export { missingMember, nameOf, schemaProblems } from "./domain/SchemaProblems.ts"
 export * from "./domain/Token.ts"
 
 // rules

@@ -1,14 +1,18 @@
 #!/usr/bin/env node
-// Starts the command: from dist where the package is installed, straight from its sources in a checkout. Sources take a
-// Node.js that strips types: the one that the checkout brings along when the caller's own is older.
+// Starts the command: from dist when the package is installed, from the sources in a checkout. Sources need a Node.js that
+// strips types: the checkout's own when the caller's is older.
 import { spawn } from "node:child_process"
 import nodeModule, { createRequire } from "node:module"
 import { sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { setFlagsFromString } from "node:v8"
 
-// Much here lives for a moment only. A larger young generation would not make it faster, and is not given back.
+// Most objects here live for a moment only. A larger young generation would not be faster, and its memory is not given back.
 const youngGeneration = "--max-semi-space-size=16"
+
+// Node.js has four threads for files and name look-ups unless this is set before the first is used, and looks names up on half
+// of them: two dead name servers would hold up every other look-up. Set here because modules read it when they load.
+process.env["UV_THREADPOOL_SIZE"] ??= "64"
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
 const isInstalled = fileURLToPath(import.meta.url)
@@ -20,13 +24,13 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
   process.exitCode = 1
 } else if (isInstalled) {
   setFlagsFromString(youngGeneration)
-  // Beside the code that it is made from, and as well guarded; where that can't be written there is none.
+  // Kept beside the code it is made from, with the same permissions; without write permission there is no cache.
   nodeModule.enableCompileCache?.(fileURLToPath(new URL("../.compile-cache", import.meta.url)))
   await import("../dist/bundle/main.js")
 } else {
   const node = major >= 24 ? process.execPath : createRequire(import.meta.url).resolve("node/bin/node")
   const source = fileURLToPath(new URL("../src/command/main.ts", import.meta.url))
-  // Half of a start's time is reading the sources, stripped of their types.
+  // Reading the sources and stripping their types takes half of a start.
   const env = {
     NODE_COMPILE_CACHE: fileURLToPath(new URL("../../../node_modules/.cache/node", import.meta.url)),
     ...process.env
@@ -35,7 +39,7 @@ if (isInstalled && (major < 22 || (major === 22 && minor < 19))) {
   if (typeof process.execve === "function" && process.platform !== "win32") {
     process.execve(node, [node, ...args], env)
   }
-  // Where a process can't become another: a child that gets our signals and, by the end of its pipe, learns of our death.
+  // Where a process cannot replace itself: a child that gets our signals and ends when its pipe to us closes.
   const child = spawn(node, args, {
     stdio: ["inherit", "inherit", "inherit", "pipe"],
     env: { ...env, DOORHOOK_LIFELINE: "3" }

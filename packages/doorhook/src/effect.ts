@@ -4,6 +4,8 @@
  * Its services are those of `@doorhook/core` (`Publisher`, `Deliveries`, `Integrations`, ...) and its routes those of
  * `@doorhook/server`. They run in the application's own runtime: its clock, its logger, its tracer and its configuration.
  */
+// First: it says when this Node.js is too old for what comes after it.
+export { supportedNode } from "./supportedNode.ts"
 export { layer } from "./embed/DoorhookLayer.ts"
 export { EngineConfig } from "./config/EngineConfig.ts"
 export { fromEnvironment } from "./config/EnvironmentConfig.ts"

@@ -1,8 +1,10 @@
 /**
  * doorhook: OAuth 2.0 and webhooks for access-control backends.
  */
+// First: it says when this Node.js is too old for what comes after it.
+export { supportedNode } from "./supportedNode.ts"
 export { createDoorhook } from "./embed/createDoorhook.ts"
-export type { Doorhook, PublishInput, PublishOptions, PublishResult } from "./embed/createDoorhook.ts"
+export type { Doorhook, PublishInput, PublishOptions, PublishResult, RequestPeer } from "./embed/createDoorhook.ts"
 export type { DoorhookOptions } from "./embed/DoorhookOptions.ts"
 export type { HostLogger } from "./embed/HostLogger.ts"
 export type { NodeRequestHandler } from "./embed/NodeHandler.ts"
@@ -24,20 +26,32 @@ export type {
   IntegrationsClient,
   IntegrationSummary
 } from "./embed/IntegrationsClient.ts"
-export type { ClientAdded, ClientSummary, ClientsClient, ClientToAdd } from "./embed/ClientsClient.ts"
+export type {
+  ClientAdded,
+  ClientRotateOptions,
+  ClientSummary,
+  ClientsClient,
+  ClientToAdd
+} from "./embed/ClientsClient.ts"
 export type { GrantRevokeOptions, GrantsClient, GrantSummary } from "./embed/GrantsClient.ts"
 export type { DoorhookNotice, NoticeListOptions, NoticePage, NoticesClient } from "./embed/NoticesClient.ts"
 export type { PortalClient, PortalLinkOptions, TestSent } from "./embed/PortalClient.ts"
 export type { OnNotice } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
 export type {
+  HostAccessPoint,
   HostBuilding,
   HostClient,
   HostDirectory,
+  HostId,
+  HostLogin,
   HostSession,
   HostSessionRequest,
   HostTenant,
-  HostUserId
+  HostUnit,
+  HostUser,
+  HostUserId,
+  HostVisitor
 } from "./directory/FunctionDirectory.ts"
 export type { SqlDirectoryOptions } from "./directory/SqlDirectory.ts"
 export { sqlDirectory } from "./directory/SqlDirectory.ts"

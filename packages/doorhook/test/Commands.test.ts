@@ -546,7 +546,7 @@ describe("settings of a service", () => {
         assert.strictEqual(other.code, 3, command)
         assert.match(
           other.stderr,
-          /database \(--database\): mysql: is no kind of database .* postgres:\/\/\.\.\., or memory\n$/
+          /database \(--database\): mysql databases cannot be used; give a file, postgres:\/\/\.\.\., or memory\n$/
         )
         assert.notInclude(other.stderr, "swordfish")
       }

@@ -40,7 +40,7 @@ describe("portal links", () => {
     "are made for the public URL, and their cookies are safe behind https",
     Effect.gen(function* () {
       const { doorhook, url } = yield* startAll
-      const link = yield* Effect.promise(() => doorhook.portalLink("1"))
+      const link = yield* Effect.promise(() => doorhook.portalLink(1))
       assert.isTrue(link.url.startsWith("https://doors.example/hooks/portal/open/dh_pl_1."))
       const { cookie, location, status } = yield* opens(url, link.url)
       assert.deepStrictEqual([status, location], [303, "/hooks/portal/1"])

@@ -9,7 +9,7 @@ import { AddressPolicy } from "@doorhook/core"
 import { Effect } from "effect"
 import { connect, isIP, isIPv6 } from "node:net"
 import type { LookupFunction, Socket } from "node:net"
-import { createSecureContext, getCACertificates } from "node:tls"
+import * as tls from "node:tls"
 import { buildConnector } from "undici"
 import * as EgressProxy from "./EgressProxy.ts"
 import type { NameLookup } from "./NameLookup.ts"
@@ -35,13 +35,13 @@ export const makeWays = (
   proxy: EgressProxy.EgressProxy | null,
   authorities: ReadonlyArray<string>
 ): Ways => {
-  const ca = authorities.length === 0 ? undefined : [...getCACertificates("default"), ...authorities]
+  const ca = authorities.length === 0 ? undefined : [...tls.getCACertificates("default"), ...authorities]
   // The caller bounds the time. Deliveries need one request at a time, and HTTP/2 has many more ways to misbehave.
   const make = () =>
     buildConnector({
       timeout: 0,
       allowH2: false,
-      ...(ca === undefined ? {} : { secureContext: createSecureContext({ ca }) })
+      ...(ca === undefined ? {} : { secureContext: tls.createSecureContext({ ca }) })
     })
   // Reading all authorities takes longer than a handshake: once, and only where something is secure.
   let made: buildConnector.connector | undefined

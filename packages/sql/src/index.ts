@@ -4,6 +4,7 @@
 export * from "./DatabaseUnusable.ts"
 export * from "./Inspection.ts"
 export { publishCall } from "./PublishCall.ts"
+export { openDatabase } from "./sqlite/NodeSqlite.ts"
 export { publishRemedyFor } from "./PublishRemedies.ts"
 export * as SecretBox from "./SecretBox.ts"
 export * as SqliteClient from "./sqlite/SqliteClient.ts"

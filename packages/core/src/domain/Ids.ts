@@ -4,8 +4,9 @@
  * Numbers identify what the host or a store counts (buildings, tenants, integrations, deliveries); strings identify
  * what must be unique beyond one database (events) or is chosen by somebody else (users, clients).
  */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Predicate, Schema, SchemaGetter } from "effect"
 import { Crypto } from "../ports/Crypto.ts"
+import { nameOf } from "./SchemaProblems.ts"
 
 const PositiveInt = Schema.Int.check(
   Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, { message: "must be a positive whole number" })
@@ -18,6 +19,39 @@ export type BuildingId = typeof BuildingId.Type
 /** A tenant (a resident or a company in a building), as the host numbers it. */
 export const TenantId = PositiveInt.pipe(Schema.brand("TenantId"))
 export type TenantId = typeof TenantId.Type
+
+/**
+ * Reads an id of a building or tenant as hosts give it: a number, or the same as decimal text or BigInt, which is how database
+ * clients return a `bigint`. No sign, no leading zero, at most 2^53 - 1. Null for anything else.
+ */
+export const readHostId = (given: unknown): number | null => {
+  const isDigits = Predicate.isString(given) && /^[1-9][0-9]{0,15}$/.test(given)
+  const id = isDigits || Predicate.isBigInt(given) ? Number(given) : given
+  return Predicate.isNumber(id) && Number.isSafeInteger(id) && id > 0 ? id : null
+}
+
+/** Why a value is not an id of a building or tenant: the rule, and the value. */
+export const hostIdFlaw = (given: unknown): string => {
+  const isTooLarge = Predicate.isBigInt(given) || /^[0-9]{16,}$/.test(String(given))
+  const limit = isTooLarge ? ` up to ${Number.MAX_SAFE_INTEGER}` : ""
+  return `must be a positive whole number${limit}, not ${nameOf(given)}`
+}
+
+const HostId = Schema.Unknown.check(Schema.makeFilter((given) => readHostId(given) !== null || hostIdFlaw(given)))
+
+const fromHost = <S extends Schema.Codec<number, number>>(id: S) =>
+  HostId.pipe(
+    Schema.decodeTo(id, {
+      decode: SchemaGetter.transform((given) => readHostId(given) ?? 0),
+      encode: SchemaGetter.transform((known) => known)
+    })
+  )
+
+/** A `BuildingId` as hosts give it; see `readHostId`. */
+export const HostBuildingId = fromHost(BuildingId)
+
+/** A `TenantId` as hosts give it; see `readHostId`. */
+export const HostTenantId = fromHost(TenantId)
 
 /** An integration; assigned by the store, never reused. On the wire it is a decimal string (JSON:API). */
 export const IntegrationId = PositiveInt.pipe(Schema.brand("IntegrationId"))

@@ -4,11 +4,12 @@
 import { Array, Option, Predicate, Result, Schema } from "effect"
 import type { NewEvent } from "./Event.ts"
 import { maxDataBytes, maxEventsPerPublish } from "./Event.ts"
-import { BuildingId, TenantId } from "./Ids.ts"
+import { BuildingId, hostIdFlaw, readHostId, TenantId } from "./Ids.ts"
 import * as JsonFlaw from "./JsonFlaw.ts"
 import { elementsOf, fromObjectText, membersNamed } from "./JsonText.ts"
 import type { JsonText } from "./JsonText.ts"
 import { oversightsOf } from "./PublishOversights.ts"
+import { nameOf } from "./SchemaProblems.ts"
 import { Action, ResourceType, resourceTypeNames } from "./ResourceType.ts"
 
 /** One thing that is wrong with a published event. */
@@ -54,6 +55,34 @@ const member = <A>(
   ])
 }
 
+/** Reads the id of a building or tenant. */
+const idAt = <A>(given: unknown, pointer: string, make: (id: number) => A): Read<A> => {
+  const id = readHostId(given)
+  return id === null ? wrong(pointer, hostIdFlaw(given)) : Result.succeed(make(id))
+}
+
+const buildingIn = ({ building_id: given }: Readonly<Record<PropertyKey, unknown>>, base: string): Read<BuildingId> =>
+  given === undefined
+    ? wrong(base, "`building_id` is missing; it must be a positive whole number")
+    : idAt(given, `${base}/building_id`, (id) => BuildingId.make(id, { disableChecks: true }))
+
+const tenantsIn = (
+  { tenant_ids: given }: Readonly<Record<PropertyKey, unknown>>,
+  base: string
+): Read<ReadonlyArray<TenantId>> => {
+  if (given === undefined) return Result.succeed([])
+  const pointer = `${base}/tenant_ids`
+  if (!globalThis.Array.isArray(given)) {
+    return wrong(pointer, `must be a list of positive whole numbers, not ${nameOf(given)}`)
+  }
+  // Spread, so that holes in the list are read too.
+  const reads = [...given].map((item: unknown, index) =>
+    idAt(item, `${pointer}/${index}`, (id) => TenantId.make(id, { disableChecks: true }))
+  )
+  const problems = Array.getFailures(reads).flat()
+  return problems.length > 0 ? Result.fail(problems) : Result.succeed(Array.getSuccesses(reads))
+}
+
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
 /** Reads one event whose members are `value`, and whose data has been read. */
@@ -61,11 +90,8 @@ const readEvent = (value: unknown, data: Read<JsonText>, base: string): Read<New
   if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
   const resource_type = member(value, base, "resource_type", ResourceType, resourceTypeNames.join(" or "))
   const action = member(value, base, "action", Action, "create")
-  const building_id = member(value, base, "building_id", BuildingId, "a positive whole number")
-  const tenant_ids =
-    value["tenant_ids"] === undefined
-      ? Result.succeed<ReadonlyArray<TenantId>>([])
-      : member(value, base, "tenant_ids", Schema.Array(TenantId), "a list of positive whole numbers")
+  const building_id = buildingIn(value, base)
+  const tenant_ids = tenantsIn(value, base)
   const problems = Array.getFailures([resource_type, action, building_id, tenant_ids, data]).flat()
   if (problems.length > 0) return Result.fail(problems)
   return Result.all({ resource_type, action, building_id, tenant_ids, data })

@@ -2,7 +2,7 @@
  * What a schema found wrong with a value, as people who wrote the value understand it.
  */
 import type { Schema } from "effect"
-import { JsonPointer, SchemaIssue } from "effect"
+import { JsonPointer, Predicate, SchemaIssue } from "effect"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -45,3 +45,12 @@ export const schemaProblems = ({
   issue
 }: Schema.SchemaError): ReadonlyArray<{ readonly pointer: string; readonly detail: string }> =>
   format(issue).issues.map(({ message, path }) => ({ pointer: pointerOf(path), detail: reword(message) }))
+
+/** A value that was given, in few words: a text or a number as it is, else what kind of thing it is. */
+export const nameOf = (given: unknown): string => {
+  if (Predicate.isString(given)) return JSON.stringify(given.slice(0, 40))
+  if (Array.isArray(given)) return "a list"
+  if (Predicate.isFunction(given)) return "a function"
+  if (Predicate.isDate(given)) return Number.isNaN(given.getTime()) ? "an invalid date" : "a date"
+  return Predicate.isObject(given) ? "an object" : String(given)
+}

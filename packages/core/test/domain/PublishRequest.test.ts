@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { PublishRequest } from "@doorhook/core"
 import { Result } from "effect"
+import fc from "fast-check"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, tenant_ids: [101], data: { id: 1 } }
 
@@ -10,6 +11,50 @@ const problemsOf = (result: ReturnType<typeof PublishRequest.fromText>) =>
 const withChange = (change: Record<string, unknown>) => JSON.stringify({ ...event, ...change })
 
 describe("PublishRequest", () => {
+  it("reads ids as numbers, BigInts or decimal text, up to 2^53 - 1", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
+        for (const given of [id, BigInt(id), String(id)]) {
+          const [read] = Result.getOrThrow(
+            PublishRequest.fromValue({ ...event, building_id: given, tenant_ids: [given] })
+          ).events
+          assert.deepStrictEqual<unknown>([read?.building_id, read?.tenant_ids], [id, [id]])
+        }
+      })
+    )
+    assert.deepStrictEqual<unknown>(
+      Result.getOrThrow(PublishRequest.fromText(withChange({ building_id: "12" }))).events[0]?.building_id,
+      12
+    )
+  })
+
+  it.each([
+    ["abc", 'must be a positive whole number, not "abc"'],
+    ["7f3c1a52-0d3e-4b52", 'must be a positive whole number, not "7f3c1a52-0d3e-4b52"'],
+    ["+1", 'must be a positive whole number, not "+1"'],
+    ["1.0", 'must be a positive whole number, not "1.0"'],
+    [" 1", 'must be a positive whole number, not " 1"'],
+    ["", 'must be a positive whole number, not ""'],
+    ["9007199254740992", 'must be a positive whole number up to 9007199254740991, not "9007199254740992"'],
+    [2 ** 53, "must be a positive whole number up to 9007199254740991, not 9007199254740992"],
+    [0, "must be a positive whole number, not 0"],
+    [1.5, "must be a positive whole number, not 1.5"],
+    [null, "must be a positive whole number, not null"],
+    [[1], "must be a positive whole number, not a list"]
+  ])("refuses the id %j with the rule and the value", (given, detail) => {
+    const problems = Result.match(
+      PublishRequest.fromValue({ ...event, building_id: given, tenant_ids: [101, given] }),
+      {
+        onSuccess: () => [],
+        onFailure: (failure) => failure.problems
+      }
+    )
+    assert.deepStrictEqual(problems, [
+      { pointer: "/building_id", detail },
+      { pointer: "/tenant_ids/1", detail }
+    ])
+  })
+
   it("keeps data as it was written", () => {
     const data = '{ "b":1.0, "a":12345678901234567890, "1":"\u2028 \\u0041", "a":2 }'
     const text = `{"resource_type":"call","data":${data},"action":"create","building_id":7}`
@@ -38,8 +83,9 @@ describe("PublishRequest", () => {
     [withChange({ resource_type: "door" }), ["/resource_type"]],
     [withChange({ action: "delete", building_id: 0 }), ["/action", "/building_id"]],
     [withChange({ building_id: undefined }), [""]],
-    [withChange({ building_id: "1" }), ["/building_id"]],
-    [withChange({ tenant_ids: [1, -1] }), ["/tenant_ids"]],
+    [withChange({ building_id: "01" }), ["/building_id"]],
+    [withChange({ tenant_ids: [1, -1, "x"] }), ["/tenant_ids/1", "/tenant_ids/2"]],
+    [withChange({ tenant_ids: 101 }), ["/tenant_ids"]],
     [withChange({ data: [] }), ["/data"]],
     [withChange({ data: undefined }), [""]],
     [withChange({ data: { text: "x".repeat(256 * 1024) } }), ["/data"]],

@@ -10,6 +10,7 @@ import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
 import { inspect } from "../service/DatabaseInspection.ts"
 import * as FileOwner from "../service/FileOwner.ts"
+import { isTooOld, oldestNode } from "../version.ts"
 import { deliveryConfigOf, deliveryFlags } from "./deliveryFlags.ts"
 
 /** What one look found. A warning is worth knowing; a failure keeps the service from running. */
@@ -23,14 +24,9 @@ const ok = (what: string, detail: string): Finding => ({ grade: "ok", what, deta
 const warn = (what: string, detail: string): Finding => ({ grade: "warn", what, detail })
 const fail = (what: string, detail: string): Finding => ({ grade: "FAIL", what, detail })
 
-/** The oldest Node.js that the packages run on. */
-const oldestNode = [22, 19] as const
-
 const nodeFinding = (): Finding => {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
-  const isOld = major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])
   const detail = process.versions.node
-  return isOld ? fail("Node.js", `${detail}; ${oldestNode.join(".")} or later is needed`) : ok("Node.js", detail)
+  return isTooOld(detail) ? fail("Node.js", `${detail}; ${oldestNode} or later is needed`) : ok("Node.js", detail)
 }
 
 /** Two clocks that differ by more, in milliseconds, are worth a warning: leases and schedules compare them. */

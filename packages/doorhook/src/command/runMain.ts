@@ -1,22 +1,23 @@
 /**
- * Runs a command as the whole of a process: its services, its voice, its exit code.
+ * Runs a command as a whole process: its services, its output, its exit code.
  */
-import "./threads.ts"
-import "./closedOutput.ts"
-import "./lifeline.ts"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Stdio } from "effect"
 import type { Command } from "effect/cli"
+import { surviveClosedOutput } from "./closedOutput.ts"
 import { exitCodeOf, reported } from "./ending.ts"
 import { runOn } from "./givenArguments.ts"
+import { endWithStarter } from "./lifeline.ts"
 import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
 import { Process } from "./untilStopped.ts"
 
-/** Runs a command. When it is one that runs until it is told to stop, being told is no failure. */
+/** Runs a command. Stopping one that runs until it is stopped is not a failure. */
 export const runMain = <Name extends string, Input, E, ContextInput>(
   command: Command.Command<Name, Input, ContextInput, E, Platform>
 ): void => {
+  surviveClosedOutput()
+  endWithStarter()
   const process = { runsUntilStopped: false }
   Stdio.Stdio.pipe(
     Effect.flatMap(({ args }) => args),

@@ -23,8 +23,7 @@ import { surfaceFields } from "./SurfaceConfig.ts"
 const Text = Schema.String
 const Texts = Schema.Array(Text)
 
-/** Settings of the engine as a person writes them. All are optional; one that is undefined counts as not given. */
-export const EngineConfig = Schema.Struct({
+const engineFields = {
   /** A SQLite file, `memory`, or `postgres://...`. Default `doorhook.db`. */
   database: Schema.optional(Text),
   /** Special-purpose networks that integrations may point at, like `10.0.0.0/8` or `127.0.0.1`. Default none. */
@@ -65,7 +64,15 @@ export const EngineConfig = Schema.Struct({
   /** Hosts and networks that are reached without the proxy. Default none. */
   noProxy: Schema.optional(Texts),
   /** A file of certificates in PEM: authorities that receivers may have theirs from, beside those that all trust. Default none. */
-  caFile: Schema.optional(Text),
+  caFile: Schema.optional(Text)
+} as const
+
+/**
+ * Settings of the engine as a person writes them. All are optional; one that is undefined counts as not given. The type names
+ * both lists of fields, because declarations keep no comments of fields that are spread.
+ */
+export const EngineConfig: Schema.Struct<typeof engineFields & typeof surfaceFields> = Schema.Struct({
+  ...engineFields,
   ...surfaceFields
 })
 export type EngineConfig = typeof EngineConfig.Type
@@ -120,13 +127,13 @@ const scheme = /^([a-z][a-z0-9+.-]+):/i
 /** What can be nothing but the name of a folder, or of nothing. */
 const noFile = /^\s*$|[/\\]$/
 
-/** A URL of another database must not become a file of that name. Only its kind is told: the rest may hold a password. */
+/** A URL of another database must not become a file of that name. The error has its kind only: the rest may hold a password. */
 export const databaseOf = ({ database }: EngineConfig): Result.Result<string | undefined, InvalidConfig> => {
   if (database === undefined) return Result.succeed(database)
   const [, kind] = scheme.exec(database) ?? []
   if (kind === "postgres" || kind === "postgresql") return Result.succeed(database)
   if (kind !== undefined) {
-    return invalid(`database: ${kind}: is no kind of database that can be used; give a file, postgres://..., or memory`)
+    return invalid(`database: ${kind} databases cannot be used; give a file, postgres://..., or memory`)
   }
   // What other libraries call it. A file of that name would keep what nobody expects to be kept, and lose what is.
   if (database === ":memory:") return invalid('database: ":memory:" is no file; for a database in memory give memory')

@@ -1,8 +1,10 @@
 /**
  * How settings that people write are read: names must be known, and every problem says which setting and what is accepted.
  */
-import { AddressPolicy, didYouMean, DurationText, schemaProblems } from "@doorhook/core"
+import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
 import { Predicate, Result, Schema } from "effect"
+
+export { nameOf }
 
 /** A setting that can't be used; the message says which and what is accepted. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
@@ -99,15 +101,6 @@ export const readSettings = <F extends Schema.Struct.Fields>(
 
 export const invalid = (message: string): Result.Result<never, InvalidConfig> =>
   Result.fail(new InvalidConfig({ message }))
-
-/** What somebody gave in place of something else, in few words: a text or a number as it is, else what kind of thing. */
-export const nameOf = (given: unknown): string => {
-  if (Predicate.isString(given)) return JSON.stringify(given.slice(0, 40))
-  if (Array.isArray(given)) return "a list"
-  if (Predicate.isFunction(given)) return "a function"
-  if (Predicate.isDate(given)) return Number.isNaN(given.getTime()) ? "an invalid date" : "a date"
-  return Predicate.isObject(given) ? "an object" : String(given)
-}
 
 /** All of these by their names, or every problem that there is with any of them. */
 export function collect<A extends object>(read: {

@@ -2,34 +2,66 @@
  * The directory of an embedding backend: an object of functions over its own users and buildings.
  */
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
-import { BuildingId, Client, didYouMean, Directory, TenantId, UserId } from "@doorhook/core"
-import { Effect, Layer, Predicate, Redacted, Schema } from "effect"
+import { Client, didYouMean, Directory, HostBuildingId, HostTenantId, readHostId, UserId } from "@doorhook/core"
+import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
 import type { Answer } from "./HostAnswers.ts"
 import { askFor, found, foundUser } from "./HostAnswers.ts"
 
 /** A client as the host keeps it. Without a secret, or with null for one, it is public and must use PKCE. */
 export interface HostClient {
+  /** The `client_id`: exactly the one that was asked for. */
   readonly id: string
+  /** The name that users see when they log in. */
   readonly name: string
+  /** The `client_secret`, in clear. */
   readonly secret?: string | null | undefined
+  /** Where users may be sent back to: https, http of this machine, a scheme with a dot, or `urn:ietf:wg:oauth:2.0:oob`. */
   readonly redirect_uris: ReadonlyArray<string>
 }
 
+/**
+ * The id of a building or tenant: a positive whole number up to 2^53 - 1. A BigInt and decimal text, as database clients return
+ * a `bigint`, count as the number. UUIDs and other texts are refused.
+ */
+export type HostId = number | bigint | string
+
 /** A building as the host describes it. */
 export interface HostBuilding {
-  readonly id: number
+  /** A positive whole number. */
+  readonly id: HostId
+  /** The name that users and third parties see. */
   readonly name: string
   /** IANA name, like `Europe/Berlin`. */
   readonly time_zone: string
-  readonly access_points?: ReadonlyArray<{ readonly id: number; readonly name: string }> | undefined
+  /** The doors of the building. Default none. */
+  readonly access_points?: ReadonlyArray<HostAccessPoint> | undefined
+}
+
+/** A door of a building. */
+export interface HostAccessPoint {
+  /** A whole number. */
+  readonly id: HostId
+  /** The name that third parties see. */
+  readonly name: string
 }
 
 /** A tenant as the host describes it. */
 export interface HostTenant {
-  readonly id: number
-  readonly building_id: number
-  readonly unit?: { readonly id: number; readonly label: string } | null | undefined
+  /** A positive whole number. */
+  readonly id: HostId
+  /** The building that the tenant is in. */
+  readonly building_id: HostId
+  /** The flat or office; null or left out for none. */
+  readonly unit?: HostUnit | null | undefined
+}
+
+/** A flat or an office. */
+export interface HostUnit {
+  /** A whole number. */
+  readonly id: HostId
+  /** What is written at its door, like `4B`. */
+  readonly label: string
 }
 
 /** The page of the authorize step that somebody has opened. */
@@ -43,22 +75,35 @@ export interface HostSessionRequest {
 /** A user's id. A whole number is taken as its text, and every other question about the user is asked with that text. */
 export type HostUserId = string | number | bigint
 
-/** What the host knows of whoever opened the page. */
-export type HostSession =
-  /** Is logged in: is asked for consent only. `name` is how the page calls them; default the id. */
-  | { readonly id: HostUserId; readonly name?: string | undefined }
-  /** Logs in there first; an http or https URL, or a path. The page's own URL is added as `return_to`. */
-  | { readonly login_url: string }
-  /** doorhook is to ask for login and password. */
-  | null
-  | undefined
+/** Who opened the page; null or undefined for doorhook's own login form. */
+export type HostSession = HostVisitor | HostLogin | null | undefined
+
+/** A user who is logged in at the host, and is asked for consent only. */
+export interface HostVisitor {
+  /** The user's id. */
+  readonly id: HostUserId
+  /** How the page addresses the user. Default: the id. */
+  readonly name?: string | undefined
+}
+
+/** Where the user logs in first. */
+export interface HostLogin {
+  /** An http or https URL, or a path. The page's own URL is added as `return_to`. */
+  readonly login_url: string
+}
+
+/** A user of the host. */
+export interface HostUser {
+  /** The user's id. */
+  readonly id: HostUserId
+}
 
 /** Questions that doorhook asks its host, at each request and before each attempt. Each may return a promise. */
 export interface HostDirectory {
   /** The client of that id, or null or undefined: tokens of a client that is not there any more do not work. */
   readonly client: (id: string) => Answer<HostClient | null | undefined>
   /** The user of that login and password, or null or undefined. */
-  readonly authenticate: (login: string, password: string) => Answer<{ readonly id: HostUserId } | null | undefined>
+  readonly authenticate: (login: string, password: string) => Answer<HostUser | null | undefined>
   /**
    * Who is logged in at the host: its own login, with whatever factors it has, takes the place of doorhook's form. Default:
    * doorhook asks for login and password.
@@ -110,17 +155,30 @@ const mistyped = (host: object): ReadonlyArray<string> => {
   })
 }
 
+/** The number of an access point or a unit, also as text. */
+const HostNumber = Schema.Unknown.check(
+  Schema.makeFilter(
+    (given) =>
+      Number.isSafeInteger(given) || readHostId(given) !== null || `must be a whole number, not ${nameOf(given)}`
+  )
+).pipe(
+  Schema.decodeTo(Schema.Int, {
+    decode: SchemaGetter.transform((given) => readHostId(given) ?? Number(given)),
+    encode: SchemaGetter.transform((known) => known)
+  })
+)
+
 const Building = Schema.Struct({
-  id: BuildingId,
+  id: HostBuildingId,
   name: Schema.String,
   time_zone: Schema.String,
-  access_points: Schema.optional(Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String })))
+  access_points: Schema.optional(Schema.Array(Schema.Struct({ id: HostNumber, name: Schema.String })))
 })
 
 const Tenant = Schema.Struct({
-  id: TenantId,
-  building_id: BuildingId,
-  unit: Schema.optional(Schema.NullOr(Schema.Struct({ id: Schema.Int, label: Schema.String })))
+  id: HostTenantId,
+  building_id: HostBuildingId,
+  unit: Schema.optional(Schema.NullOr(Schema.Struct({ id: HostNumber, label: Schema.String })))
 })
 
 const User = Schema.NullOr(Schema.Struct({ id: UserId }))

@@ -1,8 +1,9 @@
 /**
  * The directory of a host that keeps its users and buildings in SQL tables.
  */
+import { readHostId } from "@doorhook/core"
 import { Schema } from "effect"
-import type { HostBuilding, HostDirectory, HostTenant } from "./FunctionDirectory.ts"
+import type { HostBuilding, HostDirectory, HostId, HostTenant } from "./FunctionDirectory.ts"
 import { verifyPassword, wasteTime } from "./PasswordHash.ts"
 import type { RunSql, SqlSource } from "./SqlSource.ts"
 import { runnerOf } from "./SqlSource.ts"
@@ -23,8 +24,9 @@ export interface SqlDirectoryOptions {
   readonly client?: HostDirectory["client"] | undefined
 }
 
-/** Databases write numbers as numbers or, when they may be large, as texts. */
-const Id = Schema.Union([Schema.Int, Schema.NumberFromString.check(Schema.isInt())])
+/** Database clients return a `bigint` as number, BigInt or text. Other ids are refused, with their value, where they are used. */
+const Id = Schema.Union([Schema.Number, Schema.BigInt, Schema.String])
+const numbered = (id: HostId): HostId => readHostId(id) ?? id
 const User = Schema.Struct({ id: Schema.Union([Schema.String, Schema.Int]), password: Schema.NullOr(Schema.String) })
 const Building = Schema.Struct({ id: Id, name: Schema.String, time_zone: Schema.String })
 const AccessPoint = Schema.Struct({ id: Id, building_id: Id, name: Schema.String })
@@ -74,9 +76,10 @@ const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, ten
       const points = await pointsOf(user)
       return found.map((building) => ({
         ...building,
+        id: numbered(building.id),
         access_points: points
-          .filter(({ building_id }) => building_id === building.id)
-          .map(({ id: point, name: label }) => ({ id: point, name: label }))
+          .filter(({ building_id }) => String(building_id) === String(building.id))
+          .map(({ id: point, name: label }) => ({ id: numbered(point), name: label }))
       }))
     },
     tenants: async (user: string): Promise<ReadonlyArray<HostTenant>> => {
@@ -88,9 +91,10 @@ const makeReaders = (run: RunSql, { accessPoints, administrators, buildings, ten
          WHERE ${quoted(owner)} = $1 ORDER BY ${quoted(id)}`,
         [user]
       )
-      return found.map(({ unit_id, unit_label, ...tenant }) => ({
-        ...tenant,
-        unit: unit_id === null || unit_label === null ? null : { id: unit_id, label: unit_label }
+      return found.map(({ building_id, id: tenant, unit_id, unit_label }) => ({
+        id: numbered(tenant),
+        building_id: numbered(building_id),
+        unit: unit_id === null || unit_label === null ? null : { id: numbered(unit_id), label: unit_label }
       }))
     }
   }

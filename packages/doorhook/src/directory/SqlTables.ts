@@ -38,8 +38,9 @@ export interface TenantsTable {
   readonly user: string
   /** Default `building_id`. */
   readonly building: string
-  /** The number and the label of the unit; null when there are no such columns. Default `unit_id` and `unit_label`. */
+  /** The number of the unit; null without such a column. Default `unit_id`. */
   readonly unit: string | null
+  /** The label of the unit; null without such a column. Default `unit_label`. */
   readonly label: string | null
 }
 
@@ -67,12 +68,17 @@ export interface AccessPointsTable {
   readonly name: string
 }
 
-/** All tables. One that is null is not there: what it would say is not told. */
+/** All tables; null for those that the host does not have. */
 export interface SqlTables {
+  /** Who can log in. */
   readonly users: UsersTable
+  /** Who administers which building; null when nobody does. */
   readonly administrators: AdministratorsTable | null
+  /** Which tenant each user is; null without tenants. */
   readonly tenants: TenantsTable | null
+  /** What administrators see of their buildings; null lists none. */
   readonly buildings: BuildingsTable | null
+  /** The doors of each building; null lists none. */
   readonly accessPoints: AccessPointsTable | null
 }
 

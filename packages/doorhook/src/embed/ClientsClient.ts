@@ -24,14 +24,22 @@ export interface ClientToAdd {
   readonly confidential?: boolean | undefined
 }
 
+/** How a new secret replaces the old ones. */
+export interface ClientRotateOptions {
+  /** How long the old secrets stay valid, like `24h`, which is the default. */
+  readonly overlap?: string | undefined
+}
+
 const ClientList = Schema.Struct({ clients: Schema.Array(ClientDocument) })
 
 /** Calls reject with a `DoorhookError`: `client_exists`, `invalid`, `not_found`, `client_is_public` for a secret of one that has none, `bad_request` for what is no id or no client at all. */
 export interface ClientsClient {
+  /** All registered clients. */
   readonly list: () => Promise<ReadonlyArray<ClientSummary>>
+  /** Registers a client; its secret is in this answer only. */
   readonly add: (client: ClientToAdd) => Promise<ClientAdded>
-  /** Gives a client a new secret. Those before stay good for `overlap`, a duration like `24h`, which is the default. */
-  readonly rotate: (id: string, options?: { readonly overlap?: string | undefined }) => Promise<ClientAdded>
+  /** Gives a client a new secret. */
+  readonly rotate: (id: string, options?: ClientRotateOptions) => Promise<ClientAdded>
   /** Deletes a client, and ends everything that users have granted it. */
   readonly remove: (id: string) => Promise<void>
 }

@@ -1,75 +1,101 @@
 /**
  * What was not delivered, why, and sending it again.
  */
-import { deliveryStates, Explanation } from "@doorhook/core"
+import { AttemptOutcome, deliveryStates, DeliveryState, Explanation } from "@doorhook/core"
 import { Predicate, Schema } from "effect"
 import { badArgument, idInPath, queryOf } from "./Arguments.ts"
 import type { OperatorCalls } from "./OperatorCalls.ts"
 
-/** What every answer says of a delivery. Times are ISO 8601 UTC. */
-const DeliveryFields = {
+/** What every answer contains about a delivery. Times are ISO 8601 UTC. */
+const Delivery = Schema.Struct({
+  /** Like `dlv_42`. */
   id: Schema.String,
+  /** The event, like `evt_...`: the `webhook-id` of its requests. */
   event_id: Schema.String,
+  /** The integration that it goes to. */
   integration_id: Schema.String,
-  /** `pending`, `delivering`, `retrying`; and at its end `delivered`, `exhausted`, `expired`, `cancelled` or `skipped`. */
-  state: Schema.String,
-  /** Why it ended without being acknowledged, or was never begun. */
+  /** `pending`, `delivering` or `retrying`; finally `delivered`, `exhausted`, `expired`, `cancelled` or `skipped`. */
+  state: DeliveryState,
+  /** Why it ended without being acknowledged, or was never attempted; null otherwise. */
   reason: Schema.NullOr(Schema.String),
-  /** How many were made. */
+  /** Number of attempts so far. */
   attempts: Schema.Finite,
-  /** When it is sent next; null when nothing is to come. */
+  /** When it is sent next; null when no attempt is due. */
   next_attempt_at: Schema.NullOr(Schema.String),
+  /** When the event was published. */
   created_at: Schema.String
-}
+})
 
 /** How an attempt ended. */
-const AttemptFields = {
+const Attempt = Schema.Struct({
   /** From 1. */
   number: Schema.Finite,
+  /** When the request began. */
   started_at: Schema.String,
+  /** How long it took, in milliseconds. */
   duration_ms: Schema.Finite,
-  /** `acknowledged`, `bad_status`, `timeout`, `connection_refused` and others. */
-  outcome: Schema.String,
-  /** The status of the answer; null when there was none. */
+  /** `acknowledged`, or how it failed: `bad_status`, `timeout`, `connection_refused` and others. */
+  outcome: AttemptOutcome,
+  /** HTTP status of the response; null without one. */
   status: Schema.NullOr(Schema.Finite),
-  /** What went wrong, in words, where there is more to say than the outcome. */
+  /** What went wrong, in words, where the outcome alone does not say it. */
   detail: Schema.NullOr(Schema.String)
-}
+})
+
+const SummaryDocument = Schema.Struct({ ...Delivery.fields, last_attempt: Schema.NullOr(Attempt) })
 
 /** A delivery in a list. */
-const DeliverySummary = Schema.Struct({
-  ...DeliveryFields,
+export interface DeliverySummary extends Schema.Schema.Type<typeof Delivery> {
   /** The last attempt; null before the first. */
-  last_attempt: Schema.NullOr(Schema.Struct(AttemptFields))
-})
-export type DeliverySummary = typeof DeliverySummary.Type
+  readonly last_attempt: typeof Attempt.Type | null
+}
 
-/** One request that was made to a receiver. */
-const DeliveryAttempt = Schema.Struct({
-  ...AttemptFields,
-  /** Up to 16 KiB of the answer's body; null when there was none. */
+const AttemptDocument = Schema.Struct({
+  ...Attempt.fields,
   response_excerpt: Schema.NullOr(Schema.String),
-  /** How it ended, in plain words. */
   explanation: Schema.String
 })
-export type DeliveryAttempt = typeof DeliveryAttempt.Type
+
+/** One request to a receiver. */
+export interface DeliveryAttempt extends Schema.Schema.Type<typeof Attempt> {
+  /** Up to 16 KiB of the response's body; null without one. */
+  readonly response_excerpt: string | null
+  /** How it ended, in plain words. */
+  readonly explanation: string
+}
+
+const DeliveryExplanation = Schema.Struct({
+  /** Why it ended or what it waits for, in plain words. */
+  why: Schema.String,
+  /** What happens next, or that nothing does. */
+  next: Schema.String,
+  /** What can be done, in the order in which it helps. */
+  actions: Schema.Array(Schema.Literals(Explanation.actions))
+})
+
+const DetailDocument = Schema.Struct({
+  ...Delivery.fields,
+  explanation: DeliveryExplanation,
+  attempts: Schema.Array(AttemptDocument)
+})
 
 /** A delivery with all its attempts. */
-const DeliveryDetail = Schema.Struct({
-  ...DeliveryFields,
-  /** Why it ended or what it waits for, and what comes next or can be done, in plain words. */
-  explanation: Schema.Struct({
-    why: Schema.String,
-    next: Schema.String,
-    /** What can be done, in the order in which it helps. */
-    actions: Schema.Array(Schema.Literals(Explanation.actions))
-  }),
-  attempts: Schema.Array(DeliveryAttempt)
-})
-export type DeliveryDetail = typeof DeliveryDetail.Type
+export interface DeliveryDetail extends Omit<Schema.Schema.Type<typeof Delivery>, "attempts"> {
+  /** Why it ended or what it waits for, and what comes next or can be done. */
+  readonly explanation: typeof DeliveryExplanation.Type
+  /** Its attempts, oldest first. */
+  readonly attempts: ReadonlyArray<DeliveryAttempt>
+}
 
-const DeliveryPage = Schema.Struct({ deliveries: Schema.Array(DeliverySummary), next: Schema.NullOr(Schema.String) })
-export type DeliveryPage = typeof DeliveryPage.Type
+const PageDocument = Schema.Struct({ deliveries: Schema.Array(SummaryDocument), next: Schema.NullOr(Schema.String) })
+
+/** A page of deliveries. */
+export interface DeliveryPage {
+  /** The deliveries, in the order that was asked for. */
+  readonly deliveries: ReadonlyArray<DeliverySummary>
+  /** `after` of the next page; null on the last. */
+  readonly next: string | null
+}
 
 const DeliveryCounts = Schema.Struct({
   /** How many events there are. */
@@ -84,11 +110,16 @@ export type DeliveryCounts = typeof DeliveryCounts.Type
 const Resent = Schema.Struct({ id: Schema.String })
 const Recovered = Schema.Struct({ deliveries: Schema.Finite })
 
+/** A state, or any string: editors complete the states. */
+type ListedState = DeliveryState | (string & Record<never, never>)
+
 /** Which deliveries to list. */
 export interface DeliveryListOptions {
-  /** `exhausted` and the others, as in a `DeliverySummary`; several in a list, or with commas between them. */
-  readonly state?: string | ReadonlyArray<string> | undefined
-  readonly integration_id?: string | undefined
+  /** Only those in this state; several as a list, or as one string with commas. Default: all states. */
+  readonly state?: ListedState | ReadonlyArray<ListedState> | undefined
+  /** Only those of this integration. */
+  readonly integration_id?: string | number | undefined
+  /** Only those of this event. */
   readonly event_id?: string | undefined
   /** Which comes first; default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
@@ -101,8 +132,15 @@ export interface DeliveryListOptions {
 /** A time: a `Date`, or ISO 8601. */
 type Since = Date | string
 
+/** The time as a member, as the operator API has it. */
+interface SinceOptions {
+  /** The time. */
+  readonly since: Since
+}
+
 /** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid_parameter` for an option that is wrong, `bad_request` for what is no id or no time at all. */
 export interface DeliveriesClient {
+  /** A page of deliveries, the oldest first unless `order` says otherwise. */
   readonly list: (options?: DeliveryListOptions) => Promise<DeliveryPage>
   /** One delivery with all its attempts. */
   readonly show: (id: string) => Promise<DeliveryDetail>
@@ -116,8 +154,8 @@ export interface DeliveriesClient {
    * Rejects as `resend`.
    */
   readonly recover: (
-    integrationId: string,
-    since: Since | { readonly since: Since }
+    integrationId: string | number,
+    since: Since | SinceOptions
   ) => Promise<{ readonly deliveries: number }>
   /** How many there are in each state. */
   readonly summary: () => Promise<DeliveryCounts>
@@ -134,8 +172,8 @@ const timeIn = (given: unknown): string => {
 const deliveryOf = (id: string): string => `/operator/deliveries/${idInPath(id, 'the id of a delivery, like "dlv_42"')}`
 
 export const makeDeliveriesClient = ({ read }: OperatorCalls): DeliveriesClient => ({
-  list: async (options) => read(DeliveryPage, "GET", `/operator/deliveries${queryOf(options)}`),
-  show: async (id) => read(DeliveryDetail, "GET", deliveryOf(id)),
+  list: async (options) => read(PageDocument, "GET", `/operator/deliveries${queryOf(options)}`),
+  show: async (id) => read(DetailDocument, "GET", deliveryOf(id)),
   resend: async (id) => {
     await read(Resent, "POST", `${deliveryOf(id)}/resend`)
   },

@@ -9,9 +9,13 @@ import { consoleLogger, logLine } from "../telemetry/LogLine.ts"
 
 /** Takes lines: `console`, pino, winston and most others do. */
 export interface HostLogger {
+  /** Takes lines for debugging; they are dropped without it. */
   readonly debug?: (line: string) => unknown
+  /** Takes lines about normal operation. */
   readonly info: (line: string) => unknown
+  /** Takes warnings. */
   readonly warn: (line: string) => unknown
+  /** Takes errors. */
   readonly error: (line: string) => unknown
 }
 

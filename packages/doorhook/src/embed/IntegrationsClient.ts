@@ -31,6 +31,7 @@ export interface IntegrationListOptions {
 
 /** What to set. What is left out stays. */
 export interface IntegrationChange {
+  /** Whether it gets deliveries. */
   readonly status?: "enabled" | "disabled"
   /** Where its deliveries differ from the others', in place of what was set before: `{}` takes everything back. */
   readonly overrides?: {
@@ -45,17 +46,21 @@ export interface IntegrationChange {
 
 /** Each call rejects with a `DoorhookError`: `not_found` for an id that there is not, `invalid` for a change that can't be made, `bad_request` for what is no id or no change at all. */
 export interface IntegrationsClient {
+  /** A page of integrations, by id. */
   readonly list: (options?: IntegrationListOptions) => Promise<IntegrationPage>
-  readonly show: (id: string) => Promise<IntegrationSummary>
-  readonly set: (id: string, change: IntegrationChange) => Promise<IntegrationSummary>
+  /** One integration. */
+  readonly show: (id: string | number) => Promise<IntegrationSummary>
+  /** Changes status and overrides, and returns the integration as it is then. */
+  readonly set: (id: string | number, change: IntegrationChange) => Promise<IntegrationSummary>
   /**
    * Sends the newest unacknowledged delivery of one that doorhook disabled: acknowledged, it enables the integration. Says
    * which delivery that is. Rejects with `not_disabled` or `nothing_to_send` when there is nothing to probe.
    */
-  readonly probe: (id: string) => Promise<{ readonly delivery_id: string }>
+  readonly probe: (id: string | number) => Promise<{ readonly delivery_id: string }>
 }
 
-const pathOf = (id: string): string => `/operator/integrations/${idInPath(id, 'the id of an integration, like "12"')}`
+const pathOf = (id: string | number): string =>
+  `/operator/integrations/${idInPath(id, 'the id of an integration, like "12"')}`
 
 export const makeIntegrationsClient = ({ read }: OperatorCalls): IntegrationsClient => ({
   list: async (options) => read(IntegrationPage, "GET", `/operator/integrations${queryOf(options)}`),

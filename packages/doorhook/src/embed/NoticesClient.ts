@@ -14,7 +14,8 @@ export type NoticePage = typeof NoticePage.Type
 
 /** Which notices to list. */
 export interface NoticeListOptions {
-  readonly integration_id?: string | undefined
+  /** Only those of this integration. */
+  readonly integration_id?: string | number | undefined
   /** Which comes first; default `oldest`. */
   readonly order?: "oldest" | "newest" | undefined
   /** Only notices after this one in that order, like the `next` of an earlier answer. Its null says that the list has ended: given here, it is refused. */
@@ -25,6 +26,7 @@ export interface NoticeListOptions {
 
 /** Calls reject with a `DoorhookError`: `invalid_parameter` for an option that is wrong. */
 export interface NoticesClient {
+  /** A page of notices, the oldest first unless `order` says otherwise. */
   readonly list: (options?: NoticeListOptions) => Promise<NoticePage>
 }
 

@@ -23,13 +23,14 @@ const TestSent = Schema.Struct({
 export type TestSent = typeof TestSent.Type
 
 export interface PortalClient {
-  /** Makes a link to an integration's own page, for whoever the host knows to be its owner. `expires_at` is ISO 8601 UTC. */
-  readonly portalLink: (integrationId: string, options?: PortalLinkOptions) => Promise<PortalLink>
+  /** Makes a link to an integration's own page, for its owner, whom the host has to know. `expires_at` is ISO 8601 UTC. */
+  readonly portalLink: (integrationId: string | number, options?: PortalLinkOptions) => Promise<PortalLink>
   /** Sends a made-up event, marked `"test": true`, to one integration and to no other. */
-  readonly sendTestEvent: (integrationId: string) => Promise<TestSent>
+  readonly sendTestEvent: (integrationId: string | number) => Promise<TestSent>
 }
 
-const pathOf = (id: string): string => `/operator/integrations/${idInPath(id, 'the id of an integration, like "12"')}`
+const pathOf = (id: string | number): string =>
+  `/operator/integrations/${idInPath(id, 'the id of an integration, like "12"')}`
 
 export const makePortalClient = ({ read }: OperatorCalls): PortalClient => ({
   portalLink: async (id, options) => {

@@ -5,6 +5,7 @@ import type { Action, NewEvent, ResourceType } from "@doorhook/core"
 import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
 import { isOwnPath, logUnanswered, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Metric, Predicate, Redacted, Result } from "effect"
+import type { HostId } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import * as Otlp from "../telemetry/Otlp.ts"
@@ -41,10 +42,10 @@ export interface PublishInput {
   readonly resource_type: ResourceType
   /** What happened to it: `create`. */
   readonly action: Action
-  /** Where: a building by the number that the directory knows. */
-  readonly building_id: number
-  /** The tenants it involves. Default none: only integrations of the building get it. */
-  readonly tenant_ids?: ReadonlyArray<number> | undefined
+  /** The building, by the id that the directory knows: a positive whole number. */
+  readonly building_id: HostId
+  /** The tenants it involves, by id. Default none: only integrations of the building get it. */
+  readonly tenant_ids?: ReadonlyArray<HostId> | undefined
   /** What receivers get as `event.data`; at most 256 KiB as JSON. */
   readonly data: object
 }
@@ -65,19 +66,22 @@ export interface PublishResult {
   readonly deliveries: number
 }
 
+/** Where a web request came from, which the request itself does not say. */
+export interface RequestPeer {
+  /** The client's IP address. With it, failed logins and secrets slow down that address alone. */
+  readonly remoteAddress?: string | undefined
+}
+
 export interface Doorhook extends PortalClient {
   /**
    * Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`: what is not doorhook's goes on to `next`.
    * Behind a body parser it works too, but an event's `data` is then kept as the parser read it, not as it was written.
    */
   readonly node: NodeRequestHandler
-  /**
-   * Handles web requests, as Hono, Next.js, Bun and Deno have them; what is not doorhook's is answered with 404. Such a request does not know the address that it comes
-   * from; given as `remoteAddress`, it makes guessing of passwords and secrets slow for that address alone.
-   */
-  readonly fetch: (request: Request, peer?: { readonly remoteAddress?: string | undefined }) => Promise<Response>
-  /** Whether a web request is for doorhook: where a framework's own routes stand beside `fetch`. */
-  readonly handles: (request: { readonly url: string }) => boolean
+  /** Handles web requests, as Hono, Next.js, Bun and Deno have them. Requests for other paths get 404. */
+  readonly fetch: (request: Request, peer?: RequestPeer) => Promise<Response>
+  /** Whether a web request is for doorhook: for frameworks whose own routes stand beside `fetch`. */
+  readonly handles: (request: Pick<Request, "url">) => boolean
   /** The same as a Fastify plugin: `app.register(doorhook.fastify)`. */
   readonly fastify: FastifyPlugin
   /**

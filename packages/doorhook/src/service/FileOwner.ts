@@ -6,13 +6,13 @@
  * so that a restart after `kill -9` finds it free; and it holds between containers on one disk, where process ids say
  * nothing. The database itself stays open to whoever reads it, copies it, or looks at it.
  */
-import { DatabaseUnusable, SqliteFile, SqliteResult } from "@doorhook/sql"
+import { DatabaseUnusable, openDatabase, SqliteFile, SqliteResult } from "@doorhook/sql"
 import { Context, Effect, Layer, Predicate, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
 import { existsSync, realpathSync } from "node:fs"
 import { hostname } from "node:os"
 import * as Path from "node:path"
-import { DatabaseSync } from "node:sqlite"
+import type { DatabaseSync } from "node:sqlite"
 import { defaultDatabase, isFile } from "./Database.ts"
 import { checkNoFolder } from "./DatabaseFile.ts"
 
@@ -33,7 +33,7 @@ const lockOf = (database: string): string =>
 /** Opens the lock's file. */
 const open = (path: string): DatabaseSync => {
   SqliteFile.makeFile(path)
-  return new DatabaseSync(path, { timeout: 0 })
+  return openDatabase(path, { timeout: 0 })
 }
 
 /** Who has left word in the file; null while that can't be read. */

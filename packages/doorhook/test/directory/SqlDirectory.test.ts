@@ -9,7 +9,8 @@ import { DatabaseSync } from "node:sqlite"
 import type pg from "pg"
 import { hostPool } from "@doorhook/testkit/postgres/HostPool"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
-import { codeOf, live } from "../harness/Embedded.ts"
+import { codeOf, directory as known, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { callApi } from "../harness/ThirdParty.ts"
 
 const password = await hashPassword("correct horse", { ln: 10 })
 
@@ -99,6 +100,38 @@ describe("the directory over tables", () => {
     database.exec(own)
     assert.deepStrictEqual(await ownAnswersOf(sqlDirectory({ database, ...ownNames })), ownExpected)
   })
+
+  live(
+    "refuses ids that are no numbers when they are first asked for, with the value and the rule",
+    Effect.gen(function* () {
+      const database = new DatabaseSync(":memory:")
+      database.exec(`
+        CREATE TABLE users (id text PRIMARY KEY, login text, password_hash text);
+        CREATE TABLE buildings (id text PRIMARY KEY, name text, time_zone text);
+        CREATE TABLE building_administrators (user_id text, building_id text);
+        INSERT INTO users VALUES ('u1', 'admin', 'right');
+        INSERT INTO buildings VALUES ('b-1', 'North', 'UTC');
+        INSERT INTO building_administrators VALUES ('u1', 'b-1');
+      `)
+      const tables = { tenants: null, accessPoints: null }
+      const lines: Array<string> = []
+      const keep = (line: string) => void lines.push(line)
+      const doorhook = yield* start({
+        directory: sqlDirectory({
+          database,
+          tables,
+          client: known.client,
+          verifyPassword: (given, kept) => given === kept
+        }),
+        logger: { info: keep, warn: keep, error: keep }
+      })
+      const { url } = yield* mount(doorhook)
+      const token = yield* tokenFrom(url)
+      const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
+      assert.strictEqual(answer.status, 503)
+      assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
+    })
+  )
 
   it("tells every name that is none, and what is no database", () => {
     const wrong = { users: { tabel: "x" }, tenant: {}, buildings: "houses" }

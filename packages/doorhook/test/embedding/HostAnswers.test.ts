@@ -221,6 +221,60 @@ describe("a host's functions", () => {
   )
 
   live(
+    "may answer ids of buildings and tenants as text or BigInt, as database clients return them",
+    Effect.gen(function* () {
+      const asked: Array<unknown> = []
+      const host: HostDirectory = {
+        ...directory,
+        administers: (_, building) => asked.push(building) > 0,
+        buildings: () => [{ id: "7", name: "North", time_zone: "UTC", access_points: [{ id: "11", name: "Gate" }] }],
+        tenants: () => [{ id: 101n, building_id: "7", unit: { id: "0", label: "4B" } }]
+      }
+      const { doorhook, lines, url } = yield* over({ ...host })
+      const token = yield* tokenFrom(url)
+      const read = (path: string) => Effect.promise(async () => (await callApi(url, token, "GET", path)).text())
+      assert.match(yield* read("/v4/buildings"), /"id":"7".*"id":"?11\b/)
+      // A unit's id may be 0 as a number, and text is a positive number.
+      assert.match(yield* read("/v4/tenants?scope=self"), /"unavailable"/)
+      assert.match(lines.at(-1) ?? "", /`tenants` must return .*: \/0\/unit\/id must be a whole number, not "0"\. /)
+      const { deliveries } = yield* Effect.promise(() =>
+        doorhook.publish({ ...event, building_id: "7", tenant_ids: ["101", 102n] })
+      )
+      assert.strictEqual(deliveries, 0)
+      assert.strictEqual(yield* list(url, token), 200)
+      assert.deepStrictEqual([...new Set(asked)], [1])
+    })
+  )
+
+  live(
+    "must answer ids that are positive whole numbers: the log has the value and the rule, and nobody is asked to try again",
+    Effect.gen(function* () {
+      const uuid = "0b8f2c0e-6f0d-4a7e-9b57-1f4f4d1c2a3b"
+      const host: HostDirectory = {
+        ...directory,
+        buildings: () => [{ id: uuid, name: "North", time_zone: "UTC" }],
+        tenants: () => [{ id: 1, building_id: "01" }]
+      }
+      const { lines, url } = yield* over({ ...host })
+      const token = yield* tokenFrom(url)
+      for (const [path, flaw] of [
+        [
+          "/v4/buildings",
+          `\`buildings\` must return a list of buildings like { id, name, time_zone }: /0/id must be a positive whole number, not "${uuid}".`
+        ],
+        ["/v4/tenants?scope=self", `: /0/building_id must be a positive whole number, not "01".`]
+      ] as const) {
+        const answer = yield* Effect.promise(() => callApi(url, token, "GET", path))
+        assert.strictEqual(answer.status, 503)
+        const text = yield* Effect.promise(() => answer.text())
+        assert.include(text, "trying again does not help")
+        assert.notInclude(text, "in a moment")
+        assert.include(lines.at(-1) ?? "", flaw)
+      }
+    })
+  )
+
+  live(
     "must answer the client of exactly the id that is asked for: another spelling gets nothing, and no tries of its own",
     Effect.gen(function* () {
       // As a database does that ignores case and spaces at the end.

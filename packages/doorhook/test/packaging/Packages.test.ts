@@ -1,18 +1,90 @@
 /**
- * The packages as they are published.
+ * The packages as they are published: packed, installed into an empty project, and used there.
  */
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { availableParallelism, tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { operatorKey } from "@doorhook/testkit/Doorhook"
+import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { integrate } from "../harness/Delivering.ts"
+import { live } from "../harness/Embedded.ts"
+import { eventually, testPatience } from "../harness/Eventually.ts"
+import { directory } from "../harness/KnownDirectory.ts"
+import { callApi } from "../harness/ThirdParty.ts"
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
 const run = promisify(execFile)
 
+const Manifest = Schema.Struct({ engines: Schema.Struct({ node: Schema.String }) })
+
+const folder = mkdtempSync(join(tmpdir(), "doorhook-packed-test-"))
+const bin = join(folder, "node_modules/doorhook/bin/doorhook.js")
+let printed = ""
+
+beforeAll(async () => {
+  const args = [".ci/packed-install.ts", "--linked", "--into", folder]
+  printed = (await run(process.execPath, args, { cwd: root })).stdout
+}, 480_000)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Starts the installed command. */
+const start = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) =>
+  startNode([bin, ...args], { cwd: folder, env: { DOORHOOK_OPERATOR_KEY: operatorKey, ...env } })
+
+const startService = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>,
+  env: Readonly<Record<string, string>> = {}
+) {
+  const running = yield* start(["serve", "--port", "0", "--directory", directory, ...args], env)
+  const [, url = ""] = yield* Effect.promise(() => running.printed(/doorhook listening on (http:\S+)/))
+  return { ...running, url }
+})
+
+/** How many threads a process has for files, name look-ups and passwords. */
+const poolSize = (pid: number | undefined): number =>
+  readdirSync(`/proc/${pid}/task`).filter(
+    (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8") === "libuv-worker\n"
+  ).length
+
+/** The commands that a help lists. */
+const subcommandsIn = (help: string): ReadonlyArray<string> =>
+  [...(/\nSUBCOMMANDS\n([^]*?)(?:\n\n|$)/.exec(`${help}\n`)?.[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(
+    ([, name = ""]) => name
+  )
+
 describe("the packages", () => {
-  it("are built, packed, unpacked in an empty folder, compiled against and run", { timeout: 480_000 }, async () => {
-    const { stdout } = await run(process.execPath, [".ci/packed-install.ts", "--linked"], { cwd: root })
-    assert.match(stdout, /types: ok\nNode.js \d+\.\d+\.\d+: ok\n$/)
+  it("are compiled against and run, as modules, by require and by the command", () => {
+    assert.match(printed, /types: ok\nNode.js \d+\.\d+\.\d+: ok\n$/)
+  })
+
+  it("say which Node.js they need when they are imported by one that is too old", async () => {
+    const { engines } = Schema.decodeUnknownSync(Manifest)(
+      JSON.parse(readFileSync(join(folder, "node_modules/doorhook/package.json"), "utf8"))
+    )
+    // As Node.js 20 does, which has no such modules: it does not link what imports them.
+    const old = `import { registerHooks } from "node:module"
+      registerHooks({ resolve: (specifier, context, next) => {
+        if (specifier === "node:sqlite") throw new Error("No such built-in module: node:sqlite")
+        return next(specifier, context)
+      } })
+      Object.defineProperty(process.versions, "node", { value: "20.19.0" })`
+    const program = `for (const entry of ["doorhook", "doorhook/effect"]) {
+      await import(entry).catch((error) => console.log(error.message))
+    }`
+    const { stdout } = await run(
+      process.execPath,
+      ["--import", `data:text/javascript,${encodeURIComponent(old)}`, "--input-type=module", "--eval", program],
+      { cwd: folder }
+    )
+    const needed = `doorhook needs Node.js ${engines.node.replace(">=", "")} or later; this is 20.19.0.\n`
+    assert.strictEqual(stdout, needed.repeat(2))
   })
 
   it("that are pure load no module of Node.js", async () => {
@@ -30,4 +102,151 @@ describe("the packages", () => {
     })
     assert.strictEqual(stdout, "")
   })
+})
+
+describe("the installed command", () => {
+  it("explains each of its commands", async () => {
+    let open: ReadonlyArray<ReadonlyArray<string>> = [[]]
+    const explained: Array<string> = []
+    const explain = async (path: ReadonlyArray<string>): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
+      const { stderr, stdout } = await run(process.execPath, [bin, ...path, "--help"], {
+        cwd: folder,
+        env: { ...process.env, NO_COLOR: "1" }
+      })
+      assert.strictEqual(stderr, "", path.join(" "))
+      assert.include(stdout, ["doorhook", ...path].join(" "))
+      explained.push(path.join(" "))
+      return subcommandsIn(stdout).map((name) => [...path, name])
+    }
+    while (open.length > 0) {
+      const now = open.slice(0, availableParallelism())
+      open = [...(await Promise.all(now.map(explain))).flat(), ...open.slice(now.length)]
+    }
+    for (const name of ["serve", "worker", "deliveries recover", "simulate fit", "conformance replay"]) {
+      assert.include(explained, name)
+    }
+  })
+
+  live(
+    "ends quietly and with 0 when a reader has seen enough",
+    Effect.gen(function* () {
+      const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
+      const { id } = yield* integrate(url, "http://127.0.0.1:9/")
+      const call = (method: string, path: string, body: unknown) =>
+        Effect.promise(async () => (await callApi(url, operatorKey, method, path, body)).status)
+      // Deliveries of a disabled integration are kept and not sent.
+      assert.strictEqual(yield* call("PATCH", `/operator/integrations/${id}`, { status: "disabled" }), 200)
+      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
+      assert.strictEqual(
+        yield* call(
+          "POST",
+          "/operator/events",
+          Array.from({ length: 1_000 }, () => event)
+        ),
+        202
+      )
+      const list = `"${process.execPath}" "${bin}" deliveries list --limit 1000 --url ${url}`
+      const env = { ...process.env, DOORHOOK_OPERATOR_KEY: operatorKey, NO_COLOR: "1" }
+      const listed = yield* Effect.promise(() => run("bash", ["-c", list], { env }))
+      // More than a pipe holds: the command writes on when its reader is gone.
+      assert.isAbove(listed.stdout.length, 65_536)
+      for (const command of [list, list, `${list} --json`]) {
+        const { stderr, stdout } = yield* Effect.promise(() =>
+          run("bash", ["-c", `${command} | head -1; echo "exit \${PIPESTATUS[0]}"`], { env })
+        )
+        assert.strictEqual(stderr, "")
+        assert.match(stdout, /^.+\nexit 0\n$/)
+      }
+    })
+  )
+
+  it.live.runIf(process.platform === "linux")("has 64 threads for names and files, or as many as its user says", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { child } = yield* startService(["--database", "memory"])
+        assert.strictEqual(poolSize(child.pid), 64)
+        const few = yield* startService(["--database", "memory"], { UV_THREADPOOL_SIZE: "6" })
+        assert.strictEqual(poolSize(few.child.pid), 6)
+      })
+    )
+  )
+})
+
+await describeOnPostgres("the installed command", (server) => {
+  const isAlive = (pid: number): boolean => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+
+  live(
+    "leaves no workers behind when the service is killed",
+    Effect.gen(function* () {
+      const database = server.url(yield* newDatabase(server))
+      const { child, printed: shows, stdout } = yield* startService(["--database", database, "--workers", "2"])
+      yield* Effect.promise(() => shows(/(doorhook worker ready[^]*){2}/))
+      const workers = [...stdout().matchAll(/^worker process (\d+)$/gm)].map(([, pid]) => Number(pid))
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          for (const pid of workers.filter(isAlive)) process.kill(pid, "SIGKILL")
+        })
+      )
+      assert.strictEqual(workers.filter(isAlive).length, 2)
+      child.kill("SIGKILL")
+      yield* eventually(
+        "both workers end",
+        Effect.sync(() => workers.filter(isAlive)),
+        (alive) => alive.length === 0
+      )
+      assert.strictEqual(stdout().match(/^doorhook worker stopped$/gm)?.length, 2)
+    }),
+    testPatience
+  )
+
+  live(
+    "works on PostgreSQL",
+    Effect.gen(function* () {
+      const database = server.url(yield* newDatabase(server))
+      const worker = yield* start(["worker", "--database", database, "--directory", directory])
+      yield* Effect.promise(() => worker.printed(/^doorhook worker ready$/m))
+      worker.child.kill("SIGTERM")
+      assert.strictEqual((yield* Effect.promise(() => worker.finished)).code, 0)
+    })
+  )
+})
+
+/** How npm says that it reached no registry. */
+const unreachable = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/
+
+describe("the guide to embedding", () => {
+  const guide = readFileSync(join(root, "docs/embed.md"), "utf8")
+  const [, commands = ""] = /^```sh\n([^]*?)^```$/m.exec(guide) ?? []
+
+  it.live("installs doorhook by its first block", (context) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const outside = yield* temporaryFolder
+        const project = join(outside, "my-backend")
+        mkdirSync(project)
+        const script = `set -e\n${commands.replaceAll("../", `${outside}/`)}`
+        const env = { ...process.env, npm_config_prefer_offline: "true", npm_config_audit: "false" }
+        yield* Effect.promise(async () => {
+          try {
+            await run("bash", ["-c", script], { cwd: root, env })
+          } catch (error) {
+            if (!unreachable.test(String(error))) throw error
+            process.stderr.write(`SKIPPED: the guide to embedding: no package registry (${String(error)})\n`)
+            context.skip()
+          }
+          // A link would lead back into the checkout.
+          assert.isFalse(lstatSync(join(project, "node_modules/doorhook")).isSymbolicLink())
+          const program = 'import { createDoorhook } from "doorhook"; console.log(typeof createDoorhook)'
+          const imported = await run(process.execPath, ["--input-type=module", "--eval", program], { cwd: project })
+          assert.strictEqual(imported.stdout, "function\n")
+        })
+      })
+    )
+  )
 })

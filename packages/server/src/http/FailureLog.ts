@@ -7,7 +7,7 @@ import { failureText, rootMessage } from "@doorhook/core"
 import { Cause, Effect } from "effect"
 import { HttpServerError } from "effect/http"
 
-/** What to tell whoever asked. The words of the database or the host are for the log only. */
+/** What the caller is told. The words of the database or the host are for the log only. */
 export const unavailableDetail = (error: StoreError | DirectoryError): string => {
   const outcome = error._tag === "StoreError" ? error.outcome : undefined
   if (outcome === "unknown")
@@ -16,7 +16,9 @@ export const unavailableDetail = (error: StoreError | DirectoryError): string =>
     return "The storage carried out a part of the request, which stays. Try again in a moment: that does the rest."
   if (error._tag === "StoreError" && error.advice !== undefined)
     return "Something that is stored for this can't be read. Nothing was changed, and trying again does not help: the log of the service names it, and what to do."
-  return "The service can not reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+  if (error._tag === "DirectoryError" && error.flaw !== undefined)
+    return "The directory of users gave an answer that the service can't use. Nothing was changed, and trying again does not help: the log of the service says what is wrong with the answer."
+  return "The service cannot reach its storage or the directory of users. Nothing was changed. Try again in a moment."
 }
 
 const what = "A request could not be carried out"

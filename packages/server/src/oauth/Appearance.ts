@@ -9,15 +9,20 @@ const StyleSheet = Schema.String.check(
   Schema.makeFilter((css) => !/<\/style/i.test(css) || "must be CSS, without the end of a style element")
 )
 
-export const AppearanceShape = Schema.Struct({
+/** The host's own look of the pages. */
+export interface AppearanceShape {
   /** Rules that come after doorhook's own. What they refer to by URL is not loaded. */
-  css: Schema.optionalKey(StyleSheet),
+  readonly css?: string
   /** HTML above the page's heading, put in as it is: an inline SVG, as images are not loaded. */
-  logo: Schema.optionalKey(Schema.String),
+  readonly logo?: string
   /** The name of the service, above the page's heading. */
+  readonly name?: string
+}
+export const AppearanceShape: Schema.Codec<AppearanceShape> = Schema.Struct({
+  css: Schema.optionalKey(StyleSheet),
+  logo: Schema.optionalKey(Schema.String),
   name: Schema.optionalKey(Schema.String)
 })
-export type AppearanceShape = typeof AppearanceShape.Type
 
 /** Read when the routes are built. */
 export const Appearance = Context.Reference<AppearanceShape>("@doorhook/server/oauth/Appearance", {

@@ -10,11 +10,11 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient, Statement } from "effect/sql"
 import type { SqlConnection } from "effect/sql"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
-import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
-import { DatabaseSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
 import { SqlReads } from "../SqlReads.ts"
 import type { Durably } from "./LogSync.ts"
 import { alreadyDurable, LogSync, makeDurably } from "./LogSync.ts"
+import { openDatabase } from "./NodeSqlite.ts"
 import { isBusy } from "./SqliteResult.ts"
 
 export interface SqliteClientConfig {
@@ -219,13 +219,11 @@ export const make: (
 ) => Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(
   function* ({ busyTimeout = defaultBusyTimeout, filename, synchronous = "FULL" }) {
     const db = yield* Effect.acquireRelease(
-      attempt(
-        "open",
-        () =>
-          new DatabaseSync(filename, {
-            timeout: Math.min(busyStep, busyTimeout),
-            enableForeignKeyConstraints: true
-          })
+      attempt("open", () =>
+        openDatabase(filename, {
+          timeout: Math.min(busyStep, busyTimeout),
+          enableForeignKeyConstraints: true
+        })
       ),
       (opened) => Effect.sync(() => opened.close())
     )

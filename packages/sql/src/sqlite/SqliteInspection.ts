@@ -4,10 +4,11 @@
 import { Effect } from "effect"
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { DatabaseSync } from "node:sqlite"
+import type { DatabaseSync } from "node:sqlite"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Inspection } from "../Inspection.ts"
 import * as Migrations from "./migrations/index.ts"
+import { openDatabase } from "./NodeSqlite.ts"
 
 const mayWrite = (path: string): boolean => {
   try {
@@ -29,7 +30,7 @@ const versionIn = (database: DatabaseSync): number => {
 
 /** Reads the file's pages too, so that a damaged one is found. */
 const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
-  const database = new DatabaseSync(filename, { readOnly: true })
+  const database = openDatabase(filename, { readOnly: true })
   try {
     const checked = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]
     if (checked !== "ok") throw new Error(`the file is damaged (${String(checked)}). Restore it from a backup.`)

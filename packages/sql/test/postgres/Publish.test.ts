@@ -4,10 +4,12 @@
 import type { Integration, IntegrationId, NewEvent, Scope } from "@doorhook/core"
 import {
   BuildingId,
+  Crypto,
   DeliveryStore,
   EventId,
   JsonText,
   laneOf,
+  makeEventId,
   Matching,
   PublishRequest,
   Standing,
@@ -52,7 +54,11 @@ const events = fc.array(
 )
 
 /** Members of an event, and what may stand in their place. */
-const odd = fc.oneof(fc.constantFrom(0, -1, 1.5, 1, 2, "1", null, true, "call", "create", 2 ** 53), fc.json())
+const odd = fc.oneof(
+  fc.constantFrom(0, -1, 1.5, 1, 2, "1", "01", "-1", "1.0", "9007199254740991", "9007199254740992", "1\n"),
+  fc.constantFrom(null, true, "call", "create", 2 ** 53),
+  fc.json()
+)
 const oddEvents = fc
   .record(
     {
@@ -188,6 +194,39 @@ await describeOnPostgres("publishing in SQL", (server) => {
         )
         assert.match(refused, message)
       }
+    })
+  )
+
+  it.live("takes ids as text, and gives events ids of the same form as core", () =>
+    Effect.gen(function* () {
+      const { client, services } = yield* onLent
+      const text = JSON.stringify({
+        resource_type: "call",
+        action: "create",
+        building_id: "12",
+        tenant_ids: ["101", 102],
+        data: {}
+      })
+      const [published] = yield* query(client, "SELECT * FROM doorhook.publish($1)", [text])
+      const id = EventId.make(published?.id ?? "")
+      const stored = yield* Context.get(services, DeliveryStore).findEvent(id)
+      assert.deepEqual([stored?.building_id, stored?.tenant_ids], [12, [101, 102]])
+      const form = /^evt_[0-9a-z]{9}[0-9a-hjkmnp-tv-z]{20}$/
+      const own = yield* makeEventId(Date.now()).pipe(Effect.provide(Crypto.layerWebCrypto))
+      assert.match(own, form)
+      const ids = yield* query(client, "SELECT doorhook.make_event_id(n) AS id FROM generate_series(1, 1000) AS n")
+      for (const each of [published, ...ids]) assert.match(each?.id ?? "", form)
+      // All characters occur at all places: none is fixed by the form of a UUID.
+      for (let place = 13; place < 33; place++) {
+        assert.strictEqual(new Set(ids.map((each) => each.id[place])).size, 32)
+      }
+      const refused = yield* Effect.promise(() =>
+        client.query("SELECT doorhook.publish($1)", [text.replace('"12"', '"abc"')]).then(
+          () => "taken",
+          (error: unknown) => String(error)
+        )
+      )
+      assert.include(refused, 'building_id must be a positive whole number, not "abc"')
     })
   )
 

@@ -48,7 +48,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
   BEGIN
     IF strpos(publish.event, escape) > 0 AND NOT can_look_into(body) THEN
       IF publish.event ~ ('[' || chr(57344) || chr(57345) || ']') THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'the event has an escape that PostgreSQL can not look behind';
+        RAISE invalid_parameter_value USING MESSAGE = 'the event has an escape that PostgreSQL cannot look behind';
       END IF;
       hidden := true;
       body := replace(replace(publish.event, pair, chr(57344)), escape, chr(57345))::json;
@@ -65,7 +65,8 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
       RAISE invalid_parameter_value USING MESSAGE = 'action must be create';
     END IF;
     IF NOT coalesce(is_id(body->'building_id'), false) THEN
-      RAISE invalid_parameter_value USING MESSAGE = 'building_id must be a positive whole number';
+      RAISE invalid_parameter_value USING MESSAGE = 'building_id must be a positive whole number'
+        || coalesce(', not ' || left((body->'building_id')::text, 40), '; it is missing');
     END IF;
     building := (body->>'building_id')::numeric::bigint;
     IF body->'tenant_ids' IS NOT NULL THEN
@@ -74,7 +75,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
         RAISE invalid_parameter_value USING MESSAGE = 'tenant_ids must be a list of positive whole numbers';
       END IF;
       tenants := ARRAY(
-        SELECT t.value::text::numeric::bigint
+        SELECT (t.value #>> '{}')::numeric::bigint
         FROM json_array_elements(body->'tenant_ids') WITH ORDINALITY AS t (value, place) ORDER BY t.place
       );
     END IF;
@@ -142,27 +143,37 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
   END
 $$`
 
-export const publishFunction: ReadonlyArray<string> = [
-  // The ids of hosts: positive whole numbers that JavaScript can hold too.
-  `CREATE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN json_typeof(value) = 'number'
-      THEN value::text::numeric BETWEEN 1 AND 9007199254740991 AND value::text::numeric % 1 = 0
+/** As core's `readHostId`: a positive whole number that JavaScript can hold, or its digits as text. */
+export const isId = `CREATE OR REPLACE FUNCTION is_id(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE json_typeof(value)
+      WHEN 'number' THEN value::text::numeric BETWEEN 1 AND 9007199254740991 AND value::text::numeric % 1 = 0
+      WHEN 'string' THEN CASE WHEN value #>> '{}' ~ '^[1-9][0-9]{0,15}$'
+        THEN (value #>> '{}')::numeric <= 9007199254740991 ELSE false END
       ELSE false END
-  $$`,
+  $$`
 
-  // As core's makeEventId: the time, so that ids sort roughly by age, then random bits.
-  `CREATE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+/** As core's `makeEventId`: the time, so that ids sort roughly by age, then 20 random characters. */
+export const makeEventId = `CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
     DECLARE
       rest bigint := now;
       digits text := '';
+      random bytea := uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid());
     BEGIN
       WHILE rest > 0 LOOP
         digits := substr('0123456789abcdefghijklmnopqrstuvwxyz', (rest % 36)::integer + 1, 1) || digits;
         rest := rest / 36;
       END LOOP;
-      RETURN 'evt_' || lpad(digits, 9, '0') || replace(gen_random_uuid()::text, '-', '');
+      -- Five bits of each byte that is random in a UUID; byte 6 holds its version.
+      RETURN 'evt_' || lpad(digits, 9, '0') || (
+        SELECT string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', (get_byte(random, place) & 31) + 1, 1), '')
+        FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 16, 17, 18, 19, 20, 21, 25, 26, 27, 28]) AS u (place)
+      );
     END
-  $$`,
+  $$`
+
+export const publishFunction: ReadonlyArray<string> = [
+  isId,
+  makeEventId,
 
   // PostgreSQL can't look into JSON that has an escape which no text can hold: NUL, or half of a surrogate pair. Such
   // escapes are put out of its way, and put back in the data.

@@ -1,0 +1,79 @@
+/**
+ * Checks that editors can explain how `doorhook` is used: each option of `createDoorhook`, each call of a doorhook and each
+ * option of these has a comment in the emitted declarations, as TypeScript's language service shows it. So has everything
+ * that a host's own functions return, and what is known of a delivery. Needs `npm run build`.
+ */
+import ts from "../docs/node_modules/typescript/lib/typescript.js"
+
+const root = new URL("..", import.meta.url).pathname
+const entry = `${root}packages/doorhook/dist/index.d.ts`
+
+/** Exported types whose members are checked, and how their functions are followed: to what they take, or to what they return. */
+const checked = {
+  DoorhookOptions: "results",
+  SqlDirectoryOptions: "results",
+  Doorhook: "parameters",
+  DeliveryPage: "parameters",
+  DeliveryDetail: "parameters"
+} as const
+type Direction = (typeof checked)[keyof typeof checked]
+
+/** Parts of other libraries, as far as doorhook needs them: their own documentation explains them. */
+const foreign = ["FastifyHost", "PgLike", "SqliteLike", "SqlQuery"]
+
+const program = ts.createProgram([entry], {
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.NodeNext,
+  strict: true,
+  skipLibCheck: true,
+  types: ["node"],
+  typeRoots: [`${root}node_modules/@types`]
+})
+const checker = program.getTypeChecker()
+const source = program.getSourceFile(entry)
+const exports = source && checker.getSymbolAtLocation(source)?.exports
+if (exports === undefined) throw new Error(`${entry} is missing; run npm run build`)
+
+/** Whether one of our packages declares it. */
+const isOurs = ({ declarations = [] }: ts.Symbol): boolean =>
+  declarations.some((declaration) => !declaration.getSourceFile().fileName.includes("/node_modules/"))
+
+/** Whether it has type arguments, like those of a promise or a list. */
+const isReference = (type: ts.Type): type is ts.TypeReference => "target" in type
+
+const missing: Array<string> = []
+const seen = new Set<ts.Type>()
+
+const visit = (type: ts.Type, path: string, direction: Direction): void => {
+  if (seen.has(type) || foreign.includes((type.aliasSymbol ?? type.symbol)?.name)) return
+  seen.add(type)
+  if (type.isUnion()) {
+    for (const part of type.types) visit(part, path, direction)
+    return
+  }
+  for (const signature of type.getCallSignatures()) {
+    const followed =
+      direction === "results"
+        ? [signature.getReturnType()]
+        : signature.getParameters().map((parameter) => checker.getTypeOfSymbol(parameter))
+    for (const part of followed) visit(part, path, direction)
+  }
+  if (isReference(type)) for (const part of checker.getTypeArguments(type)) visit(part, path, direction)
+  for (const member of type.getProperties().filter(isOurs)) {
+    const place = `${path}.${member.name}`
+    if (member.getDocumentationComment(checker).length === 0) missing.push(place)
+    visit(checker.getTypeOfSymbol(member), place, direction)
+  }
+}
+
+for (const [name, direction] of Object.entries(checked)) {
+  const exported = exports.get(ts.escapeLeadingUnderscores(name))
+  if (exported === undefined) throw new Error(`doorhook exports no ${name}`)
+  visit(checker.getDeclaredTypeOfSymbol(checker.getAliasedSymbol(exported)), name, direction)
+}
+
+process.stdout.write(`${seen.size} types\n`)
+if (missing.length > 0) {
+  process.stderr.write(`No comment, so editors show none:\n${missing.join("\n")}\n`)
+  process.exitCode = 1
+}
