@@ -293,7 +293,7 @@ describe("GuessThrottle", () => {
                 isMadeUp: fc.boolean(),
                 later: fc.constantFrom(0, 0, 0, 1_000, 60_000, 400_000)
               }),
-              { maxLength: 60 }
+              { maxLength: 60, size: "max" }
             ),
             (failures) =>
               Effect.gen(function* () {
