@@ -107,3 +107,21 @@ live(
     })
   })
 )
+
+live(
+  "wrong operator keys from unknown addresses do not delay the host's own calls, nor refuse the right key",
+  Effect.gen(function* () {
+    const doorhook = yield* start()
+    const ask = (key: string) =>
+      doorhook.fetch(new Request(`${url}/operator/summary`, { headers: { authorization: `Bearer ${key}` } }))
+    yield* Effect.promise(async () => {
+      for (let n = 0; n < 10; n++) assert.strictEqual((await ask(`guess-${n}`)).status, 401)
+      const order: Array<string> = []
+      const guess = ask("guess").then(({ status }) => order.push(`guess ${status}`))
+      const right = ask(doorhook.operatorKey).then(({ status }) => order.push(`right ${status}`))
+      await doorhook.integrations.list().then(() => order.push("own call"))
+      await Promise.all([guess, right])
+      assert.deepStrictEqual([order[0], order.toSorted()], ["own call", ["guess 401", "own call", "right 200"]])
+    })
+  })
+)
