@@ -41,21 +41,29 @@ const countHashes = Effect.acquireRelease(
   ({ hook }) => Effect.sync(() => hook.disable())
 )
 
+const url = "http://localhost"
+
+/** A host with a database in a file and its users in a table; sends a login of a made-up user, each from an address of its own. */
+const startHost = Effect.gen(function* () {
+  const database = join(yield* temporaryFolder, "doorhook.db")
+  const doorhook = yield* start({ database, directory: yield* hostDirectory })
+  const form = yield* Effect.promise(async () =>
+    formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url)
+  )
+  // What one address may try at once does not count.
+  const logIn = (n: number) =>
+    doorhook.fetch(form({ login: `nobody ${n}`, password: "guess" }), { remoteAddress: `192.0.2.${n}` })
+  return { doorhook, logIn }
+})
+
 live(
   "a hundred logins of made-up users leave the threads that publishing needs: two hashes at most are computed at once",
   Effect.gen(function* () {
-    const database = join(yield* temporaryFolder, "doorhook.db")
-    const doorhook = yield* start({ database, directory: yield* hostDirectory })
-    const url = "http://localhost"
-    const form = yield* Effect.promise(async () =>
-      formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url)
-    )
+    const { doorhook, logIn } = yield* startHost
     const { counted } = yield* countHashes
     let ended = 0
     const logins = Array.from({ length: 100 }, async (_, n) => {
-      // From as many addresses: what one address may try at once does not count.
-      const from = { remoteAddress: `192.0.2.${n}` }
-      const answer = await doorhook.fetch(form({ login: `nobody ${n}`, password: "guess" }), from)
+      const answer = await logIn(n)
       ended++
       return answer.status
     })
@@ -66,5 +74,27 @@ live(
     assert.deepStrictEqual([...statuses], [403])
     assert.strictEqual(counted.all, 100)
     assert.isAtMost(counted.most, 2)
+  })
+)
+
+live(
+  "logins beyond those that may wait for their hash are answered 503 with Retry-After, and later ones are checked again",
+  Effect.gen(function* () {
+    const { logIn } = yield* startHost
+    const answers = yield* Effect.promise(() =>
+      Promise.all(
+        Array.from({ length: 200 }, async (_, n) => {
+          const { headers, status } = await logIn(n)
+          return `${status} ${headers.get("retry-after")}`
+        })
+      )
+    )
+    const checked = answers.filter((answer) => answer === "403 null").length
+    assert.isTrue(checked >= 101 && checked < 200, `${checked} were checked`)
+    assert.lengthOf(
+      answers.filter((answer) => answer === "503 1"),
+      200 - checked
+    )
+    assert.strictEqual((yield* Effect.promise(() => logIn(200))).status, 403)
   })
 )
