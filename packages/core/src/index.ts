@@ -73,6 +73,7 @@ export type {
   AuthorizeRequest
 } from "./services/authorization/AuthorizeRequest.ts"
 export type { ClientRequest } from "./services/authorization/ClientAuthentication.ts"
+export * as GuessThrottle from "./services/authorization/GuessThrottle.ts"
 export type { Introspection, Principal } from "./services/authorization/PresentedTokens.ts"
 export type { LoginAttempt, LoginResult } from "./services/authorization/Login.ts"
 export * from "./services/authorization/OAuthError.ts"

@@ -585,6 +585,10 @@ describe("settings of a service", () => {
         [["--host", ""], /^doorhook: host \(--host\): must be an address/],
         [["--operator-key", ""], /^doorhook: operatorKey \(--operator-key or DOORHOOK_OPERATOR_KEY\): it is empty/],
         [
+          ["--operator-key", "x".repeat(31)],
+          /^doorhook: operatorKey \(--operator-key or DOORHOOK_OPERATOR_KEY\): it has 31 characters and must have 32 or more\. Make one with: openssl rand -base64 32\n$/
+        ],
+        [
           ["--retry", "access_log=5s", "--retry", "access_log=6s"],
           /^doorhook: retry \(--retry\): access_log may be given once only\n$/
         ]

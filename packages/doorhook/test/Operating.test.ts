@@ -284,7 +284,9 @@ describe("those who run doorhook", () => {
       assert.strictEqual(yield* countEvents, 0)
     }).pipe(
       Effect.provide(
-        Layer.fresh(engineLayer({ database: "memory", operatorKey: "k", retention: "1h" }, AbsentDirectory.layer))
+        Layer.fresh(
+          engineLayer({ database: "memory", operatorKey: "k".repeat(32), retention: "1h" }, AbsentDirectory.layer)
+        )
       )
     )
   )

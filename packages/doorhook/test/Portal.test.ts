@@ -8,7 +8,7 @@ import { codeOf, integrate, live, mount, start } from "./harness/Embedded.ts"
 import { runHere } from "./harness/InProcess.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
-const key = "operator-key-of-this-test"
+const key = "operator-key-of-this-test-0123456789"
 
 /** A handler behind a proxy that takes its own prefix off. */
 const behindProxy =

@@ -61,7 +61,7 @@ const users: Readonly<
   owner: { buildings: Array.from({ length: 7 }, (_, at) => 20 + at), tenants: [103, 104, 105] }
 }
 
-export const operatorKey = "operator-key-of-the-tests"
+export const operatorKey = "operator-key-of-the-tests-of-the-server"
 
 /** What a test may set while the server runs. */
 export class Controls extends Context.Service<

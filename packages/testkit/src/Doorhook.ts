@@ -19,7 +19,7 @@ export const runDoorhook = (
 ): Effect.Effect<Finished> =>
   Effect.scoped(Effect.flatMap(startDoorhook(args, env), ({ finished }) => Effect.promise(() => finished)))
 
-export const operatorKey = "test-operator-key"
+export const operatorKey = "operator-key-of-tests-0123456789abcdef"
 
 /** A service that is ready, and where. */
 export const startService = Effect.fnUntraced(function* (

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
+import fc from "fast-check"
 import * as GuessThrottle from "../../src/services/authorization/GuessThrottle.ts"
 import type { Guess } from "../../src/services/authorization/GuessThrottle.ts"
 import { includes } from "./fixtures.ts"
@@ -172,6 +173,157 @@ describe("GuessThrottle", () => {
         includes(yield* guard(elsewhere, succeed), right)
         includes(yield* guard(elsewhere, succeed), right)
       })
+  )
+
+  it.effect("gives an address one failure every two seconds once it has failed 450 times at whatever names", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      for (const kind of ["login", "client"] as const) {
+        const at = (name: number): Guess => ({ ...user, kind, name: `user ${name}` })
+        for (let n = 0; n < 450; n++) includes(yield* guard(at(n), fail), { _tag: "Done", value: null })
+        includes(yield* guard(at(450), fail), { ...throttled, retry_after: 2 })
+        // A right login is not tried, as that costs the host something. A right secret is taken.
+        includes(yield* guard(at(451), succeed), kind === "login" ? { ...throttled, retry_after: 2 } : right)
+        includes(yield* guard({ ...at(452), address: elsewhere.address }, succeed), right)
+        yield* TestClock.adjust("2 seconds")
+        includes(yield* guard(at(453), succeed), right)
+        includes(yield* guard(at(454), fail), { _tag: "Done", value: null })
+        includes(yield* guard(at(455), fail), throttled)
+      }
+    })
+  )
+
+  it.effect("says no more of a client's id that nobody has than of one that somebody has", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      const known: Guess = { ...client, name: "known" }
+      const madeUp: Guess = { ...client, name: "made up", isMadeUp: true }
+      for (let n = 0; n < 12; n++) assert.deepStrictEqual(yield* guard(madeUp, fail), yield* guard(known, fail))
+      for (let n = 0; n < 450; n++) yield* guard({ ...madeUp, name: `made up ${n}` }, fail)
+      for (const guess of [known, madeUp, { ...known, name: "another" }, { ...madeUp, name: "another made up" }])
+        includes(yield* guard(guess, fail), throttled)
+    })
+  )
+
+  it.effect("tries five logins of one source at once, lets twenty wait, and refuses more at once", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      const sources: ReadonlyArray<(n: number) => Guess> = [
+        () => ({ ...user, address: null }),
+        (n) => ({ ...user, name: `user ${n}` })
+      ]
+      for (const guessAt of sources) {
+        const gate = yield* Latch.make()
+        let [trying, most, tried] = [0, 0, 0]
+        const slowly = Effect.gen(function* () {
+          tried++
+          most = Math.max(most, ++trying)
+          yield* gate.await
+          trying--
+          return "user"
+        })
+        const all = yield* Effect.forEach(
+          Array.from({ length: 2_000 }, (_, n) => guessAt(n)),
+          (guess) => Effect.forkChild(guard(guess, slowly), { startImmediately: true })
+        )
+        assert.strictEqual(tried, 5)
+        // Another login, and another address, is not behind them.
+        const other = yield* Effect.forkChild(guard({ ...elsewhere, name: "other" }, slowly), {
+          startImmediately: true
+        })
+        assert.strictEqual(tried, 6)
+        yield* gate.open
+        includes(yield* Fiber.join(other), right)
+        const results = yield* Effect.forEach(all, Fiber.join)
+        assert.deepStrictEqual([tried, most], [26, 6])
+        assert.lengthOf(
+          results.filter(({ _tag }) => _tag === "Done"),
+          25
+        )
+        includes(results.at(-1), { ...throttled, retry_after: 8 })
+      }
+    })
+  )
+
+  it.effect("tries at most five logins in two seconds from no known address, after ten failures", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      const unknown: Guess = { ...user, address: null }
+      yield* repeat(10, guard(unknown, fail))
+      let tried = 0
+      const attempt = Effect.sync(() => {
+        tried++
+        return null
+      })
+      for (let n = 0; n < 2_000; n++) yield* Effect.forkChild(guard(unknown, attempt), { startImmediately: true })
+      for (const expected of [0, 5, 10, 15, 20, 25, 25]) {
+        assert.strictEqual(tried, expected)
+        yield* TestClock.adjust("2 seconds")
+      }
+    })
+  )
+
+  it.effect("counts no login that was given up before it was tried", () =>
+    Effect.gen(function* () {
+      const { guard } = GuessThrottle.make()
+      const at = (n: number): Guess => ({ ...user, name: `user ${n}` })
+      const trying = yield* Effect.forEach([1, 2, 3, 4, 5], (n) =>
+        Effect.forkChild(guard(at(n), Effect.never), { startImmediately: true })
+      )
+      const waiting = yield* Effect.forEach(Array.from({ length: 10 }), () =>
+        Effect.forkChild(guard(user, succeed), { startImmediately: true })
+      )
+      yield* Fiber.interruptAll([...waiting, ...trying])
+      includes(yield* guard(user, succeed), right)
+    })
+  )
+
+  it.effect(
+    "keeps who must wait waiting and locks out nobody who did nothing, whatever fails, in tables that are full",
+    () =>
+      Effect.promise(() =>
+        fc.assert(
+          fc.asyncProperty(
+            fc.array(
+              fc.record({
+                kind: fc.constantFrom("login", "client"),
+                name: fc.integer({ min: 1, max: 9 }).map(String),
+                address: fc.integer({ min: 1, max: 9 }).map((n) => `192.0.2.${n}`),
+                times: fc.integer({ min: 1, max: 12 }),
+                isMadeUp: fc.boolean(),
+                later: fc.constantFrom(0, 0, 0, 1_000, 60_000, 400_000)
+              }),
+              { maxLength: 60, size: "max" }
+            ),
+            (failures) =>
+              Effect.gen(function* () {
+                const { guard } = GuessThrottle.make(5)
+                /** Until when a guess must not be tried, by what it is. */
+                const waits = new Map<string, { readonly guess: Guess; readonly until: number }>()
+                const run = Effect.fnUntraced(function* (guess: Guess, attempt: Effect.Effect<string | null>) {
+                  const fiber = yield* Effect.forkChild(guard(guess, attempt), { startImmediately: true })
+                  // Paced where nothing can be counted.
+                  yield* TestClock.adjust("2 seconds")
+                  return yield* Fiber.join(fiber)
+                })
+                for (const { later, times, ...guess } of failures) {
+                  yield* TestClock.adjust(later)
+                  for (let n = 0; n < times; n++) {
+                    const result = yield* run(guess, fail)
+                    const now = yield* Clock.currentTimeMillis
+                    if (result._tag === "Throttled" && result.retry_after > 3)
+                      waits.set(JSON.stringify(guess), { guess, until: now - 2_000 + (result.retry_after - 1) * 1_000 })
+                  }
+                  for (const { guess: waiting, until } of waits.values())
+                    if ((yield* Clock.currentTimeMillis) + 2_000 < until)
+                      includes(yield* run(waiting, succeed), throttled)
+                  includes(yield* run({ ...guess, address: "198.51.100.1" }, succeed), right)
+                }
+              }).pipe(Effect.provide(TestClock.layer()), Effect.runPromise)
+          ),
+          { numRuns: 50 }
+        )
+      )
   )
 
   it.effect("makes tries that come from no known address wait, and refuses none, whatever failed before", () =>

@@ -3,7 +3,7 @@
  */
 import { Config, Effect, Option, Redacted, Result } from "effect"
 import { Flag } from "effect/cli"
-import { operatorKeyOf as configured } from "../config/KeySettings.ts"
+import { presentedKeyOf } from "../config/KeySettings.ts"
 import { problemsIn } from "../config/ReadingSettings.ts"
 import { withFlags } from "./settingFlags.ts"
 
@@ -14,7 +14,7 @@ export const operatorKeyFlag = Flag.Redacted("operator-key").pipe(
 
 /** What is wrong with a key, in the words of the command line. */
 export const keyProblems = (operatorKey: string | undefined): ReadonlyArray<string> =>
-  problemsIn([Result.mapError(configured({ operatorKey }), withFlags)])
+  problemsIn([Result.mapError(presentedKeyOf({ operatorKey }), withFlags)])
 
 /** The key that was given: the flag goes before the environment. */
 export const operatorKeyOf = Effect.fnUntraced(function* (given: Option.Option<Redacted.Redacted>) {

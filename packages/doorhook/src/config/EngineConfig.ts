@@ -55,7 +55,7 @@ const engineFields = {
    * `doorhook serve` listens on; when embedded, where the first request came in, and `http://localhost:4000` before.
    */
   publicUrl: Schema.optional(Text),
-  /** The key of the operator API. Default: made at the first start and kept in the database. */
+  /** The key of the operator API: 32 characters or more. Default: made at the first start and kept in the database. */
   operatorKey: Schema.optional(Text),
   /** Encrypts signing secrets in the database: 32 characters or more. Default: they are kept readable. */
   encryptionKey: Schema.optional(Text),

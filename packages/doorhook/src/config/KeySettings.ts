@@ -11,20 +11,35 @@ type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey">
 /** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
 const carried = /^[!-~](?:[ -~]*[!-~])?$/
 
-/** The key of the operator API; undefined for one that is made. */
-export const operatorKeyOf = ({
+/** The fewest characters of a given key: shorter ones can be guessed by trying. */
+const minKeyLength = 32
+
+/** The fewest different characters of the encryption key. */
+const minKeyVariety = 8
+
+const tooShort = (key: string): string =>
+  `it has ${key.length} ${key.length === 1 ? "character" : "characters"} and must have ${minKeyLength} or more`
+
+const invalidOperatorKey = (flaw: string) => invalid(`operatorKey: ${flaw}. Make one with: openssl rand -base64 32`)
+
+/** A key of the operator API that is presented to a service; undefined for none. Only what a header can't carry is refused. */
+export const presentedKeyOf = ({
   operatorKey: key
 }: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
   if (key === undefined) return Result.succeed(undefined)
   if (carried.test(key)) return Result.succeed(Redacted.make(key))
-  const flaw =
+  return invalidOperatorKey(
     key.trim() === "" ? "it is empty" : "a header can't carry it: it must be letters, digits and signs of ASCII"
-  return invalid(`operatorKey: ${flaw}. Make one with: openssl rand -base64 32`)
+  )
 }
 
-/** What is shorter, or made of fewer different characters, is guessed by trying. */
-const minKeyLength = 32
-const minKeyVariety = 8
+/** The key that a service gives its operator API; undefined for one that it makes. */
+export const operatorKeyOf = (config: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> =>
+  Result.flatMap(presentedKeyOf(config), (key) =>
+    key !== undefined && Redacted.value(key).length < minKeyLength
+      ? invalidOperatorKey(tooShort(Redacted.value(key)))
+      : Result.succeed(key)
+  )
 
 /** The key that signing secrets are encrypted with; undefined for none. */
 export const encryptionKeyOf = ({
@@ -34,7 +49,7 @@ export const encryptionKeyOf = ({
   const variety = new Set(key).size
   const flaw =
     key.length < minKeyLength
-      ? `it has ${key.length} characters and must have ${minKeyLength} or more`
+      ? tooShort(key)
       : variety < minKeyVariety
         ? `it is made of ${variety} different characters and must be random`
         : null

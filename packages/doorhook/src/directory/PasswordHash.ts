@@ -5,6 +5,7 @@
 import { Option } from "effect"
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
 import { promisify } from "node:util"
+import { DoorhookError } from "../DoorhookError.ts"
 
 /** How much work a guess costs. */
 export interface PasswordCost {
@@ -38,13 +39,51 @@ interface Stored {
 
 const memoryOf = ({ ln, p, r }: Required<PasswordCost>): number => 128 * r * (2 ** ln + p + 2)
 
-const hashWith = (password: string, salt: Buffer, length: number, cost: Required<PasswordCost>): Promise<Buffer> =>
-  derive(password.normalize("NFC"), salt, length, {
-    N: 2 ** cost.ln,
-    r: cost.r,
-    p: cost.p,
-    maxmem: 2 * memoryOf(cost)
-  })
+/** The threads that libuv shares among hashes, look-ups of names and syncs of files. */
+const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
+
+/**
+ * Hashes that are computed at once in this process: two, but at most a quarter of the threads. libuv gives look-ups at most
+ * half, so that one of four threads is always left for syncs.
+ */
+const maxHashing = Math.max(1, Math.min(2, Math.floor(threads / 4)))
+
+/** Passwords that wait to be checked. At the default cost and one at a time, the last of them waits for about 20 seconds. */
+const maxWaiting = 100
+
+let hashing = 0
+/** Starts each hash that waits, oldest first. */
+const waiting: Array<() => void> = []
+
+/** Computes a hash in its turn. */
+const hashWith = async (
+  password: string,
+  salt: Buffer,
+  length: number,
+  cost: Required<PasswordCost>
+): Promise<Buffer> => {
+  // Who leaves hands the turn on, so that nobody overtakes.
+  if (hashing >= maxHashing) await new Promise<void>((start) => waiting.push(start))
+  else hashing++
+  try {
+    return await derive(password.normalize("NFC"), salt, length, {
+      N: 2 ** cost.ln,
+      r: cost.r,
+      p: cost.p,
+      maxmem: 2 * memoryOf(cost)
+    })
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) hashing--
+    else next()
+  }
+}
+
+/** Computes the hash of a password that is checked, unless too many wait already. */
+const checkWith = (...of: Parameters<typeof hashWith>): Promise<Buffer> => {
+  if (waiting.length < maxWaiting) return hashWith(...of)
+  throw new DoorhookError("too_busy", `${maxWaiting} passwords wait to be checked already. Try again in a moment.`)
+}
 
 /** Base64 without padding, as PHC strings have it. */
 const unpadded = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "")
@@ -62,7 +101,7 @@ const parse = (stored: string): Option.Option<Stored> => {
   return isWhole && isUsable ? Option.some(found) : Option.none()
 }
 
-/** The text to store for a password. */
+/** The text to store for a password. A process computes at most two hashes at once; others wait for their turn. */
 export const hashPassword = async (password: string, cost: PasswordCost = {}): Promise<string> => {
   const { ln, p, r } = { ...defaults, ...cost }
   const salt = randomBytes(16)
@@ -72,12 +111,15 @@ export const hashPassword = async (password: string, cost: PasswordCost = {}): P
 
 /** Takes as long as checking a password does, for logins that nobody has: they must not be told apart by time. */
 export const wasteTime = async (password: string): Promise<void> => {
-  await hashWith(password, Buffer.alloc(16), 32, defaults)
+  await checkWith(password, Buffer.alloc(16), 32, defaults)
 }
 
 /**
- * Whether this is the password of a stored text; false for a text of another form, after as long as one of this form takes
- * that `hashPassword` wrote.
+ * Whether this is the password of a stored text. One of another form is refused after as long as checking a text of
+ * `hashPassword` takes.
+ *
+ * A process computes at most two hashes at once, of this function and of `hashPassword`. Rejects with `too_busy` when 100
+ * wait.
  */
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
   Option.match(parse(stored), {
@@ -85,5 +127,5 @@ export const verifyPassword = async (password: string, stored: string): Promise<
       await wasteTime(password)
       return false
     },
-    onSome: async ({ hash, salt, ...cost }) => timingSafeEqual(hash, await hashWith(password, salt, hash.length, cost))
+    onSome: async ({ hash, salt, ...cost }) => timingSafeEqual(hash, await checkWith(password, salt, hash.length, cost))
   })

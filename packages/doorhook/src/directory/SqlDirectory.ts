@@ -18,7 +18,10 @@ export interface SqlDirectoryOptions {
   readonly database: SqlSource
   /** Names that differ from the default schema; null for a table that is not there. */
   readonly tables?: SqlTableNames | undefined
-  /** Whether a password is that of a user. Default: the column holds scrypt in PHC form, as `hashPassword` writes it. */
+  /**
+   * Whether a password is that of a user. Default: the column holds scrypt in PHC form, as `hashPassword` writes it. For an
+   * unknown login it is called with another user's hash, so that the answer takes as long, and its result is ignored.
+   */
   readonly verifyPassword?: ((password: string, stored: string) => boolean | Promise<boolean>) | undefined
   /** OAuth clients of the host's own. Default: only those that are registered with doorhook (`clients.add`). */
   readonly client?: HostDirectory["client"] | undefined
@@ -28,6 +31,7 @@ export interface SqlDirectoryOptions {
 const Id = Schema.Union([Schema.Number, Schema.BigInt, Schema.String])
 const numbered = (id: HostId): HostId => readHostId(id) ?? id
 const User = Schema.Struct({ id: Schema.Union([Schema.String, Schema.Int]), password: Schema.NullOr(Schema.String) })
+const Example = Schema.Struct({ password: Schema.String })
 const Building = Schema.Struct({ id: Id, name: Schema.String, time_zone: Schema.String })
 const AccessPoint = Schema.Struct({ id: Id, building_id: Id, name: Schema.String })
 const Tenant = Schema.Struct({
@@ -115,6 +119,14 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
   const verify = options.verifyPassword ?? verifyPassword
   const exists = async (text: string, values: Array<string | number>): Promise<boolean> =>
     (await run(`SELECT 1 AS found FROM ${text} LIMIT 1`, values)).length > 0
+  /** Some user's stored password. Checks of unknown logins take as long as one of it. */
+  let example: string | null = null
+  const findExample = async (): Promise<string | null> => {
+    const { password, table } = users
+    const text = `SELECT ${columns({ password })} FROM ${quoted(table)} WHERE ${quoted(password)} IS NOT NULL LIMIT 1`
+    const [found] = await Schema.decodeUnknownPromise(Schema.Array(Example))(await run(text, []))
+    return found?.password ?? null
+  }
   const findUser = `SELECT ${columns({ id: users.id, password: users.password })} FROM ${quoted(users.table)}
     WHERE ${quoted(users.login)} = $1${isTrue(users.active)}`
 
@@ -122,11 +134,14 @@ export const sqlDirectory = (options: SqlDirectoryOptions): HostDirectory => {
     client: options.client ?? (() => null),
     authenticate: async (login, password) => {
       const [user, second] = await Schema.decodeUnknownPromise(Schema.Array(User))(await run(findUser, [login]))
-      // Who has two accounts under one login is not let into either of them.
+      // A login that two accounts have opens neither of them.
       if (user === undefined || second !== undefined || user.password === null) {
-        if (options.verifyPassword === undefined) await wasteTime(password)
+        example ??= await findExample()
+        if (example !== null) await verify(password, example)
+        else if (options.verifyPassword === undefined) await wasteTime(password)
         return null
       }
+      example = user.password
       return (await verify(password, user.password)) ? { id: String(user.id) } : null
     },
     isActive: (user) => exists(`${quoted(users.table)} WHERE ${quoted(users.id)} = $1${isTrue(users.active)}`, [user]),

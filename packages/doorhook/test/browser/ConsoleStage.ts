@@ -11,7 +11,7 @@ import { startReceiver } from "@doorhook/testkit/Receiver"
 import { start, tokenFrom } from "../harness/Embedded.ts"
 import { createIntegration } from "../harness/ThirdParty.ts"
 
-export const operatorKey = "the-operator-of-these-tests"
+export const operatorKey = "the-operator-of-these-tests-0123456789"
 
 /** What a receiver may answer that must not become a part of a page. */
 export const hostile = `</pre><script>window.hacked = 1</script><img src=x onerror="window.hacked = 1">{"error":"no such door"}`

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { hashPassword, verifyPassword } from "doorhook"
+import { DoorhookError, hashPassword, verifyPassword } from "doorhook"
+import { scrypt } from "node:crypto"
+import { promisify } from "node:util"
 
 describe("a stored password", () => {
   it("is told by its own password alone", async () => {
@@ -40,8 +42,36 @@ describe("a stored password", () => {
 
   it("of another form is refused no sooner than a wrong one: such a login must not be told apart by time", async () => {
     const refused = verifyPassword("plain", "plain").then(() => "refused")
-    const cheap = hashPassword("plain", { ln: 4, p: 1 }).then(() => "hashed")
+    // Past the queue of doorhook's own hashes.
+    const cheap = promisify(scrypt)("plain", "some salt", 32).then(() => "hashed")
     assert.strictEqual(await Promise.race([refused, cheap]), "hashed")
     await refused
+  })
+
+  it("waits for its turn among all that are hashed: in order, and with no end where they are to be stored", async () => {
+    const order: Array<number> = []
+    const cost = { ln: 4, p: 1 }
+    await Promise.all(Array.from({ length: 300 }, (_, n) => hashPassword("x", cost).then(() => order.push(n))))
+    // Two at once may end in either order.
+    for (const [at, n] of order.entries()) assert.isAtMost(Math.abs(at - n), 1)
+  })
+
+  it("is not checked where a hundred wait, and that is said", async () => {
+    const stored = await hashPassword("correct horse", { ln: 10 })
+    const outcomes = await Promise.all(
+      Array.from({ length: 300 }, () =>
+        verifyPassword("correct horse", stored).then(
+          (isRight) => (isRight ? "right" : "wrong"),
+          (error: unknown) => (error instanceof DoorhookError ? `${error.code} ${error.status}` : "another error")
+        )
+      )
+    )
+    const waited = outcomes.filter((outcome) => outcome === "right").length
+    assert.isTrue(waited === 101 || waited === 102, `${waited} were checked`)
+    assert.lengthOf(
+      outcomes.filter((outcome) => outcome === "too_busy 503"),
+      300 - waited
+    )
+    assert.isTrue(await verifyPassword("correct horse", stored))
   })
 })

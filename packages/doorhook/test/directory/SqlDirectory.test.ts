@@ -5,7 +5,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook, DoorhookError, hashPassword, publishIn, sqlDirectory } from "doorhook"
 import type { HostDirectory, SqlDirectoryOptions } from "doorhook"
 import { Effect } from "effect"
+import { scrypt } from "node:crypto"
 import { DatabaseSync } from "node:sqlite"
+import { promisify } from "node:util"
 import type pg from "pg"
 import { hostPool } from "@doorhook/testkit/postgres/HostPool"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
@@ -132,6 +134,44 @@ describe("the directory over tables", () => {
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
   )
+  it("checks an unknown login as it does a known one, so that they take the same time, and lets nobody in by that", async () => {
+    const database = new DatabaseSync(":memory:")
+    database.exec(own)
+    const checked: Array<string> = []
+    const directory = sqlDirectory({
+      database,
+      ...ownNames,
+      verifyPassword: (_, stored) => {
+        checked.push(stored)
+        return true
+      }
+    })
+    assert.isNull(await directory.authenticate("nobody", "x"))
+    assert.deepStrictEqual(checked, ["md5:x"])
+    assert.deepStrictEqual(await directory.authenticate("ada", "x"), { id: "k1" })
+    database.exec(`UPDATE "Konten" SET geheim = 'md5:y'`)
+    await directory.authenticate("ada", "x")
+    // As long as one of the hashes that are in use now.
+    assert.isNull(await directory.authenticate("nobody", "x"))
+    assert.isNull(await directory.authenticate("old", "x"))
+    assert.deepStrictEqual(checked, ["md5:x", "md5:x", "md5:y", "md5:y", "md5:y"])
+  })
+
+  it("takes as long for an unknown login as the stored hashes take, whatever their cost", async () => {
+    const database = new DatabaseSync(":memory:")
+    database.exec(standard)
+    database.prepare("UPDATE users SET password_hash = ?").run(await hashPassword("correct horse", { ln: 4, p: 1 }))
+    const directory = sqlDirectory({ database })
+    const ask = async () => {
+      assert.isNull(await directory.authenticate("nobody", "x"))
+      return "unknown"
+    }
+    const unknown = ask()
+    // A thousand times the work of a stored one, and less than the default cost.
+    const costly = promisify(scrypt)("x", "some salt", 32).then(() => "costly")
+    assert.strictEqual(await Promise.race([unknown, costly]), "unknown")
+    await costly
+  })
 
   it("tells every name that is none, and what is no database", () => {
     const wrong = { users: { tabel: "x" }, tenant: {}, buildings: "houses" }

@@ -107,6 +107,8 @@ describe("options", () => {
         [{ database: "data/" }, 'database: must be a file, postgres://..., or memory, not "data/"'],
         [{ operatorKey: "" }, "operatorKey: it is empty"],
         [{ operatorKey: "  " }, "operatorKey: it is empty"],
+        [{ operatorKey: "x" }, "operatorKey: it has 1 character and must have 32 or more. Make one with: openssl rand"],
+        [{ operatorKey: "x".repeat(31) }, "operatorKey: it has 31 characters and must have 32 or more"],
         [{ operatorKey: "schlüssel" }, "operatorKey: a header can't carry it"],
         [{ operatorKey: "key\n" }, "operatorKey: a header can't carry it"],
         [{ ackTimeout: "0s" }, "ackTimeout: must be more than 0"],

@@ -10,25 +10,30 @@ const unescape = (html = ""): string =>
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&")
 
+/** What a browser sends for a form of a page: what the form carries along, and what is filled in. It can be sent many times. */
+export const formOf = async (page: Response, base: string, cookie = "") => {
+  const html = await page.text()
+  const action = new URL(unescape(/<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? base), base)
+  const hidden = [...html.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([input]): [string, string] => [
+    unescape(/name="([^"]*)"/.exec(input)?.[1]),
+    unescape(/value="([^"]*)"/.exec(input)?.[1])
+  ])
+  const cookies = [...page.headers.getSetCookie().map((set) => set.split(";")[0]), cookie].join("; ")
+  return (fields: Readonly<Record<string, string>>): Request =>
+    new Request(action, {
+      method: "POST",
+      redirect: "manual",
+      headers: { cookie: cookies },
+      body: new URLSearchParams([...Object.entries(fields), ...hidden])
+    })
+}
+
 /** Submits the form of a page, with what it carries along and what is filled in; answers where that leads. */
 export const submit = async (
   page: Response,
   fields: Readonly<Record<string, string>>,
   cookie = ""
-): Promise<Response> => {
-  const html = await page.text()
-  const action = /<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? page.url
-  const form = new URLSearchParams(fields)
-  for (const [input] of html.matchAll(/<input[^>]*type="hidden"[^>]*>/g)) {
-    form.set(unescape(/name="([^"]*)"/.exec(input)?.[1]), unescape(/value="([^"]*)"/.exec(input)?.[1]))
-  }
-  return fetch(new URL(unescape(action), page.url), {
-    method: "POST",
-    redirect: "manual",
-    headers: { cookie: [...page.headers.getSetCookie().map((set) => set.split(";")[0]), cookie].join("; ") },
-    body: form
-  })
-}
+): Promise<Response> => fetch((await formOf(page, page.url, cookie))(fields))
 
 /** Opens an authorize URL and logs in there. */
 export const logIn = async (authorizeUrl: URL | string, login: string, password: string): Promise<Response> =>

@@ -18,7 +18,7 @@ import { letIn } from "../embedding/Visitor.ts"
 import { objectsWith, signalOf, startCollector } from "./Collector.ts"
 
 const mark = "MARKED"
-const key = `key-${mark}-operator-0123456789`
+const key = `key-${mark}-operator-0123456789abcdef`
 
 const directory = {
   users: [{ login: `ada-${mark}@example.com`, password: `password-${mark}`, buildings: [1] }],

@@ -5,9 +5,11 @@
  * need not name one.
  */
 import type { Crypto } from "@doorhook/core"
+import { GuessThrottle } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as BearerToken from "../http/BearerToken.ts"
+import { clientAddress } from "../http/ClientAddress.ts"
 import type { KnownError } from "../http/KnownFailures.ts"
 import { recover } from "../http/KnownFailures.ts"
 import { json } from "../http/MediaType.ts"
@@ -41,6 +43,30 @@ const keyWrong = unauthorized(
   "This is not the service's operator key. Send the one that it was started with, or that it printed at its first start."
 )
 
+const throttled = (seconds: number) =>
+  failure(
+    429,
+    {
+      code: "rate_limited",
+      title: "Too many requests",
+      detail: `Too many requests with a wrong operator key came from this address. Try again in ${seconds} s.`
+    },
+    { "retry-after": String(seconds) }
+  )
+
+/** Headers of reverse proxies. */
+const proxyHeaders = ["forwarded", "via", "x-forwarded-for", "x-real-ip"] as const
+
+/**
+ * Whose guess a request is. A proxy has one address for all its clients, where it is not a trusted one, and often that of the
+ * programs beside it: what came through one is counted apart, so that strangers do not shut these out.
+ */
+const guessOf = Effect.gen(function* () {
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  const isProxied = proxyHeaders.some((name) => headers[name] !== undefined)
+  return { kind: "operator", name: isProxied ? "by proxy" : "direct", address: yield* clientAddress } as const
+})
+
 /**
  * Makes the handlers of operations.
  *
@@ -62,12 +88,16 @@ export class OperatorEndpoint extends Context.Service<
     OperatorEndpoint,
     Effect.gen(function* () {
       const isKey = yield* makeKeyCheck
+      const { guard } = GuessThrottle.make()
 
       const authenticate = Effect.gen(function* () {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
         const presented = BearerToken.read(headers["authorization"])
         if (presented._tag === "Absent") return yield* keyMissing
-        if (!(yield* isKey(presented.token))) return yield* keyWrong
+        const attempt = Effect.map(isKey(presented.token), (isRight) => isRight || null)
+        const guarded = yield* guard(yield* guessOf, attempt)
+        if (guarded._tag === "Throttled") return yield* throttled(guarded.retry_after)
+        if (guarded.value === null) return yield* keyWrong
       })
 
       const respond = <R>(run: Effect.Effect<OperatorAnswer, KnownError, R>): Response<R> =>

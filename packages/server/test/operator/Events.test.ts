@@ -211,6 +211,8 @@ describe("the operator key", () => {
           const expected = as === undefined ? "Send the operator key" : "This is not the service's operator key"
           assert.include(reply.at("/errors/0/detail"), expected)
         }
+        // Ten wrong keys in a row would be too many.
+        assert.strictEqual((yield* call("GET", "/operator/summary", { as: operatorKey })).status, 200)
         const wrongMethod = yield* call("PUT", path, { as: operatorKey })
         assert.strictEqual(wrongMethod.status, 405)
         assert.include(wrongMethod.headers.get("allow"), method)

@@ -1,7 +1,9 @@
-import { Crypto, MemoryStore } from "@doorhook/core"
+import { AddressPolicy, Crypto, MemoryStore } from "@doorhook/core"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { HttpSettings, httpDefaults } from "../../src/http/HttpSettings.ts"
 import { makeKeyCheck, OperatorKey } from "../../src/operator/OperatorKey.ts"
+import { call, operatorKey, testServer } from "../TestServer.ts"
 
 it.effect("a key is made at the first start and found again at the next", () =>
   Effect.gen(function* () {
@@ -29,4 +31,57 @@ it.effect("a given key is compared as a whole", () =>
     assert.isTrue(yield* isKey("the key"))
     for (const wrong of ["", "the ke", "the key ", "The key"]) assert.isFalse(yield* isKey(wrong))
   }).pipe(Effect.provide(Layer.merge(OperatorKey.layer(Redacted.make("the key")), Crypto.layerWebCrypto)))
+)
+
+const summary = (as: string, headers: Readonly<Record<string, string>> = {}) =>
+  call("GET", "/operator/summary", { as, headers })
+
+/** Presents ten wrong keys, each of which is refused as one. */
+const guess = Effect.fnUntraced(function* (headers: Readonly<Record<string, string>>) {
+  for (let n = 0; n < 10; n++) assert.strictEqual((yield* summary(`guess-${n}`, headers)).status, 401)
+})
+
+const expectThrottled = Effect.fnUntraced(function* (as: string, headers: Readonly<Record<string, string>>) {
+  const reply = yield* summary(as, headers)
+  assert.deepStrictEqual([reply.status, reply.at("/errors/0/code")], [429, "rate_limited"])
+  assert.match(reply.headers.get("retry-after") ?? "", /^(?:900|89\d)$/)
+  assert.match(reply.textAt("/errors/0/detail"), /wrong operator key came from this address\. Try again in \d+ s\.$/)
+  assert.isNull(reply.headers.get("www-authenticate"))
+})
+
+const trusting = Layer.succeed(HttpSettings, {
+  ...httpDefaults,
+  trustedProxies: Option.toArray(AddressPolicy.parseNetwork("127.0.0.1"))
+})
+
+it.live("guesses end in 429 for their address, the right key included, and for no other", () =>
+  Effect.gen(function* () {
+    const attacker = { "x-forwarded-for": "198.51.100.1" }
+    const operator = { "x-forwarded-for": "198.51.100.2" }
+    yield* guess(attacker)
+    yield* expectThrottled("guess", attacker)
+    yield* expectThrottled(operatorKey, attacker)
+    assert.strictEqual((yield* summary(operatorKey, operator)).status, 200)
+    // Nor does it end by a request without a key.
+    assert.strictEqual((yield* call("GET", "/operator/summary", { headers: attacker })).status, 401)
+    yield* expectThrottled(operatorKey, attacker)
+  }).pipe(Effect.provide(testServer().pipe(Layer.provide(trusting))))
+)
+
+it.live("guesses through a proxy that is not trusted do not shut out the programs beside it", () =>
+  Effect.gen(function* () {
+    const proxied = { "x-real-ip": "198.51.100.1" }
+    yield* guess(proxied)
+    yield* expectThrottled(operatorKey, proxied)
+    assert.strictEqual((yield* summary(operatorKey)).status, 200)
+  }).pipe(Effect.provide(testServer()))
+)
+
+it.live("a right key forgives what failed before it", () =>
+  Effect.gen(function* () {
+    for (let round = 0; round < 3; round++) {
+      for (let n = 0; n < 9; n++) assert.strictEqual((yield* summary(`guess-${n}`)).status, 401)
+      assert.strictEqual((yield* summary(operatorKey)).status, 200)
+    }
+  }).pipe(Effect.provide(testServer()))
 )

@@ -106,7 +106,7 @@ export const findClient = Effect.fnUntraced(function* (text: string) {
   return yield* (yield* ClientStore).find(id)
 })
 
-/** Whether a secret proves who the client is. Wrong ones are counted, and too many are not looked at any more. */
+/** Whether a secret proves who the client is. Wrong ones are counted, and after too many no more are compared. */
 export const checkSecret = Effect.fnUntraced(function* (client: KnownClient | null, secret: string, guess: Guess) {
   const throttle = yield* GuessThrottle
   const attempt = client === null ? Effect.succeed(false) : isSecretOf(client, secret)
@@ -128,8 +128,8 @@ export const authenticateClient = Effect.fnUntraced(function* (request: ClientRe
     return yield* OAuthError.invalidClient("The request names no client. Send client_id in the body or by HTTP Basic.")
   }
   const client = yield* findClient(id)
-  // Ids that nobody has are counted too: an answer of another kind would say that there is no such client.
-  const guess: Guess = { kind: "client", name: id, address: request.address }
+  // Made-up ids are counted too: another kind of answer would say that there is no such client.
+  const guess: Guess = { kind: "client", name: id, address: request.address, isMadeUp: client === null }
   if (secret !== null && !(yield* checkSecret(client, secret, guess))) return yield* refused()
   if (client === null) return yield* refused()
   if (secret === null && isConfidential(client) && proof === "secret") {

@@ -3,13 +3,13 @@
  */
 import { Schema } from "effect"
 
-/** Too many wrong secrets came for a client from an address to try another. */
+/** Too many wrong secrets came from an address, for this client or for many. */
 export class TooManyGuesses extends Schema.TaggedError<TooManyGuesses>()("TooManyGuesses", {
   /** In whole seconds. */
   retry_after: Schema.Int
 }) {
   override get message(): string {
-    return `Too many requests with a wrong secret came for this client from this address. Try again in ${this.retry_after} s.`
+    return `Too many requests with a wrong client secret came from this address. Try again in ${this.retry_after} s.`
   }
 }
 

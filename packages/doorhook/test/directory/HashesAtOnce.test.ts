@@ -1,0 +1,100 @@
+/**
+ * Logins at a host that embeds doorhook: their hashes share Node's threads with the syncs of the database.
+ */
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { assert } from "@effect/vitest"
+import { hashPassword, sqlDirectory } from "doorhook"
+import { Effect } from "effect"
+import { createHook } from "node:async_hooks"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { authorizeUrl } from "../harness/CodeGrant.ts"
+import { client, directory, event, live, start } from "../harness/Embedded.ts"
+import { formOf } from "../harness/LoginForm.ts"
+
+/** A host whose users are in a table. Checking a password takes some hundredths of a second. */
+const hostDirectory = Effect.promise(async () => {
+  const database = new DatabaseSync(":memory:")
+  database.exec("CREATE TABLE users (id bigint PRIMARY KEY, login text NOT NULL, password_hash text)")
+  database.prepare("INSERT INTO users VALUES (1, 'ada', ?)").run(await hashPassword("right", { ln: 13, p: 1 }))
+  const tables = { buildings: null, administrators: null, tenants: null, accessPoints: null }
+  return { ...sqlDirectory({ database, tables }), client: directory.client }
+})
+
+/** How many hashes libuv has been given and has not ended, at most. */
+const countHashes = Effect.acquireRelease(
+  Effect.sync(() => {
+    const open = new Set<number>()
+    const counted = { most: 0, all: 0 }
+    const hook = createHook({
+      init: (id, type) => {
+        if (type !== "SCRYPTREQUEST") return
+        open.add(id)
+        counted.all++
+        counted.most = Math.max(counted.most, open.size)
+      },
+      before: (id) => open.delete(id)
+    })
+    hook.enable()
+    return { counted, hook }
+  }),
+  ({ hook }) => Effect.sync(() => hook.disable())
+)
+
+const url = "http://localhost"
+
+/** A host with a database in a file and its users in a table; sends a login of a made-up user, each from an address of its own. */
+const startHost = Effect.gen(function* () {
+  const database = join(yield* temporaryFolder, "doorhook.db")
+  const doorhook = yield* start({ database, directory: yield* hostDirectory })
+  const form = yield* Effect.promise(async () =>
+    formOf(await doorhook.fetch(new Request(authorizeUrl(url, client))), url)
+  )
+  // What one address may try at once does not count.
+  const logIn = (n: number) =>
+    doorhook.fetch(form({ login: `nobody ${n}`, password: "guess" }), { remoteAddress: `192.0.2.${n}` })
+  return { doorhook, logIn }
+})
+
+live(
+  "a hundred logins of made-up users leave the threads that publishing needs: two hashes at most are computed at once",
+  Effect.gen(function* () {
+    const { doorhook, logIn } = yield* startHost
+    const { counted } = yield* countHashes
+    let ended = 0
+    const logins = Array.from({ length: 100 }, async (_, n) => {
+      const answer = await logIn(n)
+      ended++
+      return answer.status
+    })
+    // Behind all of them, if it waited for its turn on a thread.
+    yield* Effect.promise(() => doorhook.publish(event))
+    assert.isBelow(ended, 50)
+    const statuses = new Set(yield* Effect.promise(() => Promise.all(logins)))
+    assert.deepStrictEqual([...statuses], [403])
+    assert.strictEqual(counted.all, 100)
+    assert.isAtMost(counted.most, 2)
+  })
+)
+
+live(
+  "logins beyond those that may wait for their hash are answered 503 with Retry-After, and later ones are checked again",
+  Effect.gen(function* () {
+    const { logIn } = yield* startHost
+    const answers = yield* Effect.promise(() =>
+      Promise.all(
+        Array.from({ length: 200 }, async (_, n) => {
+          const { headers, status } = await logIn(n)
+          return `${status} ${headers.get("retry-after")}`
+        })
+      )
+    )
+    const checked = answers.filter((answer) => answer === "403 null").length
+    assert.isTrue(checked >= 101 && checked < 200, `${checked} were checked`)
+    assert.lengthOf(
+      answers.filter((answer) => answer === "503 1"),
+      200 - checked
+    )
+    assert.strictEqual((yield* Effect.promise(() => logIn(200))).status, 403)
+  })
+)
