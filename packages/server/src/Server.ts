@@ -36,6 +36,7 @@ import { MetricsRoute } from "./health/MetricsRoute.ts"
 import { ClientAddress, PeerAddress } from "./http/ClientAddress.ts"
 import { LastResort, OwnAddresses } from "./LastResort.ts"
 import { ownRequests, Territory } from "./OwnPaths.ts"
+import type { PageSecret } from "./http/PageSecret.ts"
 import type { PublicUrl } from "./http/PublicUrl.ts"
 import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
 import { ClientRoutes } from "./operator/ClientRoutes.ts"
@@ -69,6 +70,7 @@ export type ServerServices =
   | TestEvents
   | Crypto
   | OperatorKey
+  | PageSecret
   | PublicUrl
   | ApiSettings
   | HealthSettings

@@ -45,6 +45,7 @@ import { ApiSettings } from "../src/api/ApiSettings.ts"
 import type { ApiSettingsShape } from "../src/api/ApiSettings.ts"
 import { HealthSettings } from "../src/health/HealthSettings.ts"
 import type { HealthSettingsShape } from "../src/health/HealthSettings.ts"
+import { PageSecret } from "../src/http/PageSecret.ts"
 import { PublicUrl } from "../src/http/PublicUrl.ts"
 import { OperatorKey } from "../src/operator/OperatorKey.ts"
 import { serve } from "../src/Server.ts"
@@ -122,6 +123,7 @@ const FaultySettingStore = Layer.effect(
     const store = yield* SettingStore
     const controls = yield* Controls
     return {
+      ...store,
       getOrCreate: (name, candidate) =>
         Effect.suspend(() =>
           controls.fault === "read_only"
@@ -277,6 +279,7 @@ export const services = (
         OperatorKey.layer(Redacted.make(operatorKey)),
         ApiSettings.layer({ requestsPerMinute: null, ...options.api }),
         HealthSettings.layer(options.health),
+        Layer.orDie(PageSecret.layer),
         FaultyIntegrationStore,
         FaultySettingStore,
         FaultyDeliveryStore

@@ -20,7 +20,15 @@ import {
   TestEvents
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
-import { ApiSettings, Appearance, HealthSettings, httpDefaults, HttpSettings, OperatorKey } from "@doorhook/server"
+import {
+  ApiSettings,
+  Appearance,
+  HealthSettings,
+  httpDefaults,
+  HttpSettings,
+  OperatorKey,
+  PageSecret
+} from "@doorhook/server"
 import { Context, Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides } from "../config/EngineConfig.ts"
@@ -97,7 +105,7 @@ export const layer = <E, R = never>(
     Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
   )
   const appearance = Layer.succeed(Appearance, config.appearance ?? {})
-  return Layer.mergeAll(services, operatorKey, api, http, appearance, healthOf(config)).pipe(
+  return Layer.mergeAll(services, operatorKey, PageSecret.layer, api, http, appearance, healthOf(config)).pipe(
     Layer.provideMerge(deliveryLayer(config, directory, own)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )
