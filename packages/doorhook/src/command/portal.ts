@@ -44,7 +44,7 @@ const rotateSecret = Command.make(
   connection,
   Effect.fnUntraced(function* (given) {
     yield* ask(given, (client) => client.rotatePortalSecret())
-    if (given.json) return
+    if (given.json) return yield* printJson({ rotated: true })
     yield* printLine("the portal secret is replaced: links and pages opened by them stop working within two seconds")
     yield* printLine("login and consent forms that are open now must be loaded again")
   })

@@ -10,19 +10,23 @@ const unescape = (html = ""): string =>
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&")
 
-/** Submits the form of a page, with what it carries along and what is filled in; answers where that leads. */
+/**
+ * Submits the form of a page, with what it carries along and what is filled in, to where the page came from or to another
+ * process; answers where that leads.
+ */
 export const submit = async (
   page: Response,
   fields: Readonly<Record<string, string>>,
-  cookie = ""
+  cookie = "",
+  base = page.url
 ): Promise<Response> => {
   const html = await page.text()
-  const action = /<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? page.url
+  const action = /<form[^>]*action="([^"]*)"/.exec(html)?.[1] ?? base
   const form = new URLSearchParams(fields)
   for (const [input] of html.matchAll(/<input[^>]*type="hidden"[^>]*>/g)) {
     form.set(unescape(/name="([^"]*)"/.exec(input)?.[1]), unescape(/value="([^"]*)"/.exec(input)?.[1]))
   }
-  return fetch(new URL(unescape(action), page.url), {
+  return fetch(new URL(unescape(action), base), {
     method: "POST",
     redirect: "manual",
     headers: { cookie: [...page.headers.getSetCookie().map((set) => set.split(";")[0]), cookie].join("; ") },
