@@ -77,6 +77,8 @@ export class Controls extends Context.Service<
     /** Done when a store that is silent is asked. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
+    /** How many transactions asked whether the store accepts changes. */
+    probes: number
     /** Integrations that the dispatcher was told to forget. */
     readonly forgotten: Array<IntegrationId>
   }
@@ -88,6 +90,7 @@ export class Controls extends Context.Service<
       fault: "none",
       asked: Deferred.makeUnsafe(),
       status: idleStatus,
+      probes: 0,
       forgotten: []
     })
   )
@@ -125,11 +128,12 @@ const FaultySettingStore = Layer.effect(
     return {
       ...store,
       getOrCreate: (name, candidate) =>
-        Effect.suspend(() =>
-          controls.fault === "read_only"
+        Effect.suspend(() => {
+          if (name === "health_probe") controls.probes += 1
+          return controls.fault === "read_only"
             ? new StoreError({ operation: "SettingStore.getOrCreate", cause: new Error(secretOfTheStore) })
-            : store.getOrCreate(name, candidate)
-        )
+            : Effect.andThen(Effect.yieldNow, store.getOrCreate(name, candidate))
+        })
     }
   })
 )

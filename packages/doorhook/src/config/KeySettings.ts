@@ -6,10 +6,13 @@ import type { EngineConfig } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { invalid } from "./ReadingSettings.ts"
 
-type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey">
+type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey" | "metricsKey">
 
 /** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
 const carried = /^[!-~](?:[ -~]*[!-~])?$/
+
+/** What a scraper sends as a Bearer token unchanged (RFC 6750 section 2.1). */
+const tokenCarried = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /** The key of the operator API; undefined for one that is made. */
 export const operatorKeyOf = ({
@@ -41,4 +44,20 @@ export const encryptionKeyOf = ({
   return flaw === null
     ? Result.succeed(Redacted.make(key))
     : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
+}
+
+/** The key of `/metrics`; undefined for none. */
+export const metricsKeyOf = ({
+  metricsKey: key
+}: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
+  if (key === undefined) return Result.succeed(undefined)
+  const flaw =
+    key.length < minKeyLength
+      ? `it has ${key.length} characters and must have ${minKeyLength} or more`
+      : tokenCarried.test(key)
+        ? null
+        : "a Bearer header can't carry it: it must be letters, digits and - . _ ~ + / ="
+  return flaw === null
+    ? Result.succeed(Redacted.make(key))
+    : invalid(`metricsKey: ${flaw}. Make one with: openssl rand -base64 32`)
 }

@@ -32,7 +32,7 @@ import {
 import { Context, Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides } from "../config/EngineConfig.ts"
-import { operatorKeyOf } from "../config/KeySettings.ts"
+import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher } from "../telemetry/Tracing.ts"
@@ -61,15 +61,18 @@ export const deliveryLayer = <E, R = never>(
 }
 
 /** A dispatcher that is told to look seldom does not stand still when it does. */
-const healthOf = ({ metricsFor }: EngineConfig) =>
+const healthOf = (config: EngineConfig) =>
   Layer.unwrap(
-    Effect.map(DeliverySettings, ({ lease, pollInterval }) =>
-      HealthSettings.layer({
+    Effect.gen(function* () {
+      const { lease, pollInterval } = yield* DeliverySettings
+      const metricsKey = yield* Effect.fromResult(metricsKeyOf(config))
+      return HealthSettings.layer({
         claimPause: 5_000 + 5 * pollInterval,
         recordPause: lease,
-        ...(metricsFor !== undefined && { metricsFor })
+        ...(config.metricsFor !== undefined && { metricsFor: config.metricsFor }),
+        ...(metricsKey !== undefined && { metricsKey })
       })
-    )
+    })
   )
 
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */

@@ -15,8 +15,7 @@ import type { QueryParameters } from "../http/QueryParameters.ts"
 import { readQuery } from "../http/QueryParameters.ts"
 import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failure, failureResponse } from "../http/RequestFailure.ts"
-import { makeKeyCheck } from "./OperatorKey.ts"
-import type { OperatorKey } from "./OperatorKey.ts"
+import { makeKeyCheck, OperatorKey } from "./OperatorKey.ts"
 
 /** What an operation answers with. */
 export interface OperatorAnswer {
@@ -61,7 +60,7 @@ export class OperatorEndpoint extends Context.Service<
   static readonly layer: Layer.Layer<OperatorEndpoint, never, OperatorKey | Crypto> = Layer.effect(
     OperatorEndpoint,
     Effect.gen(function* () {
-      const isKey = yield* makeKeyCheck
+      const isKey = yield* makeKeyCheck((yield* OperatorKey).key)
 
       const authenticate = Effect.gen(function* () {
         const { headers } = yield* HttpServerRequest.HttpServerRequest

@@ -41,11 +41,10 @@ export class OperatorKey extends Context.Service<
 }
 
 /**
- * Compares what a request presents with the key, in a time that says nothing of either: equally long hashes are
- * compared, not the texts. Nothing is never the key, not even of a service whose key is nothing.
+ * Compares what a request presents with a key, in a time that says nothing of either: equally long hashes are compared,
+ * not the texts. An empty text is never the key, even where the key is empty.
  */
-export const makeKeyCheck = Effect.gen(function* () {
-  const { key } = yield* OperatorKey
+export const makeKeyCheck = Effect.fnUntraced(function* (key: Redacted.Redacted) {
   const crypto = yield* Crypto
   const expected = yield* crypto.sha256(encoder.encode(Redacted.value(key)))
   return Effect.fnUntraced(function* (presented: string) {
