@@ -1,7 +1,7 @@
 /**
  * The keys that are given as settings. Their values are in no message.
  */
-import { Redacted, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import type { EngineConfig } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { invalid } from "./ReadingSettings.ts"
@@ -60,4 +60,23 @@ export const metricsKeyOf = ({
   return flaw === null
     ? Result.succeed(Redacted.make(key))
     : invalid(`metricsKey: ${flaw}. Make one with: openssl rand -base64 32`)
+}
+
+/** What is readable in the database of these settings; null when nothing that an encryption key would hide. */
+export const readableSecretsOf = ({
+  database,
+  encryptionKey
+}: Pick<EngineConfig, "database" | "encryptionKey">): string | null =>
+  encryptionKey !== undefined || database === "memory"
+    ? null
+    : "signing secrets and the secret behind portal links are kept readable in the database and its backups"
+
+/** Logs what a host that gave no encryption key should know, once at the start. */
+export const warnOfReadableSecrets = (config: EngineConfig): Effect.Effect<void> => {
+  const readable = readableSecretsOf(config)
+  return readable === null
+    ? Effect.void
+    : Effect.logWarning(
+        `encryptionKey: not set; ${readable}. Make a key with: openssl rand -base64 32. Keep it apart from the database, and give it as encryptionKey.`
+      )
 }
