@@ -174,7 +174,7 @@ describe("options", () => {
   )
 
   live(
-    "are warned about without an encryptionKey, and with one nothing in the file can be presented or forged",
+    "without an encryptionKey are warned about once; with one, the portal secret is replaced by a sealed one at the start",
     Effect.gen(function* () {
       const database = join(yield* temporaryFolder, "doorhook.db")
       const warnings: Array<string> = []
