@@ -58,7 +58,8 @@ const doorhook = await createDoorhook({
 const app = express()
 app.use((request, response, next) => {
   // Without `redactUrl` the log would hold client secrets and portal links.
-  response.on("finish", () => console.log(request.method, redactUrl(request.originalUrl), response.statusCode))
+  const line = `${request.method} ${redactUrl(request.originalUrl)}`
+  response.on("finish", () => process.stdout.write(`${line} ${response.statusCode}\n`))
   next()
 })
 app.use(doorhook.node)

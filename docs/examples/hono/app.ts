@@ -27,7 +27,7 @@ const doorhook = await createDoorhook({
 
 const app = new Hono()
 // Without `redactUrl` the log would hold client secrets and portal links.
-app.use(logger((line) => console.log(redactUrl(line))))
+app.use(logger((line) => process.stdout.write(`${redactUrl(line)}\n`)))
 app.use((context, next) =>
   doorhook.handles(context.req.raw)
     ? // The address that a request comes from makes guessing passwords slow for that address alone.

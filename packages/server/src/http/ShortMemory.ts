@@ -3,7 +3,7 @@
  */
 import { Clock, Effect } from "effect"
 
-export interface ShortMemory<A, E> {
+interface ShortMemory<A, E> {
   /** What was kept, or found now. Callers that come while a look is under way share it. */
   readonly get: Effect.Effect<A, E>
   /** Keeps another answer from now on. */

@@ -8,6 +8,7 @@ import type { Crypto } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as BearerToken from "../http/BearerToken.ts"
+import { makeKeyCheck } from "../http/KeyCheck.ts"
 import type { KnownError } from "../http/KnownFailures.ts"
 import { recover } from "../http/KnownFailures.ts"
 import { json } from "../http/MediaType.ts"
@@ -15,7 +16,7 @@ import type { QueryParameters } from "../http/QueryParameters.ts"
 import { readQuery } from "../http/QueryParameters.ts"
 import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failure, failureResponse } from "../http/RequestFailure.ts"
-import { makeKeyCheck, OperatorKey } from "./OperatorKey.ts"
+import { OperatorKey } from "./OperatorKey.ts"
 
 /** What an operation answers with. */
 export interface OperatorAnswer {

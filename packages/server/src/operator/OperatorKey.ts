@@ -1,15 +1,13 @@
 /**
  * The key of the operator API: given, or made at the first start and kept with the database.
  */
-import { constantTimeEquals, Crypto, SettingStore } from "@doorhook/core"
+import { Crypto, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
 
 /** Under which name the key is stored. */
 const settingName = "operator_key"
-
-const encoder = new TextEncoder()
 
 const generate = Effect.gen(function* () {
   const crypto = yield* Crypto
@@ -39,15 +37,3 @@ export class OperatorKey extends Context.Service<
     })
   )
 }
-
-/**
- * Compares what a request presents with a key, in a time that says nothing of either: equally long hashes are compared,
- * not the texts. An empty text is never the key, even where the key is empty.
- */
-export const makeKeyCheck = Effect.fnUntraced(function* (key: Redacted.Redacted) {
-  const crypto = yield* Crypto
-  const expected = yield* crypto.sha256(encoder.encode(Redacted.value(key)))
-  return Effect.fnUntraced(function* (presented: string) {
-    return presented.trim() !== "" && constantTimeEquals(yield* crypto.sha256(encoder.encode(presented)), expected)
-  })
-})

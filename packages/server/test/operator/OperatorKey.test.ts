@@ -1,7 +1,8 @@
 import { Crypto, MemoryStore } from "@doorhook/core"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { makeKeyCheck, OperatorKey } from "../../src/operator/OperatorKey.ts"
+import { makeKeyCheck } from "../../src/http/KeyCheck.ts"
+import { OperatorKey } from "../../src/operator/OperatorKey.ts"
 
 it.effect("a key is made at the first start and found again at the next", () =>
   Effect.gen(function* () {
