@@ -5,7 +5,7 @@
  *
  * `PORT`, `DATA` (a folder) and `PUBLIC_URL` come from the environment.
  */
-import { createDoorhook, hashPassword, sqlDirectory, verifyPassword } from "doorhook"
+import { createDoorhook, hashPassword, redactUrl, sqlDirectory, verifyPassword } from "doorhook"
 import express from "express"
 import { randomBytes } from "node:crypto"
 import { mkdirSync } from "node:fs"
@@ -46,6 +46,7 @@ const doorhook = await createDoorhook({
   database: join(data, "doorhook.db"),
   publicUrl,
   operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // made and kept in the database when there is none
+  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
   // Receivers on this machine: leave it out where receivers are on the internet.
   allowTargets: ["127.0.0.0/8"],
   directory: {
@@ -55,6 +56,12 @@ const doorhook = await createDoorhook({
 })
 
 const app = express()
+app.use((request, response, next) => {
+  // Without `redactUrl` the log would hold client secrets and portal links.
+  const line = `${request.method} ${redactUrl(request.originalUrl)}`
+  response.on("finish", () => process.stdout.write(`${line} ${response.statusCode}\n`))
+  next()
+})
 app.use(doorhook.node)
 app.use(express.urlencoded({ extended: false }), express.json())
 

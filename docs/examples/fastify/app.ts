@@ -3,12 +3,13 @@
  *
  *     node app.ts
  */
-import { createDoorhook } from "doorhook"
+import { createDoorhook, redactUrl } from "doorhook"
 import Fastify from "fastify"
 
 const doorhook = await createDoorhook({
   database: process.env["DATABASE"] ?? "doorhook.db",
   operatorKey: process.env["DOORHOOK_OPERATOR_KEY"], // made and kept in the database when there is none
+  encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
   directory: {
     client: () => null, // only clients that are registered by doorhook.clients.add
     authenticate: (login, password) => (login === "ada" && password === "correct horse" ? { id: "ada" } : null),
@@ -17,7 +18,14 @@ const doorhook = await createDoorhook({
   }
 })
 
-const app = Fastify()
+// Without `redactUrl` the log would hold client secrets and portal links.
+const app = Fastify({
+  logger: {
+    serializers: {
+      req: ({ ip, method, url }) => ({ method, url: redactUrl(url), remoteAddress: ip })
+    }
+  }
+})
 await app.register(doorhook.fastify)
 app.get("/", () => "North Tower")
 app.post("/rings", () =>

@@ -9,6 +9,7 @@ export type { DoorhookOptions } from "./embed/DoorhookOptions.ts"
 export type { HostLogger } from "./embed/HostLogger.ts"
 export type { NodeRequestHandler } from "./embed/NodeHandler.ts"
 export type { FastifyHost, FastifyPlugin } from "./embed/FastifyPlugin.ts"
+export { redactUrl } from "./embed/redactUrl.ts"
 export { DoorhookError } from "./DoorhookError.ts"
 export type {
   DeliveriesClient,

@@ -5,9 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
-import { copyFileSync } from "node:fs"
-import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
+import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { Webhook } from "standardwebhooks"
 import { installedTools, startInstalled } from "@doorhook/testkit/postgres/InstalledServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
@@ -84,16 +83,52 @@ const run = (command: string, ...args: ReadonlyArray<string>): void => {
   assert.strictEqual(status, 0, stderr)
 }
 
+/** Runs the commands of `docs/backup.md` that mention a text, with some words replaced, as somebody with an open umask. */
+const runGuide = (
+  mentions: string,
+  {
+    folder,
+    tools,
+    words = {}
+  }: { readonly folder: string; readonly tools: string; readonly words?: Record<string, string> }
+): void => {
+  const guide = readFileSync(new URL("../../../docs/backup.md", import.meta.url), "utf8")
+  const block = [...guide.matchAll(/```sh\n([^]*?)```/g)].find(([, text = ""]) => text.includes(mentions))?.[1] ?? ""
+  assert.include(block, mentions)
+  const script = Object.entries(words).reduce((text, [word, other]) => text.replaceAll(word, other), block)
+  const PATH = `${tools}:${dirname(process.execPath)}:${process.env["PATH"]}`
+  const { status, stderr } = spawnSync("sh", ["-ec", `umask 022\n${script}`], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, PATH }
+  })
+  assert.strictEqual(status, 0, stderr)
+}
+
+/** Who may read a file, besides root. */
+const modeOf = (file: string): number => statSync(file).mode & 0o777
+
+/** A folder with a `sqlite3` in it, for machines that have none: runs one statement on a file. */
+const sqliteShell = Effect.map(temporaryFolder, (folder) => {
+  const program = `#!/usr/bin/env node
+const { DatabaseSync } = require("node:sqlite")
+const shell = new DatabaseSync(process.argv[2])
+shell.exec(process.argv[3])
+shell.close()
+`
+  writeFileSync(join(folder, "sqlite3"), program, { mode: 0o700 })
+  return folder
+})
+
 describe("a backup on SQLite", () => {
   live(
-    "is taken while the service runs, and goes on where it stood",
+    "is taken while the service runs, for its owner alone, and goes on where it stood",
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder
+      const [folder, tools] = [yield* temporaryFolder, yield* sqliteShell]
       const [from, backup, to] = [join(folder, "doorhook.db"), join(folder, "backup.db"), join(folder, "restored.db")]
       const running = () => {
-        const shell = new DatabaseSync(from)
-        shell.exec(`VACUUM INTO '${backup}'`)
-        shell.close()
+        runGuide("VACUUM INTO", { folder, tools })
+        assert.strictEqual(modeOf(backup), 0o600)
       }
       yield* rehearse(from, to, { running, stopped: () => copyFileSync(backup, to) })
     })
@@ -104,9 +139,14 @@ describe("a backup on SQLite", () => {
 const rehearseDump = (server: TestServer, tools: string) =>
   Effect.gen(function* () {
     const [from, to] = [server.url(yield* newDatabase(server)), server.url(yield* newDatabase(server))]
-    const file = join(yield* temporaryFolder, "doorhook.dump")
+    const folder = yield* temporaryFolder
+    const file = join(folder, "doorhook.dump")
+    const words = { "postgres://doorhook@db.internal/doorhook": from }
     yield* rehearse(from, to, {
-      running: () => run(join(tools, "pg_dump"), "--format=custom", "--schema=doorhook", `--file=${file}`, from),
+      running: () => {
+        runGuide("pg_dump", { folder, tools, words })
+        assert.strictEqual(modeOf(file), 0o600)
+      },
       stopped: () => run(join(tools, "pg_restore"), "--no-owner", `--dbname=${to}`, file)
     })
   }).pipe(Effect.scoped)

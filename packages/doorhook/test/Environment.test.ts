@@ -51,6 +51,7 @@ const settings: {
   trustedProxies: ["DOORHOOK_TRUSTED_PROXIES", "10.0.0.1,10.0.0.2", ["10.0.0.1", "10.0.0.2"], "everyone"],
   bodyTimeout: ["DOORHOOK_BODY_TIMEOUT", "9s", "9s", "0s"],
   metricsFor: ["DOORHOOK_METRICS_FOR", "anyone", "anyone", "nobody"],
+  metricsKey: ["DOORHOOK_METRICS_KEY", "m".repeat(32), "m".repeat(32), "m".repeat(31)],
   requestsPerMinute: ["DOORHOOK_REQUESTS_PER_MINUTE", "60", 60, "0"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
   refreshRequiresSecret: ["DOORHOOK_REFRESH_REQUIRES_SECRET", "true", true, "maybe"],

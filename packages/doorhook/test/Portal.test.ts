@@ -4,8 +4,13 @@
 import { assert, describe } from "@effect/vitest"
 import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
-import { codeOf, integrate, live, mount, start } from "./harness/Embedded.ts"
+import { join } from "node:path"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import { authorizeUrl, codeIn } from "./harness/CodeGrant.ts"
+import { client, codeOf, integrate, live, mount, start } from "./harness/Embedded.ts"
+import { eventually, testPatience } from "./harness/Eventually.ts"
 import { runHere } from "./harness/InProcess.ts"
+import { submit } from "./harness/LoginForm.ts"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 
 const key = "operator-key-of-this-test-0123456789"
@@ -44,7 +49,10 @@ describe("portal links", () => {
       assert.isTrue(link.url.startsWith("https://doors.example/hooks/portal/open/dh_pl_1."))
       const { cookie, location, status } = yield* opens(url, link.url)
       assert.deepStrictEqual([status, location], [303, "/hooks/portal/1"])
-      assert.match(cookie, /^__Host-doorhook_portal_1=.*; Path=\/; .*; HttpOnly; SameSite=Lax; Secure$/)
+      assert.match(
+        cookie,
+        /^__Secure-doorhook_portal_1=.*; Path=\/hooks\/portal\/1; .*; HttpOnly; SameSite=Lax; Secure$/
+      )
       assert.strictEqual((yield* codeOf(doorhook.portalLink("9"))).code, "not_found")
       const { message } = yield* codeOf(doorhook.portalLink("1", { expiresIn: "2d" }))
       assert.match(message, /expires_in must be from 1s to 24h/)
@@ -69,6 +77,50 @@ describe("portal links", () => {
       assert.strictEqual(tested.code, 0, tested.stderr)
       assert.match(tested.stdout, /^a test event of type access_log is on its way to integration 1/)
       yield* Effect.promise(() => receiver.until((received) => received.length === 2))
+    })
+  )
+
+  live(
+    "are ended by the command, in every process over the database",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const receiver = yield* startReceiver()
+      const [one, two] = yield* Effect.all([
+        start({ database, operatorKey: key, logger: false }),
+        start({ database, operatorKey: key, logger: false })
+      ])
+      const [{ url }, { url: other }] = yield* Effect.all([mount(one), mount(two)])
+      yield* integrate(url, receiver.url)
+      const link = yield* Effect.promise(() => one.portalLink("1"))
+      const statusAt = (base: string) => Effect.map(opens(base, link.url), ({ status }) => status)
+      assert.deepStrictEqual([yield* statusAt(url), yield* statusAt(other)], [303, 303])
+
+      const rotated = yield* runHere(["portal", "rotate-secret", "--url", url], { DOORHOOK_OPERATOR_KEY: key })
+      assert.strictEqual(rotated.code, 0, rotated.stderr)
+      assert.match(rotated.stdout, /^the portal secret is replaced/)
+      assert.strictEqual(yield* statusAt(url), 403)
+      yield* eventually("the other process refuses the link", statusAt(other), (status) => status === 403)
+
+      const again = yield* Effect.promise(() => two.portalLink("1"))
+      assert.strictEqual((yield* opens(url, again.url)).status, 303)
+      yield* Effect.promise(() => two.rotatePortalSecret())
+      assert.strictEqual((yield* opens(other, again.url)).status, 403)
+    }),
+    testPatience
+  )
+})
+
+describe("a login form", () => {
+  live(
+    "that one process has shown is taken by another over the same database",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const [one, two] = yield* Effect.all([start({ database, logger: false }), start({ database, logger: false })])
+      const [{ url }, { url: other }] = yield* Effect.all([mount(one), mount(two)])
+      const page = yield* Effect.promise(() => fetch(authorizeUrl(url, client)))
+      const answer = yield* Effect.promise(() => submit(page, { login: "admin", password: "right" }, "", other))
+      assert.strictEqual(answer.status, 303)
+      assert.isNotEmpty(codeIn(answer))
     })
   )
 })

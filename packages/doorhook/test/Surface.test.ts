@@ -123,6 +123,8 @@ describe("clients that differ from the standards", () => {
         [{ requestsPerMinute: 0 }, /requestsPerMinute/],
         [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is no network/],
         [{ metricsFor: "everybody" }, /^metricsFor: must be "loopback" or "anyone"/],
+        [{ metricsKey: "short" }, /^metricsKey: it has 5 characters and must have 32 or more/],
+        [{ metricsKey: `two words ${"x".repeat(32)}` }, /^metricsKey: a Bearer header can't carry it/],
         [{ bodyTimeout: "soon" }, /^bodyTimeout: "soon" is not a duration/],
         [{ appearance: { css: "</style><script>" } }, /appearance.css: must be CSS/],
         [{ directory: { ...directory, session: "yes" } }, /directory.session: must be a function/]
@@ -175,6 +177,24 @@ describe("metrics", () => {
           Effect.promise(() => doorhook.fetch(new Request("http://localhost/metrics"), { remoteAddress }))
         assert.strictEqual((yield* read("127.0.0.1")).status, 200)
         assert.strictEqual((yield* read("203.0.113.1")).status, expected, JSON.stringify(options))
+      }
+    })
+  )
+
+  live(
+    "are for those who have the key, where there is one",
+    Effect.gen(function* () {
+      const metricsKey = "0123456789abcdefghijklmnopqrstuv"
+      const doorhook = yield* start({ metricsKey })
+      const read = (remoteAddress: string, key?: string) =>
+        Effect.promise(async () => {
+          const headers = { ...(key !== undefined && { authorization: `Bearer ${key}` }) }
+          return doorhook.fetch(new Request("https://doors.example/metrics", { headers }), { remoteAddress })
+        })
+      for (const address of ["127.0.0.1", "203.0.113.1"]) {
+        assert.strictEqual((yield* read(address)).status, 401)
+        assert.strictEqual((yield* read(address, doorhook.operatorKey)).status, 401)
+        assert.strictEqual((yield* read(address, metricsKey)).status, 200)
       }
     })
   )

@@ -33,9 +33,11 @@ import { OpenApiRoute } from "./contract/OpenApiRoute.ts"
 import { HealthRoutes } from "./health/HealthRoutes.ts"
 import type { HealthSettings } from "./health/HealthSettings.ts"
 import { MetricsRoute } from "./health/MetricsRoute.ts"
+import { StoreProbe } from "./health/Pulse.ts"
 import { ClientAddress, PeerAddress } from "./http/ClientAddress.ts"
 import { LastResort, OwnAddresses } from "./LastResort.ts"
 import { ownRequests, Territory } from "./OwnPaths.ts"
+import type { PageSecret } from "./http/PageSecret.ts"
 import type { PublicUrl } from "./http/PublicUrl.ts"
 import { OAuthRoutes } from "./oauth/OAuthRoutes.ts"
 import { ClientRoutes } from "./operator/ClientRoutes.ts"
@@ -69,6 +71,7 @@ export type ServerServices =
   | TestEvents
   | Crypto
   | OperatorKey
+  | PageSecret
   | PublicUrl
   | ApiSettings
   | HealthSettings
@@ -98,7 +101,7 @@ export const Routes: Layer.Layer<never, never, HttpRouter.HttpRouter | ServerSer
     HealthRoutes,
     MetricsRoute,
     OpenApiRoute
-  ).pipe(Layer.provide(OwnAddresses)),
+  ).pipe(Layer.provide(Layer.merge(OwnAddresses, StoreProbe.layer))),
   ClientAddress,
   LastResort
 )

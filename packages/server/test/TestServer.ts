@@ -45,6 +45,7 @@ import { ApiSettings } from "../src/api/ApiSettings.ts"
 import type { ApiSettingsShape } from "../src/api/ApiSettings.ts"
 import { HealthSettings } from "../src/health/HealthSettings.ts"
 import type { HealthSettingsShape } from "../src/health/HealthSettings.ts"
+import { PageSecret } from "../src/http/PageSecret.ts"
 import { PublicUrl } from "../src/http/PublicUrl.ts"
 import { OperatorKey } from "../src/operator/OperatorKey.ts"
 import { serve } from "../src/Server.ts"
@@ -76,6 +77,8 @@ export class Controls extends Context.Service<
     /** Done when a store that is silent is asked. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
+    /** How many transactions asked whether the store accepts changes. */
+    probes: number
     /** Integrations that the dispatcher was told to forget. */
     readonly forgotten: Array<IntegrationId>
   }
@@ -87,6 +90,7 @@ export class Controls extends Context.Service<
       fault: "none",
       asked: Deferred.makeUnsafe(),
       status: idleStatus,
+      probes: 0,
       forgotten: []
     })
   )
@@ -122,12 +126,14 @@ const FaultySettingStore = Layer.effect(
     const store = yield* SettingStore
     const controls = yield* Controls
     return {
+      ...store,
       getOrCreate: (name, candidate) =>
-        Effect.suspend(() =>
-          controls.fault === "read_only"
+        Effect.suspend(() => {
+          if (name === "health_probe") controls.probes += 1
+          return controls.fault === "read_only"
             ? new StoreError({ operation: "SettingStore.getOrCreate", cause: new Error(secretOfTheStore) })
-            : store.getOrCreate(name, candidate)
-        )
+            : Effect.andThen(Effect.yieldNow, store.getOrCreate(name, candidate))
+        })
     }
   })
 )
@@ -277,6 +283,7 @@ export const services = (
         OperatorKey.layer(Redacted.make(operatorKey)),
         ApiSettings.layer({ requestsPerMinute: null, ...options.api }),
         HealthSettings.layer(options.health),
+        Layer.orDie(PageSecret.layer),
         FaultyIntegrationStore,
         FaultySettingStore,
         FaultyDeliveryStore

@@ -1,5 +1,5 @@
 /**
- * Seals signing secrets before they are stored, and opens them again.
+ * Seals secrets before they are stored, and opens them again.
  *
  * AES-256-GCM under a key that is not kept with the database. Without a key secrets are stored readable. Sealed ones
  * say so by their prefix, so that both kinds can stand in one table while a key is introduced.
@@ -13,12 +13,14 @@ export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("Se
 }) {
   override get message(): string {
     return this.why === "no_key"
-      ? "The signing secrets in this database are encrypted. Give the encryption key that they were stored under."
-      : "The signing secrets in this database were encrypted under another key, or were damaged. Give the key that they were stored under."
+      ? "The secrets in this database are encrypted. Give the encryption key that they were stored under."
+      : "The secrets in this database were encrypted under another key, or were damaged. Give the key that they were stored under."
   }
 }
 
 export interface SecretBox {
+  /** Whether a secret in this form is less safe than `seal` would make it: readable, though there is a key. */
+  readonly isExposed: (stored: string) => boolean
   /** The form in which a secret is stored. */
   readonly seal: (secret: Redacted.Redacted<string>) => string
   readonly open: (stored: string) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable>
@@ -44,6 +46,7 @@ export const make = (encryptionKey: Redacted.Redacted<string> | undefined): Secr
   }
 
   return {
+    isExposed: (stored) => !stored.startsWith(sealedPrefix),
     seal: (secret) => {
       const iv = randomBytes(ivLength)
       const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagLength })
@@ -61,6 +64,7 @@ export const make = (encryptionKey: Redacted.Redacted<string> | undefined): Secr
 }
 
 const plain: SecretBox = {
+  isExposed: () => false,
   seal: Redacted.value,
   open: (stored) =>
     stored.startsWith(sealedPrefix)

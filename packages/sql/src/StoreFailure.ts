@@ -20,6 +20,8 @@ export const adviceOn = (cause: unknown): string | undefined => {
     return "a stored row is not as doorhook writes it. See what has changed it, and put it right or restore a backup; trying again does not help."
   if (Predicate.isTagged(cause, "IntegrationUnreadable"))
     return "something else than doorhook has changed that row, or it is damaged. Put it right, delete the integration, or restore a backup; trying again does not help."
+  if (Predicate.isTagged(cause, "SecretUnreadable"))
+    return "start every process with that key, or make another secret: npx doorhook portal rotate-secret."
   return undefined
 }
 

@@ -1,7 +1,7 @@
 /**
  * What stands in a file where signing secrets are kept, with an encryption key and without.
  */
-import { IntegrationStore } from "@doorhook/core"
+import { IntegrationStore, SettingStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
@@ -95,6 +95,51 @@ describe("signing secrets in a file", () => {
         /integration 1 of building 1 can't be read: [^]* at \["status"\]\. Nothing was changed; something else/
       )
       assert.notInclude(error.message, "reachable")
+    })
+  )
+})
+
+describe("secrets among the settings of a file", () => {
+  const key = Redacted.make("the key")
+  const secretOr = (candidate: string) =>
+    Effect.flatMap(SettingStore, (store) =>
+      Effect.map(store.getOrCreateSecret("portal_secret", Redacted.make(candidate)), Redacted.value)
+    )
+  const stored = (filename: string) =>
+    Effect.sync(() => {
+      const db = new DatabaseSync(filename)
+      const row = db.prepare("SELECT value FROM settings WHERE name = 'portal_secret'").get()
+      db.close()
+      return String(row?.["value"])
+    })
+
+  it.effect("are sealed under a key, also when they are replaced, and refused without it at the start", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      assert.strictEqual(yield* onStore({ filename, encryptionKey: key }, secretOr("sentinel one")), "sentinel one")
+      assert.match(yield* stored(filename), /^sealed:v1:/)
+      yield* onStore(
+        { filename, encryptionKey: key },
+        Effect.flatMap(SettingStore, (store) => store.replaceSecret("portal_secret", Redacted.make("sentinel two")))
+      )
+      assert.match(yield* stored(filename), /^sealed:v1:/)
+      assert.strictEqual(yield* onStore({ filename, encryptionKey: key }, secretOr("another")), "sentinel two")
+      assert.isFalse(readFileSync(filename).includes("sentinel"))
+      for (const encryptionKey of [undefined, Redacted.make("another key")]) {
+        const { message, why } = yield* refusal({ filename, encryptionKey })
+        assert.strictEqual(why, "sealed_secrets")
+        assert.match(message, /Give the (encryption )?key that they were stored under/)
+      }
+    })
+  )
+
+  it.effect("that stood readable are replaced once there is a key: a copy of the file is worth nothing", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      assert.strictEqual(yield* onStore({ filename }, secretOr("readable")), "readable")
+      assert.strictEqual(yield* stored(filename), "readable")
+      assert.strictEqual(yield* onStore({ filename, encryptionKey: key }, secretOr("made later")), "made later")
+      assert.match(yield* stored(filename), /^sealed:v1:/)
     })
   )
 })

@@ -12,6 +12,7 @@ const start = (): Promise<Doorhook> =>
   createDoorhook({
     database: process.env["DATABASE"] ?? "doorhook.db",
     operatorKey: process.env["DOORHOOK_OPERATOR_KEY"],
+    encryptionKey: process.env["DOORHOOK_ENCRYPTION_KEY"], // secrets are kept readable in the database without it
     publicUrl: process.env["PUBLIC_URL"] ?? "http://localhost:3000",
     directory: {
       client: () => null,

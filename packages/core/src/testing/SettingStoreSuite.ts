@@ -1,7 +1,7 @@
 /**
  * The contract of `SettingStore`.
  */
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { SettingStore } from "../ports/SettingStore.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
 import { atOnce, expectEqual } from "./SuiteCase.ts"
@@ -23,6 +23,23 @@ export const cases: ReadonlyArray<SuiteCase<SettingStore>> = [
       const answers = yield* atOnce(20, (n) => store.getOrCreate("key", `candidate ${n}`))
       yield* expectEqual("values", new Set(answers.map(({ value }) => value)).size, 1)
       yield* expectEqual("makers", answers.filter(({ created }) => created).length, 1)
+    })
+  },
+  {
+    name: "a secret is made once, also by concurrent callers, and kept until it is replaced",
+    run: Effect.gen(function* () {
+      const store = yield* SettingStore
+      const get = (candidate: string) =>
+        Effect.map(store.getOrCreateSecret("secret", Redacted.make(candidate)), Redacted.value)
+      const answers = yield* atOnce(20, (n) => get(`candidate ${n}`))
+      const [first = ""] = answers
+      yield* expectEqual("secrets", new Set(answers).size, 1)
+      yield* expectEqual("later", yield* get("another"), first)
+      yield* store.replaceSecret("secret", Redacted.make("replaced"))
+      yield* expectEqual("replaced", yield* get("another"), "replaced")
+      yield* store.replaceSecret("new", Redacted.make("made by replacing"))
+      const made = yield* store.getOrCreateSecret("new", Redacted.make("another"))
+      yield* expectEqual("made by replacing", Redacted.value(made), "made by replacing")
     })
   }
 ]

@@ -5,6 +5,7 @@ import { columns, CommandFailure, counted } from "@doorhook/core"
 import type { Inspection } from "@doorhook/sql"
 import { Clock, Console, Effect } from "effect"
 import { Command } from "effect/cli"
+import { readableSecretsOf } from "../config/KeySettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
 import { defaultDatabase, isFile, isPostgres } from "../service/Database.ts"
@@ -110,14 +111,17 @@ const useFindings = ({ database = defaultDatabase }: ServeConfig) =>
       })
     : Effect.succeed([])
 
-const keyFindings = ({ database, encryptionKey, operatorKey }: ServeConfig) => [
-  operatorKey === undefined
-    ? warn("operator key", "DOORHOOK_OPERATOR_KEY is not set: one is made and kept in the database")
-    : ok("operator key", "set"),
-  encryptionKey === undefined && database !== "memory"
-    ? warn("encryption key", "DOORHOOK_ENCRYPTION_KEY is not set: signing secrets are kept readable in the database")
-    : ok("encryption key", "set")
-]
+const keyFindings = (config: ServeConfig) => {
+  const readable = readableSecretsOf(config)
+  return [
+    config.operatorKey === undefined
+      ? warn("operator key", "DOORHOOK_OPERATOR_KEY is not set: one is made and kept in the database")
+      : ok("operator key", "set"),
+    readable === null
+      ? ok("encryption key", "set")
+      : warn("encryption key", `DOORHOOK_ENCRYPTION_KEY is not set: ${readable}`)
+  ]
+}
 
 export const doctorCommand = Command.make(
   "doctor",

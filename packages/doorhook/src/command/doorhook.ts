@@ -10,6 +10,7 @@ import { grantsCommand } from "./grants.ts"
 import { integrationsCommand } from "./integrations.ts"
 import { migrateCommand } from "./migrate.ts"
 import { noticesCommand } from "./notices.ts"
+import { portalCommand } from "./portal.ts"
 import { serveCommand } from "./serve.ts"
 import { simulateCommand } from "./simulate.ts"
 import { workerCommand } from "./worker.ts"
@@ -24,6 +25,7 @@ export const doorhook = Command.make("doorhook").pipe(
     clientsCommand,
     grantsCommand,
     noticesCommand,
+    portalCommand,
     doctorCommand,
     migrateCommand,
     simulateCommand,

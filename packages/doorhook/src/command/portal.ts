@@ -1,5 +1,5 @@
 /**
- * `doorhook integrations portal-link` and `test`: for those whose integration it is.
+ * `doorhook integrations portal-link` and `test`, for an integration's owner, and `doorhook portal`.
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -38,3 +38,19 @@ export const testCommand = Command.make(
     yield* printLine(`how it ended: ${commandTo(given, "deliveries show", sent.delivery_id)}`)
   })
 ).pipe(Command.withDescription("Send a made-up event, marked as a test, to an integration and to no other"))
+
+const rotateSecret = Command.make(
+  "rotate-secret",
+  connection,
+  Effect.fnUntraced(function* (given) {
+    yield* ask(given, (client) => client.rotatePortalSecret())
+    if (given.json) return yield* printJson({ rotated: true })
+    yield* printLine("the portal secret is replaced: links and pages opened by them stop working within two seconds")
+    yield* printLine("login and consent forms that are open now must be loaded again")
+  })
+).pipe(Command.withDescription("Replace the secret behind portal links; all links and open pages stop working"))
+
+export const portalCommand = Command.make("portal").pipe(
+  Command.withDescription("The pages of integrations' owners"),
+  Command.withSubcommands([rotateSecret])
+)

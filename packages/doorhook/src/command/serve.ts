@@ -4,6 +4,7 @@
 import { OperatorKey } from "@doorhook/server"
 import { Console, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Command, Flag, GlobalFlag } from "effect/cli"
+import { readableSecretsOf } from "../config/KeySettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
 import { parsePort, parseWorkers } from "../config/ServeConfig.ts"
 import * as FileDirectory from "../directory/FileDirectory.ts"
@@ -94,8 +95,9 @@ const announce = Effect.fnUntraced(function* (config: ServeConfig) {
       `no --directory: nobody can log in, and deliveries wait, because nobody can say who may receive them${without}`
     )
   }
-  if (config.encryptionKey === undefined && config.database !== "memory") {
-    yield* Console.log("no DOORHOOK_ENCRYPTION_KEY: signing secrets are kept readable in the database")
+  const readable = readableSecretsOf(config)
+  if (readable !== null) {
+    yield* Console.log(`no DOORHOOK_ENCRYPTION_KEY: ${readable}; make a key with: openssl rand -base64 32`)
   }
   yield* Console.log(`doorhook listening on ${yield* Serving.address}`)
   yield* tellStopping("doorhook")

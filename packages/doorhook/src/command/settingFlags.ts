@@ -20,6 +20,7 @@ export const givenBy: Readonly<Record<string, string>> = {
   webhookSources: "--webhook-source",
   trustedProxies: "--trusted-proxy",
   metricsFor: "--metrics-for",
+  metricsKey: "DOORHOOK_METRICS_KEY",
   operatorKey: "--operator-key or DOORHOOK_OPERATOR_KEY",
   encryptionKey: "DOORHOOK_ENCRYPTION_KEY",
   proxy: "DOORHOOK_PROXY"

@@ -52,12 +52,16 @@ const engineFields = {
   pollInterval: Schema.optional(Text),
   /**
    * Where the service is reached from outside: the issuer of tokens, and the base of links. Default: the address that
-   * `doorhook serve` listens on; when embedded, where the first request came in, and `http://localhost:4000` before.
+   * `doorhook serve` listens on; when embedded, where the first request of `doorhook.node` or `doorhook.fastify` came in, and
+   * `http://localhost:4000` before. `doorhook.fetch` learns no address: set it there.
    */
   publicUrl: Schema.optional(Text),
   /** The key of the operator API: 32 characters or more. Default: made at the first start and kept in the database. */
   operatorKey: Schema.optional(Text),
-  /** Encrypts signing secrets in the database: 32 characters or more. Default: they are kept readable. */
+  /**
+   * Encrypts signing secrets and the secret behind portal links in the database: 32 characters or more, kept apart from it.
+   * Default: they are kept readable, and a warning says so.
+   */
   encryptionKey: Schema.optional(Text),
   /** A forward proxy that deliveries go out through, like `http://proxy.internal:3128`. Default none. */
   proxy: Schema.optional(Text),

@@ -70,6 +70,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   trustedProxies: texts,
   bodyTimeout: text,
   metricsFor: text,
+  metricsKey: text,
   requestsPerMinute: number,
   appearance: look,
   refreshRequiresSecret: truth,

@@ -1,15 +1,18 @@
 /**
  * The keys that are given as settings. Their values are in no message.
  */
-import { Redacted, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import type { EngineConfig } from "./EngineConfig.ts"
 import type { InvalidConfig } from "./ReadingSettings.ts"
 import { invalid } from "./ReadingSettings.ts"
 
-type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey">
+type KeySettings = Pick<EngineConfig, "operatorKey" | "encryptionKey" | "metricsKey">
 
 /** Visible characters of ASCII, with spaces between them: what a header carries unchanged. */
 const carried = /^[!-~](?:[ -~]*[!-~])?$/
+
+/** What a scraper sends as a Bearer token unchanged (RFC 6750 section 2.1). */
+const tokenCarried = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /** The fewest characters of a given key: shorter ones can be guessed by trying. */
 const minKeyLength = 32
@@ -56,4 +59,39 @@ export const encryptionKeyOf = ({
   return flaw === null
     ? Result.succeed(Redacted.make(key))
     : invalid(`encryptionKey: ${flaw}. Make one with: openssl rand -base64 32`)
+}
+
+/** The key of `/metrics`; undefined for none. */
+export const metricsKeyOf = ({
+  metricsKey: key
+}: KeySettings): Result.Result<Redacted.Redacted | undefined, InvalidConfig> => {
+  if (key === undefined) return Result.succeed(undefined)
+  const flaw =
+    key.length < minKeyLength
+      ? tooShort(key)
+      : tokenCarried.test(key)
+        ? null
+        : "a Bearer header can't carry it: it must be letters, digits and - . _ ~ + / ="
+  return flaw === null
+    ? Result.succeed(Redacted.make(key))
+    : invalid(`metricsKey: ${flaw}. Make one with: openssl rand -base64 32`)
+}
+
+/** What is readable in the database of these settings; null when nothing that an encryption key would hide. */
+export const readableSecretsOf = ({
+  database,
+  encryptionKey
+}: Pick<EngineConfig, "database" | "encryptionKey">): string | null =>
+  encryptionKey !== undefined || database === "memory"
+    ? null
+    : "signing secrets and the secret behind portal links are kept readable in the database and its backups"
+
+/** Logs what a host that gave no encryption key should know, once at the start. */
+export const warnOfReadableSecrets = (config: EngineConfig): Effect.Effect<void> => {
+  const readable = readableSecretsOf(config)
+  return readable === null
+    ? Effect.void
+    : Effect.logWarning(
+        `encryptionKey: not set; ${readable}. Make a key with: openssl rand -base64 32. Keep it apart from the database, and give it as encryptionKey.`
+      )
 }

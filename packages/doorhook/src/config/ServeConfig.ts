@@ -12,7 +12,7 @@ import {
   publicUrlOf
 } from "./EngineConfig.ts"
 import { authoritiesOf } from "./Authorities.ts"
-import { encryptionKeyOf, operatorKeyOf } from "./KeySettings.ts"
+import { encryptionKeyOf, metricsKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
 import { collectAll, invalid, InvalidConfig, nameOf, parseTimeout, readSettings } from "./ReadingSettings.ts"
 import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
@@ -67,6 +67,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     authoritiesOf(config),
     encryptionKeyOf(config),
     operatorKeyOf(config),
+    metricsKeyOf(config),
     databaseOf(config),
     databaseTimeoutOf(config),
     publicUrlOf(config),

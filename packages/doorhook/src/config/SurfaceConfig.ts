@@ -26,8 +26,13 @@ export const surfaceFields = {
   trustedProxies: Schema.optional(Texts),
   /** How long the body of a request may take to arrive. Default `20s`. */
   bodyTimeout: Schema.optional(Text),
-  /** Who may read `/metrics`: programs on this machine, or anybody who can reach the service. Default `loopback`. */
+  /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or anyone. Default `loopback`. */
   metricsFor: Schema.optional(Schema.Literals(["loopback", "anyone"])),
+  /**
+   * The key that reading `/metrics` takes, as `Authorization: Bearer KEY`: 32 characters or more. With it, clients anywhere
+   * may read; without it, none. Default: no key.
+   */
+  metricsKey: Schema.optional(Text),
   /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
   requestsPerMinute: Schema.optional(Schema.Union([RequestsPerMinute, Schema.Literal("unlimited")])),
   /** The host's own look of the pages that people see. Default: doorhook's. */

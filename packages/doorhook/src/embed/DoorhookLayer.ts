@@ -1,11 +1,12 @@
 /**
  * The whole engine as a layer, for applications that are written in Effect.
  */
+import { SettingStore } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
 import { PublicUrl, untracedLayer } from "@doorhook/server"
-import { Effect, Layer } from "effect"
-import type { Context } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
+import { warnOfReadableSecrets } from "../config/KeySettings.ts"
 import { checkConfig } from "../config/ServeConfig.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
 import type { Port } from "../service/Ports.ts"
@@ -29,7 +30,10 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
       Effect.gen(function* () {
         const config = Effect.isEffect(settings) ? yield* settings : settings
         yield* Effect.fromResult(checkConfig(config))
+        // Stores of the application's own keep secrets as they like.
+        const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
         return engineLayer(config, directory, own).pipe(
+          Layer.merge(isOwnStore ? Layer.empty : Layer.effectDiscard(warnOfReadableSecrets(config))),
           Layer.provideMerge(untracedLayer),
           Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
           Layer.provide(

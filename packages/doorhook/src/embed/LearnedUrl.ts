@@ -1,14 +1,14 @@
 /**
- * Where an embedded doorhook says that it is reached while nobody has told it: where its first request reached it. Good
- * enough for trying it out; behind a proxy only `publicUrl` knows.
+ * The base URL of an embedded doorhook without `publicUrl`: the address and port that its first request came in at. Good
+ * enough for trying it out; behind a proxy it takes `publicUrl`.
+ *
+ * It is learned from connections only. A web request knows nothing but its `Host`, which whoever sends it chooses, and the
+ * issuer of tokens must not change.
  */
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"
 import { isIPv6 } from "node:net"
 import { defaultPublicUrl } from "./DoorhookOptions.ts"
-
-const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname)
 
 /** The path that a framework has mounted the handler under: Express takes it off the URL. */
 const mountOf = (request: IncomingMessage): string =>
@@ -16,6 +16,10 @@ const mountOf = (request: IncomingMessage): string =>
 
 export class LearnedUrl {
   #learned: string | null = null
+
+  get isLearned(): boolean {
+    return this.#learned !== null
+  }
 
   /** A base for `PublicUrl`. */
   get url(): string {
@@ -29,11 +33,5 @@ export class LearnedUrl {
     const address = localAddress.replace(/^::ffff:/i, "")
     const scheme = "encrypted" in request.socket ? "https" : "http"
     this.#learned = `${scheme}://${isIPv6(address) ? `[${address}]` : address}:${localPort}${mount}`
-  }
-
-  /** From a web request, which knows no connection: its word is taken only for this machine. */
-  fromUrl(request: Request): void {
-    const url = this.#learned === null ? URL.parse(request.url) : null
-    if (url !== null && isLoopback(url.hostname)) this.#learned = url.origin
   }
 }

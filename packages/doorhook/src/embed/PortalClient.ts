@@ -27,15 +27,21 @@ export interface PortalClient {
   readonly portalLink: (integrationId: string | number, options?: PortalLinkOptions) => Promise<PortalLink>
   /** Sends a made-up event, marked `"test": true`, to one integration and to no other. */
   readonly sendTestEvent: (integrationId: string | number) => Promise<TestSent>
+  /**
+   * Replaces the secret that signs portal links. All links, the pages that they opened, and login and consent forms that are
+   * open now stop working: in this process at once, in others over the same database within two seconds.
+   */
+  readonly rotatePortalSecret: () => Promise<void>
 }
 
 const pathOf = (id: string | number): string =>
   `/operator/integrations/${idInPath(id, 'the id of an integration, like "12"')}`
 
-export const makePortalClient = ({ read }: OperatorCalls): PortalClient => ({
+export const makePortalClient = ({ done, read }: OperatorCalls): PortalClient => ({
   portalLink: async (id, options) => {
     const { expiresIn = null } = optionsOf(options, ["expiresIn"])
     return read(PortalLink, "POST", `${pathOf(id)}/portal_links`, expiresIn === null ? {} : { expires_in: expiresIn })
   },
-  sendTestEvent: async (id) => read(TestSent, "POST", `${pathOf(id)}/test_event`)
+  sendTestEvent: async (id) => read(TestSent, "POST", `${pathOf(id)}/test_event`),
+  rotatePortalSecret: () => done("POST", "/operator/portal/rotate_secret")
 })

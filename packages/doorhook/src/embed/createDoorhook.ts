@@ -5,6 +5,7 @@ import type { Action, NewEvent, ResourceType } from "@doorhook/core"
 import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
 import { isOwnPath, logUnanswered, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Metric, Predicate, Redacted, Result } from "effect"
+import { warnOfReadableSecrets } from "../config/KeySettings.ts"
 import type { HostId } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"
 import { layer as engineLayer } from "../service/Engine.ts"
@@ -119,6 +120,8 @@ export interface Doorhook extends PortalClient {
 const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonFlaw.toText(input), () => undefined) ?? JSON.stringify(events)
 
+const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address from requests, because anybody can send any Host. Links and the issuer of tokens say ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is said once.`
+
 /**
  * Starts doorhook in this process. Rejects with a `DoorhookError` whose message says what to do when a setting or the
  * database can't be used.
@@ -130,6 +133,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     Layer.provideMerge(
       config.publicUrl === undefined ? Layer.succeed(PublicUrl, learned) : PublicUrl.layer(config.publicUrl)
     ),
+    Layer.merge(Layer.effectDiscard(warnOfReadableSecrets(config))),
     Layer.provide(HostListener.layer(options.onNotice)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
@@ -162,9 +166,15 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     if (closing !== null) throw closedError()
     return open.track(own.fetch(request, peer ?? undefined))
   }
+  let isWarned = false
+  const warnOfAddress = (): void => {
+    if (isWarned || closing !== null || config.publicUrl !== undefined || learned.isLearned) return
+    isWarned = true
+    runtime.runFork(Effect.logWarning(unknownAddress))
+  }
   const fetch: Doorhook["fetch"] = async (request, peer) => {
     checkWebRequest(request)
-    learned.fromUrl(request)
+    warnOfAddress()
     return answer(request, peer)
   }
   const node = makeHostHandler({

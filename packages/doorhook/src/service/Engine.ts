@@ -20,11 +20,19 @@ import {
   TestEvents
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
-import { ApiSettings, Appearance, HealthSettings, httpDefaults, HttpSettings, OperatorKey } from "@doorhook/server"
+import {
+  ApiSettings,
+  Appearance,
+  HealthSettings,
+  httpDefaults,
+  HttpSettings,
+  OperatorKey,
+  PageSecret
+} from "@doorhook/server"
 import { Context, Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
 import { deliveryOverrides } from "../config/EngineConfig.ts"
-import { operatorKeyOf } from "../config/KeySettings.ts"
+import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
 import { tracedPublisher } from "../telemetry/Tracing.ts"
@@ -53,15 +61,18 @@ export const deliveryLayer = <E, R = never>(
 }
 
 /** A dispatcher that is told to look seldom does not stand still when it does. */
-const healthOf = ({ metricsFor }: EngineConfig) =>
+const healthOf = (config: EngineConfig) =>
   Layer.unwrap(
-    Effect.map(DeliverySettings, ({ lease, pollInterval }) =>
-      HealthSettings.layer({
+    Effect.gen(function* () {
+      const { lease, pollInterval } = yield* DeliverySettings
+      const metricsKey = yield* Effect.fromResult(metricsKeyOf(config))
+      return HealthSettings.layer({
         claimPause: 5_000 + 5 * pollInterval,
         recordPause: lease,
-        ...(metricsFor !== undefined && { metricsFor })
+        ...(config.metricsFor !== undefined && { metricsFor: config.metricsFor }),
+        ...(metricsKey !== undefined && { metricsKey })
       })
-    )
+    })
   )
 
 /** Everything but HTTP: stores, rules, publishing, sending, tokens. Closing its scope drains it. */
@@ -97,7 +108,7 @@ export const layer = <E, R = never>(
     Effect.map(Effect.fromResult(httpOverrides(config)), (overrides) => ({ ...httpDefaults, ...overrides }))
   )
   const appearance = Layer.succeed(Appearance, config.appearance ?? {})
-  return Layer.mergeAll(services, operatorKey, api, http, appearance, healthOf(config)).pipe(
+  return Layer.mergeAll(services, operatorKey, PageSecret.layer, api, http, appearance, healthOf(config)).pipe(
     Layer.provideMerge(deliveryLayer(config, directory, own)),
     Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
   )

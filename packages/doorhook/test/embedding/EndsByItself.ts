@@ -8,6 +8,7 @@ import { createServer } from "node:http"
 for (const database of process.argv.slice(2)) {
   const doorhook = await createDoorhook({
     database: database,
+    encryptionKey: "0123456789abcdefghijklmnopqrstuv",
     directory: { client: () => null, authenticate: () => null, administers: () => true, isTenant: () => false }
   })
   const server = createServer(doorhook.node).listen(0, "127.0.0.1")

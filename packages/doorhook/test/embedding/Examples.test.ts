@@ -4,6 +4,7 @@
 import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 import { hashPassword } from "doorhook"
 import { Effect } from "effect"
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { live } from "../harness/Embedded.ts"
@@ -26,7 +27,7 @@ const run = Effect.fnUntraced(function* (example: string, env: Readonly<Record<s
     child.kill("SIGTERM")
     return (await finished).code
   })
-  return { url, stop }
+  return { url, stop, output: Effect.promise(async () => (await finished).stdout) }
 })
 
 const statusOf = (call: Promise<Response>) => Effect.promise(async () => (await call).status)
@@ -73,6 +74,36 @@ describe("the example on", { concurrent: true }, () => {
         const { token } = yield* letIn(url, { login: "ada", password: "correct horse" })
         assert.strictEqual(yield* statusOf(callApi(url, token, "GET", "/v4/buildings/1/integrations")), 200)
         assert.strictEqual(yield* stop, 0)
+      })
+    )
+  }
+})
+
+describe("the request log of", { concurrent: true }, () => {
+  for (const framework of ["express-sqlite", "fastify", "hono"]) {
+    live(
+      `the example on ${framework} holds no client secret and no portal link, and the guide shows its lines`,
+      Effect.gen(function* () {
+        const DATA = yield* temporaryFolder
+        const { output, stop, url } = yield* run(framework, { DATA, DATABASE: "memory" })
+        for (const path of [
+          "/oauth/authorize?client_id=c1&client_secret=sentinel-1&state=s",
+          "/oauth/authorize?client%5Fsecret=sentinel-2",
+          "/portal/open/dh_pl_1.2.sentinel-3.sentinel-4",
+          "/?next=/oauth/authorize?client_secret=sentinel-5"
+        ]) {
+          yield* Effect.promise(async () => (await fetch(url + path)).text())
+        }
+        yield* stop
+        const log = yield* output
+        assert.include(log, "/oauth/authorize?client_id=c1&client_secret=[redacted]&state=s")
+        assert.include(log, "/portal/open/dh_pl_[redacted]")
+        assert.notInclude(log, "sentinel")
+
+        const guide = readFileSync(pathOf("../embed.md"), "utf8").replaceAll("hono.use", "app.use")
+        const lines = readFileSync(pathOf(`${framework}/app.ts`), "utf8").split("\n")
+        const [used = ""] = lines.filter((line) => /redactUrl\(/.test(line))
+        assert.include(guide, used.trim())
       })
     )
   }

@@ -19,15 +19,24 @@ import { callApi, createIntegration, discover } from "../harness/ThirdParty.ts"
 import type { Host } from "./Hosts.ts"
 import * as Hosts from "./Hosts.ts"
 
-const hosts: ReadonlyArray<
-  readonly [name: string, start: (doorhook: Doorhook) => Effect.Effect<Host, never, Scope.Scope>, prefix?: string]
-> = [
+type HostCase = readonly [
+  name: string,
+  start: (doorhook: Doorhook) => Effect.Effect<Host, never, Scope.Scope>,
+  prefix?: string
+]
+
+/** Hosts that hand on the requests of `node:http`, with the connection that they came over. */
+const nodeHosts: ReadonlyArray<HostCase> = [
   ["node:http", Hosts.plainHost],
   ["Express", Hosts.expressHost],
   ["Express, behind body parsers and routes", Hosts.expressBehindParsers],
   ["Express, under a path", Hosts.expressUnderPath, "/doors"],
   ["Fastify", Hosts.fastifyHost],
-  ["Fastify, with a prefix", Hosts.fastifyUnderPath, "/doors"],
+  ["Fastify, with a prefix", Hosts.fastifyUnderPath, "/doors"]
+]
+
+/** Hosts that hand on web requests. */
+const webHosts: ReadonlyArray<HostCase> = [
   ["Hono", Hosts.honoHost],
   ["route handlers, as Next.js has them", Hosts.routeHandlers]
 ]
@@ -65,7 +74,7 @@ const refresh = { grant_type: "refresh_token", refresh_token: "unknown", client_
 const bodyEvent = { resource_type: "access_log", action: "create", data: { id: 1 } }
 
 describe("doorhook on", () => {
-  for (const [name, startHost, prefix = ""] of hosts) {
+  for (const [name, startHost, prefix = ""] of [...nodeHosts, ...webHosts]) {
     live(
       name,
       Effect.gen(function* () {
@@ -76,7 +85,7 @@ describe("doorhook on", () => {
     )
   }
 
-  for (const [name, startHost] of hosts) {
+  for (const [name, startHost] of nodeHosts) {
     live(
       `${name} is where its links lead and its tokens come from, when nobody says where it is reached`,
       Effect.gen(function* () {
@@ -124,16 +133,24 @@ describe("doorhook on", () => {
   )
 
   live(
-    "does not believe a request from elsewhere where that is",
+    "web requests teach it no address, whatever their Host, and the log says once to set one",
     Effect.gen(function* () {
-      const doorhook = yield* start()
+      const warnings: Array<string> = []
+      const logger = { info: () => undefined, warn: (line: string) => warnings.push(line), error: () => undefined }
+      const doorhook = yield* start({ logger })
       const issuer = (url: string) =>
         Effect.promise(() => doorhook.fetch(new Request(`${url}/.well-known/oauth-authorization-server`))).pipe(
           Effect.flatMap(json)
         )
-      assert.nestedPropertyVal(yield* issuer("https://evil.example"), "issuer", "http://localhost:4000")
-      assert.nestedPropertyVal(yield* issuer("http://localhost:3000"), "issuer", "http://localhost:3000")
-      assert.nestedPropertyVal(yield* issuer("http://127.0.0.1:6666"), "issuer", "http://localhost:3000")
+      for (const url of ["http://localhost:666", "https://evil.example", "http://127.0.0.1:6666"]) {
+        assert.nestedPropertyVal(yield* issuer(url), "issuer", "http://localhost:4000")
+      }
+      assert.lengthOf(warnings, 1)
+      assert.match(warnings[0] ?? "", /publicUrl: not set, .* Set publicUrl to the address that browsers/)
+      // A connection says where it came in.
+      const { url } = yield* mount(doorhook)
+      yield* Effect.promise(() => fetch(`${url}/health/live`))
+      assert.nestedPropertyVal(yield* issuer("http://localhost:666"), "issuer", url)
     })
   )
 

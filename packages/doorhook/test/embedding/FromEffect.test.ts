@@ -253,6 +253,21 @@ describe("ports of the application's own", () => {
   )
 
   live(
+    "are not warned about as readable without an encryptionKey; a database of doorhook's own is",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "doorhook.db")
+      const warnings = Effect.fnUntraced(function* (ports: Layer.Layer<never> | typeof MemoryStore.layer) {
+        const { layer, lines } = recorder()
+        const own = Doorhook.layer({ database: file, operatorKey }, Doorhook.directoryOf(directory), ports)
+        yield* Effect.scoped(Layer.build(own.pipe(Layer.provide(layer))))
+        return lines.filter((line) => line.includes("encryptionKey: not set")).length
+      })
+      assert.strictEqual(yield* warnings(Layer.empty), 1)
+      assert.strictEqual(yield* warnings(Layer.fresh(MemoryStore.layer)), 0)
+    })
+  )
+
+  live(
     "a part of the stores is refused",
     Effect.gen(function* () {
       const part = Layer.effect(DeliveryStore, DeliveryStore).pipe(Layer.provide(MemoryStore.layer))

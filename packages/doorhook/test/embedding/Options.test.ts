@@ -8,6 +8,7 @@ import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { codeOf, directory, event, integrate, live, mount, start } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
 import { temporaryFolder } from "@doorhook/testkit/Process"
@@ -171,6 +172,53 @@ describe("options", () => {
         (count) => count > 0
       )
       assert.match(lines[0] ?? "", /^warn Integration 1 .*1 delivery was given up/)
+    })
+  )
+
+  live(
+    "without an encryptionKey are warned about once; with one, the portal secret is replaced by a sealed one at the start",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const warnings: Array<string> = []
+      const logger = { info: () => undefined, warn: (line: string) => warnings.push(line), error: () => undefined }
+      const path = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const doorhook = yield* start({ logger, database })
+          const { url } = yield* mount(doorhook)
+          yield* integrate(url, "http://127.0.0.1:9/hook")
+          return new URL((yield* Effect.promise(() => doorhook.portalLink("1"))).url).pathname
+        })
+      )
+      const secrets = () => {
+        const file = new DatabaseSync(database, { readOnly: true })
+        const setting = file.prepare("SELECT value FROM settings WHERE name = 'portal_secret'").get()
+        const rows = file.prepare("SELECT signing_secret FROM integrations ORDER BY id").all()
+        file.close()
+        return [String(setting?.["value"]), ...rows.map(({ signing_secret }) => String(signing_secret))]
+      }
+      assert.lengthOf(warnings, 1)
+      assert.match(
+        warnings[0] ?? "",
+        /encryptionKey: not set; signing secrets and the secret behind portal links are kept readable .* openssl rand/
+      )
+      const [readable = ""] = secrets()
+      assert.match(readable, /^[\w-]{43}$/)
+
+      yield* start({ logger })
+      const encryptionKey = "0123456789abcdefghijklmnopqrstuv"
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const doorhook = yield* start({ logger, database, encryptionKey })
+          // At the start, before a page is opened.
+          assert.match(secrets()[0] ?? "", /^sealed:/)
+          const { url } = yield* mount(doorhook)
+          const opened = yield* Effect.promise(() => fetch(url + path, { redirect: "manual" }))
+          assert.strictEqual(opened.status, 403)
+          yield* integrate(url, "http://127.0.0.1:9/hook")
+          assert.match(secrets().at(-1) ?? "", /^sealed:/)
+        })
+      )
+      assert.lengthOf(warnings, 1)
     })
   )
 

@@ -28,12 +28,16 @@ export const formOf = async (page: Response, base: string, cookie = "") => {
     })
 }
 
-/** Submits the form of a page, with what it carries along and what is filled in; answers where that leads. */
+/**
+ * Submits the form of a page, with what it carries along and what is filled in, to where the page came from or to another
+ * process; answers where that leads.
+ */
 export const submit = async (
   page: Response,
   fields: Readonly<Record<string, string>>,
-  cookie = ""
-): Promise<Response> => fetch((await formOf(page, page.url, cookie))(fields))
+  cookie = "",
+  base = page.url
+): Promise<Response> => fetch((await formOf(page, base, cookie))(fields))
 
 /** Opens an authorize URL and logs in there. */
 export const logIn = async (authorizeUrl: URL | string, login: string, password: string): Promise<Response> =>

@@ -2,7 +2,7 @@
  * For load balancers and supervisors: whether the process lives, and whether it does its work.
  */
 import { isoOf } from "@doorhook/core"
-import type { DeliveryStore, Dispatcher, SettingStore } from "@doorhook/core"
+import type { DeliveryStore, Dispatcher } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { json } from "../http/MediaType.ts"
@@ -10,6 +10,7 @@ import { failureResponse } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { HealthSettings } from "./HealthSettings.ts"
 import { impedimentOf, takePulse, waitOf } from "./Pulse.ts"
+import type { StoreProbe } from "./Pulse.ts"
 
 const answer = (status: 200 | 503, body: object) =>
   HttpServerResponse.text(JSON.stringify(body), {
@@ -20,7 +21,7 @@ const answer = (status: 200 | 503, body: object) =>
 
 const makeRoutes = Effect.gen(function* () {
   const settings = yield* HealthSettings
-  const services = yield* Effect.context<DeliveryStore | Dispatcher | SettingStore>()
+  const services = yield* Effect.context<DeliveryStore | Dispatcher | StoreProbe>()
 
   const ready = takePulse(settings).pipe(
     Effect.provideContext(services),

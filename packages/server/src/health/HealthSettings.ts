@@ -2,6 +2,7 @@
  * When the service counts as healthy, and who may look inside.
  */
 import { Context, Layer } from "effect"
+import type { Redacted } from "effect"
 
 export interface HealthSettingsShape {
   /** How long a due delivery may wait unclaimed before the service is not ready, in milliseconds. */
@@ -12,8 +13,10 @@ export interface HealthSettingsShape {
   readonly recordPause: number
   /** How long the store may take to answer, or refuse changes, in milliseconds. Load balancers do not wait long either. */
   readonly patience: number
-  /** Who may read `/metrics`: programs on this machine, or anybody who can reach the service. */
+  /** Who may read `/metrics` while there is no `metricsKey`: programs on this machine, or any client. */
   readonly metricsFor: "loopback" | "anyone"
+  /** The key for `/metrics`. With one, clients anywhere may read, and none without it; null for none. */
+  readonly metricsKey: Redacted.Redacted | null
 }
 
 export const healthDefaults: HealthSettingsShape = {
@@ -21,7 +24,8 @@ export const healthDefaults: HealthSettingsShape = {
   claimPause: 10_000,
   recordPause: 20_000,
   patience: 2_000,
-  metricsFor: "loopback"
+  metricsFor: "loopback",
+  metricsKey: null
 }
 
 export class HealthSettings extends Context.Service<HealthSettings, HealthSettingsShape>()(

@@ -1,43 +1,81 @@
 /**
  * `GET /metrics`: what Prometheus reads.
  */
-import type { DeliveryStore, Dispatcher } from "@doorhook/core"
+import type { Crypto, DeliveryStore, Dispatcher } from "@doorhook/core"
 import { Effect, Metric, Option, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NetAddress } from "effect/net"
 import { PrometheusMetrics } from "effect/observability"
+import * as BearerToken from "../http/BearerToken.ts"
+import { makeKeyCheck } from "../http/KeyCheck.ts"
 import { json } from "../http/MediaType.ts"
 import { failure, failureResponse } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { measureGauges, withMeasured } from "./Gauges.ts"
 import { HealthSettings } from "./HealthSettings.ts"
 
-/** Whether a request comes from this machine, and not through a proxy on it. */
-const isLocal = ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest): boolean =>
-  headers["x-forwarded-for"] === undefined &&
-  headers["forwarded"] === undefined &&
-  Option.exists(peerAddress, (text) =>
-    Result.match(NetAddress.ipFromString(text), {
-      onFailure: () => false,
-      onSuccess: (address) => NetAddress.isLoopback(NetAddress.toCanonical(address))
-    })
-  )
+/**
+ * Headers that a proxy adds and a scraper does not. Proxies name their own in many ways, nearly all of them with `x-`;
+ * Prometheus sends one such header of its own.
+ */
+const proxyHeader = /^(?:x-(?!prometheus-).*|(?:proxy|cf|cdn|fastly|fly|akamai)-.*|.*client-ip|via|forwarded)$/
 
-const forbidden = failure(403, {
-  code: "forbidden",
-  title: "Not from here",
-  detail: "Metrics are read from the machine that the service runs on, unless it is configured to give them to others."
-})
+const isLoopbackAddress = (text: string): boolean =>
+  Result.match(NetAddress.ipFromString(text), {
+    onFailure: () => false,
+    onSuccess: (address) => NetAddress.isLoopback(NetAddress.toCanonical(address))
+  })
+
+/** Whether a `Host` is a name or an address of this machine alone. Any other may lead a browser here by DNS rebinding. */
+const isLoopbackHost = (host: string): boolean => {
+  const [, name = ""] = /^(\[[\da-f:.]+\]|[a-z\d.-]+?)\.?(?::\d+)?$/i.exec(host) ?? []
+  return name.toLowerCase() === "localhost" || isLoopbackAddress(name.replaceAll(/[[\]]/g, ""))
+}
+
+/** Why a request does not come from a program on this machine; null when it seems to. */
+const whyNotLocal = (request: HttpServerRequest.HttpServerRequest): string | null => {
+  const { headers, originalUrl, peerAddress } = request
+  if (!Option.exists(peerAddress, isLoopbackAddress)) return "This request comes from elsewhere."
+  const passedOn = Object.keys(headers).find((name) => proxyHeader.test(name))
+  if (passedOn !== undefined) return `This request carries \`${passedOn}\`, as one that came through a proxy.`
+  // Web requests may have their host in the URL alone.
+  const host = headers["host"] ?? URL.parse(originalUrl)?.host ?? ""
+  return isLoopbackHost(host) ? null : "This request is for another host than `localhost` or `127.0.0.1`."
+}
+
+const forbidden = (why: string) =>
+  failure(403, {
+    code: "forbidden",
+    title: "Not from here",
+    detail: `Metrics are for programs on the machine that the service runs on. ${why} To read them from elsewhere, set a key (\`metricsKey\`), or \`metricsFor\` to \`anyone\`.`
+  })
+
+const unauthorized = failure(
+  401,
+  { code: "unauthorized", title: "Unauthorized", detail: "Send the metrics key: `Authorization: Bearer KEY`." },
+  { "www-authenticate": 'Bearer realm="doorhook metrics"' }
+)
 
 const makeRoutes = Effect.gen(function* () {
-  const { metricsFor, patience } = yield* HealthSettings
-  const services = yield* Effect.context<DeliveryStore | Dispatcher>()
+  const { metricsFor, metricsKey, patience } = yield* HealthSettings
+  const services = yield* Effect.context<DeliveryStore | Dispatcher | Crypto>()
+  const isKey = metricsKey === null ? null : yield* makeKeyCheck(metricsKey)
   const refuse = failureResponse(json)
   const measure = Effect.provideContext(measureGauges(patience), services)
 
+  /** Why a request may not read metrics; null when it may. */
+  const refusalOf = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    if (isKey !== null) {
+      const presented = BearerToken.read(request.headers["authorization"])
+      return presented._tag !== "Absent" && (yield* isKey(presented.token)) ? null : unauthorized
+    }
+    const why = metricsFor === "anyone" ? null : whyNotLocal(request)
+    return why === null ? null : forbidden(why)
+  })
+
   const metrics = Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    if (metricsFor === "loopback" && !isLocal(request)) return yield* refuse(forbidden)
+    const refusal = yield* refusalOf(yield* HttpServerRequest.HttpServerRequest)
+    if (refusal !== null) return yield* refuse(refusal)
     const registry = yield* Effect.flatMap(measure, withMeasured)
     const text = yield* Effect.provideService(PrometheusMetrics.format(), Metric.MetricRegistry, registry)
     return HttpServerResponse.text(text, {

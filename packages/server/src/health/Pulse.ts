@@ -3,7 +3,9 @@
  */
 import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError } from "@doorhook/core"
 import type { DispatcherStatus, OutageCause } from "@doorhook/core"
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
+import { makeShortMemory } from "../http/ShortMemory.ts"
+import { HealthSettings } from "./HealthSettings.ts"
 import type { HealthSettingsShape } from "./HealthSettings.ts"
 
 export interface Pulse extends DispatcherStatus {
@@ -14,7 +16,7 @@ export interface Pulse extends DispatcherStatus {
    * not say.
    */
   readonly oldest_due_age_ms: number | null
-  /** Whether the store takes changes, as far as can be told without making one. */
+  /** Whether the store accepted a change within the last second, or does now. */
   readonly writable: boolean
 }
 
@@ -37,13 +39,34 @@ export const askStore = <A, R>(
 /** How long something has been due since a time, in milliseconds; 0 when nothing is. */
 export const ageOf = (due: number | null, now: number): number => (due === null ? 0 : Math.max(0, now - due))
 
+/** How long the answer of a probe is good for, in milliseconds. */
+const probeEvery = 1_000
+
 /**
- * Takes the pulse. Asks the store for one indexed value, and never for counts. Whether it may be written to shows when a
- * setting is asked for that is there: the statement would store it, so it fails where nothing may be stored.
+ * Whether the store accepts changes: a transaction that stores a setting unless it is there. It takes the database's write
+ * lock, and anybody may ask for readiness, so one runs at a time and its answer is good for a second.
  */
+export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritable: Effect.Effect<boolean> }>()(
+  "@doorhook/server/health/StoreProbe"
+) {
+  static readonly layer: Layer.Layer<StoreProbe, never, SettingStore | HealthSettings> = Layer.effect(
+    StoreProbe,
+    Effect.gen(function* () {
+      const settings = yield* SettingStore
+      const { patience } = yield* HealthSettings
+      const probe = Effect.map(
+        askStore(settings.getOrCreate("health_probe", "1"), patience),
+        (answer) => answer !== null
+      )
+      return { isWritable: (yield* makeShortMemory(probe, probeEvery)).get }
+    })
+  )
+}
+
+/** Takes the pulse. Asks the store for one indexed value, and never for counts. */
 export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettingsShape) {
   const store = yield* DeliveryStore
-  const settings = yield* SettingStore
+  const probe = yield* StoreProbe
   const dispatcher = yield* Dispatcher
   const now = yield* Clock.currentTimeMillis
   const due = yield* askStore(
@@ -53,12 +76,11 @@ export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettin
   const status = yield* dispatcher.status
   // What refuses changes already need not be asked once more.
   const asked = due !== null && status.store_failing_since === null
-  const probe = asked ? yield* askStore(settings.getOrCreate("health_probe", "1"), patience) : null
   const pulse: Pulse = {
     ...status,
     now,
     oldest_due_age_ms: due === null ? null : ageOf(due.at, now),
-    writable: !asked || probe !== null
+    writable: !asked || (yield* probe.isWritable)
   }
   return pulse
 })

@@ -1,13 +1,14 @@
 /**
- * Proof that the form was filled in where it was shown (RFC 6749 section 10.12), and for whom: it carries a digest of a
- * cookie that only this origin can set and nobody's script can read, and of the user whom the page named. A browser that
- * says that the form comes from another page is believed.
+ * Proof that the form was filled in where it was shown (RFC 6749 section 10.12), and for whom: it carries a signature over
+ * a cookie that no script can read and over the user that the page named. Without the service's secret nobody can make
+ * one, not even for a cookie of their own choice. A form that the browser itself attributes to another page is refused.
  */
 import type { Parameters, UserId } from "@doorhook/core"
 import { constantTimeEquals, Crypto } from "@doorhook/core"
 import { Effect } from "effect"
 import { Base64Url } from "effect/encoding"
 import { HttpServerRequest } from "effect/http"
+import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 
 /** The form field. */
@@ -18,10 +19,10 @@ const encoder = new TextEncoder()
 const isCookieValue = (value: string | undefined): value is string =>
   value !== undefined && /^[A-Za-z0-9_-]{43}$/.test(value)
 
-/** The token of a form for a user whom the host knows; null for one that asks for login and password. */
+/** The token of a form for a user that the host knows; null for a form that asks for login and password. */
 const tokenOf = Effect.fnUntraced(function* (cookie: string, user: UserId | null) {
-  const crypto = yield* Crypto
-  return Base64Url.encode(yield* crypto.sha256(encoder.encode(`${fieldName} ${cookie} ${user ?? ""}`)))
+  const { sign } = yield* PageSecret
+  return yield* sign("authorize form", `${cookie} ${user ?? ""}`)
 })
 
 /**

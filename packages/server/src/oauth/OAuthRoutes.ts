@@ -8,6 +8,7 @@ import type { Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddress } from "../http/ClientAddress.ts"
 import { nothingHere } from "../http/KnownFailures.ts"
+import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import { allowed } from "../http/Resource.ts"
 import type { Failure } from "./Answers.ts"
@@ -19,7 +20,7 @@ import { metadataOf, isMetadataPath, paths } from "./Metadata.ts"
 import * as Page from "./Page.ts"
 import { problemPage } from "./ResultPages.ts"
 
-type Services = Authorization | Crypto | PublicUrl
+type Services = Authorization | Crypto | PageSecret | PublicUrl
 
 type Handler = Effect.Effect<
   HttpServerResponse.HttpServerResponse,
@@ -94,6 +95,7 @@ export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Serv
   Effect.fnUntraced(function* (router) {
     const authorization = yield* Authorization
     const crypto = yield* Crypto
+    const pageSecret = yield* PageSecret
     const publicUrl = yield* PublicUrl
     const appearance = yield* Appearance
     for (const [path, answer] of endpoints) {
@@ -102,6 +104,7 @@ export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Serv
         context.pipe(
           Context.add(Authorization, authorization),
           Context.add(Crypto, crypto),
+          Context.add(PageSecret, pageSecret),
           Context.add(PublicUrl, publicUrl),
           Context.add(Appearance, appearance)
         )

@@ -2,11 +2,12 @@
  * `GET /operator/figures`: readiness, counts and latencies in one answer, cheap enough to be asked for every second.
  */
 import { DeliveryMetrics, DeliveryStore } from "@doorhook/core"
-import type { Dispatcher, SettingStore } from "@doorhook/core"
+import type { Dispatcher } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { HealthSettings } from "../health/HealthSettings.ts"
 import { askStore, impedimentOf, takePulse } from "../health/Pulse.ts"
+import type { StoreProbe } from "../health/Pulse.ts"
 import { resource } from "../http/Resource.ts"
 import { figuresDocument } from "./FiguresDocument.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
@@ -14,7 +15,7 @@ import { OperatorEndpoint } from "./OperatorEndpoint.ts"
 const makeRoutes = Effect.gen(function* () {
   const settings = yield* HealthSettings
   const store = yield* DeliveryStore
-  const services = yield* Effect.context<DeliveryStore | Dispatcher | SettingStore>()
+  const services = yield* Effect.context<DeliveryStore | Dispatcher | StoreProbe>()
   const { operation, refuse } = yield* OperatorEndpoint
 
   const figures = operation([], () =>

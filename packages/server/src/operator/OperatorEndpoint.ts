@@ -10,6 +10,7 @@ import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as BearerToken from "../http/BearerToken.ts"
 import { clientAddress } from "../http/ClientAddress.ts"
+import { makeKeyCheck } from "../http/KeyCheck.ts"
 import type { KnownError } from "../http/KnownFailures.ts"
 import { recover } from "../http/KnownFailures.ts"
 import { json } from "../http/MediaType.ts"
@@ -17,8 +18,7 @@ import type { QueryParameters } from "../http/QueryParameters.ts"
 import { readQuery } from "../http/QueryParameters.ts"
 import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failure, failureResponse } from "../http/RequestFailure.ts"
-import { makeKeyCheck } from "./OperatorKey.ts"
-import type { OperatorKey } from "./OperatorKey.ts"
+import { OperatorKey } from "./OperatorKey.ts"
 
 /** What an operation answers with. */
 export interface OperatorAnswer {
@@ -87,7 +87,7 @@ export class OperatorEndpoint extends Context.Service<
   static readonly layer: Layer.Layer<OperatorEndpoint, never, OperatorKey | Crypto> = Layer.effect(
     OperatorEndpoint,
     Effect.gen(function* () {
-      const isKey = yield* makeKeyCheck
+      const isKey = yield* makeKeyCheck((yield* OperatorKey).key)
       const { guard } = GuessThrottle.make()
 
       const authenticate = Effect.gen(function* () {

@@ -1,15 +1,13 @@
 /**
  * The key of the operator API: given, or made at the first start and kept with the database.
  */
-import { constantTimeEquals, Crypto, SettingStore } from "@doorhook/core"
+import { Crypto, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
 
 /** Under which name the key is stored. */
 const settingName = "operator_key"
-
-const encoder = new TextEncoder()
 
 const generate = Effect.gen(function* () {
   const crypto = yield* Crypto
@@ -39,16 +37,3 @@ export class OperatorKey extends Context.Service<
     })
   )
 }
-
-/**
- * Compares what a request presents with the key, in a time that says nothing of either: equally long hashes are
- * compared, not the texts. Nothing is never the key, not even of a service whose key is nothing.
- */
-export const makeKeyCheck = Effect.gen(function* () {
-  const { key } = yield* OperatorKey
-  const crypto = yield* Crypto
-  const expected = yield* crypto.sha256(encoder.encode(Redacted.value(key)))
-  return Effect.fnUntraced(function* (presented: string) {
-    return presented.trim() !== "" && constantTimeEquals(yield* crypto.sha256(encoder.encode(presented)), expected)
-  })
-})

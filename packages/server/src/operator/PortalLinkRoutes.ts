@@ -1,10 +1,12 @@
 /**
- * `POST /operator/integrations/{id}/portal_links`: how a host gets a link for those whose integration it is.
+ * `POST /operator/integrations/{id}/portal_links`: makes a link to an integration's own page, for its owner.
+ * `POST /operator/portal/rotate_secret`: ends all such links, the sessions that they opened, and forms that are open.
  */
 import { DurationText } from "@doorhook/core"
 import { Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { parseJson } from "../http/JsonBody.ts"
+import { PageSecret } from "../http/PageSecret.ts"
 import { readDocument } from "../http/ReadDocument.ts"
 import { readText } from "../http/RequestBody.ts"
 import { resource } from "../http/Resource.ts"
@@ -30,6 +32,7 @@ const readLifetime = Effect.gen(function* () {
 
 const makeRoutes = Effect.gen(function* () {
   const links = yield* PortalLinks
+  const secret = yield* PageSecret
   const { operation, refuse } = yield* OperatorEndpoint
 
   const create = operation([], () =>
@@ -39,7 +42,12 @@ const makeRoutes = Effect.gen(function* () {
     })
   )
 
-  return [resource("/operator/integrations/:id/portal_links", { POST: create }, refuse)]
+  const rotate = operation([], () => Effect.as(secret.rotate, { status: 204, body: null } as const))
+
+  return [
+    resource("/operator/integrations/:id/portal_links", { POST: create }, refuse),
+    resource("/operator/portal/rotate_secret", { POST: rotate }, refuse)
+  ]
 })
 
 export const PortalLinkRoutes = HttpRouter.addAll(makeRoutes)

@@ -2,10 +2,11 @@
  * Links that a host gives to those whose integration it is: they open that integration's own page, for a while, and
  * nothing else. The host knows who asks; doorhook does not.
  */
-import { Crypto, isoOf, OperatorIntegrations, SettingStore } from "@doorhook/core"
+import { Crypto, isoOf, OperatorIntegrations } from "@doorhook/core"
 import type { IntegrationId, StoreError, UnknownIntegration } from "@doorhook/core"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
+import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Grant, Purpose } from "./PortalToken.ts"
 import { makePortalTokens } from "./PortalToken.ts"
@@ -17,6 +18,9 @@ export type PortalLink = typeof PortalLink.Type
 /** How long a link is good unless the host says otherwise, and the longest, in milliseconds. */
 export const defaultLinkLifetime = 15 * 60_000
 export const longestLinkLifetime = 24 * 3_600_000
+
+/** How far the clocks of two processes may differ, in milliseconds. */
+const clockTolerance = 60_000
 
 /** What a token gives access to at the moment. */
 export type Access =
@@ -40,14 +44,14 @@ export class PortalLinks extends Context.Service<
     readonly renamed: (grant: Grant) => Effect.Effect<Grant>
   }
 >()("@doorhook/server/portal/PortalLinks") {
-  static readonly layer: Layer.Layer<PortalLinks, never, OperatorIntegrations | SettingStore | Crypto | PublicUrl> =
+  static readonly layer: Layer.Layer<PortalLinks, never, OperatorIntegrations | PageSecret | Crypto | PublicUrl> =
     Layer.effect(
       PortalLinks,
       Effect.gen(function* () {
         const integrations = yield* OperatorIntegrations
         const crypto = yield* Crypto
         const publicUrl = yield* PublicUrl
-        const tokens = makePortalTokens(yield* SettingStore, crypto)
+        const tokens = makePortalTokens(yield* PageSecret)
 
         const nonce = Effect.map(crypto.randomBytes(12), Base64Url.encode)
 
@@ -63,8 +67,11 @@ export class PortalLinks extends Context.Service<
           token: string
         ): Effect.fn.Return<Access, StoreError> {
           const grant = yield* tokens.read(purpose, token)
-          if (grant === null) return { _tag: "Unknown" }
-          return (yield* Clock.currentTimeMillis) < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
+          const now = yield* Clock.currentTimeMillis
+          // No link is made to last longer. One that does was made by somebody who has read the secret, or by a wrong clock.
+          if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
+            return { _tag: "Unknown" }
+          return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }
         })
 
         return PortalLinks.of({

@@ -22,7 +22,7 @@ import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failureResponse } from "../http/RequestFailure.ts"
 import type { KnownError } from "../http/KnownFailures.ts"
 import { json } from "../http/MediaType.ts"
-import { PublicUrl } from "../http/PublicUrl.ts"
+import type { PublicUrl } from "../http/PublicUrl.ts"
 import { resource } from "../http/Resource.ts"
 import { Appearance } from "../oauth/Appearance.ts"
 import { confidential } from "../oauth/Answers.ts"
@@ -58,10 +58,6 @@ const notSent = {
 const seeOther = (location: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.empty({ status: 303, headers: { ...confidential, location, ...headers } })
 
-/** The path of an integration's page as the browser sees it, behind whatever prefix the service is mounted at. */
-const homeOf = (id: IntegrationId) =>
-  Effect.map(PublicUrl, ({ url }) => `${new URL(url).pathname.replace(/\/$/, "")}/portal/${id}`)
-
 const isState = Schema.is(DeliveryState)
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -92,7 +88,7 @@ const makeRoutes = Effect.gen(function* () {
       const { grant } = access
       const visitor: PortalFrame = {
         integration: yield* integrations.show(id),
-        home: yield* homeOf(id),
+        home: yield* Cookie.homeOf(id),
         expires_at: grant.expires_at,
         formToken: yield* links.tokenFor("form", grant)
       }
@@ -106,7 +102,7 @@ const makeRoutes = Effect.gen(function* () {
     const grant = yield* links.renamed(access.grant)
     const seconds = Math.ceil((grant.expires_at - (yield* Clock.currentTimeMillis)) / 1_000)
     const cookie = yield* Cookie.write(grant.integration_id, yield* links.tokenFor("visit", grant), seconds)
-    return seeOther(yield* homeOf(grant.integration_id), { "set-cookie": cookie })
+    return seeOther(yield* Cookie.homeOf(grant.integration_id), { "set-cookie": cookie })
   })
 
   const listRows = (id: IntegrationId, state: DeliveryState | null, after: DeliveryId | null) =>

@@ -1,8 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IntegrationId } from "@doorhook/core"
-import { Deferred, Effect, Fiber, Layer, Logger } from "effect"
+import { Deferred, Effect, Fiber, Layer, Logger, Redacted } from "effect"
+import { HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
+import { once } from "node:events"
+import { request } from "node:http"
 import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
+
+const metricsKey = "a-metrics-key-of-more-than-32-characters"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, data: {} }
 
@@ -126,7 +131,26 @@ describe("health", () => {
       assert.deepStrictEqual([reply.status, reply.at("/status")], [503, "store_refuses_changes"])
       assert.strictEqual(reply.at("/oldest_due_age_ms"), 0)
       controls.fault = "none"
+      yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* call("GET", "/health/ready")).status, 200)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("asks the store at most once a second whether it accepts changes, however many requests come", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      const twenty = Effect.forEach(Array.from({ length: 20 }), () => call("GET", "/health/ready"), {
+        concurrency: "unbounded"
+      })
+      const statuses = Effect.map(twenty, (replies) => new Set(replies.map(({ status }) => status)))
+      assert.deepStrictEqual(yield* statuses, new Set([200]))
+      assert.deepStrictEqual(yield* statuses, new Set([200]))
+      yield* call("GET", "/operator/figures", { as: operatorKey })
+      assert.strictEqual(controls.probes, 1)
+      controls.fault = "read_only"
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* statuses, new Set([503]))
+      assert.strictEqual(controls.probes, 2)
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -227,12 +251,68 @@ describe("GET /metrics", () => {
 
   it.effect("is for programs on this machine, not for those behind a proxy on it", () =>
     Effect.gen(function* () {
-      for (const name of ["x-forwarded-for", "forwarded"]) {
-        const reply = yield* call("GET", "/metrics", { headers: { [name]: "for=203.0.113.9" } })
-        assert.strictEqual(reply.status, 403)
-        assert.strictEqual(reply.at("/errors/0/code"), "forbidden")
+      for (const name of [
+        "x-forwarded-for",
+        "x-forwarded-proto",
+        "x-real-ip",
+        "x-envoy-external-address",
+        "x-client-ip",
+        "x-request-id",
+        "forwarded",
+        "via",
+        "cf-connecting-ip",
+        "cdn-loop",
+        "true-client-ip",
+        "fastly-client-ip",
+        "fly-client-ip"
+      ]) {
+        const reply = yield* call("GET", "/metrics", { headers: { [name]: "203.0.113.9" } })
+        assert.deepStrictEqual([reply.status, reply.at("/errors/0/code")], [403, "forbidden"], name)
+        assert.include(reply.textAt("/errors/0/detail"), `\`${name}\``)
+      }
+      const scraper = { "x-prometheus-scrape-timeout-seconds": "10", "user-agent": "Prometheus/3", traceparent: "00-1" }
+      assert.strictEqual((yield* call("GET", "/metrics", { headers: scraper })).status, 200)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is for requests to this machine by its own names: others lead a browser here by DNS rebinding", () =>
+    Effect.gen(function* () {
+      const { port } = new URL(yield* HttpServer.addressFormattedWith(Effect.succeed))
+      const statusFor = (host: string) =>
+        Effect.promise(async () => {
+          const sent = request({ port, path: "/metrics", headers: { host } }).end()
+          const [answer] = await once(sent, "response")
+          answer.resume()
+          return answer.statusCode
+        })
+      for (const host of [`localhost:${port}`, "LOCALHOST", `127.0.0.1:${port}`, "127.0.0.2", `[::1]:${port}`]) {
+        assert.strictEqual(yield* statusFor(host), 200, host)
+      }
+      for (const host of [
+        "evil.example",
+        `evil.example:${port}`,
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "192.0.2.1",
+        "0.0.0.0",
+        "x@localhost:4000/"
+      ]) {
+        assert.strictEqual(yield* statusFor(host), 403, host)
       }
     }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("takes the key where one is set, from anywhere, and nothing else", () =>
+    Effect.gen(function* () {
+      for (const headers of [{}, { "x-forwarded-for": "203.0.113.9" }]) {
+        assert.strictEqual((yield* call("GET", "/metrics", { as: metricsKey, headers })).status, 200)
+        for (const as of [undefined, operatorKey, metricsKey.slice(1), `${metricsKey}x`]) {
+          const reply = yield* call("GET", "/metrics", { headers, ...(as !== undefined && { as }) })
+          assert.deepStrictEqual([reply.status, reply.at("/errors/0/code")], [401, "unauthorized"])
+          assert.strictEqual(reply.headers.get("www-authenticate"), 'Bearer realm="doorhook metrics"')
+        }
+      }
+    }).pipe(Effect.provide(testServer({ health: { metricsKey: Redacted.make(metricsKey), metricsFor: "anyone" } })))
   )
 
   it.effect("is for anyone where that is set", () =>

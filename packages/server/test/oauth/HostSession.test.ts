@@ -5,6 +5,7 @@ import { DirectoryError, UserId } from "@doorhook/core"
 import type { SessionAnswer, SessionRequest } from "@doorhook/core"
 import { afterAll, assert, beforeAll, beforeEach, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
+import { createHash, createHmac } from "node:crypto"
 import {
   admin,
   authorizeC1,
@@ -151,6 +152,25 @@ describe("consent can't be forged", () => {
     victim.cookies.set("doorhook_login", attacker.cookies.get("doorhook_login") ?? "")
     const answer = await victim.submit(form, allow)
     assert.deepStrictEqual([answer.status, answer.headers.get("location")], [403, null])
+  })
+
+  it("with a planted cookie and a token that was computed from it and from the user", async () => {
+    const planted = "A".repeat(43)
+    const digest = (text: string) => createHash("sha256").update(text).digest("base64url")
+    const mac = (key: string, text: string) => createHmac("sha256", key).update(text).digest("base64url")
+    const computed = [
+      digest(`csrf_token ${planted} ${admin.login}`),
+      digest(`authorize form ${planted} ${admin.login}`),
+      mac("", `doorhook authorize form ${planted} ${admin.login}`),
+      mac(planted, `doorhook authorize form ${planted} ${admin.login}`)
+    ]
+    for (const csrf_token of computed) {
+      const victim = browserOf("alice")
+      victim.cookies.set("doorhook_login", planted)
+      const forged = { action: "/oauth/authorize", fields: { ...authorizeC1, csrf_token } }
+      const answer = await victim.submit(forged, allow)
+      assert.deepStrictEqual([answer.status, answer.headers.get("location")], [403, null])
+    }
   })
 
   it("by a page that the browser itself says is another one", async () => {

@@ -200,7 +200,8 @@ describe("the operator key", () => {
         ["POST", "/operator/integrations/1/probe"],
         ["GET", "/operator/notices"],
         ["GET", "/operator/grants?user_id=admin"],
-        ["POST", "/operator/grants/revoke"]
+        ["POST", "/operator/grants/revoke"],
+        ["POST", "/operator/portal/rotate_secret"]
       ] as const
       for (const [method, path] of operations) {
         for (const as of [undefined, "admin", operatorKey.slice(0, -1), `${operatorKey}x`]) {

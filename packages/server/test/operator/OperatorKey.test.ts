@@ -2,7 +2,8 @@ import { AddressPolicy, Crypto, MemoryStore } from "@doorhook/core"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpSettings, httpDefaults } from "../../src/http/HttpSettings.ts"
-import { makeKeyCheck, OperatorKey } from "../../src/operator/OperatorKey.ts"
+import { makeKeyCheck } from "../../src/http/KeyCheck.ts"
+import { OperatorKey } from "../../src/operator/OperatorKey.ts"
 import { call, operatorKey, testServer } from "../TestServer.ts"
 
 it.effect("a key is made at the first start and found again at the next", () =>
@@ -20,17 +21,17 @@ it.effect("a key is made at the first start and found again at the next", () =>
 
 it.effect("nothing is no key, whatever the key is", () =>
   Effect.gen(function* () {
-    const isKey = yield* makeKeyCheck
+    const isKey = yield* makeKeyCheck(Redacted.make(""))
     for (const nothing of ["", " "]) assert.isFalse(yield* isKey(nothing))
-  }).pipe(Effect.provide(Layer.merge(OperatorKey.layer(Redacted.make("")), Crypto.layerWebCrypto)))
+  }).pipe(Effect.provide(Crypto.layerWebCrypto))
 )
 
 it.effect("a given key is compared as a whole", () =>
   Effect.gen(function* () {
-    const isKey = yield* makeKeyCheck
+    const isKey = yield* makeKeyCheck(Redacted.make("the key"))
     assert.isTrue(yield* isKey("the key"))
     for (const wrong of ["", "the ke", "the key ", "The key"]) assert.isFalse(yield* isKey(wrong))
-  }).pipe(Effect.provide(Layer.merge(OperatorKey.layer(Redacted.make("the key")), Crypto.layerWebCrypto)))
+  }).pipe(Effect.provide(Crypto.layerWebCrypto))
 )
 
 const summary = (as: string, headers: Readonly<Record<string, string>> = {}) =>

@@ -1,7 +1,8 @@
-import { DeliveryStore } from "@doorhook/core"
+import { DeliveryStore, SettingStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
+import { createHmac } from "node:crypto"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { attempt, published } from "../operator/Attempts.ts"
 import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
@@ -41,7 +42,7 @@ describe("a portal link", () => {
       assert.strictEqual(made.at("/expires_at"), "1970-01-01T00:31:40.000Z")
       const { cookie, home, setCookie } = yield* open(made)
       assert.strictEqual(home, `/portal/${integration}`)
-      assert.match(setCookie, /; Path=\/; Max-Age=900; HttpOnly; SameSite=Lax$/)
+      assert.match(setCookie, new RegExp(`; Path=/portal/${integration}; Max-Age=900; HttpOnly; SameSite=Lax$`))
       const token = pathOf(made).split("/").at(-1) ?? ""
       assert.notInclude(setCookie, token)
       const page = yield* get(home, cookie)
@@ -96,6 +97,73 @@ describe("a portal link", () => {
         assert.strictEqual(refused.status, 403, changed)
         assert.include(refused.text, "This link does not work")
       }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("of somebody who has read the secret lasts no longer than any other", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const settings = yield* SettingStore
+      const secret = Redacted.value(yield* settings.getOrCreateSecret("portal_secret", Redacted.make("none yet")))
+      const signed = (purpose: string, expires_at: number) => {
+        const text = `${integration}.${expires_at}.AAAAAAAAAAAAAAAA`
+        const mac = createHmac("sha256", secret).update(`doorhook portal ${purpose} ${text}`).digest("base64url")
+        return `dh_pl_${text}.${mac}`
+      }
+      const now = yield* Clock.currentTimeMillis
+      const aDay = 24 * 3_600_000
+      const linked = (expires_at: number) => call("GET", `/portal/open/${signed("link", expires_at)}`)
+      const visited = (expires_at: number) =>
+        get(`/portal/${integration}`, `doorhook_portal_${integration}=${signed("visit", expires_at)}`)
+      // It is the length alone that is refused.
+      assert.deepStrictEqual([(yield* linked(now + aDay)).status, (yield* visited(now + aDay)).status], [303, 200])
+      // The clocks of two processes may differ by a minute.
+      for (const end of [now + aDay + 60_001, now + 2 * aDay, Date.UTC(2286, 10, 20)]) {
+        const refused = [yield* linked(end), yield* visited(end)]
+        assert.deepStrictEqual(
+          refused.map(({ headers, status }) => [status, headers.get("set-cookie")]),
+          [
+            [403, null],
+            [403, null]
+          ]
+        )
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("ends when the secret is replaced, and so do the page that it opened and its form", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const made = yield* link(integration)
+      const { cookie, home } = yield* open(made)
+      const token = formToken(yield* get(home, cookie))
+      assert.strictEqual((yield* call("POST", "/operator/portal/rotate_secret", { as })).status, 204)
+      for (const refused of [
+        yield* call("GET", pathOf(made)),
+        yield* get(home, cookie),
+        yield* submit(home, cookie, token)
+      ]) {
+        assert.strictEqual(refused.status, 403)
+      }
+      const { cookie: another } = yield* open(yield* link(integration))
+      assert.strictEqual((yield* get(home, another)).status, 200)
+      assert.strictEqual((yield* submit(home, another, token)).status, 403)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("leaves one cookie in each request, however many pages a browser has opened", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(0)
+      const { integration: other } = yield* published(0)
+      const [one, two] = [yield* open(yield* link(integration)), yield* open(yield* link(other))]
+      const pathIn = ({ setCookie }: { readonly setCookie: string }) => /; Path=([^;]+)/.exec(setCookie)?.[1]
+      assert.deepStrictEqual([pathIn(one), pathIn(two)], [one.home, two.home])
+      // RFC 6265 section 5.1.4: a cookie goes along to its path and to what is below it.
+      const isSent = (path: string, target: string) => target === path || target.startsWith(`${path}/`)
+      for (const target of [two.home, `${two.home}/deliveries/dlv_1`, "/", "/oauth/authorize"]) {
+        assert.isFalse(isSent(pathIn(one) ?? "/", target), target)
+      }
+      assert.isTrue(isSent(pathIn(one) ?? "/", `${one.home}/deliveries/dlv_1`))
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -16,8 +16,8 @@ const comparisons = [
   "packages/core/src/memory/DocumentDirectory.ts",
   "packages/core/src/rules/Signature.ts",
   "packages/core/src/services/authorization/Secrets.ts",
+  "packages/server/src/http/KeyCheck.ts",
   "packages/server/src/oauth/CsrfToken.ts",
-  "packages/server/src/operator/OperatorKey.ts",
   "packages/server/src/portal/PortalToken.ts"
 ]
 

@@ -36,6 +36,7 @@ const undocumented: ReadonlyArray<Address> = [
   { path: "/operator/integrations/{id}/recover", methods: ["POST"] },
   { path: "/operator/integrations/{id}/test_event", methods: ["POST"] },
   { path: "/operator/integrations/{id}/portal_links", methods: ["POST"] },
+  { path: "/operator/portal/rotate_secret", methods: ["POST"] },
   { path: "/operator/clients", methods: ["GET", "POST"] },
   { path: "/operator/clients/{id}", methods: ["DELETE"] },
   { path: "/operator/clients/{id}/rotate", methods: ["POST"] },

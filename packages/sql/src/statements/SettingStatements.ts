@@ -6,5 +6,14 @@ import type { Dialect } from "../Dialect.ts"
 export const settingStatements = ({ text }: Dialect) => ({
   /** Stores a setting unless there is one. Returns it if it was stored. */
   insert: text(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING RETURNING value`),
-  byName: text(`SELECT value FROM settings WHERE name = ?`)
+  byName: text(`SELECT value FROM settings WHERE name = ?`),
+
+  /** Stores a setting in place of the one before, if there was any. */
+  put: text(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`),
+
+  /** Replaces a setting if it has not changed. */
+  replace: text(`UPDATE settings SET value = ? WHERE name = ? AND value = ?`),
+
+  /** Some encrypted settings, if there are any. The table is small; this runs once, when the database is opened. */
+  someSealed: text(`SELECT value FROM settings WHERE value LIKE ? LIMIT 10`)
 })

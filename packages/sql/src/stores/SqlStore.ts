@@ -20,6 +20,7 @@ import type { SqlReads } from "../SqlReads.ts"
 import * as IntegrationReaders from "../IntegrationReader.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import { settingStatements } from "../statements/SettingStatements.ts"
 import * as Endings from "./Endings.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
 import * as SqlDeliveryStore from "./SqlDeliveryStore.ts"
@@ -36,11 +37,15 @@ const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: Sec
   const sql = yield* SqlClient.SqlClient
   const failed = (cause: Error) =>
     new DatabaseUnusable({ database, why: "sealed_secrets", explanation: cause.message, cause })
-  const { someSealedSecrets } = integrationStatements(dialect)
-  const rows = yield* sql
-    .unsafe<{ readonly signing_secret: string }>(someSealedSecrets, [`${SecretBoxes.sealedPrefix}%`])
-    .pipe(Effect.mapError(failed))
-  const [first, ...others] = rows.map(({ signing_secret }) => secrets.open(signing_secret))
+  const sealed = [`${SecretBoxes.sealedPrefix}%`]
+  const integrations = sql.unsafe<{ readonly signing_secret: string }>(
+    integrationStatements(dialect).someSealedSecrets,
+    sealed
+  )
+  const settings = sql.unsafe<{ readonly value: string }>(settingStatements(dialect).someSealed, sealed)
+  const rows = yield* Effect.all([integrations, settings]).pipe(Effect.mapError(failed))
+  const stored = [...rows[0].map(({ signing_secret }) => signing_secret), ...rows[1].map(({ value }) => value)]
+  const [first, ...others] = stored.map((secret) => secrets.open(secret))
   if (first !== undefined) yield* Effect.mapError(Effect.firstSuccessOf([first, ...others]), failed)
 })
 
@@ -59,7 +64,7 @@ export const layer = (options: {
     SqlIdempotencyStore.layer(dialect),
     SqlTokenStore.layer(dialect),
     SqlClientStore.layer(dialect),
-    SqlSettingStore.layer(dialect),
+    SqlSettingStore.layer(dialect, secrets),
     Layer.effectDiscard(checkSecrets(dialect, secrets, database))
   ).pipe(Layer.provide(Endings.layer))
 }

@@ -1,0 +1,40 @@
+/**
+ * Keeps doorhook's secrets out of a host's own request log.
+ */
+
+/** Query parameters that may carry a secret. The interface lets clients send `client_secret` to `/oauth/authorize`. */
+const secretNames: ReadonlySet<string> = new Set([
+  "access_token",
+  "client_assertion",
+  "client_secret",
+  "code",
+  "code_verifier",
+  "id_token",
+  "password",
+  "refresh_token",
+  "token"
+])
+
+const isSecret = (encoded: string): boolean => {
+  const [name = ""] = new URLSearchParams(`${encoded}=`).keys()
+  return secretNames.has(name.toLowerCase())
+}
+
+const valueEnd = /[&#\s]|$/g
+
+/**
+ * A URL, or a log line with one, without its secrets: values of query parameters like `client_secret` and `code`, and the
+ * tokens of portal links, are replaced by `[redacted]`. Everything else stays as it is.
+ */
+export const redactUrl = (text: string): string => {
+  let shown = ""
+  let at = 0
+  for (const { 0: start, 1: name = "", index } of text.matchAll(/[?&]([^=&?#\s]+)=/g)) {
+    if (index < at || !isSecret(name)) continue
+    const valueAt = index + start.length
+    valueEnd.lastIndex = valueAt
+    shown += `${text.slice(at, valueAt)}[redacted]`
+    at = valueEnd.exec(text)?.index ?? text.length
+  }
+  return `${shown}${text.slice(at)}`.replaceAll(/dh_pl_[^\s/?#&"]+/g, "dh_pl_[redacted]")
+}
