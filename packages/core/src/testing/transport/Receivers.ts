@@ -90,6 +90,7 @@ export const requestTo = (host: string, fields: Partial<TransportRequest> = {}):
   body: '{"event":"body-secret","name":"Café “Ü” \u{1f511}"}',
   deadline: patience,
   allow: loopback,
+  client: "client",
   ...fields
 })
 
