@@ -35,6 +35,8 @@ export interface ReceivedRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Read as UTF-8. */
   readonly body: string
+  /** Which request on its connection it is, from 1. */
+  readonly nth: number
 }
 
 /** A receiver that listens on 127.0.0.1. */
