@@ -6,6 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import { DeliveryStore, Publisher, PublishRequest } from "@doorhook/core"
 import type { Delivery } from "@doorhook/core"
 import { NameLookup, NodeNameResolver, UndiciTransport } from "@doorhook/node"
+import { lookUpsOn } from "@doorhook/testkit/LookUps"
 import { startReceiver } from "@doorhook/testkit/Receiver"
 import * as Doorhook from "doorhook/effect"
 import { Effect, Layer, Schema } from "effect"
@@ -29,24 +30,6 @@ const both: Doorhook.HostDirectory = {
   administers: (user, building) => user === "admin" && (building === 1 || building === 2)
 }
 
-/** Carries out so many look-ups at once, in order, as a pool of threads does. Slow names are answered when the test ends. */
-const onThreads = (threads: number) => {
-  const begun: Array<string> = []
-  const waiting: Array<() => void> = []
-  const end = Promise.withResolvers<void>()
-  let taken = 0
-  const ask = async (name: string): Promise<ReadonlyArray<string>> => {
-    if (taken >= threads) await new Promise<void>((resolve) => waiting.push(resolve))
-    taken++
-    begun.push(name)
-    if (name.startsWith("slow")) await end.promise
-    taken--
-    waiting.shift()?.()
-    return ["127.0.0.1"]
-  }
-  return { ask, begun, end: end.resolve }
-}
-
 const decodeTokens = Schema.decodeUnknownSync(Schema.Struct({ access_token: Schema.String }))
 
 const tokenOf = (url: string, of: typeof client | typeof attacker) =>
@@ -67,8 +50,10 @@ const summaryOf = (all: ReadonlyArray<Delivery>): ReadonlyArray<string> =>
   all.map(({ attempts, state }) => `${state} ${attempts}`).toSorted()
 
 const start = Effect.fnUntraced(function* () {
-  const threads = onThreads(2)
-  yield* Effect.addFinalizer(() => Effect.sync(threads.end))
+  const end = Promise.withResolvers<void>()
+  // Slow names are answered when the test ends.
+  const threads = lookUpsOn(2, (name) => (name.startsWith("slow") ? end.promise : undefined))
+  yield* Effect.addFinalizer(() => Effect.sync(end.resolve))
   const lookup = NameLookup.sharing(threads.ask, NameLookup.placesOf(4))
   const engine = Doorhook.layer(
     { database: "memory", allowTargets: ["127.0.0.0/8"], ackTimeout: "1s", retry: { access_log: [], call: [] } },
