@@ -162,7 +162,9 @@ describe("createDoorhook", () => {
     "delays nobody for one dead receiver behind a proxy that hangs up",
     Effect.gen(function* () {
       const receiver = yield* startReceiver(() => ({ status: 200, headers: { connection: "close" } }))
-      const proxy = yield* startProxy(receiver.port, (place) => (place.startsWith("93.184.216.34:") ? "hangs up" : null))
+      const proxy = yield* startProxy(receiver.port, (place) =>
+        place.startsWith("93.184.216.34:") ? "hangs up" : null
+      )
       const doorhook = yield* start({ proxy: `http://127.0.0.1:${proxy.port}`, retry: { access_log: [], call: [] } })
       const { url } = yield* mount(doorhook)
       yield* integrate(url, "http://93.184.216.34/dead")

@@ -185,7 +185,9 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     }
     ask(name).then(
       (addresses) => {
-        end(tookLong ? (before.slowness === null ? "late" : "slow") : null, answerLife, () => Promise.resolve(addresses))
+        end(tookLong ? (before.slowness === null ? "late" : "slow") : null, answerLife, () =>
+          Promise.resolve(addresses)
+        )
         look.ended.resolve(addresses)
       },
       (error: unknown) => {
@@ -251,7 +253,8 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
       look.isKept = true
       return answer.get()
     }
-    if (isFull) return Promise.reject(new QueueFull({ message: `${mostWaiting} names of its client wait to be looked up` }))
+    if (isFull)
+      return Promise.reject(new QueueFull({ message: `${mostWaiting} names of its client wait to be looked up` }))
     onWait()
     if (signal === undefined) look.isKept = true
     else {

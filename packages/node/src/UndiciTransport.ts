@@ -104,7 +104,7 @@ const send = (
 
   const timedOut = (): TransportFailure =>
     connection.queued() > queuedBefore
-      ? ofCongestion(url.hostname, `others were before it for much of ${request.deadline} ms`)
+      ? ofCongestion(url.hostname, `it had to wait for others until the deadline of ${request.deadline} ms was over`)
       : ofTimeout(request.deadline, connection.stage())
 
   let lastLook: NodeJS.Immediate | undefined

@@ -244,21 +244,23 @@ describe("EgressProxy", () => {
   describe("that hangs up without an answer", () => {
     const host = (n: number): string => `93.184.216.${n}`
 
-    it.live.each([endsWithoutAnswer, resetsAfterRequest])("is to blame once it did so for three hosts in a row: %o", (behave) =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const { port } = yield* serve(behave)
-          const outcomes = Effect.forEach([1, 1, 2, 1, 3, 1, 2], (n) => post(`http://${host(n)}/`, { allow: [] }))
-          const results = yield* outcomes.pipe(Effect.provide(layer({ url: `http://127.0.0.1:${port}` })))
-          const [first, ...others] = results.map((result) => `${outcomeOf(result)}: ${detailOf(result)}`)
-          const self = `the egress proxy 127.0.0.1:${port}`
-          assert.strictEqual(first, `connection_reset: ${self} hung up when asked to connect to ${host(1)}:80`)
-          assert.deepStrictEqual(
-            others.map((result) => result.startsWith(`unavailable: ${self} can't be used`)),
-            [false, false, false, true, true, true]
-          )
-        })
-      )
+    it.live.each([endsWithoutAnswer, resetsAfterRequest])(
+      "is to blame once it did so for three hosts in a row: %o",
+      (behave) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const { port } = yield* serve(behave)
+            const outcomes = Effect.forEach([1, 1, 2, 1, 3, 1, 2], (n) => post(`http://${host(n)}/`, { allow: [] }))
+            const results = yield* outcomes.pipe(Effect.provide(layer({ url: `http://127.0.0.1:${port}` })))
+            const [first, ...others] = results.map((result) => `${outcomeOf(result)}: ${detailOf(result)}`)
+            const self = `the egress proxy 127.0.0.1:${port}`
+            assert.strictEqual(first, `connection_reset: ${self} hung up when asked to connect to ${host(1)}:80`)
+            assert.deepStrictEqual(
+              others.map((result) => result.startsWith(`unavailable: ${self} can't be used`)),
+              [false, false, false, true, true, true]
+            )
+          })
+        )
     )
 
     test(

@@ -46,10 +46,13 @@ const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, 
     () => undefined,
     { lookup, maxAge: 0 }
   )
-  const save = Effect.fnUntraced(function* (n: number) {
-    const resolver = yield* NameResolver
-    yield* Effect.timeoutOption(resolver.addresses(`slow${n}.example`, "slow client"), patience)
-  }, Effect.provide(NodeNameResolver.layerOf(lookup)))
+  const save = Effect.fnUntraced(
+    function* (n: number) {
+      const resolver = yield* NameResolver
+      yield* Effect.timeoutOption(resolver.addresses(`slow${n}.example`, "slow client"), patience)
+    },
+    Effect.provide(NodeNameResolver.layerOf(lookup))
+  )
   const saving = Effect.gen(function* () {
     for (let n = 0; ; n++) {
       yield* Effect.forkChild(save(n))
@@ -98,7 +101,8 @@ const run = Effect.fnUntraced(function* (options: Options) {
 export const benchmark: Benchmark = {
   name,
   minutes: 3,
-  summary: "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against alone",
+  summary:
+    "latency of a healthy integration while one client saves URLs whose names take 8 s to resolve, against alone",
   compares:
     "An integration gets 50 access logs a second for 20 seconds on SQLite, each over a new connection whose name is looked up and takes 1 ms; timed is from the call of publish to the acknowledgement. Beside it one client asks for ten new names a second, as saving integrations does, and each takes 8 s. Look-ups run two at a time, as on Node's four threads.",
   leavesOut:
