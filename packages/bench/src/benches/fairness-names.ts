@@ -34,10 +34,9 @@ const pause = 20
 
 /** Latencies of an integration whose every delivery looks its name up, beside a client that saves slow names or alone. */
 const latencies = Effect.fnUntraced(function* (port: number, isBeside: boolean, events: number) {
-  const end = new AbortController()
-  yield* Effect.addFinalizer(() => Effect.sync(() => end.abort()))
+  const signal = yield* Effect.abortSignal
   const { ask } = lookUpsOn(Math.ceil(threads / 2), (host) =>
-    host.startsWith("slow") ? sleep(slowness, undefined, { signal: end.signal }).catch(() => undefined) : sleep(1)
+    host.startsWith("slow") ? sleep(slowness, undefined, { signal }).catch(() => undefined) : sleep(1)
   )
   const lookup = NameLookup.sharing(ask, NameLookup.placesOf(threads))
   // No connection is kept, so that each delivery looks its name up.
