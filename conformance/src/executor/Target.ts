@@ -61,7 +61,7 @@ export const authorize = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, CommandFailure | TargetUnusable, NameResolver> {
   const resolver = yield* NameResolver
   const host = UrlPolicy.hostOf(url)
-  const addresses = UrlPolicy.isAddressLiteral(host) ? [host] : yield* resolver.addresses(host)
+  const addresses = UrlPolicy.isAddressLiteral(host) ? [host] : yield* resolver.addresses(host, "conformance")
   if (addresses.length === 0 && (owned || isPrivateName(host))) {
     return yield* new TargetUnusable({
       message: `${host} has no address: the name could not be resolved. Correct --url.`

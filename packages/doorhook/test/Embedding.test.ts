@@ -159,6 +159,34 @@ describe("createDoorhook", () => {
   )
 
   live(
+    "delays nobody for one dead receiver behind a proxy that hangs up",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver(() => ({ status: 200, headers: { connection: "close" } }))
+      const proxy = yield* startProxy(receiver.port, (place) =>
+        place.startsWith("93.184.216.34:") ? "hangs up" : null
+      )
+      const doorhook = yield* start({ proxy: `http://127.0.0.1:${proxy.port}`, retry: { access_log: [], call: [] } })
+      const { url } = yield* mount(doorhook)
+      yield* integrate(url, "http://93.184.216.34/dead")
+      yield* integrate(url, "http://93.184.216.35/hook")
+      for (let n = 1; n <= 10; n++) {
+        yield* Effect.promise(() => doorhook.publish(event))
+        yield* Effect.promise(() => receiver.until(({ length }) => length === n))
+      }
+      const { deliveries } = yield* eventually(
+        "all have ended",
+        Effect.promise(() => doorhook.deliveries.list({})),
+        (page) => page.deliveries.every(({ state }) => state === "delivered" || state === "exhausted")
+      )
+      const ended = deliveries.map(({ attempts, state }) => `${state} ${attempts}`)
+      assert.deepStrictEqual(
+        ["delivered 1", "exhausted 1"].map((how) => ended.filter((one) => one === how).length),
+        [10, 10]
+      )
+    })
+  )
+
+  live(
     "makes deliveries wait, rather than cancelling them, while its directory fails",
     Effect.gen(function* () {
       const folder = yield* temporaryFolder

@@ -9,6 +9,7 @@
 import type { AddressPolicy } from "@doorhook/core"
 import { Cause, Effect, Exit } from "effect"
 import { IpNetwork } from "effect/net"
+import type { Socket } from "node:net"
 import { Client } from "undici"
 import * as GuardedConnector from "./GuardedConnector.ts"
 
@@ -29,6 +30,10 @@ export interface Connection {
   readonly madeAt: number
   /** How far opening it has come; null once it is open. */
   readonly stage: () => GuardedConnector.Stage | null
+  /** How often the look-up of its name had to wait for those of others. */
+  readonly queued: () => number
+  /** How many bytes its socket has received, without TLS's own; null before it was open. */
+  readonly received: () => number | null
   /** The first error of its socket, null when there was none. undici may report a later one that only follows from it. */
   readonly fault: () => Error | null
   readonly close: () => Promise<void>
@@ -53,13 +58,18 @@ export class ConnectionPool {
     this.#options = options
   }
 
-  /** A connection for one request with a deadline in milliseconds: the one that has waited shortest, or a new one. */
-  take(origin: string, allow: AddressPolicy.AllowList, deadline: number): Connection {
-    const key = `${origin} ${this.#keyOf(allow)}`
+  /** A connection for one request: the one that has waited shortest, or a new one. */
+  take(origin: string, purpose: GuardedConnector.Purpose): Connection {
+    const key = this.#keyOf(origin, purpose.allow)
     const known = this.#idleByKey.get(key)?.at(-1)
-    if (known === undefined) return this.#make(origin, allow, deadline, key)
+    if (known === undefined) return this.#make(origin, purpose, key)
     this.#wake(known)
     return known
+  }
+
+  /** A new connection for one request. */
+  takeNew(origin: string, purpose: GuardedConnector.Purpose): Connection {
+    return this.#make(origin, purpose, this.#keyOf(origin, purpose.allow))
   }
 
   /** Keeps a connection whose answer has ended. */
@@ -82,12 +92,10 @@ export class ConnectionPool {
     return Promise.all(Array.from(this.#open, (connection) => connection.close()))
   }
 
-  #keyOf(allow: AddressPolicy.AllowList): string {
-    const known = this.#allowKeys.get(allow)
-    if (known !== undefined) return known
-    const key = allow.map(IpNetwork.format).join(" ")
-    this.#allowKeys.set(allow, key)
-    return key
+  #keyOf(origin: string, allow: AddressPolicy.AllowList): string {
+    const known = this.#allowKeys.get(allow) ?? allow.map(IpNetwork.format).join(" ")
+    this.#allowKeys.set(allow, known)
+    return `${origin} ${known}`
   }
 
   /** Takes a connection from those that wait. */
@@ -98,8 +106,10 @@ export class ConnectionPool {
     if (others.length === 0) this.#idleByKey.delete(connection.key)
   }
 
-  #make(origin: string, allow: AddressPolicy.AllowList, deadline: number, key: string): Connection {
+  #make(origin: string, purpose: GuardedConnector.Purpose, key: string): Connection {
     let stage: GuardedConnector.Stage | null = null
+    let queued = 0
+    let socket: Socket | null = null
     let fault: Error | null = null
     let stopOpening: () => void = ignore
     const client = new Client(origin, {
@@ -114,12 +124,15 @@ export class ConnectionPool {
       bodyTimeout: 0,
       connect: (to, callback) => {
         fault = null
-        const opening = GuardedConnector.open(this.#ways, allow, to, deadline, (reached) => (stage = reached))
+        const opening = GuardedConnector.open(this.#ways, purpose, to, (reached) => {
+          stage = reached
+          if (reached === "queue") queued++
+        })
         stopOpening = Effect.runCallback(opening, {
           onExit: (exit) => {
             stage = null
             if (Exit.isSuccess(exit)) {
-              exit.value.once("error", (error) => (fault = error))
+              socket = exit.value.once("error", (error) => (fault = error))
               return callback(null, exit.value)
             }
             const error = Cause.squash(exit.cause)
@@ -133,6 +146,8 @@ export class ConnectionPool {
       key,
       madeAt: performance.now(),
       stage: () => stage,
+      queued: () => queued,
+      received: () => socket?.bytesRead ?? null,
       fault: () => fault,
       close: () => {
         this.#wake(connection)

@@ -6,14 +6,15 @@
  * filters by name sees none. The proxy's own address is the operator's choice and is not judged.
  *
  * The proxy is at fault when it can't be reached, does not speak HTTP, or refuses its credentials (407). Whatever else
- * it answers is about the receiver: that it could not, or may not, connect to it.
+ * it answers is about the receiver: that it could not, or may not, connect to it. So is a connection that it closes without an
+ * answer, which some proxies do for targets that refuse theirs, until it does so for several targets in a row (`HangUps`).
  */
 import { AddressPolicy } from "@doorhook/core"
 import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 import type { Socket } from "node:net"
-import { AttemptFailure, EgressFailure, ofProxy } from "./TransportFailure.ts"
+import { AttemptFailure, EgressFailure, isBroken, ofHangUp, ofProxy } from "./TransportFailure.ts"
 import type { TransportFailure } from "./TransportFailure.ts"
 
 export interface EgressProxyOptions {
@@ -89,18 +90,77 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
   )
 }
 
+/** For how many hosts in a row a proxy must hang up to be at fault itself. */
+const hostsInARow = 3
+
+/** Within which time, in milliseconds. */
+const rowLasts = 60_000
+
+/** How long a client counts as using the proxy after it last did, in milliseconds. */
+const clientLasts = 3_600_000
+
 /**
- * Asks the proxy for a connection to `place` (`address:port`). `ca` are the authorities that a proxy on https may be
- * signed by, undefined for what Node trusts. `reached` is called once the proxy is connected to.
+ * Tells a proxy that hangs up because of a target from one that is broken.
+ *
+ * It is broken once it has hung up, within a minute and with no other answer in between, on three hosts, of at least two clients if
+ * two use it: the dead hosts of one client don't stop the others. It stays broken until it answers.
+ */
+export class HangUps {
+  readonly #now: () => number
+  /** Hosts it hung up on since its last answer: for which client, and when. */
+  readonly #hosts = new Map<string, { readonly client: string; readonly at: number }>()
+  /** When clients last used it. */
+  readonly #clients = new Map<string, number>()
+  #isBroken = false
+
+  /** `now` is a clock that is never set, in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** The proxy answered, whatever it said. */
+  answered(client: string): void {
+    this.#clients.set(client, this.#now())
+    this.#hosts.clear()
+    this.#isBroken = false
+  }
+
+  /** The proxy hung up. Says whether it is at fault, and not the host. */
+  hungUp(host: string, client: string): boolean {
+    const now = this.#now()
+    this.#clients.set(client, now)
+    this.#hosts.set(host, { client, at: now })
+    for (const [other, { at }] of this.#hosts) if (at < now - rowLasts) this.#hosts.delete(other)
+    for (const [other, at] of this.#clients) if (at < now - clientLasts) this.#clients.delete(other)
+    const clients = new Set(Array.from(this.#hosts.values(), (one) => one.client))
+    if (this.#hosts.size >= hostsInARow && clients.size >= Math.min(2, this.#clients.size)) this.#isBroken = true
+    return this.#isBroken
+  }
+}
+
+/** Where a tunnel leads. */
+export interface Target {
+  readonly host: string
+  /** `address:port`. */
+  readonly place: string
+  /** Whose request it is. */
+  readonly client: string
+}
+
+/**
+ * Asks the proxy for a connection. `ca` are the authorities that a proxy on https may be signed by, undefined for what
+ * Node trusts. `reached` is called once the proxy is connected to.
  */
 export const tunnel = (
   proxy: EgressProxy,
+  hangUps: HangUps,
   ca: Array<string> | undefined,
-  place: string,
+  { client, host, place }: Target,
   reached: () => void
 ): Effect.Effect<Socket, TransportFailure> =>
   Effect.callback((resume) => {
     const self = `${proxy.host}:${proxy.port}`
+    let isReached = false
     const request = (proxy.isSecure ? requestHttps : requestHttp)({
       method: "CONNECT",
       host: proxy.host,
@@ -113,8 +173,14 @@ export const tunnel = (
         ...(proxy.authorization === null ? {} : { "proxy-authorization": Redacted.value(proxy.authorization) })
       }
     })
-    request.once("socket", (socket) => socket.once(proxy.isSecure ? "secureConnect" : "connect", reached))
+    request.once("socket", (socket) =>
+      socket.once(proxy.isSecure ? "secureConnect" : "connect", () => {
+        isReached = true
+        reached()
+      })
+    )
     request.once("connect", ({ statusCode: status = 0 }, socket) => {
+      hangUps.answered(client)
       // What breaks from here on is seen by whoever uses the socket.
       socket.on("error", () => undefined)
       if (status >= 200 && status <= 299) return resume(Effect.succeed(socket))
@@ -128,7 +194,11 @@ export const tunnel = (
             })
       )
     })
-    request.on("error", (error) => resume(ofProxy(self, error)))
+    request.on("error", (error) =>
+      resume(
+        isReached && isBroken(error) && !hangUps.hungUp(host, client) ? ofHangUp(self, place) : ofProxy(self, error)
+      )
+    )
     request.end()
     return Effect.sync(() => request.destroy())
   })

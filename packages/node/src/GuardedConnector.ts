@@ -16,13 +16,15 @@ import type { NameLookup } from "./NameLookup.ts"
 import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./TransportFailure.ts"
 import type { TransportFailure } from "./TransportFailure.ts"
 
-/** What a request waits for while its connection is opened. */
-export type Stage = "name" | "proxy" | "tunnel" | "connection" | "handshake"
+/** What a request waits for while its connection is opened; `queue` is for the look-up of its name to begin. */
+export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
 
 /** How connections are opened, whichever they are. */
 export interface Ways {
   readonly lookup: NameLookup
   readonly proxy: EgressProxy.EgressProxy | null
+  /** What the proxy's hang-ups say of it. */
+  readonly hangUps: EgressProxy.HangUps
   /** What certificates must be signed by, in PEM; undefined for what Node trusts. */
   readonly ca: Array<string> | undefined
   /** Makes a connection secure. One for all: it keeps the sessions that shorten the next handshake. */
@@ -45,15 +47,23 @@ export const makeWays = (
     })
   // Reading all authorities takes longer than a handshake: once, and only where something is secure.
   let made: buildConnector.connector | undefined
-  return { lookup, proxy, ca, secure: (to, done) => (made ??= make())(to, done) }
+  return { lookup, proxy, hangUps: new EgressProxy.HangUps(), ca, secure: (to, done) => (made ??= make())(to, done) }
 }
 
 /** How long an idle connection is trusted to have a peer before TCP asks, in milliseconds. */
 const keepAliveProbe = 60_000
 
-const resolve = (host: string, lookup: NameLookup): Effect.Effect<ReadonlyArray<string>, TransportFailure> =>
+const resolve = (
+  host: string,
+  lookup: NameLookup,
+  client: string,
+  at: (stage: Stage) => void
+): Effect.Effect<ReadonlyArray<string>, TransportFailure> =>
   isIP(host) === 0
-    ? Effect.tryPromise({ try: () => lookup(host), catch: (error) => ofLookup(host, error) }).pipe(
+    ? Effect.tryPromise({
+        try: () => lookup(host, { client, onWait: () => at("queue") }),
+        catch: (error) => ofLookup(host, error)
+      }).pipe(
         Effect.filterOrFail(
           (addresses) => addresses.length > 0,
           () => ofLookup(host, null)
@@ -113,17 +123,21 @@ const judgePeer = (host: string, { remoteAddress }: Socket, allow: AddressPolicy
 /** Asks for one address after the other, while the proxy says that it can't connect there. */
 const openTunnel = (
   proxy: EgressProxy.EgressProxy,
-  ca: Ways["ca"],
+  { ca, hangUps }: Pick<Ways, "ca" | "hangUps">,
+  { host, client }: Pick<EgressProxy.Target, "host" | "client">,
   [first = "", ...others]: ReadonlyArray<string>,
   port: number,
   at: (stage: Stage) => void
 ): Effect.Effect<Socket, TransportFailure> =>
   Effect.suspend(() => {
     at("proxy")
-    return EgressProxy.tunnel(proxy, ca, placeOf(first, port), () => at("tunnel"))
+    const target = { host, client, place: placeOf(first, port) }
+    return EgressProxy.tunnel(proxy, hangUps, ca, target, () => at("tunnel"))
   }).pipe(
     Effect.catchTag("AttemptFailure", (failure) =>
-      others.length === 0 ? Effect.fail(failure) : openTunnel(proxy, ca, others, port, at)
+      others.length === 0
+        ? Effect.fail(failure)
+        : openTunnel(proxy, { ca, hangUps }, { host, client }, others, port, at)
     )
   )
 
@@ -137,28 +151,33 @@ const makeSecure = (secure: buildConnector.connector, to: buildConnector.Options
     })
   })
 
-/**
- * Opens a connection to where undici wants one, for a request with a deadline in milliseconds. `at` is told how far it has come;
- * interrupting closes it.
- */
+/** The request that a connection is opened for. */
+export interface Purpose {
+  readonly allow: AddressPolicy.AllowList
+  /** In milliseconds. */
+  readonly deadline: number
+  /** Whose request it is. */
+  readonly client: string
+}
+
+/** Opens a connection to where undici wants one. `at` is called with each stage; interrupting closes the connection. */
 export const open = Effect.fnUntraced(function* (
   ways: Ways,
-  allow: AddressPolicy.AllowList,
+  { allow, client, deadline }: Purpose,
   to: buildConnector.Options,
-  deadline: number,
   at: (stage: Stage) => void
 ): Effect.fn.Return<Socket, TransportFailure> {
   const { hostname: host, protocol } = to
   const isSecure = protocol === "https:"
   const port = Number(to.port === "" ? (isSecure ? 443 : 80) : to.port)
   at("name")
-  const addresses = yield* resolve(host, ways.lookup)
+  const addresses = yield* resolve(host, ways.lookup, client, at)
   yield* judge(host, addresses, allow)
   const proxy = ways.proxy !== null && EgressProxy.isDirect(ways.proxy, host, addresses) ? null : ways.proxy
   if (proxy === null) at("connection")
   const plain = yield* proxy === null
     ? openDirect(host, addresses, port, deadline)
-    : openTunnel(proxy, ways.ca, addresses, port, at)
+    : openTunnel(proxy, ways, { host, client }, addresses, port, at)
   return yield* Effect.gen(function* () {
     if (proxy === null) yield* judgePeer(host, plain, allow)
     plain.setNoDelay(true).setKeepAlive(true, keepAliveProbe)

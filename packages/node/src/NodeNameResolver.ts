@@ -5,10 +5,14 @@ import { NameResolver } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import * as NameLookup from "./NameLookup.ts"
 
-export const layer: Layer.Layer<NameResolver> = Layer.succeed(NameResolver, {
-  addresses: (host) =>
-    Effect.tryPromise(() => NameLookup.system(host)).pipe(
-      // A name that can't be looked up has no address yet: that is an answer, not a failure.
-      Effect.orElseSucceed(() => [])
-    )
-})
+/** Asks `lookup`. */
+export const layerOf = (lookup: NameLookup.NameLookup): Layer.Layer<NameResolver> =>
+  Layer.succeed(NameResolver, {
+    addresses: (host, client) =>
+      Effect.tryPromise((signal) => lookup(host, { client, signal })).pipe(
+        // A name that can't be looked up, or not now, has no address yet: that is an answer, not a failure.
+        Effect.orElseSucceed(() => [])
+      )
+  })
+
+export const layer: Layer.Layer<NameResolver> = layerOf(NameLookup.system)

@@ -7,6 +7,7 @@
 import type { AttemptOutcome } from "@doorhook/core"
 import { Data, Predicate } from "effect"
 import type { Stage } from "./GuardedConnector.ts"
+import { limits, QueueFull } from "./NameLookup.ts"
 
 export type FailureOutcome = Exclude<AttemptOutcome, "acknowledged" | "bad_status">
 
@@ -19,7 +20,10 @@ export class AttemptFailure extends Data.TaggedError("AttemptFailure")<{
 /** The sender's own way out failed, its proxy or its supply of sockets: the receiver had no part in it. */
 export class EgressFailure extends Data.TaggedError("EgressFailure")<{ readonly message: string }> {}
 
-export type TransportFailure = AttemptFailure | EgressFailure
+/** This process looks up as many names as it can, and this one had to wait too long: the receiver had no part in it. */
+export class CongestionFailure extends Data.TaggedError("CongestionFailure")<{ readonly message: string }> {}
+
+export type TransportFailure = AttemptFailure | EgressFailure | CongestionFailure
 
 const failure = (outcome: FailureOutcome, message: string): AttemptFailure =>
   new AttemptFailure({ outcome, message: oneLine(message) })
@@ -54,8 +58,14 @@ export const ofBlocked = (host: string, address: string): AttemptFailure => {
 }
 
 /** A name that has no address, or whose name servers don't answer. */
-export const ofLookup = (host: string, error: unknown): AttemptFailure =>
-  failure("dns", `no address was found for ${host}${bracketed(...codesOf(error))}`)
+export const ofLookup = (host: string, error: unknown): TransportFailure =>
+  error instanceof QueueFull
+    ? ofCongestion(host, error.message)
+    : failure("dns", `no address was found for ${host}${bracketed(...codesOf(error))}`)
+
+/** A name whose look-up had to wait for those of others for too long, or that could not even wait. */
+export const ofCongestion = (host: string, why: string): CongestionFailure =>
+  new CongestionFailure({ message: oneLine(`${host} could not be looked up in time: ${why}. ${limits}`) })
 
 /** A connection that was closed before it could be used. */
 export const ofGone = (): AttemptFailure => failure("connection_reset", "the connection was closed at once")
@@ -81,6 +91,13 @@ export const ofProxy = (place: string, error: unknown): EgressFailure => {
 }
 
 const broken: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE"])
+
+/** Whether an error says that the other side ended a connection. */
+export const isBroken = (error: unknown): boolean => broken.has(textOf(error, "code"))
+
+/** A proxy, named by `self`, that closed the connection and did not say whether it had connected to `place`. */
+export const ofHangUp = (self: string, place: string): AttemptFailure =>
+  failure("connection_reset", `the egress proxy ${self} hung up when asked to connect to ${place}`)
 
 const ofTls = (error: unknown): AttemptFailure => {
   // OpenSSL's messages name its source files, but its reasons are words. Node adds advice for who runs it.
@@ -121,6 +138,7 @@ export const ofStatus = (status: number): AttemptFailure =>
   failure("invalid_response", status < 100 ? `${status} is no status` : `too many interim answers (status ${status})`)
 
 const waitingFor: Readonly<Record<Stage, string>> = {
+  queue: "; its look-up had not begun",
   name: "; the name was still being looked up",
   proxy: "",
   tunnel: "; the egress proxy had not connected",
@@ -137,4 +155,6 @@ export const ofTimeout = (deadline: number, stage: Stage | null): TransportFailu
 
 /** What an error means that ended a request. */
 export const ofError = (error: unknown): TransportFailure =>
-  error instanceof AttemptFailure || error instanceof EgressFailure ? error : ofExchange(error)
+  error instanceof AttemptFailure || error instanceof EgressFailure || error instanceof CongestionFailure
+    ? error
+    : ofExchange(error)

@@ -4,15 +4,18 @@
  * One deadline is armed when the request starts and stays armed to the end of the body, so that a receiver can hold a
  * connection no longer by connecting slowly, by dripping headers, or by a body that never ends. Redirects are never
  * followed, bodies are never decompressed. Nothing but the given headers is sent: no trace context leaks to third parties.
+ *
+ * A receiver that closes idle connections may close one just when it is used again. So where a kept connection ends before
+ * a byte of the answer has come, the request is made once more on a new one, within the same deadline.
  */
 import type { TransportRequest, TransportResult } from "@doorhook/core"
-import { isRedirect, maxExcerptLength, Transport, TransportUnavailable } from "@doorhook/core"
+import { isRedirect, maxExcerptLength, Transport, TransportBusy, TransportUnavailable } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { ConnectionPool } from "./ConnectionPool.ts"
 import type { EgressProxy } from "./EgressProxy.ts"
 import * as GuardedConnector from "./GuardedConnector.ts"
 import * as NameLookup from "./NameLookup.ts"
-import { ofError, ofStatus, ofTimeout, ofUrl } from "./TransportFailure.ts"
+import { ofCongestion, ofError, ofStatus, ofTimeout, ofUrl } from "./TransportFailure.ts"
 import type { TransportFailure } from "./TransportFailure.ts"
 
 const decoder = new TextDecoder()
@@ -32,6 +35,12 @@ const headerText = (value: string | ReadonlyArray<string> | undefined): string |
 /** What a timer of Node's can't wait for is over at once; in milliseconds. */
 const longestTimer = 2 ** 31 - 1
 
+/**
+ * How late a deadline must be noticed, in milliseconds, for the event loop to count as blocked. Then it is not known when an
+ * answer came that is readable at once: it counts as in time.
+ */
+const blockedFor = 100
+
 /** How many interim answers (status 1xx, RFC 9110 section 15.2) may come before the real one. */
 const maxInterim = 16
 
@@ -41,14 +50,20 @@ type Head = Pick<
   "status" | "retry_after" | "location" | "headers_elapsed"
 >
 
-type Ending = Effect.Effect<TransportResult, TransportUnavailable>
+type Ending = Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
 
-const failed = (failure: TransportFailure, elapsed: number): Ending =>
-  failure._tag === "EgressFailure"
-    ? Effect.fail(new TransportUnavailable({ message: failure.message }))
-    : Effect.succeed({ _tag: "Failed", outcome: failure.outcome, detail: failure.message, elapsed })
+const failed = (failure: TransportFailure, elapsed: number): Ending => {
+  switch (failure._tag) {
+    case "EgressFailure":
+      return Effect.fail(new TransportUnavailable({ message: failure.message }))
+    case "CongestionFailure":
+      return Effect.fail(new TransportBusy({ message: failure.message }))
+    case "AttemptFailure":
+      return Effect.succeed({ _tag: "Failed", outcome: failure.outcome, detail: failure.message, elapsed })
+  }
+}
 
-/** Makes one request and calls back once. What it returns ends the request without calling back. */
+/** Makes one request and calls back once. Returns what ends the request without calling back. */
 const send = (
   pool: ConnectionPool,
   url: URL,
@@ -57,7 +72,11 @@ const send = (
 ): (() => void) => {
   const startedAt = performance.now()
   const elapsed = (): number => performance.now() - startedAt
-  const connection = pool.take(url.origin, request.allow, request.deadline)
+  let connection = pool.take(url.origin, request)
+  /** What a kept connection had received before this request; null of a new one. */
+  const receivedBefore = connection.received()
+  let queuedBefore = connection.queued()
+  let isRepeated = false
   const chunks: Array<Buffer> = []
   let received = 0
   let interim = 0
@@ -68,6 +87,7 @@ const send = (
     if (!isOpen) return
     isOpen = false
     clearTimeout(timer)
+    clearImmediate(lastLook)
     if (isReusable) pool.giveBack(connection)
     else pool.close(connection)
   }
@@ -82,36 +102,61 @@ const send = (
   /** Once the headers are complete, what is to be decided is decided: the body may break off or never end. */
   const giveUp = (failure: () => TransportFailure): void => (head === null ? fail(failure()) : report(head, false))
 
+  const timedOut = (): TransportFailure =>
+    connection.queued() > queuedBefore
+      ? ofCongestion(url.hostname, `it had to wait for others until the deadline of ${request.deadline} ms was over`)
+      : ofTimeout(request.deadline, connection.stage())
+
+  let lastLook: NodeJS.Immediate | undefined
   const timer = setTimeout(
-    () => giveUp(() => ofTimeout(request.deadline, connection.stage())),
+    () => {
+      // Timers run before sockets are read: after a block, answers may be there that nobody has read.
+      if (elapsed() - request.deadline < blockedFor) giveUp(timedOut)
+      else lastLook = setImmediate(giveUp, timedOut)
+    },
     Math.min(request.deadline, longestTimer)
   )
 
-  connection.client.dispatch(
-    { path: url.pathname + url.search, method: "POST", headers: { ...request.headers }, body: request.body },
-    {
-      onRequestStart: () => undefined,
-      onResponseStart(_, status, headers) {
-        if (status >= 200) {
-          head = {
-            status,
-            retry_after: headerText(headers["retry-after"]),
-            ...(isRedirect(status) && { location: headerText(headers["location"]) }),
-            headers_elapsed: elapsed()
-          }
-        } else if (status < 100 || ++interim > maxInterim) fail(ofStatus(status))
-      },
-      onResponseData(_, chunk) {
-        if (received < maxExcerptLength) chunks.push(chunk)
-        received += chunk.length
-        if (received > maxExcerptLength && head !== null) report(head, false)
-      },
-      onResponseEnd() {
-        if (head !== null) report(head, true)
-      },
-      onResponseError: (_, error) => giveUp(() => ofError(connection.fault() ?? error))
-    }
-  )
+  /** Whether the request was sent on a kept connection and nothing has come back: it may never have been read. */
+  const isUnanswered = (): boolean =>
+    isOpen && !isRepeated && receivedBefore !== null && connection.received() === receivedBefore
+
+  const dispatch = (): void => {
+    connection.client.dispatch(
+      { path: url.pathname + url.search, method: "POST", headers: { ...request.headers }, body: request.body },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart(_, status, headers) {
+          if (status >= 200) {
+            const at = elapsed()
+            head = {
+              status,
+              retry_after: headerText(headers["retry-after"]),
+              ...(isRedirect(status) && { location: headerText(headers["location"]) }),
+              headers_elapsed: at - request.deadline < blockedFor ? at : request.deadline
+            }
+          } else if (status < 100 || ++interim > maxInterim) fail(ofStatus(status))
+        },
+        onResponseData(_, chunk) {
+          if (received < maxExcerptLength) chunks.push(chunk)
+          received += chunk.length
+          if (received > maxExcerptLength && head !== null) report(head, false)
+        },
+        onResponseEnd() {
+          if (head !== null) report(head, true)
+        },
+        onResponseError(_, error) {
+          if (!isUnanswered()) return giveUp(() => ofError(connection.fault() ?? error))
+          isRepeated = true
+          queuedBefore = 0
+          pool.close(connection)
+          connection = pool.takeNew(url.origin, { ...request, deadline: request.deadline - elapsed() })
+          return dispatch()
+        }
+      }
+    )
+  }
+  dispatch()
   return () => leave(false)
 }
 
@@ -153,7 +198,7 @@ export const layer = (options: UndiciTransportOptions = {}): Layer.Layer<Transpo
         post: (request) => {
           const url = URL.parse(request.url)
           if (url === null || !/^https?:$/.test(url.protocol)) return failed(ofUrl(), 0)
-          return Effect.callback<TransportResult, TransportUnavailable>((resume) =>
+          return Effect.callback<TransportResult, TransportUnavailable | TransportBusy>((resume) =>
             Effect.sync(send(pool, url, request, resume))
           )
         }

@@ -149,21 +149,4 @@ describe("the address guard", () => {
     }),
     withGaps.lookup
   )
-
-  it.live("asks for a name once at a time, however many want to know", () =>
-    Effect.gen(function* () {
-      const answer = Promise.withResolvers<ReadonlyArray<string>>()
-      const asked: Array<string> = []
-      const lookup = NameLookup.sharing((name) => {
-        asked.push(name)
-        return answer.promise
-      })
-      const answersToAll = Promise.all([lookup("a.example"), lookup("a.example"), lookup("b.example")])
-      assert.deepStrictEqual(asked, ["a.example", "b.example"])
-      answer.resolve(["192.0.2.1"])
-      yield* Effect.promise(() => answersToAll)
-      yield* Effect.promise(() => lookup("a.example"))
-      assert.deepStrictEqual(asked, ["a.example", "b.example", "a.example"])
-    })
-  )
 })

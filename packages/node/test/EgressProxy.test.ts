@@ -6,10 +6,10 @@ import { EgressProxy, UndiciTransport } from "@doorhook/node"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import { startProxy } from "@doorhook/testkit/ForwardProxy"
-import { endsWithoutAnswer, resetsOnConnect } from "@doorhook/testkit/hostile/Breaks"
+import { endsWithoutAnswer, resetsAfterRequest } from "@doorhook/testkit/hostile/Breaks"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { greetsAsSsh } from "@doorhook/testkit/hostile/NotHttp"
-import { answers, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
+import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { neverAnswers } from "@doorhook/testkit/hostile/Silence"
 import { isSecure, secured } from "@doorhook/testkit/hostile/Tls"
 import { detailOf, networks, outcomeOf, post } from "./Posting.ts"
@@ -193,10 +193,9 @@ describe("EgressProxy", () => {
   test(
     "is to blame when it can't be used, and the detail says so without its credentials",
     Effect.gen(function* () {
-      const behaviours = { greetsAsSsh, resetsOnConnect, endsWithoutAnswer }
-      const broken = yield* Effect.forEach(Object.values(behaviours), (behave) => serve(behave))
+      const noProxy = yield* serve(greetsAsSsh)
       const gone = yield* Effect.scoped(serve(answers(ok)))
-      for (const { port } of [...broken, gone]) {
+      for (const { port } of [noProxy, gone]) {
         const result = yield* sendThrough(
           { url: `http://user:proxy-secret@127.0.0.1:${port}` },
           "http://93.184.216.34/"
@@ -241,6 +240,64 @@ describe("EgressProxy", () => {
       yield* Effect.promise(waiting.allClosed)
     })
   )
+
+  describe("that hangs up without an answer", () => {
+    const host = (n: number): string => `93.184.216.${n}`
+
+    it.live.each([endsWithoutAnswer, resetsAfterRequest])(
+      "is to blame once it did so for three hosts in a row: %o",
+      (behave) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const { port } = yield* serve(behave)
+            const outcomes = Effect.forEach([1, 1, 2, 1, 3, 1, 2], (n) => post(`http://${host(n)}/`, { allow: [] }))
+            const results = yield* outcomes.pipe(Effect.provide(layer({ url: `http://127.0.0.1:${port}` })))
+            const [first, ...others] = results.map((result) => `${outcomeOf(result)}: ${detailOf(result)}`)
+            const self = `the egress proxy 127.0.0.1:${port}`
+            assert.strictEqual(first, `connection_reset: ${self} hung up when asked to connect to ${host(1)}:80`)
+            assert.deepStrictEqual(
+              others.map((result) => result.startsWith(`unavailable: ${self} can't be used`)),
+              [false, false, false, true, true, true]
+            )
+          })
+        )
+    )
+
+    test(
+      "is not to blame for the dead hosts of one client among others, nor once it has answered",
+      Effect.gen(function* () {
+        const receiver = yield* serve(answersAndEnds(ok))
+        let isAway = false
+        const proxy = yield* startProxy(receiver.port, (place) =>
+          place.startsWith("93.184.217.") && !isAway ? null : "hangs up"
+        )
+        const dead = (n: number, client: string) => post(`http://${host(n)}/`, { allow: [], client })
+        const healthy = post("http://93.184.217.1/", { allow: [], client: "healthy" })
+        yield* Effect.gen(function* () {
+          assert.strictEqual(outcomeOf(yield* healthy), 200)
+          for (let n = 1; n <= 10; n++) assert.strictEqual(outcomeOf(yield* dead(n, "dead")), "connection_reset")
+          assert.strictEqual(outcomeOf(yield* healthy), 200)
+          for (let n = 1; n <= 2; n++) assert.strictEqual(outcomeOf(yield* dead(n, `dead ${n}`)), "connection_reset")
+          isAway = true
+          assert.strictEqual(outcomeOf(yield* healthy), "unavailable", "three hosts, three clients")
+          isAway = false
+          assert.strictEqual(outcomeOf(yield* healthy), 200)
+          assert.strictEqual(outcomeOf(yield* dead(1, "dead")), "connection_reset")
+        }).pipe(Effect.provide(layer({ url: `http://127.0.0.1:${proxy.port}` })))
+      })
+    )
+
+    it("counts no hosts that it hung up on long ago", () => {
+      let now = 0
+      const hangUps = new EgressProxy.HangUps(() => now)
+      const hungUp = (n: number): boolean => {
+        const isBroken = hangUps.hungUp(host(n), "client")
+        now += 40_000
+        return isBroken
+      }
+      assert.deepStrictEqual([1, 2, 3, 4].map(hungUp), [false, false, false, false])
+    })
+  })
 
   test(
     "changes nothing about what receivers do behind it",

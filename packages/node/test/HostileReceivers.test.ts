@@ -40,7 +40,9 @@ const deadlines = { "at the deadline": 1_000, "at once": 60_000 }
 const slack = 900
 
 const outcomeUnder = (result: Posted, deadline: number, rule: Acknowledgement.AcknowledgementRule) =>
-  result._tag === "Unavailable" ? "unavailable" : Acknowledgement.judge(result, deadline, rule)
+  result._tag === "Answered" || result._tag === "Failed"
+    ? Acknowledgement.judge(result, deadline, rule)
+    : outcomeOf(result)
 
 const assertReported = (result: Posted, { detail, known, name, outcome }: HostileReceiver) => {
   assert.strictEqual(outcomeUnder(result, deadlines[known], "200"), outcome, name)

@@ -1,97 +1,273 @@
+/**
+ * Who may look names up at once, and who waits: with name servers that answer when the test says so.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { NameLookup } from "@doorhook/node"
+import fc from "fast-check"
 import { afterEach, beforeEach, vi } from "vitest"
 
-/** Name servers that answer for a name when told to. */
-const makeServers = () => {
+const here = ["192.0.2.1"]
+
+/** Name servers that answer, or fail, for a name when told to. */
+const makeServers = (places: NameLookup.Places) => {
   const asked: Array<string> = []
-  const open = new Map<string, () => void>()
-  const ask: NameLookup.NameLookup = (name) => {
+  const open = new Map<string, PromiseWithResolvers<ReadonlyArray<string>>>()
+  const lookup = NameLookup.sharing((name) => {
+    assert.isFalse(open.has(name), `${name} is looked up once at a time`)
     asked.push(name)
-    return new Promise((resolve) => open.set(name, () => resolve(["192.0.2.1"])))
+    const one = Promise.withResolvers<ReadonlyArray<string>>()
+    open.set(name, one)
+    return one.promise
+  }, places)
+  const end = async (name: string, how: (one: PromiseWithResolvers<ReadonlyArray<string>>) => void) => {
+    const one = open.get(name)
+    assert.isDefined(one, `${name} is being looked up`)
+    if (one === undefined) return
+    open.delete(name)
+    how(one)
+    await vi.advanceTimersByTimeAsync(0)
   }
-  return { asked, ask, answer: (name: string) => open.get(name)?.() }
+  return {
+    /** The names that are being looked up. */
+    open: () => [...open.keys()],
+    /** The names whose look-up has begun since this was last called. */
+    begun: () => asked.splice(0),
+    look: (name: string, client = "client", asker: Partial<NameLookup.Asker> = {}) => {
+      const answer = lookup(name, { client, ...asker })
+      answer.catch(() => undefined)
+      return answer
+    },
+    answer: (name: string) => end(name, ({ resolve }) => resolve(here)),
+    fail: (name: string) => end(name, ({ reject }) => reject(new Error(`${name} has no address`)))
+  }
 }
 
-const dead = ["a.dead", "b.dead", "c.dead", "d.dead"]
+/** What an embedding host has that changes nothing, and what the commands have. */
+const pools = [4, 64]
+
+const dead = (count: number, of = "dead"): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, n) => `${of}${n}.example`)
+
+describe("look-ups of names", () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it.each(pools)("of one client leave places to all others, with %i threads", async (threads) => {
+    const servers = makeServers(NameLookup.placesOf(threads))
+    const names = dead(50)
+    for (const name of names) void servers.look(name, "slow client")
+    const begun = servers.begun()
+    assert.isAtMost(begun.length, Math.max(1, threads / 8))
+    await vi.advanceTimersByTimeAsync(8_000)
+    for (const name of ["a.example", "b.example", "c.example"]) {
+      const looking = servers.look(name, "other client")
+      assert.deepStrictEqual(servers.begun(), [name], "at once")
+      await servers.answer(name)
+      assert.deepStrictEqual(await looking, here)
+    }
+    assert.deepStrictEqual(servers.open(), begun, "none of the slow ones has been answered yet")
+  })
+
+  it("never exceed their places, whoever asks for what and whatever is answered when", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(1, 2, 4, 8, 64),
+        fc.array(
+          fc.oneof(
+            fc.record({ ask: fc.nat(30), client: fc.nat(3) }),
+            fc.record({ end: fc.nat(30), fails: fc.boolean() }),
+            fc.record({ pass: fc.constantFrom(10, 1_001, 60_001) })
+          ),
+          { maxLength: 200 }
+        ),
+        async (threads, steps) => {
+          const places = NameLookup.placesOf(threads)
+          const servers = makeServers(places)
+          const asking = new Map<string, Promise<unknown>>()
+          for (const step of steps) {
+            if ("ask" in step) {
+              const name = `${step.ask}.client${step.client}`
+              asking.set(name, servers.look(name, String(step.client)))
+            } else if ("end" in step) {
+              const open = servers.open()
+              const name = open[step.end % open.length]
+              if (name !== undefined) await (step.fails ? servers.fail(name) : servers.answer(name))
+            } else await vi.advanceTimersByTimeAsync(step.pass)
+            const open = servers.open()
+            assert.isAtMost(open.length, places.total)
+            for (let client = 0; client <= 3; client++) {
+              const own = open.filter((name) => name.endsWith(`client${client}`))
+              assert.isAtMost(own.length, places.perClient)
+            }
+          }
+          // Whatever waits has its turn.
+          for (let name = servers.open()[0]; name !== undefined; name = servers.open()[0]) await servers.answer(name)
+          await Promise.allSettled(asking.values())
+        }
+      ),
+      { numRuns: 60 }
+    )
+  })
+
+  it("go to clients without slow names first when a place comes free", async () => {
+    const servers = makeServers(NameLookup.placesOf(4))
+    for (const client of ["a", "b"]) for (const name of dead(10, client)) void servers.look(name, client)
+    assert.deepStrictEqual(servers.begun(), ["a0.example", "b0.example"])
+    await vi.advanceTimersByTimeAsync(2_000)
+    const waiting = vi.fn<() => void>()
+    const looking = ["c.example", "d.example"].map((name) => servers.look(name, name, { onWait: waiting }))
+    assert.strictEqual(waiting.mock.calls.length, 2)
+    await servers.answer("a0.example")
+    assert.deepStrictEqual(servers.begun(), ["c.example"])
+    await servers.answer("c.example")
+    assert.deepStrictEqual(servers.begun(), ["d.example"])
+    await servers.answer("d.example")
+    assert.deepStrictEqual(await Promise.all(looking), [here, here])
+    assert.deepStrictEqual(servers.begun(), ["a1.example"], "then clients take turns")
+    await servers.answer("a1.example")
+    assert.deepStrictEqual(servers.begun(), ["a2.example"], "the other one has all it may have")
+  })
+
+  it("share an answer between all who ask for a name at the same time, whoever they are", async () => {
+    const servers = makeServers(NameLookup.placesOf(4))
+    const looking = ["a", "b", "a"].map((client) => servers.look("shared.example", client))
+    assert.deepStrictEqual(servers.begun(), ["shared.example"])
+    await servers.answer("shared.example")
+    assert.deepStrictEqual(await Promise.all(looking), [here, here, here])
+    void servers.look("shared.example")
+    assert.deepStrictEqual(servers.begun(), ["shared.example"], "and are made again for the next one")
+  })
+
+  it("don't wait in another client's queue for a name that both ask for", async () => {
+    const servers = makeServers(NameLookup.placesOf(4))
+    for (const name of [...dead(10), "shared.example"]) void servers.look(name, "slow client")
+    void servers.look("shared.example", "other client")
+    assert.deepStrictEqual(servers.begun(), ["dead0.example", "shared.example"])
+  })
+
+  it("use a recent answer in place of waiting, and look the name up behind it", async () => {
+    const servers = makeServers(NameLookup.placesOf(4))
+    const good = servers.look("good.example")
+    await servers.answer("good.example")
+    await good
+    const bad = servers.look("bad.example")
+    await servers.fail("bad.example")
+    await bad.catch(() => undefined)
+    void servers.look("dead.example")
+    servers.begun()
+    const onWait = vi.fn<() => void>()
+    assert.deepStrictEqual(await servers.look("good.example", "client", { onWait }), here)
+    const reason = await servers.look("bad.example", "client", { onWait }).catch(String)
+    assert.strictEqual(reason, "Error: bad.example has no address")
+    await vi.advanceTimersByTimeAsync(31_000)
+    void servers.look("bad.example", "client", { onWait })
+    assert.strictEqual(onWait.mock.calls.length, 1, "a failure may be over")
+    await servers.answer("dead.example")
+    assert.deepStrictEqual(servers.begun(), ["good.example"])
+    await servers.answer("good.example")
+    assert.deepStrictEqual(servers.begun(), ["bad.example"])
+  })
+
+  it("that were withdrawn before they had a place are not made, unless somebody else waits for them", async () => {
+    const servers = makeServers(NameLookup.placesOf(4))
+    void servers.look("dead.example")
+    const gone = new AbortController()
+    for (const name of ["unwanted.example", "wanted.example", "wanted too.example"])
+      void servers.look(name, "client", { signal: gone.signal })
+    void servers.look("wanted.example")
+    void servers.look("wanted too.example", "client", { signal: new AbortController().signal })
+    gone.abort()
+    await servers.answer("dead.example")
+    await servers.answer("wanted.example")
+    assert.deepStrictEqual(servers.begun(), ["dead.example", "wanted.example", "wanted too.example"])
+  })
+
+  it("of one client wait in a queue of bounded length", async () => {
+    const servers = makeServers(NameLookup.placesOf(4))
+    const onWait = vi.fn<() => void>()
+    for (const name of dead(1 + NameLookup.mostWaiting)) void servers.look(name, "client", { onWait })
+    assert.strictEqual(onWait.mock.calls.length, NameLookup.mostWaiting)
+    const refused = await servers.look("one more.example").catch((error: unknown) => error)
+    assert.instanceOf(refused, NameLookup.QueueFull)
+    void servers.look("other.example", "other client")
+    assert.include(servers.begun(), "other.example")
+  })
+})
 
 describe("names that take long", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  /** All of these have been answered late, as often as it says. */
-  const afterLongLookUps = async (places: number, times: number) => {
-    const servers = makeServers()
-    const look = NameLookup.rationing(servers.ask, places)
+  const places = { total: 8, perClient: 4, slow: 2 }
+
+  /** All of these, each of a client of its own, have been answered late, as often as it says. */
+  const afterLongLookUps = async (times: number) => {
+    const servers = makeServers(places)
+    const names = dead(4)
+    // Not recent any more: each is looked up again.
+    const lookAll = () => names.map((name) => servers.look(name, name))
     for (let time = 0; time < times; time++) {
-      const looking = dead.map(look)
+      const looking = lookAll()
       await vi.advanceTimersByTimeAsync(1_001)
-      assert.deepStrictEqual(servers.asked.splice(0), dead, "nothing was held against them")
-      dead.forEach(servers.answer)
+      assert.deepStrictEqual(servers.begun(), names, "nothing was held against them")
+      for (const name of names) await servers.answer(name)
       await Promise.all(looking)
+      await vi.advanceTimersByTimeAsync(3_600_001)
     }
-    return { ...servers, look }
+    return { ...servers, names, lookAll }
   }
 
   it("are not taken for slow when they were answered late but once, as after a lost packet", async () => {
-    const { answer, asked, look } = await afterLongLookUps(1, 1)
-    const looking = dead.map(look)
-    assert.deepStrictEqual(asked.splice(0), dead)
-    dead.forEach(answer)
+    const { answer, begun, lookAll, names } = await afterLongLookUps(1)
+    const looking = lookAll()
+    assert.deepStrictEqual(begun(), names)
+    for (const name of names) await answer(name)
     await Promise.all(looking)
     // Late again, but not twice in a row.
-    const again = dead.map(look)
+    const again = lookAll()
+    begun()
     await vi.advanceTimersByTimeAsync(1_001)
-    dead.forEach(answer)
+    for (const name of names) await answer(name)
     await Promise.all(again)
-    asked.length = 0
-    void dead.map(look)
-    assert.deepStrictEqual(asked, dead)
+    void lookAll()
+    assert.deepStrictEqual(begun(), names)
   })
 
-  it("have so many look-ups at once together, and take turns", async () => {
-    const { answer, asked, look } = await afterLongLookUps(2, 2)
-    const looking = dead.map(look)
-    assert.deepStrictEqual(asked, ["a.dead", "b.dead"])
-    void look("healthy")
-    assert.deepStrictEqual(asked, ["a.dead", "b.dead", "healthy"], "others wait for none of them")
-    answer("b.dead")
-    await looking[1]
-    assert.deepStrictEqual(asked.slice(3), ["c.dead"])
-    answer("a.dead")
-    answer("c.dead")
-    await Promise.all([looking[0], looking[2]])
-    assert.deepStrictEqual(asked.slice(4), ["d.dead"])
-    answer("d.dead")
-    assert.deepStrictEqual(await looking[3], ["192.0.2.1"])
+  it("have a part of the places together, and take turns", async () => {
+    const { answer, begun, look, lookAll, names } = await afterLongLookUps(2)
+    const looking = lookAll()
+    assert.deepStrictEqual(begun(), names.slice(0, 2))
+    void look("healthy.example")
+    assert.deepStrictEqual(begun(), ["healthy.example"], "others wait for none of them")
+    await answer("dead1.example")
+    assert.deepStrictEqual(begun(), ["dead2.example"])
+    await answer("dead0.example")
+    assert.deepStrictEqual(begun(), ["dead3.example"])
+    await answer("dead2.example")
+    await answer("dead3.example")
+    assert.deepStrictEqual(await Promise.all(looking), [here, here, here, here])
+  })
+
+  it("leave places to other names of their client", async () => {
+    const servers = makeServers(places)
+    const names = dead(4)
+    for (const name of names) void servers.look(name)
+    await vi.advanceTimersByTimeAsync(8_000)
+    for (const name of names) await servers.fail(name)
+    await vi.advanceTimersByTimeAsync(31_000)
+    servers.begun()
+    for (const name of names) void servers.look(name)
+    assert.deepStrictEqual(servers.begun(), names.slice(0, 2))
+    void servers.look("healthy.example")
+    assert.deepStrictEqual(servers.begun(), ["healthy.example"])
   })
 
   it("wait for nobody once they were quick again", async () => {
-    const { answer, asked, look } = await afterLongLookUps(1, 2)
-    const quick = look("a.dead")
-    answer("a.dead")
+    const { answer, begun, look } = await afterLongLookUps(2)
+    const quick = look("dead0.example")
+    await answer("dead0.example")
     await quick
-    void look("b.dead")
-    void look("a.dead")
-    assert.deepStrictEqual(asked, ["a.dead", "b.dead", "a.dead"])
-  })
-
-  it("give up their places when they fail", async () => {
-    const asked: Array<string> = []
-    const look = NameLookup.rationing(
-      (name) =>
-        new Promise((_, reject) => {
-          asked.push(name)
-          setTimeout(() => reject(new Error("no answer")), 10_000)
-        }),
-      1
-    )
-    for (const atOnce of [dead.length, 1]) {
-      const looking = Promise.allSettled(dead.map(look))
-      assert.lengthOf(asked.splice(0), atOnce)
-      await vi.advanceTimersByTimeAsync(40_000)
-      assert.isTrue((await looking).every(({ status }) => status === "rejected"))
-    }
-    assert.deepStrictEqual(asked, dead.slice(1))
+    for (const name of ["dead1.example", "dead2.example", "dead0.example"]) void look(name, name)
+    assert.deepStrictEqual(begun(), ["dead0.example", "dead1.example", "dead2.example", "dead0.example"])
   })
 })

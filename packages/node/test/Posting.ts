@@ -20,12 +20,15 @@ export const post = Effect.fnUntraced(function* (url: string, overrides: Partial
       body: '{"event":"body-secret"}',
       deadline: 5_000,
       allow: loopback,
+      client: "client",
       ...overrides
     })
     .pipe(
-      Effect.catchTag("TransportUnavailable", ({ message }) =>
-        Effect.succeed({ _tag: "Unavailable" as const, detail: message, elapsed: 0 })
-      )
+      Effect.catchTags({
+        TransportUnavailable: ({ message }) =>
+          Effect.succeed({ _tag: "Unavailable" as const, detail: message, elapsed: 0 }),
+        TransportBusy: ({ message }) => Effect.succeed({ _tag: "Busy" as const, detail: message, elapsed: 0 })
+      })
     )
 })
 
@@ -35,6 +38,7 @@ export type Posted = Effect.Success<ReturnType<typeof post>>
 /** The status, or why there is none. */
 export const outcomeOf = (result: Posted) => {
   if (result._tag === "Unavailable") return "unavailable"
+  if (result._tag === "Busy") return "busy"
   return result._tag === "Failed" ? result.outcome : result.status
 }
 

@@ -76,7 +76,9 @@ describe("GuardedConnector", () => {
           secure: (_, callback) => callback(null, new Socket().destroy())
         }
         const to = { protocol: "https:", hostname: "127.0.0.1", port: String(port) }
-        const failure = yield* Effect.flip(GuardedConnector.open(ways, loopback, to, 5_000, () => undefined))
+        const failure = yield* Effect.flip(
+          GuardedConnector.open(ways, { allow: loopback, deadline: 5_000, client: "client" }, to, () => undefined)
+        )
         assert.strictEqual(failure.message, "the connection was closed at once")
       })
     )

@@ -1,13 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Transport } from "@doorhook/core"
+import { Acknowledgement } from "@doorhook/core"
 import { provideEach, TransportSuite } from "@doorhook/core/testing"
 import { UndiciTransport } from "@doorhook/node"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import type { Scope } from "effect"
+import { once } from "node:events"
+import { setImmediate } from "node:timers/promises"
 import { createSecureContext, TLSSocket } from "node:tls"
+import { Worker } from "node:worker_threads"
 import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
-import { isSecure } from "@doorhook/testkit/hostile/Tls"
+import { isSecure, secured } from "@doorhook/testkit/hostile/Tls"
 import * as ScriptedReceiver from "@doorhook/testkit/ScriptedReceiver"
 import { outcomeOf, post } from "./Posting.ts"
 
@@ -18,6 +22,32 @@ const test = (
 ) => it.live(name, () => Effect.scoped(body.pipe(Effect.provide(UndiciTransport.layer(options)))))
 
 const authority = makeAuthority()
+
+/** Flags that a receiver in a thread of its own shares with its test: what it has done, and what it waits for. */
+const [arrived, mayAnswer, answered, never] = [0, 1, 2, 3]
+
+/** A receiver whose event loop is its own; gone with the scope. Answers or not, when it may, and says that it did. */
+const receiverInThread = (data: { readonly flags: Int32Array; readonly answers: boolean }) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const thread = new Worker(
+        `const { createServer } = require("node:http")
+        const { parentPort, workerData: { flags, answers } } = require("node:worker_threads")
+        const set = (flag) => { Atomics.store(flags, flag, 1); Atomics.notify(flags, flag) }
+        const server = createServer((request, response) => request.resume().on("end", () => {
+          set(${arrived})
+          Atomics.wait(flags, ${mayAnswer}, 0)
+          if (answers) response.end("ok", () => set(${answered}))
+          else set(${answered})
+        }))
+        server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port))`,
+        { eval: true, workerData: data }
+      )
+      const [port]: ReadonlyArray<unknown> = await once(thread, "message")
+      return { port, thread }
+    }),
+    ({ thread }) => Effect.promise(() => thread.terminate())
+  ).pipe(Effect.map(({ port }) => Number(port)))
 
 describe("UndiciTransport", () => {
   for (const { name, run } of provideEach(
@@ -148,6 +178,65 @@ describe("UndiciTransport", () => {
       { authorities: [authority.cert], lookup: () => Promise.resolve(["127.0.0.1"]) }
     )
   }
+
+  {
+    let requests = 0
+    const closesWhenReused = secured(authority.issue("127.0.0.1"), (socket) => {
+      let nth = 0
+      onRequest(socket, () => {
+        requests++
+        if (++nth === 1) socket.write(ok)
+        else socket.end()
+      })
+    })
+    test(
+      "repeats a request on a new connection over TLS too, whose own bytes are none of an answer",
+      Effect.gen(function* () {
+        const receiver = yield* serve(closesWhenReused, { scheme: "https" })
+        for (let i = 0; i < 3; i++) assert.strictEqual(outcomeOf(yield* post(receiver.url)), 200)
+        assert.deepStrictEqual([requests, receiver.accepted()], [5, 3])
+      }),
+      { authorities: [authority.cert] }
+    )
+  }
+
+  describe("after the event loop was blocked beyond the deadline", () => {
+    const deadline = 1_000
+
+    /** Posts, and blocks the loop once the request has arrived, until the receiver has done its part and the deadline is over. */
+    const postAndBlock = Effect.fnUntraced(function* (answers: boolean) {
+      const flags = new Int32Array(new SharedArrayBuffer(16))
+      const set = (flag: number): void => {
+        Atomics.store(flags, flag, 1)
+        Atomics.notify(flags, flag)
+      }
+      const port = yield* receiverInThread({ flags, answers })
+      const posting = yield* Effect.forkChild(post(`http://127.0.0.1:${port}/`, { deadline }))
+      while (Atomics.load(flags, arrived) === 0) yield* Effect.promise(() => setImmediate())
+      set(mayAnswer)
+      Atomics.wait(flags, answered, 0)
+      Atomics.wait(flags, never, 0, deadline + 200)
+      return yield* Fiber.join(posting)
+    })
+
+    test(
+      "counts an answer that was there as in time",
+      Effect.gen(function* () {
+        const result = yield* postAndBlock(true)
+        assert.isAbove(result.elapsed, deadline)
+        assert.deepInclude(result, { _tag: "Answered", excerpt: "ok", headers_elapsed: deadline })
+        if (result._tag === "Answered")
+          assert.strictEqual(Acknowledgement.judge(result, deadline, "200"), "acknowledged")
+      })
+    )
+
+    test(
+      "gives up on a receiver that has not answered",
+      Effect.gen(function* () {
+        assert.strictEqual(outcomeOf(yield* postAndBlock(false)), "timeout")
+      })
+    )
+  })
 
   test(
     "trusts no authority that it was not told of",

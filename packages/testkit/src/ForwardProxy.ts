@@ -17,10 +17,13 @@ export interface ForwardProxy {
   readonly asked: ReadonlyArray<{ readonly place: string; readonly headers: IncomingHttpHeaders }>
 }
 
-/** Starts a proxy. `refuses` says with which status it answers, null to open the tunnel to `port`. */
+/**
+ * Starts a proxy. `refuses` says with which status it answers, or that it closes the connection without one; null to open the
+ * tunnel to `port`.
+ */
 export const startProxy = (
   port: number,
-  refuses: (place: string, headers: IncomingHttpHeaders) => number | null = () => null,
+  refuses: (place: string, headers: IncomingHttpHeaders) => number | "hangs up" | null = () => null,
   certificate: Certificate | null = null
 ): Effect.Effect<ForwardProxy, never, Scope.Scope> =>
   Effect.acquireRelease(
@@ -32,6 +35,7 @@ export const startProxy = (
         asked.push({ place, headers })
         const status = refuses(place, headers)
         socket.on("error", () => undefined)
+        if (status === "hangs up") return socket.destroy()
         if (status !== null) return socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`)
         const onward = connect(port, "127.0.0.1", () => socket.write("HTTP/1.1 200 Connection established\r\n\r\n"))
         onward.on("error", () => socket.destroy())

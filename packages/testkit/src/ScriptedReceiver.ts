@@ -17,8 +17,8 @@ const carryOut = async (socket: Socket, steps: ReadonlyArray<TransportSuite.Rece
   }
 }
 
-/** Reads a request from its bytes, each a character. */
-const readRequest = (bytes: string): TransportSuite.ReceivedRequest => {
+/** Reads the `nth` request of a connection from its bytes, each a character. */
+const readRequest = (bytes: string, nth: number): TransportSuite.ReceivedRequest => {
   const headEnd = bytes.indexOf("\r\n\r\n")
   const [line = "", ...headers] = bytes.slice(0, headEnd).split("\r\n")
   const [method = "", path = ""] = line.split(" ")
@@ -31,7 +31,8 @@ const readRequest = (bytes: string): TransportSuite.ReceivedRequest => {
         return [header.slice(0, colon).toLowerCase(), header.slice(colon + 1).trim()]
       })
     ),
-    body: Buffer.from(bytes.slice(headEnd + 4), "latin1").toString()
+    body: Buffer.from(bytes.slice(headEnd + 4), "latin1").toString(),
+    nth
   }
 }
 
@@ -40,8 +41,9 @@ const start = Effect.fnUntraced(function* (script: TransportSuite.ReceiverScript
   const first = Promise.withResolvers<void>()
   const receiver = yield* serve((socket) => {
     if (script.onConnection !== undefined) void carryOut(socket, script.onConnection)
+    let nth = 0
     onRequest(socket, (bytes) => {
-      const request = readRequest(bytes)
+      const request = readRequest(bytes, ++nth)
       received.push(request)
       first.resolve()
       void carryOut(socket, script.onRequest?.(request) ?? [])

@@ -8,6 +8,7 @@ import type {
   IntegrationId,
   TransportRequest,
   TransportResult,
+  TransportBusy,
   TransportUnavailable
 } from "@doorhook/core"
 import {
@@ -56,7 +57,7 @@ export interface OwnEngineOptions {
   readonly send: (
     request: TransportRequest,
     integration: PlannedIntegration
-  ) => Effect.Effect<Sent, TransportUnavailable>
+  ) => Effect.Effect<Sent, TransportUnavailable | TransportBusy>
   /** The secret that all integrations have; null for one of its own each. */
   readonly secret: Redacted.Redacted<string> | null
   readonly settings: Partial<DeliverySettingsShape> & Pick<DeliverySettingsShape, "retry" | "ackTimeout">

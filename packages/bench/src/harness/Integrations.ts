@@ -5,13 +5,13 @@ import { BuildingId, ClientId, DeliveryStore, IntegrationStore, resourceTypeName
 import { Effect, Redacted, Schedule } from "effect"
 import { integrationCount, signingSecret } from "./Workload.ts"
 
-/** An integration of a building with a receiver on this machine. */
-export const createIntegration = (building: number, port: number) =>
+/** An integration of a building with a receiver on this machine, by whatever name. */
+export const createIntegration = (building: number, port: number, host = "127.0.0.1") =>
   Effect.flatMap(IntegrationStore, (store) =>
     store.create({
       scope: { type: "building", id: BuildingId.make(building) },
       integrator: "webhook",
-      configuration: { url: `http://127.0.0.1:${port}/hook`, method: "post" },
+      configuration: { url: `http://${host}:${port}/hook`, method: "post" },
       bindings: resourceTypeNames.map((resource_type) => ({ resource_type, actions: ["create"] })),
       status: "enabled",
       disabled_reason: null,

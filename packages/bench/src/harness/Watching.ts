@@ -20,7 +20,8 @@ const numberOf = ({ body }: TransportRequest): number => Number(/"id":(\d+)/.exe
 /** Watches requests that pass the test. */
 export const watch = (
   test: (request: TransportRequest) => boolean,
-  onAnswer: (n: number) => void = () => undefined
+  onAnswer: (n: number) => void = () => undefined,
+  options: UndiciTransport.UndiciTransportOptions = {}
 ): Watch => {
   const left = new Map<number, number>()
   const answered = new Map<number, number>()
@@ -40,6 +41,6 @@ export const watch = (
         )
       }
     }))
-  ).pipe(Layer.provide(UndiciTransport.layer()))
+  ).pipe(Layer.provide(UndiciTransport.layer(options)))
   return { transport, left, answered }
 }

@@ -6,8 +6,11 @@ import { Context, Effect, Layer } from "effect"
 export class NameResolver extends Context.Service<
   NameResolver,
   {
-    /** Every address a name has now, IPv4 and IPv6, in text form. Empty when it has none or can't be looked up. */
-    readonly addresses: (host: string) => Effect.Effect<ReadonlyArray<string>>
+    /**
+     * Every address a name has now, IPv4 and IPv6, in text form. Empty when it has none or can't be looked up. Look-ups are
+     * a scarce resource that clients share: `client` is the one whose request asks. Interrupting withdraws the question.
+     */
+    readonly addresses: (host: string, client: string) => Effect.Effect<ReadonlyArray<string>>
   }
 >()("@doorhook/core/ports/NameResolver") {
   /** Knows no name at all: only literal addresses are checked when a URL is saved. */

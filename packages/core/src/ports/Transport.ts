@@ -17,11 +17,15 @@ export interface TransportRequest {
   readonly deadline: number
   /** Special-purpose addresses that may be connected to all the same. */
   readonly allow: AllowList
+  /** The client that made the integration: what a sender has little of, such as name look-ups, is shared among clients. */
+  readonly client: string
 }
 
 /**
  * What became of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed; interim
- * answers (status 1xx) are none. The request is made once, whatever becomes of it.
+ * answers (status 1xx) are none. The request is made once, with one exception: over a kept connection that ends before a
+ * byte of the answer has come, which is what a receiver does that closes idle connections, it is made once more on a fresh one,
+ * within the same deadline.
  */
 export type TransportResult =
   | {
@@ -55,6 +59,15 @@ export class TransportUnavailable extends Schema.TaggedError<TransportUnavailabl
   message: Schema.String
 }) {}
 
+/**
+ * The sender had too little left for this receiver: its name had to wait for a look-up behind others, and the deadline
+ * passed. The receiver is not at fault and other receivers are not affected. The request may have been made.
+ */
+export class TransportBusy extends Schema.TaggedError<TransportBusy>()("TransportBusy", {
+  /** What was short, in one line. */
+  message: Schema.String
+}) {}
+
 export class Transport extends Context.Service<
   Transport,
   {
@@ -62,6 +75,6 @@ export class Transport extends Context.Service<
      * Whatever goes wrong on the way to the receiver, or with it, is a result, and so is a deadline that has passed: nobody else
      * keeps to it. Interrupting closes the connection.
      */
-    readonly post: (request: TransportRequest) => Effect.Effect<TransportResult, TransportUnavailable>
+    readonly post: (request: TransportRequest) => Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
   }
 >()("@doorhook/core/ports/Transport") {}

@@ -34,6 +34,7 @@ const engine = Publisher.layer.pipe(
 const minute = Effect.repeat(TestClock.adjust("1 second"), { times: 59 })
 
 const request: TransportRequest = {
+  client: "client",
   url: "https://receiver.example/hook",
   headers: { "webhook-id": "evt_1" },
   body: "{}",

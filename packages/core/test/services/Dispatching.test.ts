@@ -26,6 +26,7 @@ import {
   StoreError,
   TenantId,
   Transport,
+  TransportBusy,
   TransportUnavailable,
   UserId,
   Wake
@@ -40,7 +41,7 @@ interface Sent extends TransportRequest {
   readonly at: number
 }
 
-type Answer = (request: Sent, nth: number) => Effect.Effect<TransportResult, TransportUnavailable>
+type Answer = (request: Sent, nth: number) => Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
 
 const answer = (status: number, retry_after: string | null = null): Effect.Effect<TransportResult> =>
   Effect.succeed({ _tag: "Answered", status, retry_after, excerpt: "", headers_elapsed: 1, elapsed: 1 })
@@ -389,6 +390,33 @@ describe("publishing and dispatching", () => {
       yield* pass(4_000)
       assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
       assert.strictEqual(world.sent[1]?.headers["doorhook-attempt"], "1")
+    })
+  )
+
+  test(
+    "puts off, uncounted, what it had too little left for, and nothing of other integrations",
+    Effect.gen(function* () {
+      const url = "https://crowded.example/"
+      let isCrowded = true
+      const busy = Effect.delay(Effect.fail(new TransportBusy({ message: "its name waited for a look-up" })), 5_000)
+      const { integration, publisher, store, world } = yield* setup((request) =>
+        request.url === url && isCrowded ? busy : answer(200)
+      )
+      const crowded = yield* (yield* IntegrationStore).create(
+        newIntegration({ configuration: { url, method: "post" } })
+      )
+      for (let n = 0; n < 20; n++) yield* publisher.publish([newEvent()])
+      const of = (id: typeof integration.id) =>
+        Effect.map(store.list({ limit: 100 }), (all) => all.filter(({ integration_id }) => integration_id === id))
+      yield* pass(6_000)
+      for (const { state } of yield* of(integration.id)) assert.strictEqual(state, "delivered")
+      for (const delivery of yield* of(crowded.id)) assert.deepInclude(delivery, { state: "pending", attempts: 0 })
+      assert.strictEqual((yield* (yield* Dispatcher).status).failing, 0)
+      assert.isNull((yield* (yield* Dispatcher).status).outage)
+      isCrowded = false
+      yield* pass(10_000)
+      for (const delivery of yield* of(crowded.id)) assert.deepInclude(delivery, { state: "delivered", attempts: 1 })
+      for (const sent of world.sent) assert.strictEqual(sent.headers["doorhook-attempt"], "1")
     })
   )
 

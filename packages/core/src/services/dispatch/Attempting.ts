@@ -13,7 +13,7 @@ import type { Scope } from "../../domain/Integration.ts"
 import type { Crypto } from "../../ports/Crypto.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
 import { Directory, DirectoryError, mayAccess } from "../../ports/Directory.ts"
-import type { TransportResult, TransportUnavailable } from "../../ports/Transport.ts"
+import type { TransportBusy, TransportResult, TransportUnavailable } from "../../ports/Transport.ts"
 import { Transport } from "../../ports/Transport.ts"
 import { judge } from "../../rules/Acknowledgement.ts"
 import { acknowledgementOf, allowOf, retryOf, secretsOf } from "../../rules/DeliveryPolicy.ts"
@@ -31,8 +31,11 @@ export interface Attempting {
    * gone. Null when it may be sent now. Fails when the directory can't say whether the receiver may still see the event.
    */
   readonly ending: (delivery: LeasedDelivery) => Effect.Effect<Settlement | null, DirectoryError>
-  /** Makes the attempt and says how to settle the delivery. Fails when there is no way out to any receiver. */
-  readonly make: (delivery: LeasedDelivery) => Effect.Effect<Settlement, TransportUnavailable, Crypto>
+  /**
+   * Makes the attempt and says how to settle the delivery. Fails when there is no way out to any receiver, or too little left of what
+   * sending needs for this one.
+   */
+  readonly make: (delivery: LeasedDelivery) => Effect.Effect<Settlement, TransportUnavailable | TransportBusy, Crypto>
 }
 
 /** Builds all three, from the services they need. */
@@ -93,7 +96,7 @@ export const makeAttempting: Effect.Effect<Attempting, never, DeliverySettings |
         const { ackTimeout: deadline } = settings
         const allow = allowOf(settings.allow, integration)
         const answer = Effect.flatMap(headersOf(identity, secrets), (headers) =>
-          transport.post({ url, headers, body, deadline, allow })
+          transport.post({ url, headers, body, deadline, allow, client: integration.created_by.client_id })
         )
         return Effect.map(answer, (result) => {
           const now = clock.currentTimeMillisUnsafe()

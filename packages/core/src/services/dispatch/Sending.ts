@@ -12,7 +12,7 @@ import type { Crypto } from "../../ports/Crypto.ts"
 import type { Directory, DirectoryError } from "../../ports/Directory.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
 import { failureText } from "../../ports/FailureText.ts"
-import type { Transport, TransportUnavailable } from "../../ports/Transport.ts"
+import type { Transport, TransportBusy, TransportUnavailable } from "../../ports/Transport.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
 import { DeliverySettings, settleBudget } from "../DeliverySettings.ts"
 import { tellDefect } from "../Lasting.ts"
@@ -32,6 +32,9 @@ const slice = 16
 
 /** An attempt that took longer than this was a wait for the receiver, however it ended, in milliseconds. */
 const slowAttempt = 1_000
+
+/** How often it is logged at most that deliveries wait for this process itself, in milliseconds. */
+const busyReportEvery = 60_000
 
 const paceOf = ({ attempt }: Settlement): Pace => {
   if (attempt === null) return null
@@ -166,6 +169,20 @@ export const makeSender = Effect.fnUntraced(function* ({
       return Effect.andThen(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`), waiting)
     })
 
+  let nextBusyReport = Number.NEGATIVE_INFINITY
+
+  /** This process had too little left for a delivery: it and what else is held of its integration is due again in a while. */
+  const crowdedOut = (delivery: LeasedDelivery, error: TransportBusy): Effect.Effect<Pace> =>
+    Effect.suspend(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      const waiting = wait([delivery, ...buffer.removeOf(delivery.integration.id)])
+      // It had a place for as long as one that is slow.
+      if (now < nextBusyReport) return Effect.as(waiting, "slow")
+      nextBusyReport = now + busyReportEvery
+      const text = `${named(delivery)} is tried again in ${retryLater / 1_000} s. ${error.message}`
+      return Effect.as(Effect.andThen(Effect.logWarning(text), waiting), "slow")
+    })
+
   /** What a delivery needed is there. */
   const passed = (cause: OutageCause, delivery: LeasedDelivery): void => {
     const lasted = outages.passed(cause, ownerOf(delivery), clock.currentTimeMillisUnsafe())
@@ -196,7 +213,8 @@ export const makeSender = Effect.fnUntraced(function* ({
     }).pipe(
       Effect.catchTags({
         DirectoryError: (error) => heldUp(delivery, "directory", error),
-        TransportUnavailable: (error) => heldUp(delivery, "egress", error)
+        TransportUnavailable: (error) => heldUp(delivery, "egress", error),
+        TransportBusy: (error) => crowdedOut(delivery, error)
       }),
       // A defect must not strand its delivery: it is given back and its cause is told.
       Effect.catchDefect((defect) =>

@@ -33,7 +33,7 @@ export const makeChanging = Effect.fnUntraced(function* ({ authorize, find, loca
   ) {
     yield* authorize(actor, scope)
     const found = findExpected(scope, id, expected)
-    const input = yield* read(document, yield* found, reader)
+    const input = yield* read(actor.client_id, document, yield* found, reader)
     return yield* stored.change(found, (current) => apply(current, input))
   })
 

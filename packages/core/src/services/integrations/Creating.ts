@@ -35,7 +35,7 @@ export const makeCreating = Effect.fnUntraced(function* (access: Access, read: R
     document: unknown,
     request: IdempotentRequest | null
   ) {
-    const { status = "enabled", ...attributes } = yield* read(document, null, readAttributes)
+    const { status = "enabled", ...attributes } = yield* read(actor.client_id, document, null, readAttributes)
     const signing_secret = yield* newSecret
     const now = yield* Clock.currentTimeMillis
     const fields: NewIntegration = {

@@ -2,6 +2,7 @@
  * Reads the documents that integrations are made and changed by, and finds out what is wrong with their URLs.
  */
 import { Context, Effect, Result } from "effect"
+import type { ClientId } from "../../domain/Ids.ts"
 import type { Integration } from "../../domain/Integration.ts"
 import type { DocumentProblem } from "../../domain/IntegrationDocument.ts"
 import { candidateUrl, mismatchOf } from "../../domain/IntegrationDocument.ts"
@@ -31,29 +32,39 @@ export const makeReading = Effect.gen(function* () {
   const settings = yield* DeliverySettings
   const aliases = yield* ResourceTypeAliases
 
-  /** What is wrong with a URL, the addresses that its name has now included. */
-  const judgeUrl = Effect.fnUntraced(function* (text: string, allow: AllowList) {
-    const checked = UrlPolicy.check(text, allow)
-    if (Result.isFailure(checked)) return checked.failure
-    const host = UrlPolicy.hostOf(checked.success)
+  /** What is wrong with the addresses that a URL's name has now. */
+  const judgeName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: ClientId) {
+    const host = UrlPolicy.hostOf(url)
     if (UrlPolicy.isAddressLiteral(host)) return null
-    const addresses = yield* resolver.addresses(host).pipe(
+    const addresses = yield* resolver.addresses(host, client).pipe(
       // Deliveries check again when they connect, so an unknown name does no harm.
       Effect.timeoutOrElse({ duration: resolveDeadline, orElse: () => Effect.succeed([]) })
     )
     return Result.getOrNull(Result.flip(UrlPolicy.checkAddresses(addresses, allow)))
   })
 
-  /** Reads a document that was sent for an integration, or to make one (null). */
-  return Effect.fnUntraced(function* <A>(document: unknown, of: Integration | null, reader: Reader<A>) {
+  /** Reads a document that a client sent for an integration, or to make one (null). */
+  return Effect.fnUntraced(function* <A>(
+    client: ClientId,
+    document: unknown,
+    of: Integration | null,
+    reader: Reader<A>
+  ) {
     const reason = mismatchOf(document, of?.id ?? null)
     if (reason !== null) return yield* new DocumentMismatch({ reason })
     const url = candidateUrl(document)
     const allow = of === null ? settings.allow : allowOf(settings.allow, of)
-    const urlProblem = url === null ? null : yield* judgeUrl(url, allow)
-    const result = reader(document, { urlProblem, aliases })
-    if (Result.isFailure(result)) return yield* new InvalidIntegration({ problems: result.failure })
-    return result.success
+    const readWith = (urlProblem: UrlPolicy.UrlProblem | null) =>
+      Effect.fromResult(
+        Result.mapError(reader(document, { urlProblem, aliases }), (problems) => new InvalidIntegration({ problems }))
+      )
+    if (url === null) return yield* readWith(null)
+    const checked = UrlPolicy.check(url, allow)
+    if (Result.isFailure(checked)) return yield* readWith(checked.failure)
+    const input = yield* readWith(null)
+    // A look-up can hold a thread for seconds, so it is made only for what is valid otherwise.
+    const urlProblem = yield* judgeName(checked.success, allow, client)
+    return urlProblem === null ? input : yield* readWith(urlProblem)
   })
 })
 

@@ -35,6 +35,8 @@ export interface ReceivedRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Read as UTF-8. */
   readonly body: string
+  /** Which request on its connection it is, from 1. */
+  readonly nth: number
 }
 
 /** A receiver that listens on 127.0.0.1. */
@@ -90,6 +92,7 @@ export const requestTo = (host: string, fields: Partial<TransportRequest> = {}):
   body: '{"event":"body-secret","name":"Café “Ü” \u{1f511}"}',
   deadline: patience,
   allow: loopback,
+  client: "client",
   ...fields
 })
 

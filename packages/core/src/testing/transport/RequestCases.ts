@@ -79,6 +79,34 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
     }).pipe(Effect.scoped)
   },
   {
+    name: "posts once more where a kept connection ends before a byte of the answer has come",
+    run: Effect.gen(function* () {
+      for (const ending of ["end", "reset"] as const) {
+        const receiver = yield* start({ onRequest: ({ nth }) => (nth === 1 ? [ok] : [ending]) })
+        for (let i = 1; i <= 3; i++) {
+          yield* expectEqual(`${ending}: outcome`, outcomeOf(yield* postTo(receiver, { body: `number ${i}` })), 200)
+        }
+        // The others never came back to a connection, where connections are not kept.
+        const bodies = (yield* receiver.received).map(({ body }) => body)
+        const atMostTwice = bodies.every((body, at) => bodies.indexOf(body) >= at - 1)
+        yield* expectEqual(`${ending}: each at most twice`, [new Set(bodies).size, atMostTwice], [3, true])
+      }
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "posts no third time, and only once where an answer has begun",
+    run: Effect.gen(function* () {
+      let answered = 0
+      const failing = yield* start({ onRequest: () => (++answered === 1 ? [ok] : ["end"]) })
+      yield* expectEqual("first", outcomeOf(yield* postTo(failing)), 200)
+      yield* expectFailed("second", yield* postTo(failing), "connection_reset")
+      yield* expectEqual("at most twice", (yield* failing.received).length <= 3, true)
+      const begun = yield* start({ onRequest: ({ nth }) => (nth === 1 ? [ok] : [{ write: "H" }, { wait: 20 }, "end"]) })
+      for (let i = 0; i < 2; i++) yield* postTo(begun)
+      yield* expectEqual("each once", (yield* begun.received).length, 2)
+    }).pipe(Effect.scoped)
+  },
+  {
     name: "does not follow a redirect, and tells where it leads",
     run: Effect.gen(function* () {
       const target = yield* answering(ok)
