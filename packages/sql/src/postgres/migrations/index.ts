@@ -7,19 +7,21 @@ import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { endings } from "./0003_Endings.ts"
 import { publishLock } from "./0004_PublishLock.ts"
 import { grantsByUser } from "./0005_GrantsByUser.ts"
+import { unreadableBindings } from "./0007_UnreadableBindings.ts"
 
 const migrations = {
   "1_initial": initial,
   "2_previous_secrets": previousSecrets,
   "3_endings": endings,
   "4_publish_lock": publishLock,
-  "5_grants_by_user": grantsByUser
+  "5_grants_by_user": grantsByUser,
+  "7_unreadable_bindings": unreadableBindings
 }
 
 export const loader = Migrator.fromRecord(migrations)
 
 /** The number of the newest migration: what a database of this version has. */
-export const newest = Object.keys(migrations).length
+export const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
 /** Where the migrations that were run are recorded, in doorhook's schema. */
 export const table = "migrations"
