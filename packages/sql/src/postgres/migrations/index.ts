@@ -7,7 +7,7 @@ import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { endings } from "./0003_Endings.ts"
 import { publishLock } from "./0004_PublishLock.ts"
 import { grantsByUser } from "./0005_GrantsByUser.ts"
-import { unreadableBindings } from "./0007_UnreadableBindings.ts"
+import { tokenEndings } from "./0007_TokenEndings.ts"
 
 const migrations = {
   "1_initial": initial,
@@ -15,7 +15,7 @@ const migrations = {
   "3_endings": endings,
   "4_publish_lock": publishLock,
   "5_grants_by_user": grantsByUser,
-  "7_unreadable_bindings": unreadableBindings
+  "7_token_endings": tokenEndings
 }
 
 export const loader = Migrator.fromRecord(migrations)
