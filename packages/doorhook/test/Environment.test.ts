@@ -52,6 +52,8 @@ const settings: {
   bodyTimeout: ["DOORHOOK_BODY_TIMEOUT", "9s", "9s", "0s"],
   metricsFor: ["DOORHOOK_METRICS_FOR", "anyone", "anyone", "nobody"],
   requestsPerMinute: ["DOORHOOK_REQUESTS_PER_MINUTE", "60", 60, "0"],
+  tokenRequestsPerMinute: ["DOORHOOK_TOKEN_REQUESTS_PER_MINUTE", "unlimited", "unlimited", "0"],
+  accessTokensPerGrant: ["DOORHOOK_ACCESS_TOKENS_PER_GRANT", "5", 5, "unlimited"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
   refreshRequiresSecret: ["DOORHOOK_REFRESH_REQUIRES_SECRET", "true", true, "maybe"],
   refreshRotation: ["DOORHOOK_REFRESH_ROTATION", "always", "always", "often"],

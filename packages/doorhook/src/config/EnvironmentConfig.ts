@@ -71,6 +71,8 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   bodyTimeout: text,
   metricsFor: text,
   requestsPerMinute: number,
+  tokenRequestsPerMinute: number,
+  accessTokensPerGrant: number,
   appearance: look,
   refreshRequiresSecret: truth,
   refreshRotation: text,
