@@ -53,6 +53,8 @@ const settings: {
   metricsFor: ["DOORHOOK_METRICS_FOR", "anyone", "anyone", "nobody"],
   metricsKey: ["DOORHOOK_METRICS_KEY", "m".repeat(32), "m".repeat(32), "m".repeat(31)],
   requestsPerMinute: ["DOORHOOK_REQUESTS_PER_MINUTE", "60", 60, "0"],
+  tokenRequestsPerMinute: ["DOORHOOK_TOKEN_REQUESTS_PER_MINUTE", "unlimited", "unlimited", "0"],
+  accessTokensPerGrant: ["DOORHOOK_ACCESS_TOKENS_PER_GRANT", "5", 5, "unlimited"],
   appearance: ["DOORHOOK_APPEARANCE", '{"name":"North Tower"}', { name: "North Tower" }, "North Tower"],
   refreshRequiresSecret: ["DOORHOOK_REFRESH_REQUIRES_SECRET", "true", true, "maybe"],
   refreshRotation: ["DOORHOOK_REFRESH_ROTATION", "always", "always", "often"],

@@ -81,6 +81,36 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
+    "are issued as many tokens as the host says: in a minute, and at a time",
+    Effect.gen(function* () {
+      const { url } = yield* mount(yield* start({ tokenRequestsPerMinute: 4, accessTokensPerGrant: 2 }))
+      const code = codeIn(yield* Effect.promise(() => logIn(authorizeUrl(url, client), "admin", "right")))
+      const first = yield* Effect.promise(async () => read(await exchange(url, client, code)))
+      const { client_id } = client
+      const body = { grant_type: "refresh_token", client_id, refresh_token: String(first.at("refresh_token")) }
+      const refresh = Effect.promise(async () =>
+        read(await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(body) }))
+      )
+      const issued = [first, yield* refresh, yield* refresh, yield* refresh]
+      const uses = yield* Effect.forEach(issued, (each) =>
+        Effect.promise(() => callApi(url, String(each.at("access_token")), "GET", path))
+      )
+      assert.deepStrictEqual(
+        uses.map(({ status }) => status),
+        [401, 401, 200, 200]
+      )
+      const refused = yield* refresh
+      assert.strictEqual(refused.status, 429)
+      assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d?$/)
+      assert.strictEqual(refused.at("error"), "temporarily_unavailable")
+      assert.match(
+        String(refused.at("error_description")),
+        /^At most 4 token requests a minute are taken from one client \(the setting tokenRequestsPerMinute\)/
+      )
+    })
+  )
+
+  live(
     "refresh as the host says: with a secret, with a new refresh token each time; and ask for any scope",
     Effect.gen(function* () {
       const behaviour = (options: Parameters<typeof start>[0]) =>
@@ -121,6 +151,8 @@ describe("clients that differ from the standards", () => {
       for (const [options, message] of [
         [{ createdStatus: 204 }, /createdStatus/],
         [{ requestsPerMinute: 0 }, /requestsPerMinute/],
+        [{ tokenRequestsPerMinute: 0 }, /^tokenRequestsPerMinute: must be a whole number from 1, or unlimited/],
+        [{ accessTokensPerGrant: 0 }, /^accessTokensPerGrant: must be a whole number from 1/],
         [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is no network/],
         [{ metricsFor: "everybody" }, /^metricsFor: must be "loopback" or "anyone"/],
         [{ metricsKey: "short" }, /^metricsKey: it has 5 characters and must have 32 or more/],

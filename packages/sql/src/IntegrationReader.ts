@@ -12,7 +12,7 @@ import type { SecretBox, SecretUnreadable } from "./SecretBox.ts"
 const maxRemembered = 10_000
 
 /** An integration's row can't be read: something else than doorhook has changed it, or it is damaged. */
-class IntegrationUnreadable extends Schema.TaggedError<IntegrationUnreadable>()("IntegrationUnreadable", {
+export class IntegrationUnreadable extends Schema.TaggedError<IntegrationUnreadable>()("IntegrationUnreadable", {
   id: Schema.Int,
   /** `building 1`, as far as the row says. */
   scope: Schema.String,

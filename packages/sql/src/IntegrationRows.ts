@@ -3,6 +3,7 @@
  */
 import type { Consequences, Failing, IntegrationId, LocatedIntegration, NewIntegration, Scope } from "@doorhook/core"
 import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
+import type { Option } from "effect"
 import { Effect, Schema } from "effect"
 import type { SecretBox } from "./SecretBox.ts"
 
@@ -41,6 +42,11 @@ export type LocatedRow = Pick<IntegrationRow, "id" | "scope_type" | "scope_id" |
 
 export const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
+const decodeBindings = Schema.decodeUnknownOption(bindings)
+
+/** None: they can't be read. */
+export const bindingsOf = (row: Pick<IntegrationRow, "bindings">): Option.Option<Integration["bindings"]> =>
+  decodeBindings(row.bindings)
 export const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
 /** The secrets in it are sealed. */

@@ -2,11 +2,13 @@
  * A row that doorhook did not write so is refused by name and place when it is looked up. When it is claimed, what can't be
  * sent without it waits, the log says why, and everything else is sent.
  */
-import type { LeasedDelivery, SettingStore } from "@doorhook/core"
-import { DeliveryStore, IntegrationStore, Settling } from "@doorhook/core"
+import type { IdempotencyStore, LeasedDelivery, SettingStore } from "@doorhook/core"
+import { DeliveryStore, IntegrationStore, Publisher, Settling } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
+import type { Scope } from "effect"
 import { Effect, Logger, Redacted } from "effect"
+import { damages as publicationDamages, publisher, storesForBoth } from "./DamagedPublications.ts"
 import { onStore, open, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
@@ -44,7 +46,7 @@ const onLoggedStore = <A, E>(
   use: (
     filename: string,
     lines: ReadonlyArray<string>
-  ) => Effect.Effect<A, E, DeliveryStore | IntegrationStore | SettingStore>,
+  ) => Effect.Effect<A, E, DeliveryStore | IntegrationStore | SettingStore | IdempotencyStore | Scope.Scope>,
   encryptionKey?: Redacted.Redacted<string>
 ) =>
   Effect.gen(function* () {
@@ -215,6 +217,27 @@ describe("a damaged row", () => {
       })
     )
   )
+
+  for (const damage of publicationDamages) {
+    it.effect(
+      `of an integration, ${damage[1]} for ${damage[0]}, refuses no publication: what it misses can be sent`,
+      () =>
+        onLoggedStore((filename, lines) =>
+          Effect.gen(function* () {
+            const publish = Publisher.use(({ publish }) => publish([newEvent(1)]))
+            const deliveries = Effect.map(publish, ([published]) => published?.deliveries ?? 0)
+            yield* storesForBoth(
+              (statement) => tamper(filename, statement),
+              Effect.provide(deliveries, publisher),
+              damage
+            )
+            assert.match(lines[0] ?? "", /integration 1 of building 1 can't be read: .*delete the integration/s)
+            assert.match(lines[0] ?? "", damage[2] === "skipped" ? /stored as skipped.*Recover it/ : /Deliveries wait/)
+            assert.lengthOf(lines, 1)
+          })
+        )
+    )
+  }
 
   it.effect("that is not there at all is told of too", () =>
     onLoggedStore((filename, lines) =>

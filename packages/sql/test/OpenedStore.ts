@@ -1,15 +1,16 @@
 /**
  * Opens stores for tests, and changes files behind their back.
  */
-import type { DeliveryStore, IntegrationStore, SettingStore } from "@doorhook/core"
+import type { DeliveryStore, IdempotencyStore, IntegrationStore, SettingStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
+import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
 
 /** Opens a store, does something with it, and closes it. */
 export const onStore = <A, E>(
   config: SqliteStore.SqliteStoreConfig,
-  use: Effect.Effect<A, E, DeliveryStore | IntegrationStore | SettingStore>
+  use: Effect.Effect<A, E, DeliveryStore | IntegrationStore | SettingStore | IdempotencyStore | Scope.Scope>
 ) => Effect.provide(use, Layer.fresh(SqliteStore.layer(config)))
 
 /** Opens a store and closes it again. */

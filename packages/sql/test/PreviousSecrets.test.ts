@@ -15,7 +15,9 @@ import { temporaryFile } from "./TemporaryFile.ts"
 const asFirstVersion = `ALTER TABLE integrations DROP COLUMN previous_secrets;
   ALTER TABLE integrations ADD COLUMN previous_secret TEXT;
   ALTER TABLE integrations ADD COLUMN previous_secret_until INTEGER;
-  DROP INDEX grants_by_user;
+  DROP INDEX grants_by_user; DROP INDEX refresh_tokens_by_rotation;
+  DROP INDEX grants_by_revocation; DROP INDEX access_tokens_by_age;
+  CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id);
   DELETE FROM ${Migrations.table} WHERE migration_id > 1`
 
 const secretsOf = (id: IntegrationId) =>

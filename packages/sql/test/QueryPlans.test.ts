@@ -161,7 +161,26 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   livingRefreshToken: [Tokens.livingRefreshToken, "SEARCH t USING PRIMARY KEY (hash=?)"],
   purgeAccessTokens: [Tokens.purgeAccessTokens, "COVERING INDEX access_tokens_by_expiry (expires_at<?)"],
   purgeCodes: [Tokens.purgeCodes, "COVERING INDEX codes_by_expiry (expires_at<?)"],
-  deleteGrants: [Tokens.deleteGrants, "SEARCH grants USING PRIMARY KEY (id=?)"]
+  deleteGrants: [Tokens.deleteGrants, "SEARCH grants USING PRIMARY KEY (id=?)"],
+  endOldest: [
+    Tokens.endOldest,
+    "SEARCH access_tokens USING COVERING INDEX access_tokens_by_age (grant_id=?)",
+    "SEARCH access_tokens USING PRIMARY KEY (hash=?)"
+  ],
+  purgeRotated: [Tokens.purgeRotated, "COVERING INDEX refresh_tokens_by_rotation (rotated_at<?)"],
+  ...Object.fromEntries(
+    Tokens.purgeOfRevoked.map((text, n) => [
+      `purgeOfRevoked ${n}`,
+      [text, "COVERING INDEX grants_by_revocation (revoked_at<?)", "SEARCH t USING COVERING INDEX", "(grant_id=?)"]
+    ])
+  ),
+  purgeRevoked: [
+    Tokens.purgeRevoked,
+    "COVERING INDEX grants_by_revocation (revoked_at<?)",
+    "INDEX access_tokens_by_age (grant_id=?)",
+    "INDEX codes_by_grant (grant_id=?)",
+    "INDEX refresh_tokens_by_grant (grant_id=?)"
+  ]
 }
 
 describe("plans", () => {

@@ -13,7 +13,7 @@ import { temporaryFile } from "./TemporaryFile.ts"
 describe("signing secrets in a file", () => {
   const key = Redacted.make("the key")
   const secretOf = Effect.flatMap(IntegrationStore, (store) =>
-    store.ofScopes({ buildings: [StoreFixtures.newEvent(1).building_id], tenants: [] })
+    Effect.map(store.list(StoreFixtures.building(1), { offset: 0, limit: 10 }), ({ items }) => items)
   )
   const stored = (filename: string) =>
     Effect.sync(() => {
@@ -72,7 +72,7 @@ describe("signing secrets in a file", () => {
           return yield* Effect.flip(secretOf)
         })
       )
-      assert.strictEqual(error.operation, "IntegrationStore.ofScopes")
+      assert.strictEqual(error.operation, "IntegrationStore.list")
       assert.include(error.message, "integration 1 of building 1 can't be read: its signing secret does not open with")
       assert.include(error.message, "delete the integration, or restore a backup")
       assert.notInclude(error.message, "reachable")

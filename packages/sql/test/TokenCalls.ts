@@ -22,11 +22,15 @@ const step = fc.oneof(
   fc.record({ op: fc.constant("revokeGrantsOf"), user: fc.nat(2), client: fc.option(fc.nat(2)) }),
   fc.record({ op: fc.constant("grantsOf"), user: fc.nat(2), limit: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ op: fc.constant("revokeAccess"), token: place }),
+  fc.record({ op: fc.constant("wait"), days: fc.constantFrom(1, 2, 91) }),
   // All at once: which ones a smaller batch takes is up to the store.
   fc.record({ op: fc.constant("purge") })
 )
 export const tokenCallSequence = fc.array(step, { minLength: 1, maxLength: 50, size: "max" })
 type Step = typeof step extends fc.Arbitrary<infer A> ? A : never
+
+/** Few, so that sequences come to it. */
+const maxAccessTokens = 3
 
 const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const store = yield* TokenStore
@@ -80,14 +84,22 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
       case "redeem": {
         const code = at(codes, step.code)
         if (code === undefined) return null
-        const issued = { access: access(code.grant_id, step.lifetime), refresh: refresh(code.grant_id) }
+        const issued = {
+          access: access(code.grant_id, step.lifetime),
+          refresh: refresh(code.grant_id),
+          maxAccessTokens
+        }
         return yield* store.redeemCode(code.hash, issued, now)
       }
       case "refresh": {
         const token = at(refreshTokens, step.token)
         if (token === undefined) return null
         const { grant_id } = token
-        const issued = { access: access(grant_id, step.lifetime), refresh: step.rotate ? refresh(grant_id) : null }
+        const issued = {
+          access: access(grant_id, step.lifetime),
+          refresh: step.rotate ? refresh(grant_id) : null,
+          maxAccessTokens
+        }
         return yield* store.refresh(token.hash, issued, now)
       }
       case "retire":
@@ -100,6 +112,9 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
         return yield* store.grantsOf(userOf(step.user), step.limit)
       case "revokeAccess":
         return yield* store.revokeAccessToken(at(accessTokens, step.token)?.hash ?? hash("unknown"))
+      case "wait":
+        now += step.days * 86_400_000
+        return null
       case "purge":
         return yield* store.purgeExpired(now, 1_000)
     }

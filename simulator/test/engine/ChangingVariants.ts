@@ -23,7 +23,10 @@ const seeing = (change: (integration: Integration) => Integration): Breakage =>
       },
       integrations: {
         ...stores.integrations,
-        ofScopes: (scopes) => Effect.map(stores.integrations.ofScopes(scopes), (all) => all.map(change))
+        ofScopes: (scopes) =>
+          Effect.map(stores.integrations.ofScopes(scopes), (all) =>
+            all.map((one) => (isUnreadable(one) ? one : change(one)))
+          )
       }
     }
   }))

@@ -21,7 +21,7 @@ const name = "bearer"
 const connections = 32
 
 /** So many that none asks too often for the service's limit of requests a minute. */
-const grants = 160
+const grants = 400
 
 const bareProgram = fileURLToPath(new URL("../bare.ts", import.meta.url))
 
@@ -104,7 +104,7 @@ export const benchmark: Benchmark = {
   minutes: 2,
   summary: "authenticated reads of an integration a second, against bare node:http with the same bytes",
   compares:
-    "160 grants of a user read an integration over 32 connections that stay open, as fast as they are answered, from `doorhook serve` as it comes: the token is hashed and found, the user's right is asked from the directory, requests are counted against their limit, and the integration is read from SQLite. The bare server has the answer's headers and body ready and looks at nothing. The requests come from a process of its own, which shares the two cores. The results tell the statements of a token check alone and of the whole request on each database, without those that begin and end a transaction and with them.",
+    "400 grants of a user read an integration over 32 connections that stay open, as fast as they are answered, from `doorhook serve` as it comes: the token is hashed and found, the user's right is asked from the directory, requests are counted against their limit, and the integration is read from SQLite. The bare server has the answer's headers and body ready and looks at nothing. The requests come from a process of its own, which shares the two cores. The results tell the statements of a token check alone and of the whole request on each database, without those that begin and end a transaction and with them.",
   leavesOut: "Directories that are databases themselves, and lists of many integrations.",
   lines: {
     [name]: { ours: "answers/s, SQLite", peer, unit: "1/s", goal: { is: "at least", ratio: 0.4 } },

@@ -1,44 +1,146 @@
 /**
- * Grants, codes and tokens in memory.
+ * Grants, codes and tokens in memory. What can be deleted one day stands in a heap by the time of that.
  */
 import { Effect, Layer } from "effect"
-import type { GrantId } from "../domain/Ids.ts"
+import type { GrantId, UserId } from "../domain/Ids.ts"
 import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../domain/Token.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { IssuedTokens } from "../ports/TokenStore.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import { codeMemory } from "../rules/TokenLife.ts"
+import { codeMemory, revokedMemory, rotatedMemory } from "../rules/TokenLife.ts"
+import type { Waiting } from "./DueHeap.ts"
+import { DueHeap } from "./DueHeap.ts"
+
+/** Something that is deleted after its `due_at`. */
+interface Ending extends Waiting {
+  /** Deletes at most so many tokens and codes; says how many. Takes this out of the heap when nothing of it is left. */
+  readonly purge: (limit: number) => number
+}
+
+interface StoredGrant {
+  grant: Grant
+  readonly codes: Set<TokenHash>
+  /** The oldest first. */
+  readonly access: Set<TokenHash>
+  readonly refresh: Set<TokenHash>
+}
 
 interface StoredCode {
   readonly code: AuthorizationCode
   used: boolean
+  readonly ending: Ending
+}
+
+interface StoredAccess {
+  readonly token: AccessToken
+  readonly ending: Ending
+}
+
+interface StoredRefresh {
+  token: RefreshToken
+  /** Null until it is rotated. */
+  ending: Ending | null
 }
 
 const make = Effect.sync(() => {
-  const grants = new Map<GrantId, Grant>()
+  const grants = new Map<GrantId, StoredGrant>()
   const codes = new Map<TokenHash, StoredCode>()
-  const accessTokens = new Map<TokenHash, AccessToken>()
-  const refreshTokens = new Map<TokenHash, RefreshToken>()
+  const accessTokens = new Map<TokenHash, StoredAccess>()
+  const refreshTokens = new Map<TokenHash, StoredRefresh>()
+  const endings = new DueHeap<Ending>()
+  let serial = 0
 
-  const isAlive = (id: GrantId): boolean => grants.get(id)?.revoked_at === null
+  const endAt = (due_at: number, purge: Ending["purge"]): Ending => {
+    const ending: Ending = { id: ++serial, standing: { due_at }, heap_index: 0, purge }
+    endings.add(ending)
+    return ending
+  }
+
+  const isAlive = (id: GrantId): boolean => grants.get(id)?.grant.revoked_at === null
 
   const withGrant = <A extends { readonly grant_id: GrantId }, B>(
     found: A | undefined,
     answer: (found: A, grant: Grant) => B
   ): B | null => {
-    const grant = found === undefined ? undefined : grants.get(found.grant_id)
-    return found === undefined || grant === undefined ? null : answer(found, grant)
+    const stored = found === undefined ? undefined : grants.get(found.grant_id)
+    return found === undefined || stored === undefined ? null : answer(found, stored.grant)
   }
 
-  /** Whether a refresh token was issued for a grant. */
-  const isRefreshable = () => {
-    const ids = new Set(refreshTokens.values().map(({ grant_id }) => grant_id))
-    return ({ id }: Grant): boolean => ids.has(id)
+  const deleteCode = (hash: TokenHash): number => {
+    const stored = codes.get(hash)
+    if (stored === undefined) return 0
+    endings.remove(stored.ending)
+    codes.delete(hash)
+    grants.get(stored.code.grant_id)?.codes.delete(hash)
+    return 1
   }
 
-  const store = ({ access, refresh }: IssuedTokens): void => {
-    accessTokens.set(access.hash, access)
-    if (refresh !== null) refreshTokens.set(refresh.hash, refresh)
+  const deleteAccess = (hash: TokenHash): number => {
+    const stored = accessTokens.get(hash)
+    if (stored === undefined) return 0
+    endings.remove(stored.ending)
+    accessTokens.delete(hash)
+    grants.get(stored.token.grant_id)?.access.delete(hash)
+    return 1
+  }
+
+  const deleteRefresh = (hash: TokenHash): number => {
+    const stored = refreshTokens.get(hash)
+    if (stored === undefined) return 0
+    if (stored.ending !== null) endings.remove(stored.ending)
+    refreshTokens.delete(hash)
+    grants.get(stored.token.grant_id)?.refresh.delete(hash)
+    return 1
+  }
+
+  /** Deletes what belongs to a grant, and at last the grant. */
+  const deleteGrant = ({ access, codes, grant, refresh }: StoredGrant, limit: number): number => {
+    let deleted = 0
+    for (const [hashes, deleteOne] of [
+      [access, deleteAccess],
+      [codes, deleteCode],
+      [refresh, deleteRefresh]
+    ] as const) {
+      for (const hash of hashes) {
+        if (deleted === limit) return deleted
+        deleted += deleteOne(hash)
+      }
+    }
+    grants.delete(grant.id)
+    return deleted
+  }
+
+  const revoke = (stored: StoredGrant, now: number): void => {
+    stored.grant = { ...stored.grant, revoked_at: now }
+    endRevoked(stored, now)
+  }
+
+  const endRevoked = (stored: StoredGrant, revoked_at: number): void => {
+    const ending = endAt(revoked_at + revokedMemory, (limit) => {
+      const deleted = deleteGrant(stored, limit)
+      if (!grants.has(stored.grant.id)) endings.remove(ending)
+      return deleted
+    })
+  }
+
+  const activeOf = (user: UserId): ReadonlyArray<StoredGrant> =>
+    [...grants.values()].filter(({ grant }) => grant.user_id === user && grant.revoked_at === null)
+
+  const isRefreshable = ({ refresh }: StoredGrant): boolean => refresh.size > 0
+
+  const store = ({ access, maxAccessTokens, refresh }: IssuedTokens): void => {
+    const grant = grants.get(access.grant_id)
+    if (grant === undefined) return
+    for (const oldest of grant.access) {
+      if (grant.access.size < maxAccessTokens) break
+      deleteAccess(oldest)
+    }
+    const { expires_at, hash } = access
+    accessTokens.set(hash, { token: access, ending: endAt(expires_at, () => deleteAccess(hash)) })
+    grant.access.add(hash)
+    if (refresh === null) return
+    refreshTokens.set(refresh.hash, { token: refresh, ending: null })
+    grant.refresh.add(refresh.hash)
   }
 
   return TokenStore.of({
@@ -48,8 +150,20 @@ const make = Effect.sync(() => {
           const cause = new Error("There is such a grant or code already.")
           return Effect.fail(new StoreError({ operation: "TokenStore.createCode", cause }))
         }
-        grants.set(grant.id, grant)
-        codes.set(code.hash, { code, used: false })
+        const stored = {
+          grant,
+          codes: new Set([code.hash]),
+          access: new Set<TokenHash>(),
+          refresh: new Set<TokenHash>()
+        }
+        grants.set(grant.id, stored)
+        if (grant.revoked_at !== null) endRevoked(stored, grant.revoked_at)
+        const ending = endAt(code.expires_at + codeMemory, () => {
+          // Nothing was ever issued for one that was not used.
+          if (codes.get(code.hash)?.used === false) grants.delete(grant.id)
+          return deleteCode(code.hash)
+        })
+        codes.set(code.hash, { code, used: false, ending })
         return Effect.void
       }),
 
@@ -69,17 +183,18 @@ const make = Effect.sync(() => {
       }),
 
     findAccessToken: (hash) =>
-      Effect.sync(() => withGrant(accessTokens.get(hash), (token, grant) => ({ token, grant }))),
+      Effect.sync(() => withGrant(accessTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
 
     findRefreshToken: (hash) =>
-      Effect.sync(() => withGrant(refreshTokens.get(hash), (token, grant) => ({ token, grant }))),
+      Effect.sync(() => withGrant(refreshTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
 
     refresh: (presented, issued, now) =>
       Effect.sync(() => {
-        const token = refreshTokens.get(presented)
-        if (token === undefined || token.retired_at !== null || !isAlive(token.grant_id)) return false
-        if (issued.refresh !== null && token.rotated_at === null) {
-          refreshTokens.set(presented, { ...token, rotated_at: now })
+        const stored = refreshTokens.get(presented)
+        if (stored === undefined || stored.token.retired_at !== null || !isAlive(stored.token.grant_id)) return false
+        if (issued.refresh !== null && stored.token.rotated_at === null) {
+          stored.token = { ...stored.token, rotated_at: now }
+          stored.ending = endAt(now + rotatedMemory, () => deleteRefresh(presented))
         }
         store(issued)
         return true
@@ -87,62 +202,49 @@ const make = Effect.sync(() => {
 
     retireRefreshToken: (hash, now) =>
       Effect.sync(() => {
-        const token = refreshTokens.get(hash)
-        if (token === undefined || token.rotated_at === null || token.retired_at !== null) return
-        refreshTokens.set(hash, { ...token, retired_at: now })
+        const stored = refreshTokens.get(hash)
+        if (stored === undefined || stored.token.rotated_at === null || stored.token.retired_at !== null) return
+        stored.token = { ...stored.token, retired_at: now }
       }),
 
     revokeGrant: (id, now) =>
       Effect.sync(() => {
-        const grant = grants.get(id)
-        if (grant?.revoked_at === null) grants.set(id, { ...grant, revoked_at: now })
+        const stored = grants.get(id)
+        if (stored?.grant.revoked_at === null) revoke(stored, now)
       }),
 
     revokeGrantsTo: (client, now) =>
       Effect.sync(() => {
-        for (const grant of grants.values()) {
-          if (grant.client_id === client && grant.revoked_at === null)
-            grants.set(grant.id, { ...grant, revoked_at: now })
+        for (const stored of grants.values()) {
+          if (stored.grant.client_id === client && stored.grant.revoked_at === null) revoke(stored, now)
         }
       }),
 
     grantsOf: (user, limit) =>
       Effect.sync(() =>
-        [...grants.values()]
-          .filter(({ revoked_at, user_id }) => user_id === user && revoked_at === null)
-          .filter(isRefreshable())
+        activeOf(user)
+          .filter(isRefreshable)
+          .map(({ grant }) => grant)
           .toSorted((a, b) => a.created_at - b.created_at)
           .slice(0, limit)
       ),
 
     revokeGrantsOf: (user, client, now) =>
       Effect.sync(() => {
-        const ended = [...grants.values()].filter(
-          ({ client_id, revoked_at, user_id }) =>
-            user_id === user && revoked_at === null && (client === null || client_id === client)
-        )
-        for (const grant of ended) grants.set(grant.id, { ...grant, revoked_at: now })
-        return ended.filter(isRefreshable()).length
+        const ended = activeOf(user).filter(({ grant }) => client === null || grant.client_id === client)
+        for (const stored of ended) revoke(stored, now)
+        return ended.filter(isRefreshable).length
       }),
 
-    revokeAccessToken: (hash) => Effect.sync(() => void accessTokens.delete(hash)),
+    revokeAccessToken: (hash) => Effect.sync(() => void deleteAccess(hash)),
 
     purgeExpired: (now, limit) =>
       Effect.sync(() => {
         let purged = 0
-        for (const { expires_at, hash } of accessTokens.values()) {
-          if (purged === limit) return purged
-          if (expires_at >= now) continue
-          accessTokens.delete(hash)
-          purged++
-        }
-        for (const { code, used } of codes.values()) {
-          if (purged === limit) return purged
-          if (code.expires_at >= now - codeMemory) continue
-          codes.delete(code.hash)
-          // Nothing was ever issued for it.
-          if (!used) grants.delete(code.grant_id)
-          purged++
+        while (purged < limit) {
+          const { first } = endings
+          if (first === undefined || (first.standing.due_at ?? now) >= now) break
+          purged += first.purge(limit - purged)
         }
         return purged
       })

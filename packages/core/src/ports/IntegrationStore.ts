@@ -30,8 +30,13 @@ export interface UnreadableIntegration extends Pick<Integration, "id" | "scope">
   readonly unreadable: string
 }
 
-export const isUnreadable = (one: SurveyedIntegration | UnreadableIntegration): one is UnreadableIntegration =>
-  "unreadable" in one
+export const isUnreadable = <U extends UnreadableIntegration>(one: object | U): one is U => "unreadable" in one
+
+/** What events are matched with of an integration whose row can't be read. */
+export interface UnreadableMatch extends UnreadableIntegration, Pick<Integration, "version" | "status"> {
+  /** Null: they can't be read either. */
+  readonly bindings: Integration["bindings"] | null
+}
 
 /** What a survey can be narrowed to; troubled are those that fail, and those that doorhook disabled. */
 export const surveyedStatuses = ["enabled", "disabled", "troubled"] as const
@@ -67,11 +72,14 @@ export class IntegrationStore extends Context.Service<
      * one transaction; false when it is in another, or gone.
      */
     readonly remove: (found: Pick<Integration, "id" | "version">) => Effect.Effect<boolean, StoreError>
-    /** All integrations, disabled ones too, of any of these buildings or tenants: what events are matched against. */
+    /**
+     * All integrations, disabled ones too, of any of these buildings or tenants: what events are matched with. Those whose
+     * rows can't be read are answered in their places, with as much as can be.
+     */
     readonly ofScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
-    }) => Effect.Effect<ReadonlyArray<Integration>, StoreError>
+    }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>
     /**
      * All integrations of a status, troubled ones, or all, in the order of their ids, with how they fail. Those that can't
      * be read are told of in their places.

@@ -13,6 +13,8 @@ export interface IssuedTokens {
   readonly access: AccessToken
   /** Null when the refresh token stays the same. */
   readonly refresh: RefreshToken | null
+  /** The most access tokens that the grant keeps, the new one included: the oldest beyond it end. */
+  readonly maxAccessTokens: number
 }
 
 /** A code as it is kept. */
@@ -67,8 +69,10 @@ export class TokenStore extends Context.Service<
     /** Ends one access token. */
     readonly revokeAccessToken: (hash: TokenHash) => Effect.Effect<void, StoreError>
     /**
-     * Deletes at most `limit` access tokens that expired before `now`, and codes that did `codeMemory` of `rules/TokenLife`
-     * before, so that their reuse is noticed; says how many. Refresh tokens do not expire.
+     * Deletes at most `limit` tokens and codes that nobody needs any more, by the times of `rules/TokenLife`: access tokens
+     * that expired before `now`; codes that did `codeMemory` before and refresh tokens that were rotated `rotatedMemory`
+     * before, so that their reuse is noticed until then; and what belongs to grants that were revoked `revokedMemory`
+     * before. Says how many. Grants of which nothing is left are deleted with them. Refresh tokens do not expire.
      */
     readonly purgeExpired: (now: number, limit: number) => Effect.Effect<number, StoreError>
   }

@@ -124,7 +124,10 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
       return expired(explained, reader)
     case "skipped":
       return {
-        why: "The integration was disabled when the event came, so nothing was sent.",
+        why:
+          delivery.reason === "integration_unreadable"
+            ? "Which events the integration gets could not be read from the database when the event came, so nothing was sent."
+            : "The integration was disabled when the event came, so nothing was sent.",
         ...Remedies.remedy(explained, reader)
       }
     case "cancelled":

@@ -1,7 +1,8 @@
 /**
  * Which integrations get an event (document section 4.2 and section 6, rule 1): those of its building and those of its
  * tenants, if one of their bindings names its resource type and action. An integration is matched once, however many of
- * its bindings fit.
+ * its bindings fit. One whose bindings can't be read (null) is matched by its building or tenant alone: which events it is
+ * to get is not known, and none may be lost.
  */
 import type { NewEvent } from "../domain/Event.ts"
 import type { Binding, Integration, Scope } from "../domain/Integration.ts"
@@ -16,11 +17,11 @@ export const scopeSees = (scope: Scope, event: Subject): boolean =>
 export const bindingCovers = (binding: Binding, event: Subject): boolean =>
   binding.resource_type === event.resource_type && binding.actions.includes(event.action)
 
-/** Whether an integration gets an event, be it enabled or not. */
-export const matches = (integration: Pick<Integration, "scope" | "bindings">, event: Subject): boolean =>
-  scopeSees(integration.scope, event) && integration.bindings.some((binding) => bindingCovers(binding, event))
+type Matchable = Pick<Integration, "scope"> & { readonly bindings: Integration["bindings"] | null }
 
-type Matchable = Pick<Integration, "scope" | "bindings">
+/** Whether an integration gets an event, be it enabled or not. */
+export const matches = ({ bindings, scope }: Matchable, event: Subject): boolean =>
+  scopeSees(scope, event) && (bindings === null || bindings.some((binding) => bindingCovers(binding, event)))
 
 /** The integrations that get an event. */
 export const match = <I extends Matchable>(event: Subject, integrations: ReadonlyArray<I>): ReadonlyArray<I> =>

@@ -17,6 +17,15 @@ export const rotationGrace = 60_000
  */
 export const codeMemory = 24 * 3_600_000
 
+/**
+ * How long a rotated refresh token is known, so that one that comes again ends its grant, in milliseconds. A copy that was
+ * stolen is used sooner or lies about for longer than anybody would keep a row for.
+ */
+export const rotatedMemory = 90 * 24 * 3_600_000
+
+/** How long a revoked grant is known, so that its client reads that it was revoked, in milliseconds. */
+export const revokedMemory = 24 * 3_600_000
+
 /** A stored token of either kind with its grant. */
 export type StoredToken =
   | { readonly kind: "access"; readonly token: AccessToken; readonly grant: Grant }

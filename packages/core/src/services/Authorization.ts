@@ -21,9 +21,10 @@ import type { LoginAttempt, LoginResult } from "./authorization/Login.ts"
 import * as Login from "./authorization/Login.ts"
 import * as GuessThrottle from "./authorization/GuessThrottle.ts"
 import * as RefreshBursts from "./authorization/RefreshBursts.ts"
-import type { OAuthError, TooManyGuesses } from "./authorization/OAuthError.ts"
+import type { OAuthError, TooManyGuesses, TooManyTokens } from "./authorization/OAuthError.ts"
 import type { Parameters } from "./authorization/Parameters.ts"
 import * as TokenGrants from "./authorization/TokenGrants.ts"
+import * as TokenLimit from "./authorization/TokenLimit.ts"
 
 /** What requests to the token endpoint and its siblings can fail with. */
 type Refusal = OAuthError | TooManyGuesses | StoreError | DirectoryError
@@ -36,6 +37,7 @@ type Needed =
   | AuthorizationSettings
   | GuessThrottle.GuessThrottle
   | RefreshBursts.RefreshBursts
+  | TokenLimit.TokenLimit
 
 export class Authorization extends Context.Service<
   Authorization,
@@ -65,7 +67,7 @@ export class Authorization extends Context.Service<
     ) => Effect.Effect<LoginResult, StoreError | DirectoryError>
 
     /** The token endpoint, both grants (RFC 6749 sections 4.1.3 and 6). */
-    readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal>
+    readonly token: (request: ClientRequest) => Effect.Effect<TokenResponse, Refusal | TooManyTokens>
 
     /** Ends a token, and with a refresh token everything of its grant (RFC 7009). Unknown tokens are no error. */
     readonly revoke: (request: ClientRequest) => Effect.Effect<void, Refusal>
@@ -88,6 +90,7 @@ export class Authorization extends Context.Service<
       const settings = yield* AuthorizationSettings
       const throttle = GuessThrottle.make()
       const bursts = RefreshBursts.make()
+      const limit = TokenLimit.make(settings.tokenRequestsPerMinute)
       // Laid over the caller's context in one step: each step is work for every request.
       const provide = <A, E>(effect: Effect.Effect<A, E, Needed>): Effect.Effect<A, E> =>
         Effect.updateContext(effect, (context: Context.Context<never>) =>
@@ -98,7 +101,8 @@ export class Authorization extends Context.Service<
             Context.add(Crypto, crypto),
             Context.add(AuthorizationSettings, settings),
             Context.add(GuessThrottle.GuessThrottle, throttle),
-            Context.add(RefreshBursts.RefreshBursts, bursts)
+            Context.add(RefreshBursts.RefreshBursts, bursts),
+            Context.add(TokenLimit.TokenLimit, limit)
           )
         )
       return Authorization.of({

@@ -1,4 +1,4 @@
-import { Authorization, DocumentDirectory, MemoryStore, OAuthError, TokenStore } from "@doorhook/core"
+import { Authorization, DocumentDirectory, MemoryStore, OAuthError, StoreError, TokenStore } from "@doorhook/core"
 import type { ClientRequest, TokenResponse } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer } from "effect"
@@ -15,9 +15,11 @@ import {
   obtainTokens,
   parametersOf,
   pkce,
+  publicExchangeOf,
   readDirectory,
   redirectUri,
   refreshOf,
+  tenant,
   testLayer,
   includes
 } from "./fixtures.ts"
@@ -312,6 +314,85 @@ describe("who asks for a token", () => {
   )
 })
 
+describe("the limits of tokens", () => {
+  const limited = (fields: Fields, retry_after: number) =>
+    Effect.map(Effect.flip(token(fields)), (error) => {
+      includes(error, { _tag: "TooManyTokens", retry_after })
+      assert.include(String(error), "(the setting tokenRequestsPerMinute)")
+    })
+
+  it.effect("hold for one client, for the rest of the minute, and cost no code", () =>
+    Effect.gen(function* () {
+      const { refresh_token } = yield* obtainTokens
+      yield* TestClock.adjust("20 seconds")
+      for (let n = 0; n < 2; n++) yield* token(refreshOf(refresh_token, "c1"))
+      yield* limited(refreshOf(refresh_token, "c1"), 40)
+      const exchange = exchangeOf(yield* obtainCode(authorizeC1))
+      yield* limited(exchange, 40)
+      wellFormed(yield* obtainPublicTokens)
+      yield* TestClock.adjust("40 seconds")
+      wellFormed(yield* token(exchange))
+      wellFormed(yield* token(refreshOf(refresh_token, "c1")))
+    }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 3 })))
+  )
+
+  it.effect("count nothing that is refused: who knows a client's id alone can't stop it", () =>
+    Effect.gen(function* () {
+      const { refresh_token } = yield* obtainTokens
+      for (let n = 0; n < 20; n++) {
+        yield* refused(refreshOf(`dh_rt_${n}`, "c1"), "invalid_grant")
+        yield* refused(refreshOf("", "c1"), "invalid_request")
+        yield* refused({ ...refreshOf(refresh_token), ...c1, scope: "admin" }, "invalid_scope")
+        yield* refused(exchangeOf(String(n)), "invalid_grant")
+      }
+      wellFormed(yield* token(refreshOf(refresh_token, "c1")))
+    }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 2 })))
+  )
+
+  it.effect("hold for each user of a client without a secret: none of them can stop the others", () =>
+    Effect.gen(function* () {
+      const ours = yield* obtainPublicTokens
+      const second = yield* token(refreshOf(ours.refresh_token))
+      yield* limited(refreshOf(second.refresh_token), 60)
+      wellFormed(yield* token(publicExchangeOf(yield* obtainCode(authorizeP1, tenant))))
+    }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 2 })))
+  )
+
+  it.effect("do not keep a replay from ending its grant", () =>
+    Effect.gen(function* () {
+      const code = yield* obtainCode(authorizeC1)
+      const { access_token } = yield* token(exchangeOf(code))
+      yield* refused(exchangeOf(code), "invalid_grant")
+      assert.isNull(yield* authenticate(access_token))
+    }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: 1 })))
+  )
+
+  it.effect("are 600 a minute, and 100 access tokens of one grant, of which the oldest end", () =>
+    Effect.gen(function* () {
+      const first = yield* obtainTokens
+      const issued = [first.access_token]
+      for (let n = 0; n < 599; n++) {
+        yield* TestClock.adjust(10)
+        issued.push((yield* token(refreshOf(first.refresh_token, "c1"))).access_token)
+      }
+      yield* limited(refreshOf(first.refresh_token, "c1"), 55)
+      const living = yield* Effect.forEach(issued, (each) => Effect.map(authenticate(each), (who) => who !== null))
+      assert.deepStrictEqual(
+        living,
+        issued.map((_, n) => n >= 500)
+      )
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.effect("are as they are set", () =>
+    Effect.gen(function* () {
+      const first = yield* obtainTokens
+      for (let n = 0; n < 700; n++) yield* token(refreshOf(first.refresh_token, "c1"))
+      assert.isNotNull(yield* authenticate(first.access_token))
+    }).pipe(Effect.provide(testLayer({ tokenRequestsPerMinute: null, accessTokensPerGrant: 1_000 })))
+  )
+})
+
 describe("refreshing", () => {
   it.effect("of a client with a secret needs none, and leaves its refresh token as it is", () =>
     Effect.gen(function* () {
@@ -396,6 +477,31 @@ describe("refreshing", () => {
       assert.isNull(yield* authenticate(second.access_token))
     }).pipe(Effect.provide(testLayer()))
   )
+
+  it.effect("writes once what reads with the new access token retire, and again only where that failed", () => {
+    const retired: Array<string> = []
+    let fails = true
+    const watched = Layer.effect(
+      TokenStore,
+      Effect.map(TokenStore, (store) => ({
+        ...store,
+        retireRefreshToken: (hash, now) => {
+          retired.push(hash)
+          const failure = new StoreError({ operation: "retireRefreshToken", cause: "a fault" })
+          return fails ? Effect.fail(failure) : store.retireRefreshToken(hash, now)
+        }
+      }))
+    ).pipe(Layer.provideMerge(Layer.fresh(MemoryStore.layer)))
+    return Effect.gen(function* () {
+      const first = yield* obtainPublicTokens
+      const second = yield* token(refreshOf(first.refresh_token))
+      assert.include(String(yield* Effect.flip(authenticate(second.access_token))), "a fault")
+      fails = false
+      for (let n = 0; n < 50; n++) assert.isNotNull(yield* authenticate(second.access_token))
+      assert.lengthOf(retired, 2)
+      yield* refused(refreshOf(first.refresh_token), "invalid_grant")
+    }).pipe(Effect.provide(testLayer({}, watched)))
+  })
 
   it.effect("rotates for every client, or for none, where it is told to", () =>
     Effect.gen(function* () {

@@ -84,15 +84,16 @@ export const checked = Effect.fnUntraced(function* (
   return check.request
 })
 
-/** Logs the administrator in and answers the code. */
+const administrator = { login: "admin@example.com", password: "correct horse" } as const
+export const tenant = { login: "tenant@example.com", password: "battery staple" } as const
+
+/** Logs a user in and answers the code. */
 export const obtainCode = Effect.fnUntraced(function* (
-  fields: Fields
+  fields: Fields,
+  { login, password }: typeof administrator | typeof tenant = administrator
 ): Effect.fn.Return<string, unknown, Authorization> {
-  const result = yield* (yield* Authorization).login(yield* checked(fields), {
-    login: "admin@example.com",
-    password: Redacted.make("correct horse"),
-    address
-  })
+  const attempt = { login, password: Redacted.make<string>(password), address }
+  const result = yield* (yield* Authorization).login(yield* checked(fields), attempt)
   if (result._tag !== "LoggedIn") return assert.fail(`not logged in: ${result._tag}`)
   return result.code
 })
@@ -110,17 +111,18 @@ export const obtainTokens = Effect.gen(function* () {
   return yield* (yield* Authorization).token(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
 })
 
+/** What p1 sends for a code. */
+export const publicExchangeOf = (code: string): Fields => ({
+  grant_type: "authorization_code",
+  code,
+  redirect_uri: "https://p.example/cb",
+  client_id: "p1",
+  code_verifier: pkce.verifier
+})
+
 /** Tokens of p1, which has none. */
 export const obtainPublicTokens = Effect.gen(function* () {
-  return yield* (yield* Authorization).token(
-    bodyOf({
-      grant_type: "authorization_code",
-      code: yield* obtainCode(authorizeP1),
-      redirect_uri: "https://p.example/cb",
-      client_id: "p1",
-      code_verifier: pkce.verifier
-    })
-  )
+  return yield* (yield* Authorization).token(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
 })
 
 /** A refresh by p1. */

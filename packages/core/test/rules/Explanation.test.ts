@@ -139,6 +139,12 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   ],
   [
     "skipped",
+    { reason: "integration_unreadable", last: null },
+    "Which events the integration gets could not be read from the database when the event came, so nothing was sent.",
+    `Nothing is sent ${askForIt}`
+  ],
+  [
+    "skipped",
     { last: null, integration: disabledBy("manual") },
     "The integration was disabled when the event came, so nothing was sent.",
     `The integration is disabled, by hand. ${enableIt}`

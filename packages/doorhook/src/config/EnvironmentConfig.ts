@@ -72,6 +72,8 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   metricsFor: text,
   metricsKey: text,
   requestsPerMinute: number,
+  tokenRequestsPerMinute: number,
+  accessTokensPerGrant: number,
   appearance: look,
   refreshRequiresSecret: truth,
   refreshRotation: text,

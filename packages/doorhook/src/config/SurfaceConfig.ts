@@ -12,9 +12,10 @@ import { collect, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 const Text = Schema.String
 const Texts = Schema.Array(Text)
 
-const RequestsPerMinute = Schema.Int.check(
-  Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })
-)
+const RequestsPerMinute = Schema.Union([
+  Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })),
+  Schema.Literal("unlimited")
+])
 
 export const surfaceFields = {
   /** The networks that deliveries come from, told to receivers that filter by address. Default none. */
@@ -34,7 +35,16 @@ export const surfaceFields = {
    */
   metricsKey: Schema.optional(Text),
   /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
-  requestsPerMinute: Schema.optional(Schema.Union([RequestsPerMinute, Schema.Literal("unlimited")])),
+  requestsPerMinute: Schema.optional(RequestsPerMinute),
+  /**
+   * How many tokens one client may be issued in a minute by one process; of a client without a secret, for one user. Default
+   * 600.
+   */
+  tokenRequestsPerMinute: Schema.optional(RequestsPerMinute),
+  /** The most live access tokens of one authorization: with one more, the oldest ends. Default 100. */
+  accessTokensPerGrant: Schema.optional(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))
+  ),
   /** The host's own look of the pages that people see. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
   /** Whether a client that has a secret must send it to refresh. Default false. */
@@ -58,11 +68,18 @@ export const surfaceFields = {
 const SurfaceConfig = Schema.Struct(surfaceFields)
 type SurfaceConfig = typeof SurfaceConfig.Type
 
+/** A number of requests a minute as it is used: null is any number. */
+const perMinute = (limit: number | "unlimited"): number | null => (limit === "unlimited" ? null : limit)
+
 /** The settings of the authorization server that a configuration changes. */
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
   ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
   ...(config.refreshRotation !== undefined && { refreshRotation: config.refreshRotation }),
-  ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope })
+  ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope }),
+  ...(config.accessTokensPerGrant !== undefined && { accessTokensPerGrant: config.accessTokensPerGrant }),
+  ...(config.tokenRequestsPerMinute !== undefined && {
+    tokenRequestsPerMinute: perMinute(config.tokenRequestsPerMinute)
+  })
 })
 
 /** How `/v4` answers, as far as a configuration says. */
@@ -74,7 +91,7 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
     ...(config.topLevelPageInfo !== undefined && { topLevelPageInfo: config.topLevelPageInfo }),
     ...(config.configAlias !== undefined && { configAlias: config.configAlias }),
     ...(config.requestsPerMinute !== undefined && {
-      requestsPerMinute: config.requestsPerMinute === "unlimited" ? null : config.requestsPerMinute
+      requestsPerMinute: perMinute(config.requestsPerMinute)
     })
   }))
 

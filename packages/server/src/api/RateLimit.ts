@@ -4,8 +4,8 @@
  * Counted by grant and not by access token, as a client could refresh its token to start anew.
  */
 import type { GrantId } from "@doorhook/core"
+import { makeMinuteCounter, minuteWindow } from "@doorhook/core"
 import { Effect } from "effect"
-import { makeMinuteCounter, window } from "../http/MinuteCounter.ts"
 import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failure } from "../http/RequestFailure.ts"
 
@@ -21,7 +21,7 @@ export const makeRateLimit = (limit: number | null): RateLimit => {
   return Effect.fnUntraced(function* (grant) {
     const { count, seconds } = yield* countOf(grant)
     const headers = {
-      "ratelimit-policy": `"default";q=${limit};w=${window / 1_000}`,
+      "ratelimit-policy": `"default";q=${limit};w=${minuteWindow / 1_000}`,
       ratelimit: `"default";r=${Math.max(0, limit - count)};t=${seconds}`
     }
     if (count <= limit) return headers

@@ -96,7 +96,12 @@ export const OAuth = HttpApiGroup.make("oauth").add(
     payload: anyForm(TokenRequest),
     success: TokenResponse.annotate({ identifier: "TokenResponse" }),
     error: errors
-  }).annotate(OpenApi.Summary, "Exchange a code or a refresh token for an access token"),
+  })
+    .annotate(OpenApi.Summary, "Exchange a code or a refresh token for an access token")
+    .annotate(
+      OpenApi.Description,
+      "A client is issued 600 tokens a minute at most, one without a secret for each of its users, unless the service is set otherwise. Beyond that the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. Of one authorization 100 access tokens are good at a time: a new one beyond that ends the oldest."
+    ),
   HttpApiEndpoint.post("revoke", "/oauth/revoke", {
     payload: anyForm(TokenOnly),
     success: Schema.Struct({}),

@@ -1,7 +1,7 @@
 /**
  * What OAuth endpoints answer with: JSON bodies that no cache keeps (RFC 6749 sections 5.1 and 5.2).
  */
-import type { DirectoryError, OAuthError, StoreError, TooManyGuesses } from "@doorhook/core"
+import type { DirectoryError, OAuthError, StoreError, TooManyGuesses, TooManyTokens } from "@doorhook/core"
 import { Cause, Effect, Option } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { logFailure, unavailableDetail } from "../http/FailureLog.ts"
@@ -40,7 +40,14 @@ export const methodNotAllowed = (allow: string): HttpServerResponse.HttpServerRe
   error(405, "invalid_request", `This address takes ${allow} only.`, { allow })
 
 /** What requests to these endpoints can fail with. */
-export type Failure = OAuthError | TooManyGuesses | BodyTooLarge | BodyUnreadable | StoreError | DirectoryError
+export type Failure =
+  | OAuthError
+  | TooManyGuesses
+  | TooManyTokens
+  | BodyTooLarge
+  | BodyUnreadable
+  | StoreError
+  | DirectoryError
 
 /** Seconds after which to try again what storage or the directory did not answer. */
 const retryAfter = { "retry-after": "1" } as const
@@ -54,6 +61,7 @@ export const statusOf = (failure: Failure): { readonly status: number; readonly 
         ? { status: 401, headers: { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } }
         : { status: failure.status, headers: {} }
     case "TooManyGuesses":
+    case "TooManyTokens":
       return { status: 429, headers: { "retry-after": String(failure.retry_after) } }
     case "BodyTooLarge":
       return { status: 413, headers: {} }
@@ -75,6 +83,7 @@ const toJson = (failure: Failure): HttpServerResponse.HttpServerResponse => {
       return error(status, failure.error, failure.error_description, headers)
     // Not invalid_client: a client that reads that may give its credentials up for good.
     case "TooManyGuesses":
+    case "TooManyTokens":
       return error(status, "temporarily_unavailable", failure.message, headers)
     case "StoreError":
     case "DirectoryError":

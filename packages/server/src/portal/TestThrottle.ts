@@ -3,8 +3,8 @@
  * with a receiver, too few to trouble one.
  */
 import type { IntegrationId } from "@doorhook/core"
+import { makeMinuteCounter } from "@doorhook/core"
 import { Effect } from "effect"
-import { makeMinuteCounter } from "../http/MinuteCounter.ts"
 
 const testsPerMinute = 5
 

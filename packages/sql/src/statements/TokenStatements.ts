@@ -5,6 +5,9 @@
 import type { Dialect } from "../Dialect.ts"
 import { grantColumns } from "../TokenRows.ts"
 
+/** How many access tokens one refresh ends at most, where the limit was lowered. */
+const maxEnded = 500
+
 export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, text }: Dialect) => ({
   insertGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at)
   VALUES (?, ?, ?, ?, ?, ?)`),
@@ -64,6 +67,13 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, tex
 
   deleteAccessToken: text(`DELETE FROM access_tokens WHERE hash = ?`),
 
+  /**
+   * Ends the oldest access tokens of a grant beyond so many. Walks an index over grants and times, the newest first; then one
+   * search by key for each.
+   */
+  endOldest: text(`DELETE FROM access_tokens WHERE hash IN
+  (SELECT hash FROM access_tokens WHERE grant_id = ? ORDER BY created_at DESC LIMIT ${maxEnded} OFFSET ?)`),
+
   /** The beginning of an index over the times at which they expire, then one search by key for each. */
   purgeAccessTokens: text(`DELETE FROM access_tokens
   WHERE hash IN (SELECT hash FROM access_tokens WHERE expires_at < ? LIMIT ? ${lockFree}) RETURNING hash`),
@@ -73,5 +83,21 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, tex
   RETURNING grant_id, used_at`),
 
   /** Grants for which nothing was issued. */
-  deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")}`)
+  deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")}`),
+
+  /** The beginning of an index over the times at which they were rotated, then one search by key for each. */
+  purgeRotated: text(`DELETE FROM refresh_tokens
+  WHERE hash IN (SELECT hash FROM refresh_tokens WHERE rotated_at < ? LIMIT ? ${lockFree}) RETURNING hash`),
+
+  /** What belongs to grants that were revoked: the beginning of an index over times, and for each one over grants. */
+  purgeOfRevoked: (["access_tokens", "codes", "refresh_tokens"] as const).map((table) =>
+    text(`DELETE FROM ${table} WHERE hash IN (SELECT t.hash FROM grants AS g JOIN ${table} AS t ON t.grant_id = g.id
+  WHERE g.revoked_at < ? LIMIT ? ${lockFree}) RETURNING hash`)
+  ),
+
+  /** Grants that were revoked and of which nothing is left. The same indexes. */
+  purgeRevoked: text(`DELETE FROM grants WHERE id IN (SELECT g.id FROM grants AS g WHERE g.revoked_at < ?
+    AND NOT EXISTS (SELECT 1 FROM access_tokens AS t WHERE t.grant_id = g.id)
+    AND NOT EXISTS (SELECT 1 FROM codes AS t WHERE t.grant_id = g.id)
+    AND NOT EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = g.id) LIMIT ? ${lockFree})`)
 })

@@ -1,21 +1,22 @@
 /**
  * Integrations in a SQL database.
  */
-import type { Integration } from "@doorhook/core"
+import type { Integration, UnreadableMatch } from "@doorhook/core"
 import { IntegrationId, IntegrationStore, Standing } from "@doorhook/core"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
-import type { IntegrationReader } from "../IntegrationReader.ts"
+import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
 import type { IntegrationRow, LocatedRow } from "../IntegrationRows.ts"
-import { failingOf, locatedFromRow, toValues } from "../IntegrationRows.ts"
+import { bindingsOf, failingOf, locatedFromRow, toValues } from "../IntegrationRows.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
 import { takeKeys } from "./Keys.ts"
 import { Endings } from "./Endings.ts"
+import { explain, makeTelling } from "./Telling.ts"
 
 const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, reader: IntegrationReader) {
   const sql = yield* SqlClient.SqlClient
@@ -31,6 +32,26 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
     Effect.catchTag(surveyed(row), "IntegrationUnreadable", ({ why }) =>
       Effect.map(locatedFromRow(row), ({ id, scope }) => ({ id, scope, unreadable: why }))
     )
+
+  const isTimeToTell = makeTelling()
+
+  /** As much of one that can't be read as events are matched with; says so where that is not enough to send them later. */
+  const matchOf = Effect.fnUntraced(function* (row: IntegrationRow, cause: IntegrationUnreadable) {
+    const located = yield* locatedFromRow(row)
+    const bindings = Option.getOrNull(bindingsOf(row))
+    const fault = { name: `integration ${row.id}`, cause }
+    if (bindings === null && isTimeToTell(fault, yield* Clock.currentTimeMillis)) {
+      yield* Effect.logError(
+        "Events of an integration whose bindings can't be read are stored as skipped. " +
+          `Recover it since this time once its row is put right. ${explain(fault)}`
+      )
+    }
+    const status = row.status === "disabled" ? "disabled" : "enabled"
+    return { ...located, status, bindings, unreadable: cause.why } satisfies UnreadableMatch
+  })
+
+  const matchable = (row: IntegrationRow) =>
+    Effect.catchTag(reader.read(row), "IntegrationUnreadable", (cause) => matchOf(row, cause))
 
   const changeTo = Effect.fnUntraced(function* (integration: Integration, expectedVersion: number) {
     const { id, status } = integration
@@ -99,7 +120,10 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
 
     ofScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
       const lists = [dialect.ids(buildings), dialect.ids(tenants)]
-      return yield* reader.readAll(yield* sql.unsafe<IntegrationRow>(statements.ofScopes, lists))
+      const rows = yield* sql.unsafe<IntegrationRow>(statements.ofScopes, lists)
+      return yield* Effect.catchTag(reader.readAll(rows), "IntegrationUnreadable", () =>
+        Effect.forEach(rows, matchable)
+      )
     }, failAs("IntegrationStore.ofScopes")),
 
     survey: Effect.fnUntraced(function* ({ after, limit, status }) {

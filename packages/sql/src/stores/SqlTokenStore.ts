@@ -20,6 +20,10 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const storeAccess = ({ created_at, expires_at, grant_id, hash, retires }: AccessToken) =>
     sql.unsafe(statements.insertAccessToken, [hash, grant_id, created_at, expires_at, retires])
 
+  /** The number of tokens that a statement deletes by a time and a limit. */
+  const count = (statement: string, before: number, limit: number) =>
+    Effect.map(sql.unsafe(statement, [before, limit]), ({ length }) => length)
+
   const storeRefresh = ({ created_at, grant_id, hash, retired_at, rotated_at }: RefreshToken) =>
     sql.unsafe(statements.insertRefreshToken, [hash, grant_id, created_at, rotated_at, retired_at])
 
@@ -70,9 +74,11 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     }, failAs("TokenStore.findRefreshToken")),
 
     refresh: Effect.fnUntraced(
-      function* (presented, { access, refresh }, now) {
+      function* (presented, { access, maxAccessTokens, refresh }, now) {
+        // Keeps the grant too: refreshes of one grant take turns, so that none of them counts without the others.
         const living = yield* sql.unsafe(statements.livingRefreshToken, [presented])
         if (living.length === 0) return false
+        yield* sql.unsafe(statements.endOldest, [access.grant_id, maxAccessTokens - 1])
         yield* storeAccess(access)
         if (refresh !== null) {
           yield* sql.unsafe(statements.rotateRefreshToken, [now, presented])
@@ -115,14 +121,21 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
 
     purgeExpired: Effect.fnUntraced(
       function* (now, limit) {
-        const tokens = yield* sql.unsafe(statements.purgeAccessTokens, [now, limit])
+        let purged = yield* count(statements.purgeAccessTokens, now, limit)
         const codes = yield* sql.unsafe<{ readonly grant_id: string; readonly used_at: number | null }>(
           statements.purgeCodes,
-          [now - TokenLife.codeMemory, limit - tokens.length]
+          [now - TokenLife.codeMemory, limit - purged]
         )
+        purged += codes.length
         const unused = codes.filter(({ used_at }) => used_at === null).map(({ grant_id }) => grant_id)
         if (unused.length > 0) yield* sql.unsafe(statements.deleteGrants, [dialect.texts(unused)])
-        return tokens.length + codes.length
+        purged += yield* count(statements.purgeRotated, now - TokenLife.rotatedMemory, limit - purged)
+        const revokedBefore = now - TokenLife.revokedMemory
+        for (const statement of statements.purgeOfRevoked) {
+          purged += yield* count(statement, revokedBefore, limit - purged)
+        }
+        yield* sql.unsafe(statements.purgeRevoked, [revokedBefore, limit])
+        return purged
       },
       sql.withTransaction,
       failAs("TokenStore.purgeExpired")

@@ -121,7 +121,8 @@ await describeOnPostgres("opening a database", (server) => {
           ALTER TABLE integrations DROP COLUMN previous_secrets;
           ALTER TABLE integrations ADD COLUMN previous_secret text, ADD COLUMN previous_secret_until bigint;
           DROP TABLE endings;
-          DROP INDEX grants_by_user;
+          DROP INDEX grants_by_user, refresh_tokens_by_rotation, grants_by_revocation, access_tokens_by_age;
+          CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id);
           DELETE FROM migrations WHERE migration_id > 1;
           INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user,
               created_by_client, signing_secret, previous_secret, previous_secret_until, overrides, failing_noticed, version,

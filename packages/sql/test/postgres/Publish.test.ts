@@ -11,6 +11,7 @@ import {
   laneOf,
   makeEventId,
   Matching,
+  Publisher,
   PublishRequest,
   Standing,
   TenantId,
@@ -20,10 +21,11 @@ import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresPublish, PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, Result } from "effect"
+import { Context, Effect, Layer, Logger, Redacted, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import pg from "pg"
+import { damages, publisher, storesForBoth } from "../DamagedPublications.ts"
 import { describeOnPostgres, lentDatabase, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const { createIntegration, claim, newEvent, start } = StoreFixtures
@@ -286,6 +288,27 @@ await describeOnPostgres("publishing in SQL", (server) => {
         assert.strictEqual((yield* query(client, "SELECT id FROM doors ORDER BY id")).length, 2)
       })
   )
+
+  for (const damage of damages) {
+    for (const way of ["doorhook.publish", "the publisher"] as const) {
+      it.live(`by ${way} stores for an integration too that has ${damage[1]} for ${damage[0]}`, () =>
+        Effect.gen(function* () {
+          const { client, services } = yield* onLent
+          const call = "SELECT id, deliveries FROM doorhook.publish($1)"
+          const ofFunction = Effect.map(query(client, call, [JSON.stringify(bodyOf(newEvent(1)))]), ([row]) => row)
+          const ofPublisher = Publisher.use(({ publish }) => publish([newEvent(1)])).pipe(
+            Effect.map(([published]) => published),
+            Effect.provide(publisher)
+          )
+          yield* storesForBoth(
+            (statement) => query(client, `SET search_path = doorhook; ${statement}`),
+            Effect.map(way === "the publisher" ? ofPublisher : ofFunction, (one) => one?.deliveries ?? 0),
+            damage
+          ).pipe(Effect.provideContext(services), Effect.provide(Logger.layer([])))
+        })
+      )
+    }
+  }
 
   it.live("in Effect outside of a transaction is refused, and nothing is published", () =>
     Effect.gen(function* () {

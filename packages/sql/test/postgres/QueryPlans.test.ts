@@ -88,7 +88,16 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   useCode: [Tokens.useCode, "codes_pkey"],
   purgeAccessTokens: [Tokens.purgeAccessTokens, "access_tokens_by_expiry"],
   purgeCodes: [Tokens.purgeCodes, "codes_by_expiry"],
-  deleteGrants: [Tokens.deleteGrants, "grants_pkey"]
+  deleteGrants: [Tokens.deleteGrants, "grants_pkey"],
+  endOldest: [Tokens.endOldest, "access_tokens_by_age", "access_tokens_pkey"],
+  purgeRotated: [Tokens.purgeRotated, "refresh_tokens_by_rotation", "refresh_tokens_pkey"],
+  ...Object.fromEntries(
+    ["access_tokens_by_age", "codes_by_grant", "refresh_tokens_by_grant"].map((index, n) => [
+      `purgeOfRevoked ${n}`,
+      [Tokens.purgeOfRevoked[n] ?? "", "grants_by_revocation", index]
+    ])
+  ),
+  purgeRevoked: [Tokens.purgeRevoked, "grants_by_revocation", "grants_pkey"]
 }
 
 const isActive = (state: DeliveryState) => activeStates.some((active) => active === state)

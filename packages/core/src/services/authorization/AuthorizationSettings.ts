@@ -16,12 +16,21 @@ export interface AuthorizationSettingsShape {
   readonly refreshRotation: "never" | "public" | "always"
   /** Whether a scope other than `public` is an error, or left out of what is granted. */
   readonly unknownScope: "refuse" | "ignore"
+  /** The most live access tokens of one grant: with one more, the oldest ends. */
+  readonly accessTokensPerGrant: number
+  /**
+   * How many tokens one client may be issued in a minute, counted in this process; null is any number. Of a client without a
+   * secret, each user is counted alone: whoever has an account can act as that client, and must not stop its other users.
+   */
+  readonly tokenRequestsPerMinute: number | null
 }
 
 export const authorizationDefaults: AuthorizationSettingsShape = {
   refreshRequiresSecret: false,
   refreshRotation: "public",
-  unknownScope: "refuse"
+  unknownScope: "refuse",
+  accessTokensPerGrant: 100,
+  tokenRequestsPerMinute: 600
 }
 
 export class AuthorizationSettings extends Context.Service<AuthorizationSettings, AuthorizationSettingsShape>()(

@@ -13,6 +13,17 @@ export class TooManyGuesses extends Schema.TaggedError<TooManyGuesses>()("TooMan
   }
 }
 
+/** A client was issued as many tokens in a minute as one may be. */
+export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyTokens", {
+  limit: Schema.Int,
+  /** In whole seconds. */
+  retry_after: Schema.Int
+}) {
+  override get message(): string {
+    return `At most ${this.limit} token requests a minute are taken from one client (the setting tokenRequestsPerMinute). Try again in ${this.retry_after} s.`
+  }
+}
+
 /** The error codes that doorhook's token, revocation and introspection endpoints use. */
 export const OAuthErrorCode = Schema.Literals([
   "invalid_request",

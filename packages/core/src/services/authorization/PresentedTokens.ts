@@ -64,8 +64,11 @@ export const authenticate = Effect.fnUntraced(function* (accessToken: string) {
   const { token, grant } = found
   const now = yield* Clock.currentTimeMillis
   const retired = retiredBy(token, now)
-  if (retired !== null && !(yield* RefreshBursts).use(retired, now)) {
-    yield* store.retireRefreshToken(retired, now)
+  const bursts = yield* RefreshBursts
+  if (retired !== null && !bursts.use(retired, now) && bursts.retire(retired)) {
+    yield* Effect.onError(store.retireRefreshToken(retired, now), () =>
+      Effect.sync(() => bursts.forgetRetired(retired))
+    )
   }
   const principal: Principal = {
     user_id: grant.user_id,

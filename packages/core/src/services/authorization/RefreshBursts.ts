@@ -6,6 +6,8 @@
  * way, and these look like a replay. So a token that came several times within a moment is retired some seconds later.
  * Somebody who stole the token gains those seconds only, and would have had them before anyway. Kept in the memory of one
  * process: requests that other processes took do not count here.
+ *
+ * Remembers as well which tokens it has retired, so that a read writes no more than once for a token.
  */
 import { Context } from "effect"
 import { RecentMap } from "../../domain/RecentMap.ts"
@@ -36,6 +38,10 @@ export class RefreshBursts extends Context.Service<
     readonly note: (token: string, now: number) => void
     /** Notes that what came for the token is used; says whether workers are refreshing it, so that it must not be retired yet. */
     readonly use: (token: string, now: number) => boolean
+    /** Notes that the token is retired; false when it is known to be. */
+    readonly retire: (token: string) => boolean
+    /** Takes that back: it could not be stored. */
+    readonly forgetRetired: (token: string) => void
     /** Whether the token should be retired by now, because what came for it was used while workers were refreshing it. */
     readonly isOver: (token: string, now: number) => boolean
   }
@@ -44,6 +50,7 @@ export class RefreshBursts extends Context.Service<
 /** Knows of no refreshes. */
 export const make = (): RefreshBursts["Service"] => {
   const refreshes = new RecentMap<string, Refreshes>(capacity)
+  const retired = new RecentMap<string, true>(capacity)
   return RefreshBursts.of({
     note: (token, now) => {
       const before = refreshes.get(token)
@@ -57,6 +64,12 @@ export const make = (): RefreshBursts["Service"] => {
       if (!known.isUsed) refreshes.set(token, { ...known, isUsed: true })
       return true
     },
+    retire: (token) => {
+      if (retired.get(token) !== undefined) return false
+      retired.set(token, true)
+      return true
+    },
+    forgetRetired: (token) => retired.delete(token),
     isOver: (token, now) => {
       const known = refreshes.get(token)
       return known !== undefined && known.isUsed && now >= known.keptUntil

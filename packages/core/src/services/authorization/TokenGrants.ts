@@ -25,6 +25,7 @@ import * as Pkce from "./Pkce.ts"
 import { RefreshBursts } from "./RefreshBursts.ts"
 import * as ScopeParameter from "./ScopeParameter.ts"
 import { generate, hashOf } from "./Secrets.ts"
+import { TokenLimit } from "./TokenLimit.ts"
 
 /** A parameter that the grant can't do without. */
 const required = (parameters: Parameters, name: string) =>
@@ -114,10 +115,13 @@ const exchangeCode = Effect.fnUntraced(function* (client: Client, parameters: Pa
   const { code, grant } = found
   yield* checkGrant(grant, client, "The code")
   yield* checkBinding(code, parameters)
+  // One that was used is a replay whatever the limit: it must end the grant.
+  if (!found.isUsed) yield* (yield* TokenLimit).count(client, grant.user_id)
 
+  const { accessTokensPerGrant: maxAccessTokens } = yield* AuthorizationSettings
   const access = yield* newAccessToken(grant.id, now, null)
   const refresh = yield* newRefreshToken(grant.id, now)
-  const issued = yield* store.redeemCode(hash, { access: access.record, refresh: refresh.record }, now)
+  const issued = yield* store.redeemCode(hash, { access: access.record, refresh: refresh.record, maxAccessTokens }, now)
   // Nobody but the store can tell, when it was found unused and its grant whole a moment ago.
   if (!issued) return yield* refuseReplay(grant, now, "The code was used before, or access was taken back meanwhile")
   return response(access.value, refresh.value, grant.scope, now)
@@ -125,7 +129,7 @@ const exchangeCode = Effect.fnUntraced(function* (client: Client, parameters: Pa
 
 const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: Parameters) {
   const store = yield* TokenStore
-  const { refreshRotation, unknownScope } = yield* AuthorizationSettings
+  const { accessTokensPerGrant: maxAccessTokens, refreshRotation, unknownScope } = yield* AuthorizationSettings
   const now = yield* Clock.currentTimeMillis
   const presented = yield* required(parameters, "refresh_token")
   const hash = yield* hashOf(presented)
@@ -139,11 +143,13 @@ const refreshTokens = Effect.fnUntraced(function* (client: Client, parameters: P
   if (!ScopeParameter.isGrantable(get(parameters, "scope"), unknownScope)) {
     return yield* OAuthError.invalidScope(ScopeParameter.refusal)
   }
+  yield* (yield* TokenLimit).count(client, grant.user_id)
 
   const rotates = refreshRotation === "always" || (refreshRotation === "public" && !isConfidential(client))
   const successor = rotates ? yield* newRefreshToken(grant.id, now) : null
   const access = yield* newAccessToken(grant.id, now, successor === null ? null : hash)
-  const issued = yield* store.refresh(hash, { access: access.record, refresh: successor?.record ?? null }, now)
+  const tokens = { access: access.record, refresh: successor?.record ?? null, maxAccessTokens }
+  const issued = yield* store.refresh(hash, tokens, now)
   // Retired or revoked since it was found living a moment ago: whoever sent it is late, and no thief.
   if (!issued) {
     return yield* OAuthError.invalidGrant(

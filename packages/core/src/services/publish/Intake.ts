@@ -1,10 +1,9 @@
 /**
  * Calls on their way to a transaction. Those that arrive while one is under way share the next; where many come one by one,
- * it waits a moment for more (`Gathering`). Calls that carry something urgent have transactions of their own, before all
- * others, and wait for nobody.
+ * it waits a moment for more (`Gathering`). A call with an urgent event is in the first transaction that starts after it,
+ * however many ordinary calls are queued: urgent calls have a queue without a bound and transactions of their own.
  */
-import { Clock, Effect, Latch, Option, Queue } from "effect"
-import type { Cause } from "effect"
+import { Cause, Clock, Effect, Latch, Option, Queue } from "effect"
 import type { NewEvent } from "../../domain/Event.ts"
 import { definitionOf } from "../../domain/ResourceType.ts"
 import { Gathering } from "./Gathering.ts"
@@ -15,11 +14,11 @@ const maxBatch = 250
 /** With so many events a transaction is worth its sync, and waits for no more. */
 const enough = 32
 
-/** How many calls may wait for their transaction; beyond it, callers wait to be let in. */
+/** How many ordinary calls are queued before their callers wait to be let in. */
 const maxWaiting = 4_096
 
 interface Intake<Call> {
-  /** Lets a call in, once there is room; false when it is closed. */
+  /** Lets a call in: an urgent one at once, an ordinary one when there is room. False when it is closed. */
   readonly offer: (call: Call) => Effect.Effect<boolean>
   /** The calls of the next transaction, one at least. Ends when it is closed and everything was taken. */
   readonly takeBatch: Effect.Effect<ReadonlyArray<Call>, Cause.Done>
@@ -31,45 +30,36 @@ interface Carrying {
   readonly events: ReadonlyArray<NewEvent>
 }
 
-type Urgency = "urgent" | "ordinary"
-
-/** A call that is in. */
-interface Waiting<Call> {
-  readonly call: Call
-  readonly urgency: Urgency
-}
-
-const urgencyOf = ({ events }: Carrying): Urgency =>
-  // All are looked at, so that one of a type that there is not does not come in behind an urgent one.
-  events.map((event) => definitionOf(event.resource_type).urgent).includes(true) ? "urgent" : "ordinary"
+const isUrgent = ({ events }: Carrying): boolean =>
+  // All are looked at, so that an undeclared type is found also behind an urgent event.
+  events.map((event) => definitionOf(event.resource_type).urgent).includes(true)
 
 const countEvents = (calls: ReadonlyArray<Carrying>): number =>
   calls.reduce((sum, { events }) => sum + events.length, 0)
 
 export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() {
-  const calls = yield* Queue.bounded<Waiting<Call>, Cause.Done>(maxWaiting)
+  /** Ordinary calls whose callers were let in, up to `maxWaiting`. */
+  const calls = yield* Queue.bounded<Call, Cause.Done>(maxWaiting)
   const urgent: Array<Call> = []
   const ordinary: Array<Call> = []
   const clock = yield* Clock.Clock
   const gathering = new Gathering()
+  /** Opens when a call comes in. */
+  const arrival = yield* Latch.make(false)
   /** Open while there is something that a transaction should not wait with. */
   const hurry = yield* Latch.make(false)
   let isClosed = false
 
-  const takeIn = ({ call, urgency }: Waiting<Call>): void => {
-    ;(urgency === "urgent" ? urgent : ordinary).push(call)
-  }
+  const isEmpty = (): boolean => urgent.length + ordinary.length + Queue.sizeUnsafe(calls) === 0
 
-  /** Takes in all that has come; says whether there were ordinary calls. */
+  /** Takes in the ordinary calls that have come; says whether there were any. */
   const takeWaiting = Effect.suspend(() => {
     hurry.closeUnsafe()
-    const before = ordinary.length
-    if (before + urgent.length >= maxWaiting) return Effect.succeed(false)
+    if (ordinary.length >= maxWaiting) return Effect.succeed(false)
     return Effect.map(Queue.clear(calls), (waiting) => {
-      for (const call of waiting) takeIn(call)
-      const came = ordinary.length - before
-      if (came > 0) gathering.arrived(came, clock.currentTimeMillisUnsafe())
-      return came > 0
+      for (const call of waiting) ordinary.push(call)
+      if (waiting.length > 0) gathering.arrived(waiting.length, clock.currentTimeMillisUnsafe())
+      return waiting.length > 0
     })
   })
 
@@ -89,10 +79,18 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
   })
 
   const begin = Effect.gen(function* () {
-    // The queue wakes us in the next turn of the event loop: calls of one turn come in together.
-    const first = yield* Queue.take(calls)
-    takeIn(first)
-    if (first.urgency === "ordinary") gathering.arrived(1, clock.currentTimeMillisUnsafe())
+    while (isEmpty()) {
+      if (isClosed) return yield* Cause.done()
+      arrival.closeUnsafe()
+      yield* arrival.await
+      // Calls of one turn of the event loop come in together.
+      yield* Effect.yieldNow
+    }
+    const first = yield* Queue.poll(calls)
+    if (Option.isSome(first)) {
+      ordinary.push(first.value)
+      gathering.arrived(1, clock.currentTimeMillisUnsafe())
+    }
     yield* takeWaiting
     const wait = gathering.wait(clock.currentTimeMillisUnsafe())
     if (wait > 0 && !mustNotWait()) yield* gather(wait)
@@ -101,12 +99,14 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
   return {
     offer: (call) =>
       Effect.suspend(() => {
-        // Found out before it is in: a type that there is not is the caller's defect, and nobody else's.
-        const urgency = urgencyOf(call)
-        return Effect.map(Queue.offer(calls, { call, urgency }), (isIn) => {
-          if (urgency === "urgent" || call.events.length >= enough) hurry.openUnsafe()
-          return isIn
-        })
+        if (isClosed) return Effect.succeed(false)
+        // Found out before it is in: an undeclared type is the caller's defect and fails no other call.
+        const hurries = isUrgent(call)
+        if (hurries) urgent.push(call)
+        else if (!Queue.offerUnsafe(calls, call)) return Queue.offer(calls, call)
+        arrival.openUnsafe()
+        if (hurries || call.events.length >= enough) hurry.openUnsafe()
+        return Effect.succeed(true)
       }),
     takeBatch: Effect.gen(function* () {
       if (urgent.length + ordinary.length === 0) yield* begin
@@ -116,10 +116,11 @@ export const makeIntake = Effect.fnUntraced(function* <Call extends Carrying>() 
       for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
       return first.splice(0, count)
     }),
-    close: Effect.suspend(() => {
+    close: Effect.sync(() => {
       isClosed = true
+      Queue.endUnsafe(calls)
+      arrival.openUnsafe()
       hurry.openUnsafe()
-      return Effect.asVoid(Queue.end(calls))
     })
   } satisfies Intake<Call>
 })

@@ -6,9 +6,10 @@
  */
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import type { Scope } from "effect"
-import type { LeasedDelivery } from "../../domain/Delivery.ts"
+import type { Lane, LeasedDelivery } from "../../domain/Delivery.ts"
 import { laneOf } from "../../domain/Delivery.ts"
 import type { Event, NewEvent } from "../../domain/Event.ts"
+import type { IntegrationId } from "../../domain/Ids.ts"
 import { makeEventIds } from "../../domain/Ids.ts"
 import type { Integration } from "../../domain/Integration.ts"
 import { Crypto } from "../../ports/Crypto.ts"
@@ -16,7 +17,8 @@ import type { NewDelivery, NewEventRecord } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { RememberedRequest } from "../../ports/IdempotencyStore.ts"
 import { IdempotencyStore } from "../../ports/IdempotencyStore.ts"
-import { IntegrationStore } from "../../ports/IntegrationStore.ts"
+import type { UnreadableMatch } from "../../ports/IntegrationStore.ts"
+import { IntegrationStore, isUnreadable as isUnreadableRow } from "../../ports/IntegrationStore.ts"
 import type { StoreError } from "../../ports/StoreError.ts"
 import { Wake } from "../../ports/Wake.ts"
 import { makeMatcher } from "../../rules/Matching.ts"
@@ -44,25 +46,34 @@ interface Call {
 /** An event with the integrations it matches. */
 interface Matched {
   readonly event: Event
-  readonly integrations: ReadonlyArray<Integration>
+  readonly integrations: ReadonlyArray<Integration | UnreadableMatch>
 }
 
-/** A delivery that is about to be stored: the dispatcher is asked for room for it. */
-interface Candidate extends Handover {
+/** A delivery that is about to be stored. */
+interface Candidate {
   readonly event: Event
+  readonly integration: Integration | UnreadableMatch
+  readonly integration_id: IntegrationId
+  readonly lane: Lane
+}
+
+/** A delivery that can be sent: the dispatcher is asked for room for it. */
+interface Sendable extends Candidate, Handover {
   readonly integration: Integration
 }
+
+const isSendable = (candidate: Candidate | Sendable): candidate is Sendable =>
+  !isUnreadableRow(candidate.integration) && candidate.integration.status === "enabled"
 
 /** Whether nothing was changed because something stored can't be read: calls that do not need that need not fail with it. */
 const isUnreadable = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
 
-const candidateOf = (event: Event, integration: Integration): Candidate => ({
-  event,
-  integration,
-  integration_id: integration.id,
-  lane: laneOf(event.resource_type, 0),
-  owner: integration.created_by.user_id
-})
+const candidateOf = (event: Event, integration: Integration | UnreadableMatch): Candidate | Sendable => {
+  const lane = laneOf(event.resource_type, 0)
+  return isUnreadableRow(integration)
+    ? { event, integration, integration_id: integration.id, lane }
+    : { event, integration, integration_id: integration.id, lane, owner: integration.created_by.user_id }
+}
 
 /** Starts taking events in, for as long as the scope lives; closing it carries out the calls that are in. */
 export const makePublisher: Effect.Effect<
@@ -104,11 +115,15 @@ export const makePublisher: Effect.Effect<
       candidates: integrations.map((integration) => candidateOf(event, integration))
     }))
     const candidates = groups.flatMap((group) => group.candidates)
-    const wanted = candidates.filter(({ integration }) => integration.status === "enabled")
+    const wanted = candidates.filter(isSendable)
     const { admitted: fits, lease } = yield* dispatcher.reserve(wanted)
-    const admitted = new Set(wanted.filter((_, place) => fits[place]))
+    const reserved = wanted.filter((_, place) => fits[place])
+    const admitted = new Set<Candidate>(reserved)
     const initialOf = (candidate: Candidate): NewDelivery["initial"] => {
-      if (candidate.integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
+      const { bindings, status } = candidate.integration
+      if (status === "disabled") return { state: "skipped", reason: "integration_disabled" }
+      // It may not have asked for this event, so once its row is put right it is sent only what is recovered by hand.
+      if (bindings === null) return { state: "skipped", reason: "integration_unreadable" }
       return admitted.has(candidate) ? { state: "delivering", lease } : { state: "pending" }
     }
     const records: ReadonlyArray<NewEventRecord> = groups.map((group) => ({
@@ -122,12 +137,12 @@ export const makePublisher: Effect.Effect<
     }))
     // Signals where it fails and may be stored all the same; what is stored for sure is signalled below.
     const storing = waking(wake, store.enqueue(records, remembered), () => false)
-    const answers = yield* Effect.onError(storing, () => dispatcher.cancel([...admitted]))
+    const answers = yield* Effect.onError(storing, () => dispatcher.cancel(reserved))
     const stored = answers.flat()
     const leased: Array<LeasedDelivery> = []
     const refused: Array<Handover> = []
     candidates.forEach((candidate, place) => {
-      if (!admitted.has(candidate)) return
+      if (!isSendable(candidate) || !admitted.has(candidate)) return
       const { event, integration, lane } = candidate
       const delivery = stored[place]
       if (delivery?.state === "delivering")
@@ -137,7 +152,9 @@ export const makePublisher: Effect.Effect<
     })
     yield* dispatcher.accept(leased)
     if (refused.length > 0) yield* dispatcher.cancel(refused)
-    if (admitted.size < wanted.length || refused.length > 0) yield* wake.signal
+    const isWaiting = (candidate: Candidate): boolean =>
+      candidate.integration.status === "enabled" && !admitted.has(candidate)
+    if (refused.length > 0 || candidates.some(isWaiting)) yield* wake.signal
   })
 
   const countAccepted = (events: ReadonlyArray<NewEvent>): void => {

@@ -26,10 +26,13 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* TokenStore
       const grant = newGrant("g")
       yield* store.createCode(grant, newCode(grant, "c"))
-      const issued = { access: access(grant, "a", { retires: hash("x") }), refresh: refresh(grant, "r") }
+      const issued = { ...issue(grant, "a", "r"), access: access(grant, "a", { retires: hash("x") }) }
       yield* expectEqual("redeemed", yield* store.redeemCode(hash("c"), issued, start + 1), true)
       yield* expectEqual("access token", yield* store.findAccessToken(hash("a")), { token: issued.access, grant })
-      yield* expectEqual("refresh token", yield* store.findRefreshToken(hash("r")), { token: issued.refresh, grant })
+      yield* expectEqual("refresh token", yield* store.findRefreshToken(hash("r")), {
+        token: refresh(grant, "r"),
+        grant
+      })
     })
   },
   {

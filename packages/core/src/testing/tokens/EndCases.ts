@@ -4,11 +4,11 @@
 import { Effect } from "effect"
 import { ClientId, GrantId, UserId } from "../../domain/Ids.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
-import { codeMemory } from "../../rules/TokenLife.ts"
+import { codeMemory, revokedMemory, rotatedMemory } from "../../rules/TokenLife.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
-import { access, granted, hash, issue, newCode, newGrant } from "./TokenFixtures.ts"
+import { access, granted, hash, issue, newCode, newGrant, refresh } from "./TokenFixtures.ts"
 
 export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
@@ -137,13 +137,13 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
 
 export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
-    name: "purgeExpired deletes expired access tokens in batches, and never a refresh token",
+    name: "purgeExpired deletes expired access tokens in batches, and never a refresh token that was not rotated",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
       const old = Array.from({ length: 7 }, (_, index) => `old-${index}`)
       for (const text of old) {
-        const issued = { access: access(grant, text, { expires_at: start + 100 }), refresh: null }
+        const issued = { ...issue(grant, text, null), access: access(grant, text, { expires_at: start + 100 }) }
         yield* store.refresh(hash("refresh-g"), issued, start)
       }
       yield* expectEqual("at the very end of their life", yield* store.purgeExpired(start + 100, 100), 0)
@@ -174,6 +174,61 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* expectEqual("unused", yield* store.findCode(hash("code-unused")), null)
       const token = yield* store.findRefreshToken(hash("refresh-used"))
       yield* expectEqual("what was issued for it", token?.grant.id, GrantId.make("used"))
+    })
+  },
+  {
+    name: "purgeExpired deletes rotated refresh tokens in batches, ninety days after; they are found until then",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      const chain = ["refresh-g", ...Array.from({ length: 6 }, (_, n) => `r${n}`), "newest"]
+      for (const [at, text] of chain.slice(1).entries()) {
+        yield* store.refresh(hash(chain[at] ?? ""), issue(grant, `a-${text}`, text), start + 10)
+      }
+      yield* store.retireRefreshToken(hash("r0"), start + 20)
+      const end = start + 10 + rotatedMemory
+      // Codes and access tokens are long gone.
+      yield* store.purgeExpired(end, 100)
+      const found = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
+      yield* expectEqual("at the very end of that", found.includes(null), false)
+      const purge = store.purgeExpired(end + 1, 3)
+      yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge, yield* purge], [3, 3, 1, 0])
+      const left = yield* Effect.forEach(chain, (text) => store.findRefreshToken(hash(text)))
+      yield* expectEqual("left", left.filter((each) => each !== null).length, 1)
+      yield* expectEqual("in use", left.at(-1)?.token, refresh(grant, "newest"))
+      yield* expectEqual("a replay", yield* store.refresh(hash("r0"), issue(grant, "a", "r"), end + 2), false)
+      yield* expectEqual("its use", yield* store.refresh(hash("newest"), issue(grant, "a", "r"), end + 2), true)
+    })
+  },
+  {
+    name: "purgeExpired deletes a revoked grant with all that belongs to it, in batches, a day after",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      const other = yield* granted("other")
+      yield* store.refresh(hash("refresh-g"), issue(grant, "a2", "r2"), start + 1)
+      const unused = newGrant("unused")
+      yield* store.createCode(unused, newCode(unused, "code"))
+      yield* store.revokeGrant(grant.id, start + 5)
+      yield* store.revokeGrantsOf(unused.user_id, unused.client_id, start + 5)
+      yield* store.revokeGrantsTo(other.client_id, start + 6)
+      const end = start + 5 + revokedMemory
+      yield* store.purgeExpired(end, 100)
+      yield* expectEqual("while it is remembered", yield* store.purgeExpired(end, 100), 0)
+      yield* expectEqual("since", (yield* store.findRefreshToken(hash("r2")))?.grant.revoked_at, start + 5)
+      // Two refresh tokens and a code, and those of the others.
+      const purge = store.purgeExpired(end + 2, 2)
+      yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge, yield* purge], [2, 2, 2, 0])
+      const left = yield* Effect.all([
+        store.findCode(hash("code-g")),
+        store.findCode(hash("code")),
+        store.findRefreshToken(hash("refresh-g")),
+        store.findRefreshToken(hash("r2")),
+        store.findRefreshToken(hash("refresh-other"))
+      ])
+      yield* expectEqual("left", left, [null, null, null, null, null])
+      // What is there already can't be created.
+      for (const each of [grant, unused, other]) yield* store.createCode(each, newCode(each, `new-${each.id}`))
     })
   }
 ]

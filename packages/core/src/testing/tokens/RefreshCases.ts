@@ -45,6 +45,47 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
+    name: "refresh ends the oldest access tokens of the grant beyond the limit, and those of no other",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      yield* granted("other")
+      const named = (n: number) => ({
+        access: access(grant, `a${n}`, { created_at: start + n, expires_at: start + 86_400_000 + n }),
+        refresh: null
+      })
+      const living = Effect.forEach(["access-g", "a1", "a2", "a3", "a4", "access-other"], (text) =>
+        Effect.map(store.findAccessToken(hash(text)), (found) => found !== null)
+      )
+      const add = (n: number, maxAccessTokens: number) =>
+        store.refresh(hash("refresh-g"), { ...named(n), maxAccessTokens }, start + n)
+      yield* add(1, 3)
+      yield* add(2, 3)
+      yield* expectEqual("as many as may be", yield* living, [true, true, true, false, false, true])
+      yield* add(3, 3)
+      yield* expectEqual("one more", yield* living, [false, true, true, true, false, true])
+      yield* add(4, 1)
+      yield* expectEqual("a lower limit", yield* living, [false, false, false, false, true, true])
+    })
+  },
+  {
+    name: "of twenty refreshes of one grant at once, as many access tokens are left as may be",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      const issued = (n: number) => ({ ...issue(grant, `a${n}`, `r${n}`), maxAccessTokens: 7 })
+      yield* store.refresh(hash("refresh-g"), { ...issue(grant, "a", "r"), maxAccessTokens: 7 }, start)
+      // By two refresh tokens: what they have in common is their grant.
+      const answers = yield* atOnce(20, (n) =>
+        store.refresh(hash(n % 2 === 0 ? "refresh-g" : "r"), issued(n), start + n)
+      )
+      yield* expectEqual("answers", new Set(answers), new Set([true]))
+      const all = ["access-g", "a", ...answers.map((_, n) => `a${n}`)]
+      const found = yield* Effect.forEach(all, (text) => store.findAccessToken(hash(text)))
+      yield* expectEqual("left", found.filter((each) => each !== null).length, 7)
+    })
+  },
+  {
     name: "of twenty that present a refresh token at once, each gets tokens, and it is rotated once",
     run: Effect.gen(function* () {
       const store = yield* TokenStore

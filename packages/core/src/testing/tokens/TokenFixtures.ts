@@ -53,7 +53,8 @@ export const refresh = (grant: Grant, text: string, fields: Partial<RefreshToken
 
 export const issue = (grant: Grant, accessText: string, refreshText: string | null): IssuedTokens => ({
   access: access(grant, accessText),
-  refresh: refreshText === null ? null : refresh(grant, refreshText)
+  refresh: refreshText === null ? null : refresh(grant, refreshText),
+  maxAccessTokens: 100
 })
 
 /** Fails unless the tokens `aN` and `rN` exist where answer number N says that they were issued, and nowhere else. */

@@ -4,9 +4,11 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { publishText } from "./PublishFunction.ts"
+import { isBoundStrictly, publishText } from "./PublishFunction.ts"
 
 export const publishLock = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql.unsafe(publishText("CREATE OR REPLACE FUNCTION", "FOR KEY SHARE")).unprepared
+  yield* sql.unsafe(
+    publishText({ create: "CREATE OR REPLACE FUNCTION", kept: "FOR KEY SHARE OF i", isBound: isBoundStrictly })
+  ).unprepared
 })

@@ -24,11 +24,22 @@ const lane = `CASE WHEN type = 'call' THEN 0 ELSE 2 END`
 
 const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-/**
- * The function itself, by how it is created, and by the lock under which it keeps the integrations that it matched as they
- * are until the caller's transaction ends.
- */
-export const publishText = (create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION", kept: string): string =>
+interface PublishVersion {
+  readonly create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION"
+  /** The lock that keeps the matched integrations as they are until the caller's transaction ends. */
+  readonly kept: string
+  /** Whether an integration is bound to the event's type: null where its bindings can't be read. */
+  readonly isBound: string
+}
+
+/** Fails where bindings can't be read. */
+export const isBoundStrictly = `EXISTS (
+  SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
+  WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? 'create'
+)`
+
+/** The function itself. */
+export const publishText = ({ create, isBound, kept }: PublishVersion): string =>
   `${create} publish(event text, now bigint DEFAULT ${nowInMillis}, OUT id text, OUT deliveries integer)
 LANGUAGE plpgsql VOLATILE ${settings} AS $$
   #variable_conflict use_column
@@ -101,29 +112,30 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
 
     publish.id := make_event_id(publish.now);
     WITH matched AS (
-      SELECT i.id, i.status FROM integrations AS i
+      SELECT i.id, i.status, bound.is_bound FROM integrations AS i
+      CROSS JOIN LATERAL (SELECT ${isBound} AS is_bound OFFSET 0) AS bound
       WHERE ((i.scope_type = 'building' AND i.scope_id = building)
           OR (i.scope_type = 'tenant' AND i.scope_id = ANY(tenants)))
-        AND EXISTS (
-          SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
-          WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? 'create'
-        )
+        AND bound.is_bound IS NOT FALSE
       ORDER BY i.id ${kept}
     ),
     numbered AS MATERIALIZED (
-      SELECT nextval('delivery_ids') AS id, m.id AS integration_id, m.status = 'enabled' AS enabled FROM matched AS m
+      SELECT nextval('delivery_ids') AS id, m.id AS integration_id,
+        CASE WHEN m.status = 'disabled' THEN 'integration_disabled'
+          WHEN m.is_bound IS NULL THEN 'integration_unreadable' END AS reason
+      FROM matched AS m
     ),
     queued AS (
       INSERT INTO queue (id, event_id, integration_id, created_at, state, attempts, lane, due_at, resend)
       SELECT n.id, publish.id, n.integration_id, publish.now, 'pending', 0, ${lane}, publish.now, 0
-      FROM numbered AS n WHERE n.enabled
+      FROM numbered AS n WHERE n.reason IS NULL
     ),
     skipped AS (
       INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane)
-      SELECT n.id, publish.id, n.integration_id, publish.now, 'skipped', 'integration_disabled', 0, ${lane}
-      FROM numbered AS n WHERE NOT n.enabled
+      SELECT n.id, publish.id, n.integration_id, publish.now, 'skipped', n.reason, 0, ${lane}
+      FROM numbered AS n WHERE n.reason IS NOT NULL
     )
-    SELECT count(*), count(*) FILTER (WHERE n.enabled), min(n.id), max(n.id)
+    SELECT count(*), count(*) FILTER (WHERE n.reason IS NULL), min(n.id), max(n.id)
       INTO publish.deliveries, waiting, first, last FROM numbered AS n;
     INSERT INTO events AS e
         (seq, id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
@@ -186,7 +198,7 @@ export const publishFunction: ReadonlyArray<string> = [
     END
   $$`,
 
-  publishText("CREATE FUNCTION", "FOR SHARE"),
+  publishText({ create: "CREATE FUNCTION", kept: "FOR SHARE OF i", isBound: isBoundStrictly }),
 
   ...["json", "jsonb"].map(
     (

@@ -7,7 +7,8 @@ import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { endings } from "./0003_Endings.ts"
 import { publishLock } from "./0004_PublishLock.ts"
 import { grantsByUser } from "./0005_GrantsByUser.ts"
-import { textIds } from "./0009_TextIds.ts"
+import { tokenEndings } from "./0007_TokenEndings.ts"
+import { textIds } from "./0008_TextIds.ts"
 
 const migrations = {
   "1_initial": initial,
@@ -15,7 +16,8 @@ const migrations = {
   "3_endings": endings,
   "4_publish_lock": publishLock,
   "5_grants_by_user": grantsByUser,
-  "9_text_ids": textIds
+  "7_token_endings": tokenEndings,
+  "8_text_ids": textIds
 }
 
 export const loader = Migrator.fromRecord(migrations)

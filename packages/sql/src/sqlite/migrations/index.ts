@@ -5,17 +5,19 @@ import { Migrator } from "effect/sql"
 import { initial } from "./0001_Initial.ts"
 import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { grantsByUser } from "./0003_GrantsByUser.ts"
+import { tokenEndings } from "./0005_TokenEndings.ts"
 
 const migrations = {
   "1_initial": initial,
   "2_previous_secrets": previousSecrets,
-  "3_grants_by_user": grantsByUser
+  "3_grants_by_user": grantsByUser,
+  "5_token_endings": tokenEndings
 }
 
 export const loader = Migrator.fromRecord(migrations)
 
 /** The number of the newest migration: what a database of this version has. */
-export const newest = Object.keys(migrations).length
+export const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
 /** Where the migrations that were run are recorded. */
 export const table = "doorhook_migrations"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeMinuteCounter } from "../../src/http/MinuteCounter.ts"
+import { makeMinuteCounter } from "../../src/services/MinuteCounter.ts"
 
 describe("what is counted by the minute", () => {
   it.effect("begins anew with the next minute, and when the clock was set back", () =>

@@ -4,7 +4,7 @@
 import { Clock, Effect } from "effect"
 
 /** How long is counted, in milliseconds. */
-export const window = 60_000
+export const minuteWindow = 60_000
 
 export interface Counted {
   /** How often the id came in this minute, this time included. */
@@ -19,12 +19,12 @@ export const makeMinuteCounter = (): ((id: string | number) => Effect.Effect<Cou
   return (id) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       // A clock that was set back begins anew.
-      if (now - start >= window || now < start) {
+      if (now - start >= minuteWindow || now < start) {
         counts.clear()
         start = now
       }
       const count = (counts.get(id) ?? 0) + 1
       counts.set(id, count)
-      return { count, seconds: Math.ceil((start + window - now) / 1_000) }
+      return { count, seconds: Math.ceil((start + minuteWindow - now) / 1_000) }
     })
 }

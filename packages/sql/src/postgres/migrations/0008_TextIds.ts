@@ -9,5 +9,7 @@ export const textIds = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql.unsafe(isId).unprepared
   yield* sql.unsafe(makeEventId).unprepared
-  yield* sql.unsafe(publishText("CREATE OR REPLACE FUNCTION", "FOR KEY SHARE")).unprepared
+  const isBound = "binds(i.bindings, type)"
+  yield* sql.unsafe(publishText({ create: "CREATE OR REPLACE FUNCTION", kept: "FOR KEY SHARE OF i", isBound }))
+    .unprepared
 })

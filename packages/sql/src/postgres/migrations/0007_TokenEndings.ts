@@ -1,0 +1,42 @@
+/**
+ * Tokens end by indexes: rotated refresh tokens and revoked grants by their times, access tokens of a grant the oldest first.
+ *
+ * And `doorhook.publish` refuses nothing because of an integration whose row is damaged: what it would get is stored for
+ * it, as skipped where its bindings can't be read.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { publishText } from "./PublishFunction.ts"
+
+/** As core's `Matching`: null where the text is not what doorhook writes. */
+const binds = `CREATE OR REPLACE FUNCTION binds(bindings text, type text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+  DECLARE
+    binding jsonb;
+    is_bound boolean := false;
+  BEGIN
+    FOR binding IN SELECT jsonb_array_elements(binds.bindings::jsonb) LOOP
+      IF NOT coalesce(binding->'resource_type' IN ('"call"', '"access_log"')
+        AND jsonb_typeof(binding->'actions') = 'array' AND binding->'actions' <@ '["create"]', false) THEN
+        RETURN NULL;
+      END IF;
+      is_bound := is_bound OR (binding->>'resource_type' = binds.type AND binding->'actions' ? 'create');
+    END LOOP;
+    RETURN is_bound;
+  EXCEPTION WHEN data_exception THEN
+    RETURN NULL;
+  END
+$$`
+
+export const tokenEndings = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe(
+    "CREATE INDEX refresh_tokens_by_rotation ON refresh_tokens (rotated_at) WHERE rotated_at IS NOT NULL"
+  )
+  yield* sql.unsafe("CREATE INDEX grants_by_revocation ON grants (revoked_at) WHERE revoked_at IS NOT NULL")
+  yield* sql.unsafe("CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at)")
+  yield* sql.unsafe("DROP INDEX access_tokens_by_grant")
+  yield* sql.unsafe(binds).unprepared
+  const isBound = "binds(i.bindings, type)"
+  yield* sql.unsafe(publishText({ create: "CREATE OR REPLACE FUNCTION", kept: "FOR KEY SHARE OF i", isBound }))
+    .unprepared
+})

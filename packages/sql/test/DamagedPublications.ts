@@ -1,0 +1,65 @@
+/**
+ * Publishing to a building one of whose integrations has a damaged row: what any way to publish must do, in any database.
+ */
+import type { DeliveryState, IntegrationStore } from "@doorhook/core"
+import { DeliveryStore, Dispatcher, Crypto, Publisher, Wake } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { assert } from "@effect/vitest"
+import type { Scope } from "effect"
+import { Effect, Layer } from "effect"
+
+const { claim, createIntegration } = StoreFixtures
+
+/** What a column is changed to, and how deliveries to that integration begin then. */
+export const damages = [
+  ["signing_secret", "'sealed:v1:AAAA'", "pending", null],
+  ["overrides", "'odd'", "pending", null],
+  ["status", "'odd'", "pending", null],
+  ["bindings", "'odd'", "skipped", "integration_unreadable"],
+  ["bindings", "'{}'", "skipped", "integration_unreadable"],
+  ["bindings", `'[{"resource_type":"odd","actions":["create"]}]'`, "skipped", "integration_unreadable"],
+  ["bindings", `'[{"resource_type":"call"}]'`, "skipped", "integration_unreadable"]
+] as const satisfies ReadonlyArray<
+  readonly [column: string, value: string, state: DeliveryState, reason: string | null]
+>
+
+type Damage = (typeof damages)[number]
+
+/** A publisher over the stores, with nothing behind it that sends. */
+export const publisher = Layer.fresh(
+  Publisher.layer.pipe(Layer.provide([Dispatcher.layerNone, Wake.layerLocal, Crypto.layerWebCrypto]))
+)
+
+/** How many integrations an event goes to. */
+type Publish<E, R> = Effect.Effect<number, E, R>
+
+/** The event is stored for both integrations: one gets it now, the damaged one once its row is put right. */
+export const storesForBoth = Effect.fnUntraced(function* <E, R>(
+  tamper: (statement: string) => Effect.Effect<unknown>,
+  publish: Publish<E, R>,
+  [column, value, state, reason]: Damage
+): Effect.fn.Return<void, unknown, R | DeliveryStore | IntegrationStore | Scope.Scope> {
+  const damaged = yield* createIntegration()
+  const sound = yield* createIntegration()
+  yield* tamper(`UPDATE integrations SET ${column} = ${value} WHERE id = ${damaged.id}`)
+  assert.strictEqual(yield* publish, 2)
+
+  const store = yield* DeliveryStore
+  const [held, sent] = yield* store.list({ limit: 9 })
+  assert.deepInclude(held, { integration_id: damaged.id, state, reason })
+  assert.deepInclude(sent, { integration_id: sound.id, state: "pending" })
+  const leasedTo = (now: number) =>
+    Effect.map(claim(now, { lease: { token: "t", until: 2 ** 52 } }), (claimed) =>
+      claimed.map(({ integration }) => integration.id)
+    )
+  assert.deepEqual(yield* leasedTo(2 ** 50), [sound.id])
+
+  yield* tamper(
+    `UPDATE integrations SET ${column} = (SELECT s.${column} FROM integrations AS s WHERE s.id = ${sound.id}) WHERE id = ${damaged.id}`
+  )
+  if (state === "skipped") {
+    assert.deepEqual(yield* leasedTo(2 ** 51), [])
+    assert.strictEqual(yield* store.recover(damaged.id, 0, 2 ** 51), 1)
+  }
+  assert.deepEqual(yield* leasedTo(2 ** 51), [damaged.id])
+})
