@@ -237,9 +237,10 @@ export class DeliveryTables extends Context.Service<
     readonly list: (filter: DeliveryFilter) => Answer<ReadonlyArray<object>>
     /** The deliveries of an integration after one, all that can still come before the last of them included. */
     readonly feed: (integration: IntegrationId, after: DeliveryId | 0, limit: number) => Answer<ReadonlyArray<object>>
+    /** A page of events, and how many the filter selects; null if more than `countUpTo`. */
     readonly events: (
       filter: EventFilter
-    ) => Answer<{ readonly items: ReadonlyArray<EventRow>; readonly total: number }>
+    ) => Answer<{ readonly items: ReadonlyArray<EventRow>; readonly total: number | null }>
     readonly attemptsOf: (id: DeliveryId) => Answer<ReadonlyArray<object>>
     /** The last attempt of each of some deliveries, with its delivery's id and without what was answered. */
     readonly lastAttempts: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StoredLastAttempt>>

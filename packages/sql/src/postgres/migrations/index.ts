@@ -7,13 +7,15 @@ import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { endings } from "./0003_Endings.ts"
 import { publishLock } from "./0004_PublishLock.ts"
 import { grantsByUser } from "./0005_GrantsByUser.ts"
+import { eventsByTime } from "./0006_EventsByTime.ts"
 
 const migrations = {
   "1_initial": initial,
   "2_previous_secrets": previousSecrets,
   "3_endings": endings,
   "4_publish_lock": publishLock,
-  "5_grants_by_user": grantsByUser
+  "5_grants_by_user": grantsByUser,
+  "6_events_by_time": eventsByTime
 }
 
 export const loader = Migrator.fromRecord(migrations)

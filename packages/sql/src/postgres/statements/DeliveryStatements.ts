@@ -36,11 +36,12 @@ export const insert = `WITH locked AS MATERIALIZED (
       AS e (id, resource_type, action, building_id, tenant_ids, data, created_at, first, last, place)
   ),
   stored_for_readers AS (
-    INSERT INTO events_of (event_seq, scope_type, scope_id, resource_type)
-    SELECT t.seqs[e.place], 'building', e.building_id, e.resource_type
-    FROM taken AS t CROSS JOIN unnest($8::bigint[], $6::text[]) WITH ORDINALITY AS e (building_id, resource_type, place)
+    INSERT INTO events_of (event_seq, created_at, scope_type, scope_id, resource_type)
+    SELECT t.seqs[e.place], e.created_at, 'building', e.building_id, e.resource_type
+    FROM taken AS t CROSS JOIN unnest($8::bigint[], $6::text[], $11::bigint[]) WITH ORDINALITY
+      AS e (building_id, resource_type, created_at, place)
     UNION ALL
-    SELECT t.seqs[e.place], 'tenant', e.tenant_id, e.resource_type
+    SELECT t.seqs[e.place], ($11::bigint[])[e.place], 'tenant', e.tenant_id, e.resource_type
     FROM taken AS t CROSS JOIN unnest($14::bigint[], $15::bigint[], $16::text[]) AS e (place, tenant_id, resource_type)
   ),
   stored_active AS (

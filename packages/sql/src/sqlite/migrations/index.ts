@@ -5,11 +5,13 @@ import { Migrator } from "effect/sql"
 import { initial } from "./0001_Initial.ts"
 import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { grantsByUser } from "./0003_GrantsByUser.ts"
+import { eventsByTime } from "./0004_EventsByTime.ts"
 
 const migrations = {
   "1_initial": initial,
   "2_previous_secrets": previousSecrets,
-  "3_grants_by_user": grantsByUser
+  "3_grants_by_user": grantsByUser,
+  "4_events_by_time": eventsByTime
 }
 
 export const loader = Migrator.fromRecord(migrations)
