@@ -25,6 +25,7 @@ import type {
   NoticeId,
   RememberedRequest,
   Roll,
+  Scope,
   Standing
 } from "@doorhook/core"
 import type { Effect } from "effect"
@@ -135,6 +136,8 @@ export class DeliveryTables extends Context.Service<
     readonly lockForChange: (id: IntegrationId) => Answer<void>
     /** The same of those of some that nobody publishes to at this moment, without waiting; answers which these are. */
     readonly lockFreeForChange: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<IntegrationId>>
+    /** Keeps others from creating integrations of a scope until the transaction ends. */
+    readonly lockScope: (scope: Scope) => Answer<void>
     /** The integrations of some deliveries. */
     readonly integrationsOf: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<IntegrationId>>
     /** Where some deliveries stand that are in `queue`, until the transaction ends. The others are left out. */

@@ -4,6 +4,7 @@
  * Calls are generated as data that name integrations, deliveries and leases by number, among those that there are.
  */
 import type {
+  LimitReached,
   DeliveryId,
   DeliveryOverrides,
   Integration,
@@ -304,7 +305,8 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
     }
   })
 
-  const onFailure = (error: StoreError | KeyTaken) => (error._tag === "KeyTaken" ? error.key : error.operation)
+  const onFailure = (error: StoreError | KeyTaken | LimitReached) =>
+    error._tag === "StoreError" ? error.operation : error.message
   for (const { after, call } of steps) {
     now += after
     answers.push(yield* Effect.match(make(call), { onFailure, onSuccess: (a) => a }))

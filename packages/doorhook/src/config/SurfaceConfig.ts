@@ -12,9 +12,11 @@ import { collect, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 const Text = Schema.String
 const Texts = Schema.Array(Text)
 
-const RequestsPerMinute = Schema.Int.check(
-  Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })
-)
+/** A limit that may be left out. */
+export const CountOrUnlimited = Schema.Union([
+  Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })),
+  Schema.Literal("unlimited")
+])
 
 export const surfaceFields = {
   /** The networks that deliveries come from, told to receivers that filter by address. Default none. */
@@ -29,7 +31,7 @@ export const surfaceFields = {
   /** Who may read `/metrics`: programs on this machine, or anybody who can reach the service. Default `loopback`. */
   metricsFor: Schema.optional(Schema.Literals(["loopback", "anyone"])),
   /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
-  requestsPerMinute: Schema.optional(Schema.Union([RequestsPerMinute, Schema.Literal("unlimited")])),
+  requestsPerMinute: Schema.optional(CountOrUnlimited),
   /** The host's own look of the pages that people see. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
   /** Whether a client that has a secret must send it to refresh. Default false. */

@@ -96,6 +96,7 @@ const make = Effect.gen(function* () {
     lockForChange: (id) => Effect.asVoid(sql.unsafe(Statements.lockForChange, [id])),
     lockFreeForChange: (ids) =>
       CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.lockFreeForChange, [int8s(ids)])),
+    lockScope: ({ id, type }) => Effect.asVoid(sql.unsafe(Statements.lockScope, [`${type} ${id}`])),
     integrationsOf: (ids) =>
       CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s(ids)])),
     queuedStandings: (ids) => sql.unsafe<QueuedRow>(Statements.queuedStandings, [int8s(ids)]),

@@ -89,6 +89,7 @@ const make = Effect.gen(function* () {
     lockIntegrations: () => Effect.void,
     lockForChange: () => Effect.void,
     lockFreeForChange: (integrations) => Effect.succeed(integrations),
+    lockScope: () => Effect.void,
     integrationsOf: () => Effect.succeed([]),
     queuedStandings: (deliveries) => sql.unsafe<QueuedRow>(Statements.queuedStandings, ids(deliveries)),
     endedStandings: (deliveries) => sql.unsafe<StandingRow>(Statements.endedStandings, ids(deliveries)),
