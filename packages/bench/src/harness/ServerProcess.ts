@@ -52,11 +52,11 @@ const readyLine = async (child: ChildProcess): Promise<string> => {
 export const startProgram = (
   program: string,
   args: ReadonlyArray<string>,
-  { observed = false }: { readonly observed?: boolean } = {}
+  { flags: own = [], observed = false }: { readonly flags?: ReadonlyArray<string>; readonly observed?: boolean } = {}
 ): Effect.Effect<ServerProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const flags = ["--conditions=source", ...(observed ? ["--import", inside.href] : [])]
+      const flags = [...own, "--conditions=source", ...(observed ? ["--import", inside.href] : [])]
       const child = spawn(process.execPath, [...flags, program, ...args], {
         stdio: ["ignore", "pipe", "inherit", "ipc"]
       })
@@ -87,6 +87,7 @@ export const startProgram = (
 export const client = { id: "c1", secret: "a-secret-of-the-benchmarks", redirectUri: "urn:ietf:wg:oauth:2.0:oob" }
 export const user = { login: "admin@example.com", password: "a password of the benchmarks" }
 export const building = 1
+export const operatorKey = "dhop_an-operator-key-of-the-benchmarks"
 
 const directory = {
   clients: [{ id: client.id, secret: client.secret, name: "Benchmarks", redirect_uris: [client.redirectUri] }],
@@ -95,7 +96,7 @@ const directory = {
   tenants: []
 }
 
-/** Starts the service on a database: a file, a URL, or `memory`. */
+/** Starts the service on a database: a file, a URL, or `memory`. With the flags of Node.js that the command gives itself. */
 export const startService = Effect.fnUntraced(function* (
   database: string,
   options: { readonly observed?: boolean } = {}
@@ -103,7 +104,8 @@ export const startService = Effect.fnUntraced(function* (
   const file = join(yield* temporaryFolder, "directory.json")
   writeFileSync(file, JSON.stringify(directory))
   const args = ["serve", "--port", "0", "--database", database, "--directory", file, "--allow-target", "127.0.0.0/8"]
-  return yield* startProgram(command, args, options)
+  args.push("--operator-key", operatorKey)
+  return yield* startProgram(command, args, { ...options, flags: ["--max-semi-space-size=16"] })
 })
 
 /** Shows where an observed server spends its time while something is done with it. */

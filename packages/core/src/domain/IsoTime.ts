@@ -7,7 +7,7 @@ import { DateTime, Option } from "effect"
 export const latest = 8_640_000_000_000_000
 
 /** ISO 8601 UTC, to the millisecond: `2026-03-02T00:00:00.000Z`. A time beyond all others is written as the last there is. */
-export const isoOf = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(Math.min(millis, latest)))
+export const isoOf = (millis: number): string => new Date(Math.min(millis, latest)).toISOString()
 
 /** A date, or a date and time with its offset: a local time would mean something else on each machine. */
 const instant = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/

@@ -2,7 +2,7 @@
  * The read side: buildings, tenants and what happened there, which the document names as protected resources (section 1).
  * An integrator finds ids here, and looks up what a webhook told.
  */
-import { BuildingId, parseIso, parsePositiveInt, Premises } from "@doorhook/core"
+import { BuildingId, inTurn, parseIso, parsePositiveInt, Premises } from "@doorhook/core"
 import type { PageTooDeep, ResourceType } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
@@ -122,7 +122,8 @@ const makeRoutes = Effect.gen(function* () {
           (error) => tooDeep(page, error)
         )
         const url = `${ownerUrl(publicUrl.url, scope)}/${type}${filters === "" ? "" : `?${filters}`}`
-        return { status: 200, document: listText({ url, page, total, isCapped }, items.map(eventText), settings) }
+        const write = () => listText({ url, page, total, isCapped }, items.map(eventText), settings)
+        return { status: 200, document: yield* inTurn(Effect.sync(write)) }
       })
     )
     return resource(`/v4/${owner.segment}/:owner_id/${type}`, { GET: list }, refuse)

@@ -2,7 +2,7 @@
  * The tables of deliveries on SQLite. There, transactions that write take turns: nothing needs a lock of its own.
  */
 import type { DeliveryState, IntegrationId } from "@doorhook/core"
-import { DeliveryId } from "@doorhook/core"
+import { DeliveryId, inTurn } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { QueuedRow, StandingRow } from "../DeliveryRows.ts"
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
     events: Effect.fnUntraced(function* (filter) {
       const [numbers] = yield* reads.rows<Numbers>(Statements.unindexed, [])
       if (hasUnindexed(numbers)) yield* fleeting(sql.withTransaction(indexEvents))
-      return yield* common.events(filter)
+      return yield* inTurn(common.events(filter))
     }),
     atOnce: null,
 
