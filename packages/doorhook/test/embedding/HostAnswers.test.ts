@@ -47,41 +47,39 @@ const waiting: ReadonlyArray<
 ]
 
 describe("a promise that never settles", () => {
-  for (const [question, send] of waiting) {
-    it.effect(`of ${question} holds a request for ten seconds, and no longer`, () =>
-      Effect.gen(function* () {
-        const lines: Array<string> = []
-        const log = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
-        const host: HostDirectory = {
-          ...directory,
-          session: () => null,
-          isActive: () => true,
-          buildings: () => [],
-          tenants: () => []
+  it.effect.each(waiting)("of %s holds a request for ten seconds, and no longer", ([question, send]) =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const log = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const host: HostDirectory = {
+        ...directory,
+        session: () => null,
+        isActive: () => true,
+        buildings: () => [],
+        tenants: () => []
+      }
+      const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig }).pipe(
+        Layer.provide(Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(host))),
+        Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
+        Layer.provideMerge(log)
+      )
+      yield* Effect.gen(function* () {
+        const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
+        const token = yield* tokenFrom(url)
+        const asked = Promise.withResolvers<void>()
+        const hang = () => {
+          asked.resolve()
+          return new Promise(() => {})
         }
-        const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig }).pipe(
-          Layer.provide(Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(host))),
-          Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
-          Layer.provideMerge(log)
-        )
-        yield* Effect.gen(function* () {
-          const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
-          const token = yield* tokenFrom(url)
-          const asked = Promise.withResolvers<void>()
-          const hang = () => {
-            asked.resolve()
-            return new Promise(() => {})
-          }
-          Object.assign(host, { [question]: hang })
-          const reply = send(url, token)
-          yield* Effect.promise(() => asked.promise)
-          yield* TestClock.adjust("10 seconds")
-          assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
-          assert.include(lines.join("\n"), `The directory did not answer \`${question}\` within 10s.`)
-        }).pipe(Effect.provide(served))
-      }).pipe(Effect.scoped)
-    )
-  }
+        Object.assign(host, { [question]: hang })
+        const reply = send(url, token)
+        yield* Effect.promise(() => asked.promise)
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
+        assert.include(lines.join("\n"), `The directory did not answer \`${question}\` within 10s.`)
+      }).pipe(Effect.provide(served))
+    }).pipe(Effect.scoped)
+  )
 })
 
 const list = (url: string, token: string) =>
