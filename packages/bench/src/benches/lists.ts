@@ -4,6 +4,7 @@
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
 import { once } from "node:events"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
 import type { Benchmark } from "../harness/Benchmark.ts"
@@ -42,12 +43,13 @@ const path = (turn: number): string => `/v4/buildings/${building}/access_logs?pe
 const startNoting = Effect.acquireRelease(
   Effect.promise(async () => {
     const receivedAt = new Map<number, number>()
-    const server = createServer(async (request, response) => {
+    const note = async (request: IncomingMessage, response: ServerResponse) => {
       const now = performance.now()
       const { event }: { readonly event: { readonly data: { readonly id: number } } } = JSON.parse(await text(request))
       receivedAt.set(event.data.id, now)
       response.end()
-    }).listen(0, "127.0.0.1")
+    }
+    const server = createServer((request, response) => void note(request, response)).listen(0, "127.0.0.1")
     await once(server, "listening")
     const address = server.address()
     return { server, receivedAt, port: typeof address === "object" && address !== null ? address.port : 0 }

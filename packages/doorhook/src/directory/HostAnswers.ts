@@ -13,7 +13,7 @@ export type Answer<A> = A | Promise<A>
  * How long the host has for an answer, in milliseconds: a password check on a busy machine takes seconds. Before an attempt
  * it has less time, which the lease of the delivery leaves (`directoryPatience`).
  */
-export const hostPatience = 10_000
+const hostPatience = 10_000
 
 /** Carries on with an answer: at once, if it is there. */
 const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B> =>

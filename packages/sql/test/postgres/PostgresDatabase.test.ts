@@ -130,6 +130,15 @@ await describeOnPostgres("opening a database", (server) => {
           events.map(({ created_at }) => created_at),
           [99, 98, 97]
         )
+        // As a process of the version before does, until it is replaced.
+        const dated = yield* Effect.promise(() =>
+          server.administer(
+            `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
+              VALUES (4, 'building', 1, 'call') RETURNING abs(created_at - extract(epoch FROM now()) * 1000) < 3600000 AS now`,
+            name
+          )
+        )
+        assert.deepStrictEqual(dated, [{ now: true }])
         const secrets = found?.previous_secrets.map(({ secret, until }) => [Redacted.value(secret), until])
         assert.deepStrictEqual(secrets, [["whsec_b2xk", 123]])
       })

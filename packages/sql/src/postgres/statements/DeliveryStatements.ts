@@ -133,8 +133,11 @@ export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO
 /** Locks an integration whose status or version may change: who published to it before has committed, who would waits. */
 export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
 
+/** The first key of the locks on scopes: «scop» in ASCII. */
+const scopeLocks = 0x73636f70
+
 /** Locks the integrations of a scope against further ones, by the name of the scope, until the transaction ends. */
-export const lockScope = `SELECT pg_advisory_xact_lock(${0x73636f70}, hashtext($1))`
+export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
 
 /** Locks those of some integrations that nobody else keeps in a way that excludes this one, and returns them. */
 export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id
