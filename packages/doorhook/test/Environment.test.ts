@@ -38,6 +38,7 @@ const settings: {
   sign: ["DOORHOOK_SIGN", "no", false, "maybe"],
   retention: ["DOORHOOK_RETENTION", "forever", "forever", "long"],
   disableAfter: ["DOORHOOK_DISABLE_AFTER", "2d", "2d", "0s"],
+  integrationsPerScope: ["DOORHOOK_INTEGRATIONS_PER_SCOPE", "20", 20, "none"],
   lease: ["DOORHOOK_LEASE", "30s", "30s", "long"],
   databaseTimeout: ["DOORHOOK_DATABASE_TIMEOUT", "3s", "3s", "0s"],
   pollInterval: ["DOORHOOK_POLL_INTERVAL", "2s", "2s", "often"],

@@ -36,9 +36,9 @@ const startApi = Effect.fnUntraced(function* (options: Parameters<typeof start>[
   const doorhook = yield* start(options)
   const { url } = yield* mount(doorhook)
   const token = yield* tokenFrom(url)
-  const api = (method: string, target: string, body?: unknown) =>
-    Effect.promise(async () => read(await callApi(url, token, method, target, body)))
-  return { doorhook, url, api }
+  const api = (method: string, target: string, body?: unknown, headers?: Readonly<Record<string, string>>) =>
+    Effect.promise(async () => read(await callApi(url, token, method, target, body, headers)))
+  return { doorhook, url, api, token }
 })
 
 describe("clients that differ from the standards", () => {
@@ -111,6 +111,31 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
+    "have at most so many integrations of one building or tenant as the host says",
+    Effect.gen(function* () {
+      const { api, token, url } = yield* startApi({ integrationsPerScope: 2 })
+      const create = (key: string) => api("POST", path, integrationDocument(receiver), { "idempotency-key": key })
+      const first = yield* create("a")
+      const [second, third] = yield* Effect.all([create("b"), create("c")], { concurrency: "unbounded" })
+      assert.sameMembers([second.status, third.status], [201, 409])
+      const refused = second.status === 409 ? second : third
+      assert.strictEqual(refused.at("errors", "0", "code"), "limit_reached")
+      assert.match(String(refused.at("errors", "0", "detail")), /which is 2 here \(setting integrationsPerScope\)/)
+      // What was created under a key is still answered.
+      assert.strictEqual((yield* create("a")).at("data", "id"), first.at("data", "id"))
+      const target = `${path}/${String(first.at("data", "id"))}`
+      assert.strictEqual((yield* Effect.promise(() => callApi(url, token, "DELETE", target))).status, 204)
+      assert.strictEqual((yield* create("d")).status, 201)
+      assert.strictEqual((yield* create("e")).status, 409)
+
+      const unlimited = yield* startApi({ integrationsPerScope: "unlimited" })
+      for (let n = 0; n < 3; n++) {
+        assert.strictEqual((yield* unlimited.api("POST", path, integrationDocument(receiver))).status, 201)
+      }
+    })
+  )
+
+  live(
     "refresh as the host says: with a secret, with a new refresh token each time; and ask for any scope",
     Effect.gen(function* () {
       const behaviour = (options: Parameters<typeof start>[0]) =>
@@ -153,6 +178,7 @@ describe("clients that differ from the standards", () => {
         [{ requestsPerMinute: 0 }, /requestsPerMinute/],
         [{ tokenRequestsPerMinute: 0 }, /^tokenRequestsPerMinute: must be a whole number from 1, or unlimited/],
         [{ accessTokensPerGrant: 0 }, /^accessTokensPerGrant: must be a whole number from 1/],
+        [{ integrationsPerScope: 0 }, /integrationsPerScope: must be a whole number from 1, or unlimited/],
         [{ trustedProxies: ["everybody"] }, /^trustedProxies: "everybody" is no network/],
         [{ metricsFor: "everybody" }, /^metricsFor: must be "loopback" or "anyone"/],
         [{ metricsKey: "short" }, /^metricsKey: it has 5 characters and must have 32 or more/],

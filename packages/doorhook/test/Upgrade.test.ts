@@ -128,6 +128,31 @@ describe("a store of version 0.1.0", () => {
   )
 })
 
+describe("what a tenant may read in a store of version 0.1.0", () => {
+  live(
+    "is listed afterwards, whether that version had prepared it for reading or not",
+    Effect.gen(function* () {
+      const database = yield* olderFile
+      const before = new DatabaseSync(database)
+      const ids = before
+        .prepare("SELECT id FROM events WHERE tenant_ids = '[101]' ORDER BY seq DESC")
+        .all()
+        .map(({ id }) => id)
+      before.exec(`INSERT INTO events_of (scope_type, scope_id, resource_type, event_seq)
+        SELECT 'tenant', 101, resource_type, seq FROM events WHERE seq = 1; UPDATE numbers SET indexed = 1`)
+      before.close()
+      const { url } = yield* mount(yield* start({ database, ...settings }))
+      const token = yield* refresh(url)
+      const listed = yield* Effect.promise(async () => {
+        const answer = await callApi(url, token, "GET", "/v4/tenants/101/access_logs")
+        return (await answer.text()).match(/evt_\w+/g)
+      })
+      assert.lengthOf(ids, 2)
+      assert.deepStrictEqual(listed, ids)
+    })
+  )
+})
+
 describe("a backup", () => {
   live(
     "without the key that its secrets are sealed with is refused at the start, in words",

@@ -25,6 +25,7 @@ import type {
   NoticeId,
   RememberedRequest,
   Roll,
+  Scope,
   Standing
 } from "@doorhook/core"
 import type { Effect } from "effect"
@@ -135,6 +136,8 @@ export class DeliveryTables extends Context.Service<
     readonly lockForChange: (id: IntegrationId) => Answer<void>
     /** The same of those of some that nobody publishes to at this moment, without waiting; answers which these are. */
     readonly lockFreeForChange: (ids: ReadonlyArray<IntegrationId>) => Answer<ReadonlyArray<IntegrationId>>
+    /** Keeps others from creating integrations of a scope until the transaction ends. */
+    readonly lockScope: (scope: Scope) => Answer<void>
     /** The integrations of some deliveries. */
     readonly integrationsOf: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<IntegrationId>>
     /** Where some deliveries stand that are in `queue`, until the transaction ends. The others are left out. */
@@ -237,9 +240,10 @@ export class DeliveryTables extends Context.Service<
     readonly list: (filter: DeliveryFilter) => Answer<ReadonlyArray<object>>
     /** The deliveries of an integration after one, all that can still come before the last of them included. */
     readonly feed: (integration: IntegrationId, after: DeliveryId | 0, limit: number) => Answer<ReadonlyArray<object>>
+    /** A page of events, and how many the filter selects; null if more than `countUpTo`. */
     readonly events: (
       filter: EventFilter
-    ) => Answer<{ readonly items: ReadonlyArray<EventRow>; readonly total: number }>
+    ) => Answer<{ readonly items: ReadonlyArray<EventRow>; readonly total: number | null }>
     readonly attemptsOf: (id: DeliveryId) => Answer<ReadonlyArray<object>>
     /** The last attempt of each of some deliveries, with its delivery's id and without what was answered. */
     readonly lastAttempts: (ids: ReadonlyArray<DeliveryId>) => Answer<ReadonlyArray<StoredLastAttempt>>

@@ -6,8 +6,9 @@ import { DeliveryId, deliveryStates, IntegrationId } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { SqliteDatabase } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { DatabaseSync } from "node:sqlite"
 import { sqlite } from "../src/Dialect.ts"
 import * as Claims from "../src/sqlite/statements/ClaimStatements.ts"
 import * as Deliveries from "../src/sqlite/statements/DeliveryStatements.ts"
@@ -16,6 +17,7 @@ import { integrationStatements } from "../src/statements/IntegrationStatements.t
 import { keyStatements } from "../src/statements/KeyStatements.ts"
 import { recordStatements } from "../src/statements/RecordStatements.ts"
 import { tokenStatements } from "../src/statements/TokenStatements.ts"
+import { temporaryFile } from "./TemporaryFile.ts"
 
 const Integrations = integrationStatements(sqlite)
 const Tokens = tokenStatements(sqlite)
@@ -40,6 +42,9 @@ const expectNoScan = (plan: ReadonlyArray<string>) =>
     plan.filter((step) => step.startsWith("SCAN") && !harmless.test(step)),
     []
   )
+
+const rangeOfEvents =
+  "SEARCH o USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=? AND created_at>? AND (created_at,event_seq)<(?,?))"
 
 /** Each statement with the accesses that its plan must show. */
 const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray<string>]> = {
@@ -106,8 +111,9 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
     Deliveries.newestUnacknowledged,
     "INDEX deliveries_unacknowledged_by_integration (integration_id=? AND state=?)"
   ],
-  eventsOf: [Records.eventsOf, "SEARCH o USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=?)"],
-  countOf: [Records.countOf, "USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=?)"],
+  eventBehind: [Records.eventBehind, rangeOfEvents],
+  eventsOf: [Records.eventsOf, rangeOfEvents, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"],
+  countOf: [Records.countOf, rangeOfEvents],
   oldEvents: [Records.oldEvents, "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)"],
   endedOf: [Records.endedOf, "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)"],
   withActive: [Records.withActive, "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)"],
@@ -121,7 +127,7 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
       name,
       [
         text,
-        "SEARCH events_of USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=? AND event_seq=?)",
+        "SEARCH events_of USING PRIMARY KEY (scope_type=? AND scope_id=? AND resource_type=? AND created_at=? AND event_seq=?)",
         "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"
       ]
     ])
@@ -203,6 +209,43 @@ describe("plans", () => {
       }).pipe(Effect.provide(SqliteDatabase.layer({ filename: ":memory:" })))
     )
   }
+})
+
+describe("a page of events", () => {
+  it.effect("walks no more of the index than its bound", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      yield* Layer.build(SqliteDatabase.layer({ filename }))
+      const db = yield* Effect.acquireRelease(
+        Effect.sync(() => new DatabaseSync(filename)),
+        (opened) => Effect.sync(() => opened.close())
+      )
+      let walked = 0
+      db.function("walk", () => ++walked)
+      db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        INSERT INTO events (seq, id, resource_type, action, building_id, tenant_ids, created_at, data)
+        SELECT i, 'evt_' || i, 'call', 'create', 1, '[]', 7 * i, '{}' FROM n`)
+      db.exec("INSERT INTO events_of SELECT 'building', building_id, resource_type, created_at, seq FROM events")
+      // The statements see this in place of the table.
+      db.exec("CREATE TEMP VIEW events_of AS SELECT * FROM main.events_of WHERE walk() > 0")
+      const run = (statement: string, ...params: ReadonlyArray<string | number>) => {
+        walked = 0
+        return {
+          rows: db
+            .prepare(statement)
+            .all(...params)
+            .map(Object.values),
+          walked
+        }
+      }
+      const head = ["building", 1, "call", 0, 10_000, 0] as const
+      assert.deepEqual(run(Records.eventBehind, ...head, 100), { rows: [[7 * 900, 900]], walked: 101 })
+      assert.strictEqual(run(Records.eventsOf, ...head, 50).walked, 50)
+      assert.deepEqual(run(Records.countOf, ...head, 100, ...head), { rows: [[null]], walked: 101 })
+      const last = ["building", 1, "call", 0, 7 * 60, 60] as const
+      assert.deepEqual(run(Records.countOf, ...last, 100, ...last), { rows: [[60]], walked: 120 })
+    })
+  )
 })
 
 const by = { integration_id: IntegrationId.make(1), event_id: StoreFixtures.eventId(1) }

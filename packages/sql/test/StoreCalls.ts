@@ -4,6 +4,7 @@
  * Calls are generated as data that name integrations, deliveries and leases by number, among those that there are.
  */
 import type {
+  LimitReached,
   DeliveryId,
   DeliveryOverrides,
   Integration,
@@ -96,8 +97,11 @@ const call = fc.oneof(
     op: fc.constant("events"),
     scope: fc.nat(3),
     urgent: fc.boolean(),
+    since: fc.option(fc.integer({ min: -50, max: 200 }), { nil: undefined }),
+    until: fc.option(fc.integer({ min: -50, max: 200 }), { nil: undefined }),
     offset: fc.nat(3),
-    limit: fc.integer({ min: 1, max: 4 })
+    limit: fc.integer({ min: 1, max: 4 }),
+    countUpTo: fc.integer({ min: 4, max: 8 })
   }),
   fc.record({ op: fc.constant("purge"), age: fc.integer({ min: -5, max: 30 }), limit: fc.integer({ min: 1, max: 6 }) }),
   fc.record({ op: fc.constant("purge keys"), limit: fc.constant(10) }),
@@ -268,8 +272,16 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
       }
       case "events": {
         const scope = [building(1), building(2), tenant(1), tenant(2)][call.scope] ?? building(1)
-        const { limit, offset } = call
-        return yield* store.events({ scope, resource_type: call.urgent ? "call" : "access_log", limit, offset })
+        const { countUpTo, limit, offset } = call
+        return yield* store.events({
+          scope,
+          resource_type: call.urgent ? "call" : "access_log",
+          ...(call.since !== undefined && { since: start + call.since }),
+          ...(call.until !== undefined && { until: start + call.until }),
+          limit,
+          offset,
+          countUpTo
+        })
       }
       case "purge": {
         // How events are numbered is the store's own affair.
@@ -293,7 +305,8 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
     }
   })
 
-  const onFailure = (error: StoreError | KeyTaken) => (error._tag === "KeyTaken" ? error.key : error.operation)
+  const onFailure = (error: StoreError | KeyTaken | LimitReached) =>
+    error._tag === "StoreError" ? error.operation : error.message
   for (const { after, call } of steps) {
     now += after
     answers.push(yield* Effect.match(make(call), { onFailure, onSuccess: (a) => a }))

@@ -77,7 +77,7 @@ export class RealWork {
       deliveries: store,
       integrations: {
         ...integrations,
-        create: (fields, key) => counted("integrations.create", integrations.create(fields, key)),
+        create: (...fields) => counted("integrations.create", integrations.create(...fields)),
         find: (id) => counted("integrations.find", integrations.find(id)),
         remove: (found) => counted("integrations.remove", integrations.remove(found)),
         ofScopes: (scopes) => counted(publishing, integrations.ofScopes(scopes))

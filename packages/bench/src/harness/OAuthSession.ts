@@ -1,6 +1,7 @@
 /**
  * What a client and its user do at the service: log in by the form, exchange the code, make an integration.
  */
+import type { ResourceType } from "@doorhook/core"
 import { building, client, user } from "./ServerProcess.ts"
 
 /** What the token endpoint answers. */
@@ -53,7 +54,11 @@ export class OAuthSession {
   }
 
   /** The path of a new integration. */
-  async createIntegration(accessToken: string): Promise<string> {
+  async createIntegration(
+    accessToken: string,
+    url = "http://127.0.0.1:9/hook",
+    resource_type: ResourceType = "access_log"
+  ): Promise<string> {
     const path = `/v4/buildings/${building}/integrations`
     const answer = await fetch(`${this.#base}${path}`, {
       method: "POST",
@@ -63,8 +68,8 @@ export class OAuthSession {
           type: "integrations",
           attributes: {
             integrator: "webhook",
-            configuration: { url: "http://127.0.0.1:9/hook", method: "post" },
-            bindings: [{ resource_type: "access_log", actions: ["create"] }]
+            configuration: { url, method: "post" },
+            bindings: [{ resource_type, actions: ["create"] }]
           }
         }
       })

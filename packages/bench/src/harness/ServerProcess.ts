@@ -52,11 +52,19 @@ const readyLine = async (child: ChildProcess): Promise<string> => {
 export const startProgram = (
   program: string,
   args: ReadonlyArray<string>,
-  { env = {}, observed = false }: { readonly observed?: boolean; readonly env?: Readonly<Record<string, string>> } = {}
+  {
+    env = {},
+    flags: own = [],
+    observed = false
+  }: {
+    readonly env?: Readonly<Record<string, string>>
+    readonly flags?: ReadonlyArray<string>
+    readonly observed?: boolean
+  } = {}
 ): Effect.Effect<ServerProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const flags = ["--conditions=source", ...(observed ? ["--import", inside.href] : [])]
+      const flags = [...own, "--conditions=source", ...(observed ? ["--import", inside.href] : [])]
       const child = spawn(process.execPath, [...flags, program, ...args], {
         stdio: ["ignore", "pipe", "inherit", "ipc"],
         env: { ...process.env, ...env }
@@ -88,6 +96,7 @@ export const startProgram = (
 export const client = { id: "c1", secret: "a-secret-of-the-benchmarks", redirectUri: "urn:ietf:wg:oauth:2.0:oob" }
 export const user = { login: "admin@example.com", password: "a password of the benchmarks" }
 export const building = 1
+export const operatorKey = "dhop_an-operator-key-of-the-benchmarks"
 
 const directory = {
   clients: [{ id: client.id, secret: client.secret, name: "Benchmarks", redirect_uris: [client.redirectUri] }],
@@ -96,7 +105,7 @@ const directory = {
   tenants: []
 }
 
-/** Starts the service on a database: a file, a URL, or `memory`. */
+/** Starts the service on a database: a file, a URL, or `memory`. With the flags of Node.js that the command gives itself. */
 export const startService = Effect.fnUntraced(function* (
   database: string,
   options: { readonly observed?: boolean } = {}
@@ -104,8 +113,13 @@ export const startService = Effect.fnUntraced(function* (
   const file = join(yield* temporaryFolder, "directory.json")
   writeFileSync(file, JSON.stringify(directory))
   const args = ["serve", "--port", "0", "--database", database, "--directory", file, "--allow-target", "127.0.0.0/8"]
-  // One client asks for the tokens of all users, as fast as it is answered.
-  return yield* startProgram(command, args, { ...options, env: { DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited" } })
+  args.push("--operator-key", operatorKey)
+  return yield* startProgram(command, args, {
+    ...options,
+    flags: ["--max-semi-space-size=16"],
+    // One client asks for the tokens of all users, as fast as it is answered.
+    env: { DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited" }
+  })
 })
 
 /** Shows where an observed server spends its time while something is done with it. */

@@ -6,6 +6,8 @@ import { lanes, noDeliveries } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import type { EventId, IntegrationId } from "../domain/Ids.ts"
 import { DeliveryId } from "../domain/Ids.ts"
+import type { Scope } from "../domain/Integration.ts"
+import type { ResourceType } from "../domain/ResourceType.ts"
 import type { NewDelivery } from "../ports/DeliveryStore.ts"
 import type { Standing } from "../rules/Standing.ts"
 import { cancelled } from "../rules/Standing.ts"
@@ -41,12 +43,35 @@ interface StoredEvent {
 
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
+/** How many items at the beginning of a list meet a condition that none behind them meets. */
+export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolean): number => {
+  let [low, high] = [0, list.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const item = list[middle]
+    if (item !== undefined && meets(item)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const listKey = (type: Scope["type"], id: number, resource_type: ResourceType): string =>
+  `${type} ${id} ${resource_type}`
+
+/** The lists that an event is in: that of its building, and one for each tenant that it involves. */
+const listsOf = ({ building_id, resource_type, tenant_ids }: Event): ReadonlyArray<string> => [
+  listKey("building", building_id, resource_type),
+  ...Array.from(new Set(tenant_ids), (id) => listKey("tenant", id, resource_type))
+]
+
 export class DeliveryTable {
   /** All deliveries; the one with id n is at n - 1, and nothing once it is purged. */
   private readonly all: Array<StoredDelivery | undefined> = []
   private lastSeq = 0
   readonly events = new Map<EventId, StoredEvent>()
   readonly byIntegration = new Map<IntegrationId, Array<StoredDelivery>>()
+  /** What each building and each tenant may read, by type, in the order of publication times. */
+  private readonly lists = new Map<string, Array<Event>>()
   readonly counts: Record<DeliveryState, number> = { ...noDeliveries }
   /** What waits, of each lane, of each integration. */
   private readonly waiting: Readonly<Record<Lane, Heaps>> = { 0: new Map(), 1: new Map(), 2: new Map(), 3: new Map() }
@@ -79,7 +104,24 @@ export class DeliveryTable {
   ): ReadonlyArray<StoredDelivery> {
     const deliveries = wanted.map((delivery) => this.add(event, delivery.integration_id, standingOf(delivery)))
     this.events.set(event.id, { seq: ++this.lastSeq, event, deliveries })
+    for (const key of listsOf(event)) {
+      const list = this.lists.get(key)
+      if (list === undefined) this.lists.set(key, [event])
+      // Nearly always at the end: a clock was set back otherwise.
+      else if ((list.at(-1)?.created_at ?? 0) <= event.created_at) list.push(event)
+      else
+        list.splice(
+          countWhile(list, ({ created_at }) => created_at <= event.created_at),
+          0,
+          event
+        )
+    }
     return deliveries
+  }
+
+  /** The events that a building or a tenant may read, in the order of publication times. */
+  eventsOf({ id, type }: Scope, resource_type: ResourceType): ReadonlyArray<Event> {
+    return this.lists.get(listKey(type, id, resource_type)) ?? []
   }
 
   /** Deletes an event whose deliveries are all settled, and these. `forget` follows, once for many events. */
@@ -91,8 +133,13 @@ export class DeliveryTable {
     this.events.delete(id)
   }
 
-  /** Drops deleted deliveries from the lists of some integrations. */
-  forget(integrations: Iterable<IntegrationId>): void {
+  /** Drops deleted events from the lists of their readers, and their deliveries from those of some integrations. */
+  forget(deleted: Iterable<Event>, integrations: Iterable<IntegrationId>): void {
+    for (const key of new Set(Array.from(deleted, listsOf).flat())) {
+      const left = this.lists.get(key)?.filter(({ id }) => this.events.has(id)) ?? []
+      if (left.length === 0) this.lists.delete(key)
+      else this.lists.set(key, left)
+    }
     for (const id of integrations) {
       const left = (this.byIntegration.get(id) ?? []).filter((delivery) => this.get(delivery.id) !== undefined)
       if (left.length === 0) this.byIntegration.delete(id)

@@ -2,8 +2,10 @@
  * What a filter selects.
  */
 import type { DeliveryId } from "../domain/Ids.ts"
-import type { DeliveryFilter } from "../ports/DeliveryStore.ts"
+import type { Event } from "../domain/Event.ts"
+import type { DeliveryFilter, EventFilter, EventPage } from "../ports/DeliveryStore.ts"
 import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
+import { countWhile } from "./DeliveryTable.ts"
 
 /** The deliveries that a filter selects, by the narrowest index. */
 export const select = (deliveries: DeliveryTable, filter: DeliveryFilter): ReadonlyArray<StoredDelivery> => {
@@ -36,15 +38,21 @@ const source = (
 }
 
 /** The deliveries after one, of a list by id. */
-export const sliceAfter = (
-  list: ReadonlyArray<StoredDelivery>,
-  after: DeliveryId | 0
-): ReadonlyArray<StoredDelivery> => {
-  let [low, high] = [0, list.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((list[middle]?.id ?? 0) <= after) low = middle + 1
-    else high = middle
+export const sliceAfter = (list: ReadonlyArray<StoredDelivery>, after: DeliveryId | 0): ReadonlyArray<StoredDelivery> =>
+  list.slice(countWhile(list, ({ id }) => id <= after))
+
+/** A page of a list that is in the order of publication times. */
+export const pageOfEvents = (
+  list: ReadonlyArray<Event>,
+  { countUpTo, limit, offset, since, until }: EventFilter
+): EventPage => {
+  const from = since === undefined ? 0 : countWhile(list, ({ created_at }) => created_at < since)
+  const to = until === undefined ? list.length : countWhile(list, ({ created_at }) => created_at < until)
+  const count = Math.max(0, to - from)
+  const end = Math.max(from, to - offset)
+  return {
+    items: list.slice(Math.max(from, end - limit), end).toReversed(),
+    total: Math.min(count, countUpTo),
+    isCapped: count > countUpTo
   }
-  return list.slice(low)
 }

@@ -8,12 +8,11 @@ import type { LastAttempt, NewEventRecord, ProbeResult, ResendResult } from "../
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
-import { scopeSees } from "../rules/Matching.ts"
 import { begun, isRecoverable, released, resent, unacknowledgedStates } from "../rules/Standing.ts"
 import { takeDue } from "./Claiming.ts"
 import type { DeliveryTable } from "./DeliveryTable.ts"
 import { toDelivery } from "./DeliveryTable.ts"
-import { select, sliceAfter } from "./Listing.ts"
+import { pageOfEvents, select, sliceAfter } from "./Listing.ts"
 import { MemoryState, takenKey } from "./MemoryState.ts"
 import { purgeOld } from "./Purging.ts"
 import { settleAll, warnAll } from "./Settling.ts"
@@ -136,14 +135,8 @@ const make = Effect.gen(function* () {
           .map((stored) => ({ delivery: toDelivery(stored), event: stored.event }))
       ),
 
-    events: ({ limit, offset, resource_type, scope }) =>
-      Effect.sync(() => {
-        const seen = [...deliveries.events.values()]
-          .map(({ event }) => event)
-          .filter((event) => event.resource_type === resource_type && scopeSees(scope, event))
-          .toReversed()
-        return { items: seen.slice(offset, offset + limit), total: seen.length }
-      }),
+    events: (filter) =>
+      Effect.sync(() => pageOfEvents(deliveries.eventsOf(filter.scope, filter.resource_type), filter)),
 
     notices: ({ after, integration_id, limit, order }) =>
       Effect.sync(() =>

@@ -6,7 +6,7 @@ import { IntegrationId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import type { SurveyedIntegration, SurveyedStatus } from "../ports/IntegrationStore.ts"
-import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { IntegrationStore, LimitReached } from "../ports/IntegrationStore.ts"
 import { MemoryState, replaceIntegration, takenKey } from "./MemoryState.ts"
 
 const make = Effect.gen(function* () {
@@ -27,15 +27,16 @@ const make = Effect.gen(function* () {
   })
 
   return IntegrationStore.of({
-    create: (fields, key) =>
-      Effect.suspend(() => {
+    create: (fields, key, limit = Number.POSITIVE_INFINITY) =>
+      Effect.gen(function* () {
         const taken = key === undefined ? undefined : takenKey(state, [key])
-        if (taken !== undefined) return Effect.fail(new KeyTaken({ key: taken }))
+        if (taken !== undefined) return yield* new KeyTaken({ key: taken })
+        if (idsOf(fields.scope).size >= limit) return yield* new LimitReached({ scope: fields.scope, limit })
         const integration = { id: IntegrationId.make(++lastId), ...fields }
         integrations.set(integration.id, integration)
         byScope.set(keyOf(fields.scope), idsOf(fields.scope).add(integration.id))
         if (key !== undefined) state.keys.set(key.key, { ...key, answer: String(integration.id) })
-        return Effect.succeed(integration)
+        return integration
       }),
 
     find: (id) => Effect.sync(() => integrations.get(id) ?? null),

@@ -1,6 +1,7 @@
 /**
  * What a purge deletes.
  */
+import type { Event } from "../domain/Event.ts"
 import type { IntegrationId } from "../domain/Ids.ts"
 import type { Purged, PurgeRequest } from "../ports/DeliveryStore.ts"
 import type { MemoryState } from "./MemoryState.ts"
@@ -10,7 +11,8 @@ export const purgeOld = (state: MemoryState["Service"], { after, before, limit }
   const { deliveries } = state
   state.notices.splice(0, state.notices.findLastIndex(({ at }) => at < before) + 1)
   const touched = new Set<IntegrationId>()
-  let [events, purged, looked, old] = [0, 0, 0, 0]
+  const deleted: Array<Event> = []
+  let [purged, looked, old] = [0, 0, 0]
   let last = after
   let next: number | null = null
   for (const [id, stored] of deliveries.events) {
@@ -24,11 +26,11 @@ export const purgeOld = (state: MemoryState["Service"], { after, before, limit }
     if (stored.event.created_at >= before) continue
     old++
     if (stored.deliveries.some(({ standing }) => standing.due_at !== null)) continue
-    events++
+    deleted.push(stored.event)
     purged += stored.deliveries.length
     for (const { integration_id } of stored.deliveries) touched.add(integration_id)
     deliveries.removeEvent(id)
   }
-  deliveries.forget(touched)
-  return { events, deliveries: purged, next }
+  deliveries.forget(deleted, touched)
+  return { events: deleted.length, deliveries: purged, next }
 }

@@ -148,12 +148,28 @@ export interface DeliverySummary {
   readonly oldest_due_at: number | null
 }
 
-/** Which events of a building or a tenant to list, the newest first. */
+/** Which events of a building or a tenant to list: the latest published first, of the same millisecond the last stored. */
 export interface EventFilter {
   readonly scope: Scope
   readonly resource_type: ResourceType
+  /** Only events published at this time or later, in milliseconds since the epoch. */
+  readonly since?: number
+  /** Only events published before this time, in milliseconds since the epoch. */
+  readonly until?: number
+  /** How many events to skip; less than `countUpTo`. */
   readonly offset: number
   readonly limit: number
+  /** Count no more events than this: it bounds what a list costs, however many there are. */
+  readonly countUpTo: number
+}
+
+/** A page of events. */
+export interface EventPage {
+  readonly items: ReadonlyArray<Event>
+  /** How many events the filter selects, `countUpTo` at most. */
+  readonly total: number
+  /** Whether there are more than `countUpTo`. */
+  readonly isCapped: boolean
 }
 
 /** The workers that live over one store. */
@@ -272,10 +288,11 @@ export class DeliveryStore extends Context.Service<
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<FeedItem>, StoreError>
 
-    /** A part of the events that a building or a tenant may see and that are still kept, and how many there are in all. */
-    readonly events: (
-      filter: EventFilter
-    ) => Effect.Effect<{ readonly items: ReadonlyArray<Event>; readonly total: number }, StoreError>
+    /**
+     * A page of the events that a building or a tenant may see and that are still kept. Reads at most `countUpTo` entries
+     * of an index, and the events of the page.
+     */
+    readonly events: (filter: EventFilter) => Effect.Effect<EventPage, StoreError>
 
     readonly notices: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
 

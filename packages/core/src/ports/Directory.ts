@@ -5,6 +5,7 @@
 import { Context, Effect, Schema } from "effect"
 import type { Redacted } from "effect"
 import type { Client } from "../domain/Client.ts"
+import * as DurationText from "../domain/DurationText.ts"
 import type { BuildingId, TenantId, UserId } from "../domain/Ids.ts"
 import type { Scope } from "../domain/Integration.ts"
 
@@ -14,9 +15,14 @@ export class DirectoryError extends Schema.TaggedError<DirectoryError>()("Direct
   operation: Schema.String,
   /** What is wrong with the answer, like `must return true or false, not a list`, where there was one. */
   flaw: Schema.optionalKey(Schema.String),
+  /** How long the answer was waited for, in milliseconds, where none came. */
+  waited: Schema.optionalKey(Schema.Int),
   cause: Schema.Defect()
 }) {
   override get message(): string {
+    if (this.waited !== undefined) {
+      return `The directory did not answer \`${this.operation}\` within ${DurationText.format(this.waited)}. Its promise must settle: see what the host's own function waits for.`
+    }
     if (this.flaw !== undefined) return `The directory's \`${this.operation}\` ${this.flaw}.`
     return `The directory did not answer \`${this.operation}\`. Check the host's own user database.`
   }

@@ -2,9 +2,10 @@
  * Where integrations are kept.
  */
 import type { Effect } from "effect"
-import { Context } from "effect"
+import { Context, Schema } from "effect"
 import type { BuildingId, IntegrationId, TenantId } from "../domain/Ids.ts"
-import type { Integration, Scope } from "../domain/Integration.ts"
+import type { Integration } from "../domain/Integration.ts"
+import { Scope } from "../domain/Integration.ts"
 import type { Failing } from "../rules/Failing.ts"
 import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
@@ -45,14 +46,28 @@ export type SurveyedStatus = (typeof surveyedStatuses)[number]
 /** What is asked of an integration to delete it. It is known also of one whose secrets or bindings can't be read any more. */
 export type LocatedIntegration = Pick<Integration, "id" | "scope" | "version">
 
+/** A building or a tenant has as many integrations as one may have. */
+export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
+  scope: Scope,
+  limit: Schema.Int
+}) {
+  override get message(): string {
+    return `The ${this.scope.type} ${this.scope.id} has the most integrations that one may have, which is ${this.limit} here (setting integrationsPerScope). Delete one that is not needed, or ask the operator of the service for a higher limit.`
+  }
+}
+
 export class IntegrationStore extends Context.Service<
   IntegrationStore,
   {
-    /** Stores an integration, and the idempotency key of the request for it (its `answer` is the id); unless that is taken. */
+    /**
+     * Stores an integration, and the idempotency key of the request for it (its `answer` is the id). Stores nothing if the
+     * key is taken, or else if the scope has `limit` integrations already, however many are created at once.
+     */
     readonly create: (
       integration: NewIntegration,
-      key?: Omit<RememberedRequest, "answer">
-    ) => Effect.Effect<Integration, StoreError | KeyTaken>
+      key?: Omit<RememberedRequest, "answer">,
+      limit?: number
+    ) => Effect.Effect<Integration, StoreError | KeyTaken | LimitReached>
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
     /** What deleting an integration asks of it: reads nothing else. */
     readonly locate: (id: IntegrationId) => Effect.Effect<LocatedIntegration | null, StoreError>

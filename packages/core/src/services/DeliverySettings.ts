@@ -35,6 +35,8 @@ export interface DeliverySettingsShape {
   readonly allow: AllowList
   /** Whether requests are signed. */
   readonly sign: boolean
+  /** The most integrations of one building or tenant; null is any number. Those that are there already stay. */
+  readonly integrationsPerScope: number | null
   /** For how long an integration may acknowledge nothing of what is sent before it is disabled. */
   readonly disableAfter: number
   /** How long settled deliveries and their events are kept; null is for ever. */
@@ -60,6 +62,7 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
   pollInterval: 1_000,
   allow: [],
   sign: true,
+  integrationsPerScope: 100,
   disableAfter: defaultDisableAfter,
   retention: 90 * 24 * 3_600_000
 }
@@ -87,7 +90,8 @@ const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<s
     : [`${name}: must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`]
 
 const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
-  const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, lease, retention } = settings
+  const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, integrationsPerScope, lease, retention } =
+    settings
   const [attempt, settle] = [DurationText.format(ackTimeout), DurationText.format(settleBudget)]
   return [
     ...(ackTimeout > 0 ? [] : ["ackTimeout: must be more than 0"]),
@@ -101,6 +105,7 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
     }),
     ...(concurrency >= 1 ? [] : ["concurrency: must be at least 1"]),
     ...(buffer >= concurrency ? [] : ["buffer: must be at least concurrency"]),
+    ...((integrationsPerScope ?? 1) >= 1 ? [] : ["integrationsPerScope: must be at least 1"]),
     ...(concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration: must be at least 1"]),
     ...(lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout
       ? []

@@ -13,7 +13,7 @@ import { readAttributes, readChanges } from "../domain/IntegrationReading.ts"
 import type { Crypto } from "../ports/Crypto.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { IdempotencyStore } from "../ports/IdempotencyStore.ts"
-import type { IntegrationPage } from "../ports/IntegrationStore.ts"
+import type { IntegrationPage, LimitReached } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { NameResolver } from "../ports/NameResolver.ts"
 import type { StoreError } from "../ports/StoreError.ts"
@@ -43,7 +43,14 @@ const applyChanges = (integration: Integration, { configuration, status, ...chan
 })
 
 type PortError = StoreError | DirectoryError
-type CreateError = ScopeNotFound | DocumentMismatch | InvalidIntegration | IntegrationNotFound | KeyReused | KeyInUse
+type CreateError =
+  | ScopeNotFound
+  | DocumentMismatch
+  | InvalidIntegration
+  | IntegrationNotFound
+  | LimitReached
+  | KeyReused
+  | KeyInUse
 type ChangeError = ScopeNotFound | IntegrationNotFound | VersionConflict | DocumentMismatch | InvalidIntegration
 
 export class Integrations extends Context.Service<
@@ -51,7 +58,8 @@ export class Integrations extends Context.Service<
   {
     /**
      * Creates an integration from a JSON:API document. With an idempotency key, what it created before is answered
-     * instead. The first answer is the one time to show the signing secret.
+     * instead. The first answer is the one time to show the signing secret. Fails with `LimitReached` when the scope has
+     * `integrationsPerScope` of them.
      */
     readonly create: (
       actor: Actor,

@@ -3,7 +3,7 @@
  */
 import { Effect, Redacted } from "effect"
 import { BuildingId, IntegrationId, TenantId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
+import type { Integration, Scope } from "../domain/Integration.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import {
@@ -82,6 +82,39 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("a tenant of the same number", tenants, { items: [ofTenant], total: 1 })
       const none = yield* store.list(tenant(5), { offset: 0, limit: 10 })
       yield* expectEqual("a scope without any", none, { items: [], total: 0 })
+    })
+  },
+  {
+    name: "create stores no more than the limit of a scope, however many are created at once",
+    run: Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const create = (scope: Scope, key: string, limit?: number) =>
+        store
+          .create(
+            newIntegration({ scope }),
+            { key: `${scope.id} ${key}`, fingerprint: "f", created_at: start, expires_at: start + 1_000 },
+            limit
+          )
+          .pipe(Effect.match({ onSuccess: () => "created", onFailure: ({ _tag }) => _tag }))
+      yield* expectEqual("one of the others", yield* create(tenant(5), "tenant"), "created")
+      // More than once: at the first time a store may have too few connections open for calls to meet.
+      for (const scope of [building(5), building(6), building(7), building(8)]) {
+        yield* create(scope, "a", 3)
+        yield* create(scope, "b", 3)
+        const answers = yield* atOnce(10, (n) => create(scope, String(n), 3))
+        yield* expectEqual("at once", answers.toSorted(), [
+          ...Array.from({ length: 9 }, () => "LimitReached"),
+          "created"
+        ])
+        const { items, total } = yield* store.list(scope, { offset: 0, limit: 10 })
+        yield* expectEqual("stored", total, 3)
+        // What was created under a key is answered, full or not.
+        yield* expectEqual("with a key that is taken", yield* create(scope, "a", 3), "KeyTaken")
+        yield* expectEqual("with a lower limit", yield* create(scope, "c", 2), "LimitReached")
+        yield* expectEqual("without a limit", yield* create(scope, "c"), "created")
+        for (const integration of items.slice(0, 2)) yield* store.remove(integration)
+        yield* expectEqual("with a place again", yield* create(scope, "d", 3), "created")
+      }
     })
   },
   {

@@ -308,7 +308,7 @@ describe("an idempotency key", () => {
     }).pipe(
       Effect.provide(
         integrations({
-          store: (store) => ({ create: (fields, key) => Effect.andThen(Effect.yieldNow, store.create(fields, key)) })
+          store: (store) => ({ create: (...fields) => Effect.andThen(Effect.yieldNow, store.create(...fields)) })
         })
       )
     )

@@ -18,7 +18,7 @@ import {
   parseSpan,
   parseTimeout
 } from "./ReadingSettings.ts"
-import { surfaceFields } from "./SurfaceConfig.ts"
+import { CountOrUnlimited, surfaceFields } from "./SurfaceConfig.ts"
 
 const Text = Schema.String
 const Texts = Schema.Array(Text)
@@ -41,6 +41,8 @@ const engineFields = {
   retention: Schema.optional(Text),
   /** For how long an integration may acknowledge nothing before it is disabled. Default `3d`. */
   disableAfter: Schema.optional(Text),
+  /** The most integrations of one building or tenant. Default 100. */
+  integrationsPerScope: Schema.optional(CountOrUnlimited),
   /** How long a process holds a delivery; when it dies, others take over after that. Default `20s`. */
   lease: Schema.optional(Text),
   /**
@@ -177,6 +179,9 @@ export const deliveryOverrides = (
   const overrides = {
     allow: usable(read.allow) ?? [],
     ...(config.sign !== undefined && { sign: config.sign }),
+    ...(config.integrationsPerScope !== undefined && {
+      integrationsPerScope: config.integrationsPerScope === "unlimited" ? null : config.integrationsPerScope
+    }),
     ...(ackTimeout !== undefined && { ackTimeout }),
     ...(disableAfter !== undefined && { disableAfter }),
     ...(retention !== undefined && { retention }),

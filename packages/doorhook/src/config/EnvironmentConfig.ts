@@ -57,6 +57,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   sign: truth,
   retention: text,
   disableAfter: text,
+  integrationsPerScope: number,
   lease: text,
   databaseTimeout: text,
   pollInterval: text,

@@ -12,7 +12,8 @@ import { collect, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 const Text = Schema.String
 const Texts = Schema.Array(Text)
 
-const RequestsPerMinute = Schema.Union([
+/** A limit that may be left out. */
+export const CountOrUnlimited = Schema.Union([
   Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1, or unlimited" })),
   Schema.Literal("unlimited")
 ])
@@ -35,12 +36,12 @@ export const surfaceFields = {
    */
   metricsKey: Schema.optional(Text),
   /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
-  requestsPerMinute: Schema.optional(RequestsPerMinute),
+  requestsPerMinute: Schema.optional(CountOrUnlimited),
   /**
    * How many tokens one client may be issued in a minute by one process; of a client without a secret, for one user. Default
    * 600.
    */
-  tokenRequestsPerMinute: Schema.optional(RequestsPerMinute),
+  tokenRequestsPerMinute: Schema.optional(CountOrUnlimited),
   /** The most live access tokens of one authorization: with one more, the oldest ends. Default 100. */
   accessTokensPerGrant: Schema.optional(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(1, { message: "must be a whole number from 1" }))

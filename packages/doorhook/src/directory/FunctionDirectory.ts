@@ -6,7 +6,7 @@ import { Client, didYouMean, Directory, HostBuildingId, HostTenantId, readHostId
 import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect"
 import { nameOf } from "../config/ReadingSettings.ts"
 import type { Answer } from "./HostAnswers.ts"
-import { askFor, found, foundUser } from "./HostAnswers.ts"
+import { askFor, found, foundList, foundUser } from "./HostAnswers.ts"
 
 /** A client as the host keeps it. Without a secret, or with null for one, it is public and must use PKCE. */
 export interface HostClient {
@@ -219,13 +219,21 @@ export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
     isTenant: (user, tenant) => askFor("isTenant", Schema.Boolean, () => host.isTenant(user, tenant)),
     buildings: (user) =>
       Effect.map(
-        askFor("buildings", Schema.Array(Building), async () => (await host.buildings?.(user)) ?? []),
+        askFor(
+          "buildings",
+          Schema.Array(Building),
+          foundList(() => host.buildings?.(user))
+        ),
         (found) =>
           found.map((building): DirectoryBuilding => ({ ...building, access_points: building.access_points ?? [] }))
       ),
     tenants: (user) =>
       Effect.map(
-        askFor("tenants", Schema.Array(Tenant), async () => (await host.tenants?.(user)) ?? []),
+        askFor(
+          "tenants",
+          Schema.Array(Tenant),
+          foundList(() => host.tenants?.(user))
+        ),
         (found) => found.map((tenant): DirectoryTenant => ({ ...tenant, unit: tenant.unit ?? null }))
       )
   })

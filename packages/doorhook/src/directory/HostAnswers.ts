@@ -9,11 +9,36 @@ import { kindOf } from "../config/ReadingSettings.ts"
 /** What a function of the host may answer with: a thing, or a promise of it. */
 export type Answer<A> = A | Promise<A>
 
-const ask = <A>(operation: string, question: () => Answer<A>): Effect.Effect<A, DirectoryError> =>
-  Effect.tryPromise({
-    try: async () => question(),
-    catch: (cause) => new DirectoryError({ operation, cause })
-  })
+/**
+ * How long the host has for an answer, in milliseconds: a password check on a busy machine takes seconds. Before an attempt
+ * it has less time, which the lease of the delivery leaves (`directoryPatience`).
+ */
+const hostPatience = 10_000
+
+/** Carries on with an answer: at once, if it is there. */
+const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B> =>
+  Predicate.isPromiseLike(answer) ? answer.then(next) : next(answer)
+
+/** Waits for a promise of the host, but not forever. */
+const settled = (operation: string, promise: Promise<unknown>): Effect.Effect<unknown, DirectoryError> =>
+  Effect.timeoutOrElse(
+    Effect.tryPromise({ try: () => promise, catch: (cause) => new DirectoryError({ operation, cause }) }),
+    {
+      duration: hostPatience,
+      orElse: () => {
+        const cause = new Error(`no answer within ${hostPatience} ms`)
+        return Effect.fail(new DirectoryError({ operation, waited: hostPatience, cause }))
+      }
+    }
+  )
+
+/** Asks. What answers at once needs no timer. */
+const ask = (operation: string, question: () => Answer<unknown>): Effect.Effect<unknown, DirectoryError> =>
+  Effect.flatMap(
+    Effect.try({ try: question, catch: (cause) => new DirectoryError({ operation, cause }) }),
+    (answer): Effect.Effect<unknown, DirectoryError> =>
+      Predicate.isPromiseLike(answer) ? settled(operation, Promise.resolve(answer)) : Effect.succeed(answer)
+  )
 
 /** What a question may be answered with, in words. */
 const expected = {
@@ -52,16 +77,22 @@ export const askFor = <A>(
 
 /** Asks for one of many: what finds none in a list or a map of its own answers undefined. */
 export const found =
-  (question: () => Answer<unknown>): (() => Promise<unknown>) =>
-  async () =>
-    (await question()) ?? null
+  (question: () => Answer<unknown>): (() => Answer<unknown>) =>
+  () =>
+    whenAnswered(question(), (answer) => answer ?? null)
+
+/** Asks for a list, which may be left out when it is empty. */
+export const foundList =
+  (question: () => Answer<unknown>): (() => Answer<unknown>) =>
+  () =>
+    whenAnswered(question(), (answer) => answer ?? [])
 
 /** Asks for a user. Only whole numbers that JavaScript holds exactly are texts without a doubt: no two of them have one text. */
 export const foundUser =
-  (question: () => Answer<unknown>): (() => Promise<unknown>) =>
-  async () => {
-    const user = await found(question)()
-    if (!Predicate.hasProperty(user, "id")) return user
-    const isWhole = Number.isSafeInteger(user.id) || Predicate.isBigInt(user.id)
-    return isWhole ? { id: String(user.id), name: Reflect.get(user, "name") } : user
-  }
+  (question: () => Answer<unknown>): (() => Answer<unknown>) =>
+  () =>
+    whenAnswered(found(question)(), (user) => {
+      if (!Predicate.hasProperty(user, "id")) return user
+      const isWhole = Number.isSafeInteger(user.id) || Predicate.isBigInt(user.id)
+      return isWhole ? { id: String(user.id), name: Reflect.get(user, "name") } : user
+    })

@@ -2,9 +2,14 @@
  * What a host's own functions answer in plain JavaScript: what can be meant by one thing only is taken, and what can't be used is
  * told in the log with what would be.
  */
-import { assert, describe } from "@effect/vitest"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { assert, describe, it } from "@effect/vitest"
 import type { HostDirectory } from "doorhook"
-import { Effect } from "effect"
+import * as Doorhook from "doorhook/effect"
+import { Effect, Layer, Logger } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { TestClock } from "effect/testing"
+import { createServer } from "node:http"
 import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
 import { authorizeUrl, exchange } from "../harness/CodeGrant.ts"
@@ -25,6 +30,56 @@ const over = Effect.fnUntraced(function* (own: Readonly<Record<string, unknown>>
   const doorhook = yield* start({ directory: host, logger: { info: keep, warn: keep, error: keep } })
   const { url } = yield* mount(doorhook)
   return { doorhook, url, lines }
+})
+
+/** Requests that can't be answered before the host answers a question. */
+const waiting: ReadonlyArray<
+  readonly [question: keyof HostDirectory, send: (url: string, token: string) => Promise<Response>]
+> = [
+  ["client", (url) => fetch(authorizeUrl(url, client))],
+  ["session", (url) => fetch(authorizeUrl(url, client))],
+  ["authenticate", (url) => logIn(authorizeUrl(url, client), "admin", "right")],
+  ["isActive", (url, token) => callApi(url, token, "GET", "/v4/buildings")],
+  ["administers", (url, token) => callApi(url, token, "GET", "/v4/buildings/1/integrations")],
+  ["isTenant", (url, token) => callApi(url, token, "GET", "/v4/tenants/1/integrations")],
+  ["buildings", (url, token) => callApi(url, token, "GET", "/v4/buildings")],
+  ["tenants", (url, token) => callApi(url, token, "GET", "/v4/tenants")]
+]
+
+describe("a promise that never settles", () => {
+  it.effect.each(waiting)("of %s holds a request for ten seconds, and no longer", ([question, send]) =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const log = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+      const host: HostDirectory = {
+        ...directory,
+        session: () => null,
+        isActive: () => true,
+        buildings: () => [],
+        tenants: () => []
+      }
+      const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig }).pipe(
+        Layer.provide(Doorhook.layer({ database: "memory" }, Doorhook.directoryOf(host))),
+        Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
+        Layer.provideMerge(log)
+      )
+      yield* Effect.gen(function* () {
+        const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
+        const token = yield* tokenFrom(url)
+        const asked = Promise.withResolvers<void>()
+        const hang = () => {
+          asked.resolve()
+          return new Promise(() => {})
+        }
+        Object.assign(host, { [question]: hang })
+        const reply = send(url, token)
+        yield* Effect.promise(() => asked.promise)
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
+        assert.include(lines.join("\n"), `The directory did not answer \`${question}\` within 10s.`)
+      }).pipe(Effect.provide(served))
+    }).pipe(Effect.scoped)
+  )
 })
 
 const list = (url: string, token: string) =>

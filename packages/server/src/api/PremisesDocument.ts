@@ -21,11 +21,17 @@ export const tenantResource = ({ building_id, id, unit }: DirectoryTenant) => ({
   relationships: { building: { data: { type: "buildings", id: String(building_id) } } }
 })
 
+/** An id at the beginning of the data, as a whole number. */
+const idAtFirst = /^\{"id":(-?\d+)[,}]/
+
 /**
  * The id that the host gave what happened, if it is a text or a whole number; else that of the event. A number is read
  * as it is written: it may be longer than a program's own numbers are.
  */
 const idOf = ({ data, id }: Event): string => {
+  // Most hosts write the id first, and once: the rest needs no reading.
+  const first = idAtFirst.exec(data)?.[1]
+  if (first !== undefined && !data.includes('"id"', 6) && !data.includes("\\")) return first
   const own = JsonText.membersNamed(data, "id").at(-1) ?? ""
   if (/^-?\d+$/.test(own)) return own
   const text: unknown = own.startsWith('"') ? JSON.parse(own) : ""

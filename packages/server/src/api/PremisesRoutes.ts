@@ -2,13 +2,14 @@
  * The read side: buildings, tenants and what happened there, which the document names as protected resources (section 1).
  * An integrator finds ids here, and looks up what a webhook told.
  */
-import { BuildingId, parsePositiveInt, Premises } from "@doorhook/core"
-import type { ResourceType } from "@doorhook/core"
-import { Effect } from "effect"
+import { BuildingId, inTurn, parseIso, parsePositiveInt, Premises } from "@doorhook/core"
+import type { PageTooDeep, ResourceType } from "@doorhook/core"
+import { Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { pathId } from "../http/PathId.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
-import { parameterFailure } from "../http/RequestFailure.ts"
+import type { QueryParameters } from "../http/QueryParameters.ts"
+import { both, failure, parameterFailure } from "../http/RequestFailure.ts"
 import { resource } from "../http/Resource.ts"
 import { ApiEndpoint } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
@@ -26,6 +27,49 @@ const readScope = (scope: string | undefined) =>
   scope === undefined || scope === "self"
     ? Effect.void
     : parameterFailure("scope", "`scope` must be `self`: only the tenants that the user is are listed.")
+
+const timeParameters = ["since", "until"] as const
+type TimeParameter = (typeof timeParameters)[number]
+
+/** Reads a time; null when it is not given. A `+` that was not percent-encoded arrives as a space. */
+const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter) => {
+  const text = query[name]
+  if (text === undefined) return Effect.succeed(null)
+  return Option.match(parseIso(text.replace(/ (?=\d{2}:\d{2}$)/, "+")), {
+    onNone: () => parameterFailure(name, `\`${name}\` must be a time in ISO 8601, like 2026-03-02T00:00:00Z.`),
+    onSome: Effect.succeed
+  })
+}
+
+/** Reads which part of a list of events is asked for. */
+const readRange = Effect.fnUntraced(function* (
+  query: QueryParameters<TimeParameter | (typeof pageParameters)[number]>
+) {
+  const times = both(readTime(query, "since"), readTime(query, "until"))
+  const [page, [since, until]] = yield* both(readPage(query), times)
+  return {
+    page,
+    range: {
+      offset: offsetOf(page),
+      limit: page.size,
+      ...(since !== null && { since }),
+      ...(until !== null && { until })
+    },
+    /** The filters, for links to other pages. */
+    filters: new URLSearchParams({
+      ...(query.since !== undefined && { since: query.since }),
+      ...(query.until !== undefined && { until: query.until })
+    }).toString()
+  }
+})
+
+const tooDeep = ({ names }: PageRequest, { message }: PageTooDeep) =>
+  failure(422, {
+    code: "page_too_deep",
+    title: "Page too deep",
+    detail: message,
+    source: { parameter: names.number }
+  })
 
 const partOf = <A>(items: ReadonlyArray<A>, page: PageRequest): ReadonlyArray<A> =>
   items.slice(offsetOf(page), offsetOf(page) + page.size)
@@ -68,14 +112,18 @@ const makeRoutes = Effect.gen(function* () {
 
   const eventsOf = (owner: Owner, resource_type: ResourceType) => {
     const type = eventTypes[resource_type]
-    const list = operation(pageParameters, (caller, query) =>
+    const list = operation([...timeParameters, ...pageParameters], (caller, query) =>
       Effect.gen(function* () {
         const scope = yield* scopeOf(owner)
-        const page = yield* readPage(query)
-        const part = { offset: offsetOf(page), limit: page.size }
-        const { items, total } = yield* premises.events(caller, scope, resource_type, part)
-        const own = `${ownerUrl(publicUrl.url, scope)}/${type}`
-        return { status: 200, document: listText({ url: own, page, total }, items.map(eventText), settings) }
+        const { filters, page, range } = yield* readRange(query)
+        const { isCapped, items, total } = yield* Effect.catchTag(
+          premises.events(caller, scope, resource_type, range),
+          "PageTooDeep",
+          (error) => tooDeep(page, error)
+        )
+        const url = `${ownerUrl(publicUrl.url, scope)}/${type}${filters === "" ? "" : `?${filters}`}`
+        const write = () => listText({ url, page, total, isCapped }, items.map(eventText), settings)
+        return { status: 200, document: yield* inTurn(Effect.sync(write)) }
       })
     )
     return resource(`/v4/${owner.segment}/:owner_id/${type}`, { GET: list }, refuse)

@@ -23,6 +23,9 @@ export const ownListErrors = errorsOf(alwaysPossible)
 /** Errors of operations without a body. */
 export const errors = errorsOf(commonStatuses)
 
+/** Errors of lists whose pages begin within a bound. */
+export const boundedListErrors = errorsOf([...commonStatuses, 422])
+
 /** Errors of operations that read a document. */
 export const documentErrors = errorsOf([...commonStatuses, 403, 408, 409, 413, 415, 422])
 

@@ -1,17 +1,22 @@
 /**
  * The read side in the contract: buildings, tenants, and what happened there.
  */
-import { BuildingId, TenantId } from "@doorhook/core"
+import { BuildingId, countedEvents, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { BearerAuthorization, errors, jsonApi, ownListErrors, PageInfo, PageLinks, PageQuery } from "./JsonApi.ts"
+import {
+  BearerAuthorization,
+  boundedListErrors,
+  errors,
+  jsonApi,
+  ownListErrors,
+  PageInfo,
+  PageLinks,
+  PageQuery
+} from "./JsonApi.ts"
 
-const list = <S extends Schema.Top>(item: S, identifier: string) =>
-  Schema.Struct({
-    data: Schema.Array(item),
-    links: PageLinks,
-    meta: Schema.Struct({ page_info: PageInfo })
-  })
+const list = <S extends Schema.Top, Info extends Schema.Top>(item: S, page_info: Info, identifier: string) =>
+  Schema.Struct({ data: Schema.Array(item), links: PageLinks, meta: Schema.Struct({ page_info }) })
     .annotate({ identifier })
     .pipe(jsonApi)
 
@@ -52,15 +57,31 @@ const eventOf = <const Type extends string>(type: Type, identifier: string) =>
     })
   }).annotate({ identifier })
 
-const accessLogs = list(eventOf("access_logs", "AccessLog"), "AccessLogList")
-const calls = list(eventOf("calls", "Call"), "CallList")
+const CountedPageInfo = Schema.Struct({
+  ...PageInfo.fields,
+  total_is_capped: Schema.optionalKey(Schema.Literal(true)).annotate({
+    description: `Present when the list has more than ${countedEvents} items: \`total_item_count\` is then ${countedEvents}.`
+  })
+}).annotate({ identifier: "CountedPageInfo" })
+
+const accessLogs = list(eventOf("access_logs", "AccessLog"), CountedPageInfo, "AccessLogList")
+const calls = list(eventOf("calls", "Call"), CountedPageInfo, "CallList")
+
+const timeOf = (description: string) => Schema.optionalKey(Schema.String.annotate({ format: "date-time", description }))
+
+/** The query parameters of a list of events. A page must begin within the first `countedEvents` items, else 422. */
+const EventQuery = Schema.Struct({
+  since: timeOf("Only what was published at this time or later."),
+  until: timeOf("Only what was published before this time."),
+  ...PageQuery.fields
+})
 
 /** The lists of what happened in a building or to a tenant. */
 const events = <Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
   path: `/v4/${string}`,
   params: Owner
 ) => {
-  const request = { params, query: PageQuery, error: errors }
+  const request = { params, query: EventQuery, error: boundedListErrors }
   return [
     HttpApiEndpoint.get("accessLogs", `${path}/access_logs`, { ...request, success: accessLogs }).annotate(
       OpenApi.Summary,
@@ -77,7 +98,7 @@ export const Buildings = HttpApiGroup.make("buildings")
   .add(
     HttpApiEndpoint.get("list", "/v4/buildings", {
       query: PageQuery,
-      success: list(Building, "BuildingList"),
+      success: list(Building, PageInfo, "BuildingList"),
       error: ownListErrors
     }).annotate(OpenApi.Summary, "The buildings that the user administers"),
     HttpApiEndpoint.get("get", "/v4/buildings/:building_id", {
@@ -93,7 +114,7 @@ export const Tenants = HttpApiGroup.make("tenants")
   .add(
     HttpApiEndpoint.get("list", "/v4/tenants", {
       query: Schema.Struct({ scope: Schema.optionalKey(Schema.Literal("self")), ...PageQuery.fields }),
-      success: list(Tenant, "TenantList"),
+      success: list(Tenant, PageInfo, "TenantList"),
       error: ownListErrors
     }).annotate(OpenApi.Summary, "The tenants that the user is"),
     ...events("/v4/tenants/:tenant_id", { tenant_id: TenantId })

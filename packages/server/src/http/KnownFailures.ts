@@ -14,6 +14,7 @@ import type {
   InvalidSwitches,
   KeyInUse,
   KeyReused,
+  LimitReached,
   NotDeliverable,
   NotProbed,
   PublisherClosed,
@@ -48,6 +49,7 @@ export type KnownError =
   | InvalidIdempotencyKey
   | KeyReused
   | KeyInUse
+  | LimitReached
   | PublisherClosed
   | InvalidClient
   | ClientExists
@@ -139,6 +141,8 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
         detail,
         source: { header: "If-Match" }
       })
+    case "LimitReached":
+      return failure(409, { code: "limit_reached", title: "Limit reached", detail })
     case "NotDeliverable":
       return failure(409, { code: error.why, title: "Not deliverable", detail })
     case "NotProbed":

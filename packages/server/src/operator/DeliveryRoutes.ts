@@ -1,8 +1,8 @@
 /**
  * What was not delivered, why, and sending it again.
  */
-import { Deliveries, formatDeliveryId, isoOf, parseDeliveryId } from "@doorhook/core"
-import { Clock, DateTime, Effect, Option, Predicate } from "effect"
+import { Deliveries, formatDeliveryId, isoOf, parseDeliveryId, parseIso } from "@doorhook/core"
+import { Clock, Effect, Option, Predicate } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
 import { pathId } from "../http/PathId.ts"
@@ -18,20 +18,6 @@ const maxRecoverBytes = 4 * 1024
 
 const deliveryId = pathId("id", parseDeliveryId, "a delivery (dlv_...)")
 
-/** A date, or a date and time with its offset: a local time would mean something else on each machine. */
-const instant = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
-
-/** Whether a month has the day that a date names: the reader of dates counts on into the next one. */
-const hasDay = (value: string): boolean => {
-  const [date = ""] = value.split("T")
-  return Option.exists(DateTime.make(date), (read) => DateTime.formatIsoDateUtc(read) === date)
-}
-
-const parseInstant = (value: unknown): Option.Option<number> =>
-  Predicate.isString(value) && instant.test(value) && hasDay(value)
-    ? Option.map(DateTime.make(value), DateTime.toEpochMillis)
-    : Option.none()
-
 /** By how much the clock of whoever asks may be ahead of this one, in milliseconds. */
 const mostSkew = 60_000
 
@@ -39,7 +25,7 @@ const mostSkew = 60_000
 const readSince = Effect.gen(function* () {
   const body = yield* readJson(maxRecoverBytes)
   const given = Predicate.isReadonlyObject(body) && body["since"] !== undefined
-  const since = parseInstant(given ? body["since"] : undefined)
+  const since = given && Predicate.isString(body["since"]) ? parseIso(body["since"]) : Option.none<number>()
   const now = yield* Clock.currentTimeMillis
   if (Option.isSome(since) && since.value <= now + mostSkew) return since.value
   if (Option.isSome(since)) {

@@ -111,6 +111,9 @@ describe("what happened", () => {
     ['{"id":-7}', "-7"],
     ['{"id":"a \\"b\\""}', 'a "b"'],
     ['{"id":1,"id":2}', "2"],
+    ['{"id":1,"\\u0069d":2}', "2"],
+    ['{"id":1,"a":{"id":2}}', "1"],
+    ['{"id":1,"a":"\\"id\\""}', "1"],
     ['{"a":{"id":1}}', null],
     ['{"id":1.5}', null],
     ['{"id":1e3}', null],
@@ -121,6 +124,91 @@ describe("what happened", () => {
     Effect.gen(function* () {
       const event = yield* publish(data, "call")
       assert.deepStrictEqual(ids(yield* get("/v4/buildings/1/calls")), [own ?? event])
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is listed from a time on and before another, and links keep both", () =>
+    Effect.gen(function* () {
+      for (let n = 1; n <= 6; n++) {
+        yield* TestClock.setTime(n * 1_000)
+        yield* publish(`{"id":${n}}`)
+      }
+      const times = (since: number, until: number) =>
+        `since=1970-01-01T00:00:0${since}Z&until=1970-01-01T00:00:0${until}.000Z`
+      const first = yield* get(`${logs}?${times(2, 5)}&per=2`)
+      assert.deepStrictEqual(ids(first), ["4", "3"])
+      assert.strictEqual(first.at("/meta/page_info/total_item_count"), 3)
+      assert.notProperty(first.at("/meta/page_info"), "total_is_capped")
+      assert.deepStrictEqual(ids(yield* get(linkOf(first, "next"))), ["2"])
+      assert.deepStrictEqual(ids(yield* get(`${logs}?since=1970-01-01T00:00:05Z`)), ["6", "5"])
+      assert.deepStrictEqual(ids(yield* get(`${logs}?until=1970-01-01T00:00:03Z`)), ["2", "1"])
+      assert.deepStrictEqual(ids(yield* get(`${logs}?${times(5, 2)}`)), [])
+      assert.deepStrictEqual(ids(yield* get(`${logs}?since=1970-01-02`)), [])
+      // A `+` arrives as a space where nobody has encoded it.
+      for (const plus of ["+", "%2B"]) {
+        assert.deepStrictEqual(ids(yield* get(`${logs}?since=1970-01-01T01:00:06${plus}01:00`)), ["6"])
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is not listed by what is no time", () =>
+    Effect.gen(function* () {
+      for (const time of ["", "yesterday", "1970-13-01", "1970-02-30", "1970-01-01T00:00:00", "1700000000"]) {
+        for (const name of ["since", "until"]) {
+          const reply = yield* get(`${logs}?${name}=${time}`)
+          assert.deepStrictEqual([reply.status, reply.at("/errors/0/source/parameter")], [400, name], time)
+        }
+      }
+      const all = yield* get(`${logs}?since=a&until=b&page=-1`)
+      assert.lengthOf(Object.keys(all.at("/errors") ?? {}), 3)
+      assert.strictEqual((yield* get("/v4/buildings?since=1970-01-01")).status, 400)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("is counted up to 10,000, and read no further than that by pages", () =>
+    Effect.gen(function* () {
+      const event = (n: number) =>
+        `{"resource_type":"access_log","action":"create","building_id":1,"tenant_ids":[],"data":{"id":${n}}}`
+      const publishMany = (from: number, to: number) => {
+        const body = `[${Array.from({ length: to - from + 1 }, (_, index) => event(from + index)).join(",")}]`
+        return call("POST", "/operator/events", { as: operatorKey, body })
+      }
+      for (let n = 0; n < 10; n++) {
+        yield* TestClock.setTime(n * 1_000)
+        yield* publishMany(n * 1_000 + 1, n * 1_000 + 1_000)
+      }
+      const full = yield* get(`${logs}?per=100&page=100`)
+      assert.strictEqual(full.at("/meta/page_info/total_item_count"), 10_000)
+      assert.notProperty(full.at("/meta/page_info"), "total_is_capped")
+      yield* publishMany(10_001, 10_030)
+      for (const page of [1, 334]) {
+        const reply = yield* get(`${logs}?per=30&page=${page}`)
+        assert.deepInclude(reply.at("/meta/page_info"), {
+          total_is_capped: true,
+          total_item_count: 10_000,
+          total_pages: 334,
+          page_item_count: 30,
+          next_page: page === 334 ? null : 2,
+          last_page: 334
+        })
+        assert.deepStrictEqual(reply.at("/links/next") === null, page === 334)
+      }
+      for (const [number, size] of [
+        ["page", "per"],
+        ["page[number]", "page[size]"]
+      ]) {
+        for (const page of [335, 999_999_999]) {
+          const reply = yield* get(`${logs}?${size}=30&${number}=${page}`)
+          assert.deepStrictEqual(
+            [reply.status, reply.at("/errors/0/code"), reply.at("/errors/0/source/parameter")],
+            [422, "page_too_deep", number]
+          )
+          assert.include(reply.textAt("/errors/0/detail"), "`until`")
+        }
+      }
+      const before = yield* get(`${logs}?until=1970-01-01T00:00:09Z&per=100&page=90`)
+      assert.strictEqual(before.at("/meta/page_info/total_item_count"), 9_000)
+      assert.strictEqual(ids(before).at(-1), "1")
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -110,7 +110,7 @@ const mistakes = (
         [415, { body: "x", headers: { "content-type": "text/plain" } }],
         [422, { body: { data: { type: "integrations", attributes: { bindings: 7 } } } }]
       ] as const)
-    : [])
+    : ([[422, { query: "?page=1000000" }]] as const))
 ]
 
 const silent = Logger.layer([])

@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import type { QueuedRow, StandingRow } from "../DeliveryRows.ts"
 import type { AtOnce, Head, StateCount, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
+import { SqlReads } from "../SqlReads.ts"
 import * as CommonTables from "../stores/CommonTables.ts"
 import { startFolding } from "./Folding.ts"
 import { horizon } from "./Horizon.ts"
@@ -27,7 +28,7 @@ interface StoredAttempt {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const common = CommonTables.make(sql, postgres)
+  const common = CommonTables.make(sql, yield* SqlReads, postgres)
   const fold = yield* startFolding(sql)
 
   const insert: AtOnce["insert"] = Effect.fnUntraced(function* (records, integrations, changes) {
@@ -95,6 +96,7 @@ const make = Effect.gen(function* () {
     lockForChange: (id) => Effect.asVoid(sql.unsafe(Statements.lockForChange, [id])),
     lockFreeForChange: (ids) =>
       CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.lockFreeForChange, [int8s(ids)])),
+    lockScope: ({ id, type }) => Effect.asVoid(sql.unsafe(Statements.lockScope, [`${type} ${id}`])),
     integrationsOf: (ids) =>
       CommonTables.idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s(ids)])),
     queuedStandings: (ids) => sql.unsafe<QueuedRow>(Statements.queuedStandings, [int8s(ids)]),
@@ -195,4 +197,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<DeliveryTables, never, SqlClient.SqlClient> = Layer.effect(DeliveryTables, make)
+export const layer: Layer.Layer<DeliveryTables, never, SqlClient.SqlClient | SqlReads> = Layer.effect(
+  DeliveryTables,
+  make
+)

@@ -2,13 +2,15 @@
  * The tables of deliveries on SQLite. There, transactions that write take turns: nothing needs a lock of its own.
  */
 import type { DeliveryState, IntegrationId } from "@doorhook/core"
-import { DeliveryId } from "@doorhook/core"
+import { DeliveryId, inTurn } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { QueuedRow, StandingRow } from "../DeliveryRows.ts"
 import type { Head, TallyName } from "../DeliveryTables.ts"
 import { DeliveryTables } from "../DeliveryTables.ts"
 import { sqlite } from "../Dialect.ts"
+import { fleeting } from "../Durability.ts"
+import { SqlReads } from "../SqlReads.ts"
 import * as CommonTables from "../stores/CommonTables.ts"
 import type { Services, Value } from "./SqliteClient.ts"
 import { SqliteRows } from "./SqliteClient.ts"
@@ -30,19 +32,27 @@ const make = Effect.gen(function* () {
   const rows = yield* SqliteRows
   const ids = (values: ReadonlyArray<number>) => [JSON.stringify(values)]
 
-  const common = CommonTables.make(sql, sqlite)
+  const reads = yield* SqlReads
+  const common = CommonTables.make(sql, reads, sqlite)
+
+  const hasUnindexed = (numbers: Numbers | undefined): numbers is Numbers =>
+    numbers !== undefined && numbers.event > numbers.indexed
 
   /** Fills `events_of` for all events that are new. In a transaction. */
   const indexEvents = Effect.gen(function* () {
     const [numbers] = yield* sql.unsafe<Numbers>(Statements.unindexed)
-    if (numbers === undefined || numbers.event === numbers.indexed) return
+    if (!hasUnindexed(numbers)) return
     yield* sql.unsafe(Statements.index, [numbers.indexed, numbers.event])
     yield* sql.unsafe(Statements.setIndexed, [numbers.event])
   })
 
   return DeliveryTables.of({
     ...common,
-    events: (filter) => sql.withTransaction(Effect.andThen(indexEvents, common.events(filter))),
+    events: Effect.fnUntraced(function* (filter) {
+      const [numbers] = yield* reads.rows<Numbers>(Statements.unindexed, [])
+      if (hasUnindexed(numbers)) yield* fleeting(sql.withTransaction(indexEvents))
+      return yield* inTurn(common.events(filter))
+    }),
     atOnce: null,
 
     insert: Effect.fnUntraced(function* (records, changes) {
@@ -79,6 +89,7 @@ const make = Effect.gen(function* () {
     lockIntegrations: () => Effect.void,
     lockForChange: () => Effect.void,
     lockFreeForChange: (integrations) => Effect.succeed(integrations),
+    lockScope: () => Effect.void,
     integrationsOf: () => Effect.succeed([]),
     queuedStandings: (deliveries) => sql.unsafe<QueuedRow>(Statements.queuedStandings, ids(deliveries)),
     endedStandings: (deliveries) => sql.unsafe<StandingRow>(Statements.endedStandings, ids(deliveries)),

@@ -6,14 +6,24 @@ import type { Dialect } from "../Dialect.ts"
 const event = "id, resource_type, action, building_id, tenant_ids, data, created_at"
 const eventIn = (table: string): string => event.replaceAll(/\w+/g, (column) => `${table}.${column}`)
 
+/** What a scope may read of one type, published at a time or later, from a place backwards. One range of `events_of AS o`. */
+const readable = `o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ?
+  AND o.created_at >= ? AND (o.created_at, o.event_seq) <= (?, ?)`
+const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
+
 export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, numbersIn, text }: Dialect) => {
   return {
-    /** One range of the table, backwards; what is before the page is stepped over. One search by seq each. */
+    /** The event that comes so many behind a place. Walks that many entries of the range. */
+    eventBehind: text(`SELECT o.created_at, o.event_seq FROM events_of AS o
+      WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?`),
+    /** A page that begins at a place. One search by seq for each event. */
     eventsOf: text(`SELECT ${eventIn("e")} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
-      WHERE o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ? ORDER BY o.event_seq DESC LIMIT ? OFFSET ?`),
-    countOf: text(
-      `SELECT count(*) AS count FROM events_of WHERE scope_type = ? AND scope_id = ? AND resource_type = ?`
-    ),
+      WHERE ${readable} ${latestFirst} LIMIT ?`),
+    /** How many there are from a place on; null if more than a number, beyond which it walks no further. Takes the place twice. */
+    countOf: text(`SELECT CASE
+        WHEN (SELECT o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?) IS NULL
+        THEN (SELECT count(*) FROM events_of AS o WHERE ${readable})
+      END AS count`),
 
     /** The first events after a place. A range of the table. */
     oldEvents: text(`SELECT seq, id, created_at, first_delivery, last_delivery FROM events
@@ -40,10 +50,11 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, num
       RETURNING id, state`),
     deleteAttempts: text(`DELETE FROM attempts WHERE ${isOneOfIds("delivery_id")}`),
     /** One search by seq each, and one by the whole key. */
-    deleteOfBuildings: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, event_seq) IN (
-      SELECT 'building', e.building_id, e.resource_type, e.seq FROM events AS e WHERE ${isOneOfIds("e.seq")})`),
-    deleteOfTenants: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, event_seq) IN (
-      SELECT 'tenant', t.value, e.resource_type, e.seq FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t
+    deleteOfBuildings:
+      text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
+      SELECT 'building', e.building_id, e.resource_type, e.created_at, e.seq FROM events AS e WHERE ${isOneOfIds("e.seq")})`),
+    deleteOfTenants: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
+      SELECT 'tenant', t.value, e.resource_type, e.created_at, e.seq FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t
       WHERE ${isOneOfIds("e.seq")})`),
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 

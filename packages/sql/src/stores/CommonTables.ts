@@ -9,6 +9,7 @@ import type { Answer, DeliveryTables, OldEvent, StateCount, StoredLastAttempt } 
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationRow, SubjectRow } from "../IntegrationRows.ts"
 import { toRow } from "../NoticeRows.ts"
+import type { SqlReads } from "../SqlReads.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { keyStatements } from "../statements/KeyStatements.ts"
 import { recordStatements } from "../statements/RecordStatements.ts"
@@ -29,7 +30,13 @@ const deliveriesOf = (events: ReadonlyArray<OldEvent>): ReadonlyArray<number> =>
 export const idsOf = <Id>(rows: Answer<ReadonlyArray<{ readonly id: Id }>>): Answer<ReadonlyArray<Id>> =>
   Effect.map(rows, (found) => found.map(({ id }) => id))
 
-export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
+/** Where an event stands in the lists of those who may read it. */
+interface Place {
+  readonly created_at: number
+  readonly event_seq: number
+}
+
+export const make = (sql: SqlClient.SqlClient, reads: SqlReads["Service"], dialect: Dialect) => {
   const integrations = integrationStatements(dialect)
   const keys = keyStatements(dialect)
   const records = recordStatements(dialect)
@@ -111,11 +118,25 @@ export const make = (sql: SqlClient.SqlClient, dialect: Dialect) => {
       )
     }),
 
-    events: Effect.fnUntraced(function* ({ limit, offset, resource_type, scope }) {
-      const of = [scope.type, scope.id, resource_type]
-      const items = yield* sql.unsafe<EventRow>(records.eventsOf, [...of, limit, offset])
-      const [total] = yield* sql.unsafe<{ readonly count: number }>(records.countOf, of)
-      return { items, total: total?.count ?? 0 }
+    // What is published in the meantime comes before the page: three statements see what one would.
+    events: Effect.fnUntraced(function* ({ countUpTo, limit, offset, resource_type, scope, since, until }) {
+      const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER]
+      const head = [...of, until ?? Number.MAX_SAFE_INTEGER, 0]
+      const countFrom = (place: ReadonlyArray<unknown>, most: number) =>
+        Effect.map(
+          reads.rows<{ readonly count: number | null }>(records.countOf, [...place, most, ...place]),
+          ([row]) => row?.count ?? null
+        )
+      if (offset === 0) {
+        const items = yield* reads.rows<EventRow>(records.eventsOf, [...head, limit])
+        return { items, total: yield* countFrom(head, countUpTo) }
+      }
+      const [first] = yield* reads.rows<Place>(records.eventBehind, [...head, offset])
+      if (first === undefined) return { items: [], total: yield* countFrom(head, offset) }
+      const place = [...of, first.created_at, first.event_seq]
+      const items = yield* reads.rows<EventRow>(records.eventsOf, [...place, limit])
+      const rest = yield* countFrom(place, countUpTo - offset)
+      return { items, total: rest === null ? null : offset + rest }
     }),
 
     lastAttempts: (deliveries) =>

@@ -191,7 +191,7 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
 
     events: Effect.fnUntraced(function* (filter) {
       const { items, total } = yield* tables.events(filter)
-      return { items: yield* decodeEvents(items), total }
+      return { items: yield* decodeEvents(items), total: total ?? filter.countUpTo, isCapped: total === null }
     }, read("events")),
 
     notices: Effect.fnUntraced(function* (filter) {

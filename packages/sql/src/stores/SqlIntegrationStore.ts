@@ -1,8 +1,8 @@
 /**
  * Integrations in a SQL database.
  */
-import type { Integration, UnreadableMatch } from "@doorhook/core"
-import { IntegrationId, IntegrationStore, Standing } from "@doorhook/core"
+import type { Integration, Scope, UnreadableMatch } from "@doorhook/core"
+import { IntegrationId, IntegrationStore, KeyTaken, LimitReached, Standing } from "@doorhook/core"
 import { Clock, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { DeliveryTables } from "../DeliveryTables.ts"
@@ -13,7 +13,7 @@ import { bindingsOf, failingOf, locatedFromRow, toValues } from "../IntegrationR
 import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
-import { failAs, failAsUnlessTaken } from "../StoreFailure.ts"
+import { failAs, storeErrorOf } from "../StoreFailure.ts"
 import { takeKeys } from "./Keys.ts"
 import { Endings } from "./Endings.ts"
 import { explain, makeTelling } from "./Telling.ts"
@@ -24,6 +24,9 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
   const tables = yield* DeliveryTables
   const endings = yield* Endings
   const statements = integrationStatements(dialect)
+
+  const countOf = ({ id, type }: Scope) =>
+    Effect.map(sql.unsafe<{ readonly count: number }>(statements.countOfScope, [type, id]), ([row]) => row?.count ?? 0)
 
   const surveyed = (row: IntegrationRow) =>
     Effect.map(reader.read(row), (integration) => ({ integration, failing: failingOf(row) }))
@@ -72,15 +75,22 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
 
   return IntegrationStore.of({
     create: Effect.fnUntraced(
-      function* (integration, key) {
+      function* (integration, key, limit) {
+        const { scope } = integration
+        if (limit !== undefined) yield* tables.lockScope(scope)
         const values = toValues(integration, secrets)
         const [row] = yield* sql.unsafe<{ readonly id: number }>(statements.insert, values)
         const id = IntegrationId.make(row?.id ?? 0)
         if (key !== undefined) yield* takeKeys(tables, [{ ...key, answer: String(id) }])
+        if (limit !== undefined && (yield* countOf(scope)) > limit) return yield* new LimitReached({ scope, limit })
         return { id, ...integration }
       },
       sql.withTransaction,
-      failAsUnlessTaken("IntegrationStore.create")
+      Effect.mapError((cause) =>
+        cause instanceof KeyTaken || cause instanceof LimitReached
+          ? cause
+          : storeErrorOf("IntegrationStore.create", cause)
+      )
     ),
 
     find: Effect.fnUntraced(function* (id) {
@@ -95,10 +105,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
 
     list: Effect.fnUntraced(
       function* (scope, { limit, offset }) {
-        const place = [scope.type, scope.id]
-        const rows = yield* sql.unsafe<IntegrationRow>(statements.pageOfScope, [...place, limit, offset])
-        const [count] = yield* sql.unsafe<{ readonly count: number }>(statements.countOfScope, place)
-        return { items: yield* reader.readAll(rows), total: count?.count ?? 0 }
+        const rows = yield* sql.unsafe<IntegrationRow>(statements.pageOfScope, [scope.type, scope.id, limit, offset])
+        return { items: yield* reader.readAll(rows), total: yield* countOf(scope) }
       },
       sql.withTransaction,
       failAs("IntegrationStore.list")

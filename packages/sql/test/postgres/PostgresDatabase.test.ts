@@ -2,11 +2,14 @@
  * Opening a PostgreSQL database: it is made ready once, however many start at once, and what is wrong is said.
  */
 import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import * as Migrations from "../../src/postgres/migrations/index.ts"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
+
+const { building } = StoreFixtures
 
 const open = (url: string) =>
   DeliveryStore.use((store) => store.summary(0)).pipe(
@@ -111,33 +114,59 @@ await describeOnPostgres("opening a database", (server) => {
     })
   )
 
-  it.live("tables of the first version are brought up to date, with the secrets that were rotated out", () =>
-    Effect.gen(function* () {
-      const name = yield* newDatabase(server)
-      yield* open(server.url(name))
-      yield* Effect.promise(() =>
-        server.administer(
-          `SET search_path = doorhook;
+  it.live(
+    "tables of the first version are brought up to date, with rotated secrets and events in the order of their times",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* newDatabase(server)
+        yield* open(server.url(name))
+        yield* Effect.promise(() =>
+          server.administer(
+            `SET search_path = doorhook;
           ALTER TABLE integrations DROP COLUMN previous_secrets;
           ALTER TABLE integrations ADD COLUMN previous_secret text, ADD COLUMN previous_secret_until bigint;
           DROP TABLE endings;
           DROP INDEX grants_by_user, refresh_tokens_by_rotation, grants_by_revocation, access_tokens_by_age;
           CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id);
+          ALTER TABLE events_of DROP COLUMN created_at;
+          ALTER TABLE events_of ADD PRIMARY KEY (scope_id, scope_type, resource_type, event_seq);
+          INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data)
+            SELECT seq, 'evt_' || lpad(seq::text, 9, '0') || '0000000000000000', 1, 100 - seq, 'call', 'create', '[]', '{}'
+            FROM generate_series(1, 3) AS s (seq);
+          INSERT INTO events_of (scope_id, event_seq, scope_type, resource_type)
+            SELECT 1, seq, 'building', 'call' FROM events;
           DELETE FROM migrations WHERE migration_id > 1;
           INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user,
               created_by_client, signing_secret, previous_secret, previous_secret_until, overrides, failing_noticed, version,
               created_at, updated_at)
             VALUES ('building', 1, 'webhook', 'https://receiver.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_bmV3',
               'whsec_b2xk', 123, '{}', 0, 1, 0, 0)`,
-          name
+            name
+          )
         )
-      )
-      const found = yield* IntegrationStore.use((store) => store.find(IntegrationId.make(1))).pipe(
-        Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
-      )
-      const secrets = found?.previous_secrets.map(({ secret, until }) => [Redacted.value(secret), until])
-      assert.deepStrictEqual(secrets, [["whsec_b2xk", 123]])
-    })
+        const { events, found } = yield* Effect.gen(function* () {
+          const list = { scope: building(1), resource_type: "call", offset: 0, limit: 10, countUpTo: 10 } as const
+          const { items } = yield* (yield* DeliveryStore).events(list)
+          return { events: items, found: yield* (yield* IntegrationStore).find(IntegrationId.make(1)) }
+        }).pipe(
+          Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
+        )
+        assert.deepStrictEqual(
+          events.map(({ created_at }) => created_at),
+          [99, 98, 97]
+        )
+        // As a process of the version before does, until it is replaced.
+        const dated = yield* Effect.promise(() =>
+          server.administer(
+            `INSERT INTO doorhook.events_of (event_seq, scope_type, scope_id, resource_type)
+              VALUES (4, 'building', 1, 'call') RETURNING abs(created_at - extract(epoch FROM now()) * 1000) < 3600000 AS now`,
+            name
+          )
+        )
+        assert.deepStrictEqual(dated, [{ now: true }])
+        const secrets = found?.previous_secrets.map(({ secret, until }) => [Redacted.value(secret), until])
+        assert.deepStrictEqual(secrets, [["whsec_b2xk", 123]])
+      })
   )
 
   it.live("tables that a newer doorhook made are left alone", () =>

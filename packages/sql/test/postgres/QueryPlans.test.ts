@@ -55,6 +55,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   attemptsOf: [Lists.attemptsOf, "attempts_pkey", "deliveries_pkey"],
   eventsById: [Lists.eventsById, "events_id_key"],
   newestUnacknowledged: [Deliveries.newestUnacknowledged, "deliveries_unacknowledged_by_integration"],
+  eventBehind: [Records.eventBehind, "events_of_pkey"],
   eventsOf: [Records.eventsOf, "events_of_pkey", "events_pkey"],
   countOf: [Records.countOf, "events_of_pkey"],
   oldEvents: [Records.oldEvents, "events_pkey"],

@@ -16,10 +16,10 @@ export const watchedIntegrations = (
     })
   return {
     ...integrations,
-    create: (fields, key) =>
+    create: (fields, key, limit) =>
       call(
         "create",
-        Effect.tap(integrations.create(fields, key), (made) => note("created", made, key?.key ?? null))
+        Effect.tap(integrations.create(fields, key, limit), (made) => note("created", made, key?.key ?? null))
       ),
     find: (id) => call("find", integrations.find(id)),
     locate: (id) => call("locate", integrations.locate(id)),

@@ -10,6 +10,7 @@ import { IdempotencyStore, rememberFor } from "../../ports/IdempotencyStore.ts"
 import type { NewIntegration } from "../../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import * as Signature from "../../rules/Signature.ts"
+import { DeliverySettings } from "../DeliverySettings.ts"
 import type { IdempotentRequest } from "../Idempotency.ts"
 import { fingerprintOf, KeyInUse, KeyReused } from "../Idempotency.ts"
 import type { Access, Actor } from "./Access.ts"
@@ -25,6 +26,7 @@ export const makeCreating = Effect.fnUntraced(function* (access: Access, read: R
   const store = yield* IntegrationStore
   const keys = yield* IdempotencyStore
   const crypto = yield* Crypto
+  const { integrationsPerScope } = yield* DeliverySettings
   const newSecret = Effect.provideService(Signature.generateSecret, Crypto, crypto)
   /** Keys of requests that are being carried out here. */
   const inFlight = new Set<string>()
@@ -52,7 +54,7 @@ export const makeCreating = Effect.fnUntraced(function* (access: Access, read: R
       updated_at: now
     }
     const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + rememberFor }
-    const integration = yield* store.create(fields, key).pipe(
+    const integration = yield* store.create(fields, key, integrationsPerScope ?? undefined).pipe(
       // Another process was quicker: who asks again is answered from what it stored.
       Effect.catchTag("KeyTaken", () => new KeyInUse())
     )

@@ -4,6 +4,7 @@
 import { Effect } from "effect"
 import type { Delivery } from "../../domain/Delivery.ts"
 import { deliveryStates } from "../../domain/Delivery.ts"
+import type { Event } from "../../domain/Event.ts"
 import { BuildingId, TenantId } from "../../domain/Ids.ts"
 import type { Scope } from "../../domain/Integration.ts"
 import type { ResourceType } from "../../domain/ResourceType.ts"
@@ -179,7 +180,10 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       ] as const
       yield* enqueue(...events.map((event) => record(event)))
       const list = (scope: Scope, resource_type: ResourceType, offset = 0, limit = 10) =>
-        store.events({ scope, resource_type, offset, limit })
+        Effect.map(store.events({ scope, resource_type, offset, limit, countUpTo: 10 }), ({ items, total }) => ({
+          items,
+          total
+        }))
       const [one, two, three, four, five] = events
       yield* expectEqual("of a building", yield* list(building(1), "access_log"), { items: [five, two, one], total: 3 })
       yield* expectEqual("a page", yield* list(building(1), "access_log", 1, 1), { items: [two], total: 3 })
@@ -190,6 +194,67 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("a tenant's page", yield* list(tenant(101), "access_log", 1), { items: [one], total: 2 })
       yield* expectEqual("another tenant", yield* list(tenant(102), "access_log"), { items: [two], total: 1 })
       yield* expectEqual("a tenant without any", yield* list(tenant(1), "access_log"), { items: [], total: 0 })
+    })
+  },
+  {
+    name: "events are listed by publication time, whatever the order of storing, from a time on and before another",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const times = [30, 10, 20, 20, 40, 10]
+      const events = times.map((time, index) => newEvent(index + 1, { created_at: start + time }))
+      for (const event of events) yield* enqueue(record(event))
+      const latestFirst = events
+        .toSorted((a, b) => a.created_at - b.created_at || events.indexOf(a) - events.indexOf(b))
+        .toReversed()
+      for (const since of [undefined, 0, 10, 11, 20, 40, 41]) {
+        for (const until of [undefined, 0, 10, 20, 21, 40, 41]) {
+          const wanted = latestFirst.filter(
+            ({ created_at }) =>
+              (since === undefined || created_at >= start + since) &&
+              (until === undefined || created_at < start + until)
+          )
+          const pages: Array<Event> = []
+          for (let offset = 0; offset < 8; offset += 2) {
+            const { items, ...count } = yield* store.events({
+              scope: building(1),
+              resource_type: "access_log",
+              ...(since !== undefined && { since: start + since }),
+              ...(until !== undefined && { until: start + until }),
+              offset,
+              limit: 2,
+              countUpTo: 100
+            })
+            pages.push(...items)
+            yield* expectEqual(`since ${since} until ${until}`, count, { total: wanted.length, isCapped: false })
+          }
+          yield* expectEqual(`pages since ${since} until ${until}`, pages, wanted)
+        }
+      }
+    })
+  },
+  {
+    name: "events are counted up to a bound and no further, from whichever page",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const events = Array.from({ length: 7 }, (_, index) => newEvent(index + 1, { created_at: start + index }))
+      yield* enqueue(...events.map((event) => record(event)))
+      const latestFirst = events.toReversed()
+      for (const countUpTo of [5, 6, 7, 8]) {
+        for (let offset = 0; offset < countUpTo; offset++) {
+          const page = yield* store.events({
+            scope: building(1),
+            resource_type: "access_log",
+            offset,
+            limit: 4,
+            countUpTo
+          })
+          yield* expectEqual(`up to ${countUpTo}, from ${offset}`, page, {
+            items: latestFirst.slice(offset, offset + 4),
+            total: Math.min(7, countUpTo),
+            isCapped: countUpTo < 7
+          })
+        }
+      }
     })
   }
 ]

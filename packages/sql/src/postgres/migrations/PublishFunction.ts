@@ -22,7 +22,8 @@ const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enabl
 /** As core's laneOf, of a first attempt. */
 const lane = `CASE WHEN type = 'call' THEN 0 ELSE 2 END`
 
-const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+/** The time of the server, as a number of milliseconds since the epoch. */
+export const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 interface PublishVersion {
   readonly create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION"
@@ -142,10 +143,10 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
       VALUES (nextval('event_numbers'), publish.id, type, 'create', building,
         '[' || array_to_string(tenants, ',') || ']', data, publish.now, first, last)
       RETURNING e.seq INTO seq;
-    INSERT INTO events_of (scope_type, scope_id, resource_type, event_seq)
-      SELECT 'building', building, type, seq
+    INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
+      SELECT 'building', building, type, publish.now, seq
       UNION ALL
-      SELECT DISTINCT 'tenant', t.id, type, seq FROM unnest(tenants) AS t (id);
+      SELECT DISTINCT 'tenant', t.id, type, publish.now, seq FROM unnest(tenants) AS t (id);
 
     INSERT INTO tallies
         (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)

@@ -7,6 +7,7 @@ import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { endings } from "./0003_Endings.ts"
 import { publishLock } from "./0004_PublishLock.ts"
 import { grantsByUser } from "./0005_GrantsByUser.ts"
+import { eventsByTime } from "./0006_EventsByTime.ts"
 import { tokenEndings } from "./0007_TokenEndings.ts"
 import { textIds } from "./0008_TextIds.ts"
 
@@ -16,6 +17,7 @@ const migrations = {
   "3_endings": endings,
   "4_publish_lock": publishLock,
   "5_grants_by_user": grantsByUser,
+  "6_events_by_time": eventsByTime,
   "7_token_endings": tokenEndings,
   "8_text_ids": textIds
 }

@@ -36,11 +36,12 @@ export const insert = `WITH locked AS MATERIALIZED (
       AS e (id, resource_type, action, building_id, tenant_ids, data, created_at, first, last, place)
   ),
   stored_for_readers AS (
-    INSERT INTO events_of (event_seq, scope_type, scope_id, resource_type)
-    SELECT t.seqs[e.place], 'building', e.building_id, e.resource_type
-    FROM taken AS t CROSS JOIN unnest($8::bigint[], $6::text[]) WITH ORDINALITY AS e (building_id, resource_type, place)
+    INSERT INTO events_of (event_seq, created_at, scope_type, scope_id, resource_type)
+    SELECT t.seqs[e.place], e.created_at, 'building', e.building_id, e.resource_type
+    FROM taken AS t CROSS JOIN unnest($8::bigint[], $6::text[], $11::bigint[]) WITH ORDINALITY
+      AS e (building_id, resource_type, created_at, place)
     UNION ALL
-    SELECT t.seqs[e.place], 'tenant', e.tenant_id, e.resource_type
+    SELECT t.seqs[e.place], ($11::bigint[])[e.place], 'tenant', e.tenant_id, e.resource_type
     FROM taken AS t CROSS JOIN unnest($14::bigint[], $15::bigint[], $16::text[]) AS e (place, tenant_id, resource_type)
   ),
   stored_active AS (
@@ -131,6 +132,12 @@ export const lockIntegration = `SELECT id FROM integrations WHERE id = $1 FOR NO
 
 /** Locks an integration whose status or version may change: who published to it before has committed, who would waits. */
 export const lockForChange = `SELECT id FROM integrations WHERE id = $1 FOR UPDATE`
+
+/** The first key of the locks on scopes: «scop» in ASCII. */
+const scopeLocks = 0x73636f70
+
+/** Locks the integrations of a scope against further ones, by the name of the scope, until the transaction ends. */
+export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
 
 /** Locks those of some integrations that nobody else keeps in a way that excludes this one, and returns them. */
 export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id

@@ -13,12 +13,12 @@ export const insertEvent = `INSERT INTO events
 export const unindexed = `SELECT event, indexed FROM numbers`
 
 /** Fills `events_of` for the events after one up to another, in its order. A range of the table. */
-export const index = `INSERT INTO events_of (scope_type, scope_id, resource_type, event_seq)
-  SELECT 'building', building_id, resource_type, seq FROM events WHERE seq > ?1 AND seq <= ?2
+export const index = `INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
+  SELECT 'building', building_id, resource_type, created_at, seq FROM events WHERE seq > ?1 AND seq <= ?2
   UNION
-  SELECT 'tenant', t.value, resource_type, seq FROM events CROSS JOIN json_each(tenant_ids) AS t
+  SELECT 'tenant', t.value, resource_type, created_at, seq FROM events CROSS JOIN json_each(tenant_ids) AS t
   WHERE seq > ?1 AND seq <= ?2
-  ORDER BY 1, 2, 3, 4`
+  ORDER BY 1, 2, 3, 4, 5`
 export const setIndexed = `UPDATE numbers SET indexed = ?`
 
 /** Takes so many numbers for events and for deliveries. Returns the last of each, and up to which event `events_of` is filled. */

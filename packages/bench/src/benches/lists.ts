@@ -1,0 +1,169 @@
+/**
+ * What those who read long lists cost the others.
+ */
+import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
+import { Effect } from "effect"
+import { once } from "node:events"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer } from "node:http"
+import { text } from "node:stream/consumers"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import { sqliteEngine } from "../harness/Engine.ts"
+import { createIntegration, delivered } from "../harness/Integrations.ts"
+import { load, requestText } from "../harness/Load.ts"
+import { OAuthSession } from "../harness/OAuthSession.ts"
+import type { Options } from "../harness/Options.ts"
+import { roundsOf } from "../harness/Options.ts"
+import { startReceiver } from "../harness/ReceiverProcess.ts"
+import { building, operatorKey, profileWhile, startService } from "../harness/ServerProcess.ts"
+import { fillWithSettled } from "../harness/SettledRows.ts"
+import { quantile, rounded } from "../harness/Statistics.ts"
+import { temporaryDatabase } from "../harness/TemporaryFile.ts"
+import { eventIn } from "../harness/Workload.ts"
+
+const name = "lists"
+
+const defaultRows = 1_000_000
+
+/** Real deliveries that the others are copied from. */
+const templates = 1_000
+
+const clients = 10
+
+/** Tokens of each client: so many that none asks too often for the service's limit of requests a minute. */
+const tokensPerClient = 25
+
+/** Between one ring and the next, in milliseconds. */
+const pause = 20
+
+/** The deepest pages that there are. */
+const path = (turn: number): string => `/v4/buildings/${building}/access_logs?per=100&page=${81 + (turn % 20)}`
+
+/** A receiver in this process, which notes when the request for each ring comes. */
+const startNoting = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const receivedAt = new Map<number, number>()
+    const note = async (request: IncomingMessage, response: ServerResponse) => {
+      const now = performance.now()
+      const { event }: { readonly event: { readonly data: { readonly id: number } } } = JSON.parse(await text(request))
+      receivedAt.set(event.data.id, now)
+      response.end()
+    }
+    const server = createServer((request, response) => void note(request, response)).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    return { server, receivedAt, port: typeof address === "object" && address !== null ? address.port : 0 }
+  }),
+  ({ server }) => Effect.sync(() => server.close())
+)
+
+/** A database in which the building has so many events, and no integration yet. */
+const prepare = Effect.fnUntraced(function* (rows: number) {
+  const database = yield* temporaryDatabase
+  const port = yield* startReceiver()
+  const settle = Effect.gen(function* () {
+    const integration = yield* createIntegration(building, port)
+    const publisher = yield* Publisher
+    yield* publisher.publish(Array.from({ length: templates }, (_, n) => eventIn(building, n)))
+    yield* delivered(templates)
+    yield* (yield* IntegrationStore).remove(integration)
+    // What is read once is indexed: the copies are then, too.
+    const { scope } = integration
+    const page = { offset: 0, limit: 1, countUpTo: 1 }
+    yield* (yield* DeliveryStore).events({ scope, resource_type: "access_log", ...page })
+  })
+  yield* Effect.provide(settle, sqliteEngine(database))
+  yield* fillWithSettled("sqlite", database, rows)
+  return database
+})
+
+const run = Effect.fnUntraced(function* (options: Options) {
+  const { profile, quick } = options
+  const rounds = roundsOf(options, 3)
+  const rings = quick ? 30 : 400
+  const rows = options.rows ?? (quick ? 20_000 : defaultRows)
+  const { port: receiver, receivedAt } = yield* startNoting
+  const database = yield* prepare(rows)
+  const server = yield* startService(database, { observed: profile })
+  const { port } = server
+  const grants = yield* Effect.promise(async () => {
+    const session = new OAuthSession(port)
+    const made = await session.grants(clients * tokensPerClient)
+    await session.createIntegration(made[0]?.access_token ?? "", `http://127.0.0.1:${receiver}/hook`, "call")
+    return made
+  })
+  const requests = grants.map(({ access_token }, turn) =>
+    requestText("GET", path(turn), { authorization: `Bearer ${access_token}` })
+  )
+  yield* Effect.promise(async () => {
+    const headers = { authorization: `Bearer ${grants[0]?.access_token}` }
+    const page = await (await fetch(`http://127.0.0.1:${port}${path(19)}`, { headers })).text()
+    if (!page.includes('"page_item_count":100')) throw new Error(`the deepest page is not full: ${page.slice(0, 500)}`)
+  })
+  const read = (seconds: number) => load({ port, requests, connections: clients, warmUp: 0, seconds })
+
+  let last = templates
+  /** Rings the bell so many times; answers what each took from the call to the receiver. */
+  const ring = (count: number) =>
+    Effect.gen(function* () {
+      const latencies: Array<number> = []
+      for (let n = 0; n < count; n++) {
+        const id = ++last
+        const began = performance.now()
+        yield* Effect.promise(async () => {
+          const body = JSON.stringify({ resource_type: "call", action: "create", building_id: building, data: { id } })
+          const headers = { authorization: `Bearer ${operatorKey}`, "content-type": "application/json" }
+          const answer = await fetch(`http://127.0.0.1:${port}/operator/events`, { method: "POST", headers, body })
+          await answer.arrayBuffer()
+        })
+        yield* Effect.sleep(pause)
+        while (!receivedAt.has(id)) yield* Effect.sleep(1)
+        latencies.push((receivedAt.get(id) ?? Number.NaN) - began)
+      }
+      return latencies
+    })
+  /** The same while clients read. */
+  const ringBesideReaders = (count: number) =>
+    Effect.raceFirst(Effect.delay(ring(count), "1 second"), Effect.andThen(read(3_600), Effect.never))
+
+  if (profile) {
+    yield* read(2)
+    yield* profileWhile(server, name, read(4))
+    return []
+  }
+  const beside: Array<number> = []
+  const alone: Array<number> = []
+  // What comes first pays for the compiler.
+  yield* ring(rings / 5)
+  const { p99, rate } = yield* read(quick ? 0.5 : 3)
+  process.stderr.write(`nothing but lists: ${Math.round(rate)}/s, p99 ${rounded(p99)} ms\n`)
+  for (let round = 0; round < rounds; round++) {
+    const without = yield* ring(rings)
+    const latencies = yield* ringBesideReaders(rings)
+    alone.push(quantile(without, 0.99))
+    beside.push(quantile(latencies, 0.99))
+    const of = (values: ReadonlyArray<number>): string =>
+      `p50 ${rounded(quantile(values, 0.5))} ms, p99 ${rounded(quantile(values, 0.99))} ms, at most ${rounded(Math.max(...values))} ms`
+    process.stderr.write(`round ${round + 1}: beside readers ${of(latencies)}; alone ${of(without)}\n`)
+  }
+  return [{ line: name, ours: beside, peer: alone, more: { rows, lists_per_s: Math.round(rate) } }]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  minutes: 3,
+  summary: "how late a ring is while 10 clients read deep pages of a building with a million events, against alone",
+  compares:
+    "400 calls are published one by one, over HTTP, to `doorhook serve` on a SQLite file in which the building has 1,000,000 events. Timed is from the call of publish to the moment its request reaches the receiver. Once with nothing else, once while ten clients read the deepest pages of 100 access logs, each as fast as it is answered.",
+  leavesOut: "PostgreSQL, whose lists are read by a process of its own, and clients on other machines.",
+  lines: {
+    [name]: {
+      ours: "p99 from publish to the receiver, beside 10 readers of lists",
+      peer: "the same alone",
+      unit: "ms",
+      goal: { is: "at most", ratio: 2 }
+    }
+  },
+  canProfile: true,
+  run
+}

@@ -1,0 +1,33 @@
+/**
+ * What a building or a tenant may read is in the order of publication times, so that a list can begin and end at one.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { isBoundStrictly, nowInMillis, publishText } from "./PublishFunction.ts"
+
+const statements: ReadonlyArray<string> = [
+  `LOCK TABLE events_of IN ACCESS EXCLUSIVE MODE`,
+  // The default is for processes of the version before, which go on until they are restarted.
+  `CREATE TABLE events_by_time (
+    scope_id bigint NOT NULL,
+    created_at bigint NOT NULL DEFAULT ${nowInMillis},
+    event_seq bigint NOT NULL,
+    scope_type text NOT NULL,
+    resource_type text NOT NULL
+  )`,
+  `INSERT INTO events_by_time (scope_id, created_at, event_seq, scope_type, resource_type)
+    SELECT o.scope_id, e.created_at, o.event_seq, o.scope_type, o.resource_type
+    FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq`,
+  `DROP TABLE events_of`,
+  `ALTER TABLE events_by_time RENAME TO events_of`,
+  `ALTER TABLE events_of ADD CONSTRAINT events_of_pkey
+    PRIMARY KEY (scope_id, scope_type, resource_type, created_at, event_seq)`
+]
+
+export const eventsByTime = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of statements) yield* sql.unsafe(statement)
+  yield* sql.unsafe(
+    publishText({ create: "CREATE OR REPLACE FUNCTION", kept: "FOR KEY SHARE OF i", isBound: isBoundStrictly })
+  ).unprepared
+})
