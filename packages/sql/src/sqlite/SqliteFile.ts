@@ -1,7 +1,7 @@
 /**
  * Files of SQLite's are made before it opens them: by itself it would let others read them.
  */
-import { closeSync, existsSync, openSync } from "node:fs"
+import { closeSync, existsSync, openSync, statSync } from "node:fs"
 
 /**
  * Makes a file that its owner alone can read. One that is there is left alone, and not even opened: to close a descriptor
@@ -14,3 +14,18 @@ export const makeFile = (path: string): void => {
     if (!existsSync(path)) throw error
   }
 }
+
+/** What a name stands for, whatever else stands there later: a device and a file on it. Null where nothing is. */
+export interface FileIdentity {
+  readonly dev: bigint
+  readonly ino: bigint
+}
+
+/** By name alone: opened and closed, a database would lose its locks. */
+export const identityOf = (path: string): FileIdentity | null => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? null : { dev: found.dev, ino: found.ino }
+}
+
+export const isSameFile = (one: FileIdentity | null, other: FileIdentity | null): boolean =>
+  one !== null && other !== null && one.dev === other.dev && one.ino === other.ino
