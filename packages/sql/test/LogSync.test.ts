@@ -8,6 +8,7 @@ import { SqliteClient } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
@@ -175,12 +176,13 @@ describe("LogSync", () => {
         for (let failed = 1; failed <= failures; failed++) {
           yield* until(() => disk.asked.length === 1)
           assert.isAbove(disk.written.length, 0, "the log is written before it is synced")
-          for (const operation of [
+          const operations: ReadonlyArray<Effect.Effect<unknown, SqlError.SqlError>> = [
             sql.withTransaction(sql`INSERT INTO t VALUES (3)`),
             sql.withTransaction(count(sql)),
             fleeting(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
             sql`INSERT INTO t VALUES (3)`
-          ]) {
+          ]
+          for (const operation of operations) {
             const { reason } = yield* Effect.flip(operation)
             assert.strictEqual(reason._tag, "UnknownError", "nothing was changed")
             assert.include(String(reason.cause), "EIO")
