@@ -159,51 +159,53 @@ describe("LogSync", () => {
     ["twice", 2],
     ["for ten seconds", 11]
   ] as const) {
-    it.effect(`after a sync that failed ${times} nothing is answered for before the log was written again and synced`, () =>
-      Effect.gen(function* () {
-        const { disk, sql } = yield* setUp
-        const health = yield* StoreHealth
-        const failing = yield* Effect.forkChild(Effect.result(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
-        yield* until(() => disk.asked.length > 0)
-        const waiting = yield* Effect.forkChild(Effect.result(sql`INSERT INTO t VALUES (2)`))
-        while ((yield* count(sql)) < 2) yield* Effect.yieldNow
-        yield* sync(disk.asked, eio)
-        for (const fiber of [failing, waiting]) {
-          const result = yield* Fiber.join(fiber)
-          assert.isTrue(Result.isFailure(result))
-          if (Result.isFailure(result)) assert.strictEqual(result.failure.reason._tag, "ConnectionError")
-        }
-        for (let failed = 1; failed <= failures; failed++) {
-          yield* until(() => disk.asked.length === 1)
-          assert.isAbove(disk.written.length, 0, "the log is written before it is synced")
-          const operations: ReadonlyArray<Effect.Effect<unknown, SqlError.SqlError>> = [
-            sql.withTransaction(sql`INSERT INTO t VALUES (3)`),
-            sql.withTransaction(count(sql)),
-            fleeting(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
-            sql`INSERT INTO t VALUES (3)`
-          ]
-          for (const operation of operations) {
-            const { reason } = yield* Effect.flip(operation)
-            assert.strictEqual(reason._tag, "UnknownError", "nothing was changed")
-            assert.include(String(reason.cause), "EIO")
-          }
-          assert.strictEqual(yield* count(sql), 2, "what is there can be read")
-          assert.include(health.trouble(), "EIO")
-          if (failed === failures) break
-          disk.written.length = 0
+    it.effect(
+      `after a sync that failed ${times} nothing is answered for before the log was written again and synced`,
+      () =>
+        Effect.gen(function* () {
+          const { disk, sql } = yield* setUp
+          const health = yield* StoreHealth
+          const failing = yield* Effect.forkChild(Effect.result(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
+          yield* until(() => disk.asked.length > 0)
+          const waiting = yield* Effect.forkChild(Effect.result(sql`INSERT INTO t VALUES (2)`))
+          while ((yield* count(sql)) < 2) yield* Effect.yieldNow
           yield* sync(disk.asked, eio)
-          yield* turns
-          assert.strictEqual(disk.asked.length, 0, "it is tried every second")
-          yield* TestClock.adjust("1 second")
-        }
-        yield* sync(disk.asked)
-        yield* until(() => health.trouble() === null)
-        const next = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (3)`))
-        yield* sync(disk.asked)
-        yield* Fiber.join(next)
-        assert.strictEqual(yield* count(sql), 3)
-        assert.deepStrictEqual(yield* sql`PRAGMA wal_autocheckpoint`.values, [[1_000]])
-      }).pipe(Effect.provide(onNewFile()))
+          for (const fiber of [failing, waiting]) {
+            const result = yield* Fiber.join(fiber)
+            assert.isTrue(Result.isFailure(result))
+            if (Result.isFailure(result)) assert.strictEqual(result.failure.reason._tag, "ConnectionError")
+          }
+          for (let failed = 1; failed <= failures; failed++) {
+            yield* until(() => disk.asked.length === 1)
+            assert.isAbove(disk.written.length, 0, "the log is written before it is synced")
+            const operations: ReadonlyArray<Effect.Effect<unknown, SqlError.SqlError>> = [
+              sql.withTransaction(sql`INSERT INTO t VALUES (3)`),
+              sql.withTransaction(count(sql)),
+              fleeting(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
+              sql`INSERT INTO t VALUES (3)`
+            ]
+            for (const operation of operations) {
+              const { reason } = yield* Effect.flip(operation)
+              assert.strictEqual(reason._tag, "UnknownError", "nothing was changed")
+              assert.include(String(reason.cause), "EIO")
+            }
+            assert.strictEqual(yield* count(sql), 2, "what is there can be read")
+            assert.include(health.trouble(), "EIO")
+            if (failed === failures) break
+            disk.written.length = 0
+            yield* sync(disk.asked, eio)
+            yield* turns
+            assert.strictEqual(disk.asked.length, 0, "it is tried every second")
+            yield* TestClock.adjust("1 second")
+          }
+          yield* sync(disk.asked)
+          yield* until(() => health.trouble() === null)
+          const next = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (3)`))
+          yield* sync(disk.asked)
+          yield* Fiber.join(next)
+          assert.strictEqual(yield* count(sql), 3)
+          assert.deepStrictEqual(yield* sql`PRAGMA wal_autocheckpoint`.values, [[1_000]])
+        }).pipe(Effect.provide(onNewFile()))
     )
   }
 

@@ -16,7 +16,7 @@ import { toDelivery } from "./DeliveryTable.ts"
 import { select, sliceAfter } from "./Listing.ts"
 import { MemoryState, takenKey } from "./MemoryState.ts"
 import { purgeOld } from "./Purging.ts"
-import { settleAll, warnAll } from "./Settling.ts"
+import { note, settleAll, warnAll } from "./Settling.ts"
 
 const unacknowledged: ReadonlySet<DeliveryState> = new Set(unacknowledgedStates)
 
@@ -144,6 +144,8 @@ const make = Effect.gen(function* () {
           .toReversed()
         return { items: seen.slice(offset, offset + limit), total: seen.length }
       }),
+
+    addNotice: (notice) => Effect.sync(() => note(state, notice)),
 
     notices: ({ after, integration_id, limit, order }) =>
       Effect.sync(() =>

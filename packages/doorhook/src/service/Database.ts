@@ -80,7 +80,12 @@ export const layer = (
         const store =
           database === "memory"
             ? MemoryStore.layer
-            : SqliteStore.layer({ filename: database, encryptionKey, clearsUp: config.clearsUp, evicted: config.evicted })
+            : SqliteStore.layer({
+                filename: database,
+                encryptionKey,
+                clearsUp: config.clearsUp,
+                evicted: config.evicted
+              })
         return Layer.merge(store, Wake.layerLocal)
       }
     )

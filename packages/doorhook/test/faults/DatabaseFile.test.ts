@@ -47,10 +47,13 @@ const ended = ({ finished, stderr, stdout }: Running) =>
 
 /** How a service ends that is refused its database. */
 const refused = (flags: ReadonlyArray<string>) =>
-  Effect.map(runDoorhook(["serve", "--port", "0", ...flags]), ({ code, stderr }) => {
-    assert.strictEqual(code, 1, stderr)
-    return stderr
-  })
+  Effect.map(
+    within("the start is refused", runDoorhook(["serve", "--port", "0", ...flags]), () => "it serves"),
+    ({ code, stderr }) => {
+      assert.strictEqual(code, 1, stderr)
+      return stderr
+    }
+  )
 
 describe("doorhook when the files of its database are changed", { concurrent: true }, () => {
   live(
@@ -96,7 +99,9 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)
-      yield* eventually("delivered", listDeliveries(service.url), (all) => all.every(({ state }) => state === "delivered"))
+      yield* eventually("delivered", listDeliveries(service.url), (all) =>
+        all.every(({ state }) => state === "delivered")
+      )
       const copy = `${file}-copy`
       for (const part of parts) copyFileSync(`${file}${part}`, `${copy}${part}`)
       const before = parts.slice(0, 2).map((part) => readFileSync(`${copy}${part}`))
@@ -150,13 +155,18 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
     Effect.gen(function* () {
       const { file, flags, load, receiver, service } = yield* startAll
       yield* Effect.promise(load.stop)
-      yield* eventually("delivered", listDeliveries(service.url), (all) => all.every(({ state }) => state === "delivered"))
+      yield* eventually("delivered", listDeliveries(service.url), (all) =>
+        all.every(({ state }) => state === "delivered")
+      )
       yield* end(service, "SIGKILL")
       const log = `${file}-wal`
       const whole = readFileSync(log)
       for (const damaged of [Buffer.alloc(whole.length, "x"), Buffer.concat([Buffer.alloc(1), whole.subarray(1)])]) {
         writeFileSync(log, damaged)
-        assert.match(yield* refused(flags), /doors\.db: the log beside it .* is damaged.* Restore .* move .*doors\.db-wal away/)
+        assert.match(
+          yield* refused(flags),
+          /doors\.db: the log beside it .* is damaged.* Restore .* move .*doors\.db-wal away/
+        )
         const { code, stdout } = yield* runDoorhook(["doctor", ...flags])
         assert.strictEqual(code, 1)
         assert.match(stdout, /is damaged/)
@@ -196,7 +206,10 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       const { code, message, status } = yield* codeOf(doorhook.publish(event))
       assert.deepStrictEqual([code, status], ["store_lost", 503])
       assert.match(message, /doors\.db or its log was deleted, moved or replaced.*start this process again/)
-      assert.isTrue(errors.some((line) => line.includes("doors.db or its log was deleted")), errors.join("\n"))
+      assert.isTrue(
+        errors.some((line) => line.includes("doors.db or its log was deleted")),
+        errors.join("\n")
+      )
       yield* Effect.promise(() => doorhook.close())
       // Another can be made in the same process.
       const next = yield* start({ database: file })
@@ -205,4 +218,3 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
     testPatience
   )
 })
-

@@ -71,7 +71,10 @@ describe("doorhook when its disk fails to sync", () => {
       assert.strictEqual(readiness.code, 503)
       assert.strictEqual(readiness.status, "store_refuses_changes")
       assert.include(readiness.detail ?? "", "EIO")
-      assert.strictEqual((yield* Effect.promise(() => callApi(url, operatorKey, "GET", "/operator/deliveries"))).status, 200)
+      assert.strictEqual(
+        (yield* Effect.promise(() => callApi(url, operatorKey, "GET", "/operator/deliveries"))).status,
+        200
+      )
 
       rmSync(sign)
       yield* eventually("ready", readinessOf(url), ({ code }) => code === 200)

@@ -202,9 +202,7 @@ export const makeDurably = (log: LogSync, countChanges: () => number): Durably =
     }),
   transaction: (operation) =>
     Effect.flatMap(Durable, (isDurable) =>
-      isDurable
-        ? Effect.flatMap(operation, (answer) => Effect.as(log.syncedTo(countChanges()), answer))
-        : operation
+      isDurable ? Effect.flatMap(operation, (answer) => Effect.as(log.syncedTo(countChanges()), answer)) : operation
     )
 })
 

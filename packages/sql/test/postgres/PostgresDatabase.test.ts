@@ -54,9 +54,7 @@ await describeOnPostgres("opening a database", (server) => {
         const name = yield* newDatabase(server)
         yield* Effect.promise(() => server.administer(`ALTER DATABASE ${name} SET synchronous_commit = ${given}`))
         const shown = yield* SqlClient.SqlClient.use((sql) => sql`SHOW synchronous_commit`).pipe(
-          Effect.provide(
-            Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 }))
-          )
+          Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
         )
         assert.deepEqual(shown, [{ synchronous_commit: used }])
       })
