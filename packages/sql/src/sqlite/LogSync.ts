@@ -42,7 +42,7 @@ const syncFolder = (folder: string): void => {
 }
 
 /** The commit was made, and may be lost all the same. */
-const unsynced = (cause: Error): SqlError.SqlError =>
+const unsynced = (cause: unknown): SqlError.SqlError =>
   new SqlError.SqlError({
     reason: new SqlError.ConnectionError({ message: "Failed to sync the log to disk", cause, operation: "sync" })
   })
@@ -127,8 +127,8 @@ export class LogSync {
   readonly rewrite = (): number | null => LogFrames.rewrite(this.descriptor)
 
   /** Syncs once, whatever has failed. */
-  readonly flush: Effect.Effect<void, Error> = Effect.callback((resume) => {
-    fdatasync(this.descriptor, (error) => resume(error === null ? Effect.void : Effect.fail(error)))
+  readonly flush: Effect.Effect<void, SqlError.SqlError> = Effect.callback((resume) => {
+    fdatasync(this.descriptor, (error) => resume(error === null ? Effect.void : Effect.fail(unsynced(error))))
   })
 
   /** All is on disk that was committed when so many rows had been changed. */
@@ -231,7 +231,7 @@ const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {
 }
 
 /** Has a log on disk that another process may have left unsynced. */
-export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<void, Error> =>
+export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<void, SqlError.SqlError> =>
   Effect.andThen(
     Effect.try({
       try: () => {
@@ -242,7 +242,7 @@ export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<void
           db.exec("ROLLBACK")
         }
       },
-      catch: (cause) => (cause instanceof Error ? cause : new Error(String(cause)))
+      catch: unsynced
     }),
     log.flush
   )
@@ -263,7 +263,7 @@ export const mendLog = <R>(options: {
   const written = semaphore.withPermit(
     Effect.try({
       try: () => ({ isWhole: rewriteWhole(db, log), covered: countChanges() }),
-      catch: (cause) => (cause instanceof Error ? cause : new Error(String(cause)))
+      catch: unsynced
     })
   )
   const mend = Effect.flatMap(written, ({ covered, isWhole }) =>

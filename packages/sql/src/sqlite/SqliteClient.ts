@@ -77,6 +77,13 @@ const attempt = <A>(operation: string, run: () => A): Effect.Effect<A, SqlError>
 /** Another process writes. */
 const meetsWriter = ({ reason }: SqlError): boolean => isBusy(reason.cause)
 
+/** How long to try again while another process writes. */
+const patienceOf = (busyTimeout: number) => ({
+  while: meetsWriter,
+  schedule: Schedule.spaced(busyStep),
+  times: Math.floor(busyTimeout / (2 * busyStep))
+})
+
 /** A statement that answers rows as lists of values, and the names of these. */
 interface Prepared {
   readonly statement: StatementSync
@@ -151,11 +158,7 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
         .map((row) => Object.values(row))
     )
 
-  const patience = {
-    while: meetsWriter,
-    schedule: Schedule.spaced(busyStep),
-    times: Math.floor(busyTimeout / (2 * busyStep))
-  }
+  const patience = patienceOf(busyTimeout)
 
   /** Waits for others, unless a transaction is open: then the file is this process's own. */
   const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
@@ -243,7 +246,7 @@ const connect = Effect.fnUntraced(function* (
   path: string,
   filename: string,
   semaphore: Semaphore.Semaphore,
-  evicted: Effect.Effect<never, StoreLost>
+  { busyTimeout, evicted }: { readonly busyTimeout: number; readonly evicted: Effect.Effect<never, StoreLost> }
 ) {
   const name = resolve(filename)
   const identity = identityOf(name)
@@ -266,7 +269,7 @@ const connect = Effect.fnUntraced(function* (
     if (log.failure !== null) abandoned.add(db)
     return log.close
   })
-  yield* Effect.mapError(syncLeftOver(db, log), (cause) => classify(cause, "open"))
+  yield* Effect.retry(syncLeftOver(db, log), patienceOf(busyTimeout))
 
   const lose = Effect.fnUntraced(function* (error: StoreLost) {
     if (log.isLost) return
@@ -370,7 +373,7 @@ export const make: (
     const semaphore = Semaphore.makeUnsafe(1)
     const isOurs = synchronous === "FULL" && path !== null
     yield* attempt("configure", () => db.exec(`PRAGMA synchronous = ${isOurs ? "NORMAL" : synchronous}`))
-    const connected = isOurs ? yield* connect(db, path, filename, semaphore, evicted) : unconnected
+    const connected = isOurs ? yield* connect(db, path, filename, semaphore, { busyTimeout, evicted }) : unconnected
     const guard = makeGuard(connected)
 
     const prepare = makePrepare(db)
