@@ -1,6 +1,7 @@
 /**
  * What a rejected promise of the facade carries: an `Error` with a `code` to branch on and a message that says what to do.
  */
+import { isStoreLost } from "@doorhook/core"
 import { Cause, Predicate } from "effect"
 
 /**
@@ -21,7 +22,12 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
   closed: { status: 503, meaning: "the call came after `close`" },
   database_unusable: { status: 503, meaning: "the database can't be opened, or is not doorhook's" },
   too_busy: { status: 503, meaning: "as many passwords as may wait are waiting to be checked" },
-  store_error: { status: 503, meaning: "the database did not carry out what was asked" }
+  store_error: { status: 503, meaning: "the database did not carry out what was asked" },
+  store_lost: {
+    status: 503,
+    meaning:
+      "the database file was removed or replaced while it was open, or its log was lost: nothing works before `close` and another `createDoorhook`"
+  }
 }
 
 export class DoorhookError extends Error {
@@ -54,6 +60,7 @@ const snakeCase = (tag: string): string => tag.replaceAll(/(?<=[a-z])[A-Z]/g, "_
 export const fromCause = (cause: Cause.Cause<unknown>): DoorhookError => {
   if (Cause.hasInterruptsOnly(cause)) return closedError()
   const error = Cause.squash(cause)
+  if (isStoreLost(error)) return new DoorhookError("store_lost", Predicate.isError(error) ? error.message : "", error)
   const tag = Predicate.hasProperty(error, "_tag") && Predicate.isString(error._tag) ? error._tag : "Unexpected"
   const message = Predicate.isError(error) ? error.message : String(error)
   return new DoorhookError(codes.get(tag) ?? snakeCase(tag), message, error)

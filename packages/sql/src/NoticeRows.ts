@@ -14,11 +14,12 @@ interface NoticeRow {
   readonly details: string
 }
 
+/** In place of the integration and its scope where a notice is about none. */
+const none = { integration_id: 0, scope_type: "", scope_id: 0 }
+
 export const toRow = ({ at, integration_id, kind, scope, ...details }: NewNotice): NoticeRow => ({
   kind,
-  integration_id,
-  scope_type: scope.type,
-  scope_id: scope.id,
+  ...(scope === null ? none : { integration_id, scope_type: scope.type, scope_id: scope.id }),
   at,
   details: JSON.stringify(details)
 })
@@ -40,8 +41,12 @@ export const fromRows = Effect.fnUntraced(function* (
   rows: ReadonlyArray<object>
 ): Effect.fn.Return<ReadonlyArray<Notice>, Schema.SchemaError> {
   const notices: Array<Notice> = []
-  for (const { details, id, scope_id, scope_type, ...row } of yield* decodeRows(rows)) {
-    notices.push({ ...(yield* decodeNotice({ ...row, ...details, scope: { type: scope_type, id: scope_id } })), id })
+  for (const { details, id, integration_id, scope_id, scope_type, ...row } of yield* decodeRows(rows)) {
+    const about =
+      scope_type === none.scope_type
+        ? { integration_id: null, scope: null }
+        : { integration_id, scope: { type: scope_type, id: scope_id } }
+    notices.push({ ...(yield* decodeNotice({ ...row, ...details, ...about })), id })
   }
   return notices
 })

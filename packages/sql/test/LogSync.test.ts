@@ -3,12 +3,17 @@
  *
  * The disk is the process's own `fdatasync`, which these tests hold back and let fail.
  */
+import { StoreHealth } from "@doorhook/core"
 import { SqliteClient } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Result } from "effect"
+import { Context, Effect, Fiber, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
+import { TestClock } from "effect/testing"
 import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
+import { dirname } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { fleeting } from "../src/Durability.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
@@ -17,20 +22,35 @@ type Done = (error: NodeJS.ErrnoException | null) => void
 /** Takes the place of the disk: what is asked of it waits in the list. */
 const heldDisk = Effect.acquireRelease(
   Effect.sync(() => {
-    const real = fs.fdatasync
+    const real = { ...fs }
     const asked: Array<Done> = []
+    /** How much was written at a time, past SQLite. */
+    const written: Array<number> = []
+    /** Which folders were synced. */
+    const folders: Array<string> = []
     fs.fdatasync = Object.assign((_: number, done: Done) => void asked.push(done), {
-      __promisify__: real.__promisify__
+      __promisify__: real.fdatasync.__promisify__
     })
+    fs.writeSync = (descriptor: number, bytes: NodeJS.ArrayBufferView | string, ...place: ReadonlyArray<unknown>) => {
+      const size = Number(Reflect.apply(real.writeSync, fs, [descriptor, bytes, ...place]))
+      written.push(size)
+      return size
+    }
+    fs.fsyncSync = (descriptor) => {
+      folders.push(real.readlinkSync(`/proc/self/fd/${descriptor}`))
+      real.fsyncSync(descriptor)
+    }
     syncBuiltinESMExports()
-    return { real, asked }
+    return { real, asked, written, folders }
   }),
-  ({ real }) =>
+  ({ real: { fdatasync, fsyncSync, writeSync } }) =>
     Effect.sync(() => {
-      fs.fdatasync = real
+      Object.assign(fs, { fdatasync, fsyncSync, writeSync })
       syncBuiltinESMExports()
     })
 )
+
+const eio = new Error("EIO: i/o error, fdatasync")
 
 const onNewFile = (synchronous: "FULL" | "NORMAL" = "FULL") =>
   Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteClient.layer({ filename, synchronous })))
@@ -49,6 +69,13 @@ const until = (condition: () => boolean) =>
     }
     look()
   })
+
+/** Enough turns of the event loop for whatever does not wait for the disk. */
+const turns = Effect.callback<void>((resume) => {
+  let left = 20
+  const turn = () => (left-- === 0 ? resume(Effect.void) : void setImmediate(turn))
+  turn()
+})
 
 const count = (sql: SqlClient.SqlClient) => Effect.map(sql`SELECT n FROM t`, (rows) => rows.length)
 
@@ -107,18 +134,153 @@ describe("LogSync", () => {
     }).pipe(Effect.provide(onNewFile()))
   )
 
-  it.effect("a disk that fails fails the answer, not the ones after it", () =>
+  it.effect("a transaction that changes nothing waits for what was committed before it", () =>
     Effect.gen(function* () {
       const { disk, sql } = yield* setUp
-      const failing = yield* Effect.forkChild(Effect.result(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
-      yield* sync(disk.asked, new Error("EIO: i/o error, fdatasync"))
-      const result = yield* Fiber.join(failing)
-      assert.isTrue(Result.isFailure(result))
-      if (Result.isFailure(result)) assert.strictEqual(result.failure.reason._tag, "ConnectionError")
-      const next = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (2)`))
+      const first = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (1)`))
+      yield* until(() => disk.asked.length === 1)
+      // It finds what the first one committed, as a repeated request does.
+      const repeated = yield* Effect.forkChild(sql.withTransaction(count(sql)))
+      yield* turns
+      assert.isUndefined(repeated.pollUnsafe())
       yield* sync(disk.asked)
-      assert.isTrue(Exit.isSuccess(yield* Fiber.await(next)))
+      yield* Fiber.join(first)
+      yield* turns
+      assert.isUndefined(repeated.pollUnsafe(), "that sync may have begun too early for it")
+      yield* sync(disk.asked)
+      assert.strictEqual(yield* Fiber.join(repeated), 1)
+      assert.strictEqual(yield* sql.withTransaction(count(sql)), 1)
+      assert.strictEqual(disk.asked.length, 0, "all of it is on disk by now")
     }).pipe(Effect.provide(onNewFile()))
+  )
+
+  for (const [times, failures] of [
+    ["once", 1],
+    ["twice", 2],
+    ["for ten seconds", 11]
+  ] as const) {
+    it.effect(
+      `after a sync that failed ${times} nothing is answered for before the log was written again and synced`,
+      () =>
+        Effect.gen(function* () {
+          const { disk, sql } = yield* setUp
+          const health = yield* StoreHealth
+          const failing = yield* Effect.forkChild(Effect.result(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
+          yield* until(() => disk.asked.length > 0)
+          const waiting = yield* Effect.forkChild(Effect.result(sql`INSERT INTO t VALUES (2)`))
+          while ((yield* count(sql)) < 2) yield* Effect.yieldNow
+          yield* sync(disk.asked, eio)
+          for (const fiber of [failing, waiting]) {
+            const result = yield* Fiber.join(fiber)
+            assert.isTrue(Result.isFailure(result))
+            if (Result.isFailure(result)) assert.strictEqual(result.failure.reason._tag, "ConnectionError")
+          }
+          for (let failed = 1; failed <= failures; failed++) {
+            yield* until(() => disk.asked.length === 1)
+            assert.isAbove(disk.written.length, 0, "the log is written before it is synced")
+            const operations: ReadonlyArray<Effect.Effect<unknown, SqlError.SqlError>> = [
+              sql.withTransaction(sql`INSERT INTO t VALUES (3)`),
+              sql.withTransaction(count(sql)),
+              fleeting(sql.withTransaction(sql`INSERT INTO t VALUES (3)`)),
+              sql`INSERT INTO t VALUES (3)`
+            ]
+            for (const operation of operations) {
+              const { reason } = yield* Effect.flip(operation)
+              assert.strictEqual(reason._tag, "UnknownError", "nothing was changed")
+              assert.include(String(reason.cause), "EIO")
+            }
+            assert.strictEqual(yield* count(sql), 2, "what is there can be read")
+            assert.include(health.trouble(), "EIO")
+            if (failed === failures) break
+            disk.written.length = 0
+            yield* sync(disk.asked, eio)
+            yield* turns
+            assert.strictEqual(disk.asked.length, 0, "it is tried every second")
+            yield* TestClock.adjust("1 second")
+          }
+          yield* sync(disk.asked)
+          yield* until(() => health.trouble() === null)
+          const next = yield* Effect.forkChild(sql.withTransaction(sql`INSERT INTO t VALUES (3)`))
+          yield* sync(disk.asked)
+          yield* Fiber.join(next)
+          assert.strictEqual(yield* count(sql), 3)
+          assert.deepStrictEqual(yield* sql`PRAGMA wal_autocheckpoint`.values, [[1_000]])
+        }).pipe(Effect.provide(onNewFile()))
+    )
+  }
+
+  it.effect("a log that can't be read back after a sync that failed is given up", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const log = `${filename}-wal`
+      yield* Effect.gen(function* () {
+        const { disk, sql } = yield* setUp
+        yield* Effect.forkChild(Effect.ignore(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
+        yield* sync(disk.asked)
+        const answered = fs.statSync(log).size
+        const { lost, trouble } = yield* StoreHealth
+        const failing = yield* Effect.forkChild(Effect.flip(sql.withTransaction(sql`INSERT INTO t VALUES (2)`)))
+        yield* until(() => disk.asked.length > 0)
+        // What the system drops that it could not write.
+        const descriptor = fs.openSync(log, "r+")
+        fs.writeSync(descriptor, Buffer.alloc(100, "x"), 0, 100, answered + 50)
+        fs.closeSync(descriptor)
+        yield* sync(disk.asked, eio)
+        yield* Fiber.join(failing)
+        const { message } = yield* Effect.flip(lost)
+        assert.include(message, "start this process again")
+        assert.strictEqual(trouble(), message)
+        assert.include(String((yield* Effect.flip(count(sql))).reason.cause), message)
+        assert.strictEqual(disk.asked.length, 0)
+      }).pipe(Effect.provide(SqliteClient.layer({ filename })))
+      // Another process finds what was answered for.
+      const copy = `${filename}-copy`
+      for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${copy}${suffix}`)
+      const there = new DatabaseSync(copy)
+      assert.deepStrictEqual(
+        there
+          .prepare("SELECT n FROM t")
+          .all()
+          .map(({ n }) => n),
+        [1]
+      )
+      there.close()
+    })
+  )
+
+  it.effect("what another process may have left unsynced is written again and synced before a file is used", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const left = `${filename}-left`
+      const other = new DatabaseSync(filename)
+      other.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (n INTEGER) STRICT; INSERT INTO t VALUES (1)")
+      // As a process that is killed leaves them.
+      for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${left}${suffix}`)
+      other.close()
+      const disk = yield* heldDisk
+      const opened = yield* Effect.forkScoped(Layer.build(SqliteClient.layer({ filename: left })))
+      yield* until(() => disk.asked.length === 1)
+      assert.strictEqual(
+        disk.written.reduce((sum, size) => sum + size, 0),
+        fs.statSync(`${left}-wal`).size
+      )
+      assert.isUndefined(opened.pollUnsafe())
+      yield* sync(disk.asked)
+      const sql = Context.get(yield* Fiber.join(opened), SqlClient.SqlClient)
+      assert.strictEqual(yield* count(sql), 1)
+    })
+  )
+
+  it.effect("the name of a new log is on disk before a commit is answered for", () =>
+    Effect.gen(function* () {
+      const disk = yield* heldDisk
+      const filename = yield* temporaryFile
+      const opened = yield* Effect.forkScoped(Layer.build(SqliteClient.layer({ filename })))
+      yield* until(() => disk.asked.length === 1)
+      assert.deepStrictEqual(disk.folders, [dirname(fs.realpathSync(filename))])
+      yield* sync(disk.asked)
+      yield* Fiber.join(opened)
+    })
   )
 
   it.effect("asks nothing of the disk when it was told not to", () =>

@@ -14,6 +14,7 @@ import type {
   IntegrationId,
   Lease,
   NewEvent,
+  IntegrationNotice,
   Notice,
   PurgeRequest,
   Purged,
@@ -70,10 +71,15 @@ export type Fact =
       readonly now: number
       readonly settlements: ReadonlyArray<Settlement>
       readonly applied: ReadonlyArray<DeliveryId>
-      readonly notices: ReadonlyArray<Notice>
+      readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
     }
   /** Integrations were told of because their time had come. */
-  | { readonly kind: "warned"; readonly engine: number; readonly now: number; readonly notices: ReadonlyArray<Notice> }
+  | {
+      readonly kind: "warned"
+      readonly engine: number
+      readonly now: number
+      readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
+    }
   /** The answer of the store has come: from now on the engine knows its notices. */
   | { readonly kind: "noted"; readonly engine: number; readonly notices: ReadonlyArray<Notice> }
   | { readonly kind: "released"; readonly engine: number; readonly ids: ReadonlyArray<DeliveryId> }

@@ -2,9 +2,12 @@
  * What doorhook tells those who run it about an integration, without being asked: nothing stops silently.
  */
 import { Schema } from "effect"
+import * as DurationText from "./DurationText.ts"
 import type { NoticeId } from "./Ids.ts"
 import { IntegrationId } from "./Ids.ts"
 import { DisabledReason, Scope } from "./Integration.ts"
+
+const minute = 60_000
 
 const about = {
   integration_id: IntegrationId,
@@ -13,8 +16,8 @@ const about = {
   at: Schema.Int
 }
 
-/** A notice before the store has given it an id. Times in milliseconds since the epoch. */
-export const NewNotice = Schema.Union([
+/** About one integration, before the store has given it an id. Times in milliseconds since the epoch. */
+export const IntegrationNotice = Schema.Union([
   /** Nothing was acknowledged for so long that, unless something is, the first failed attempt from a time on disables it. */
   Schema.Struct({ kind: Schema.Literal("failing"), ...about, failing_since: Schema.Int, disables_at: Schema.Int }),
   /** doorhook disabled it: its receiver answered 410, or acknowledged nothing for too long. */
@@ -24,13 +27,29 @@ export const NewNotice = Schema.Union([
   /** So many deliveries were given up, because their schedules are used up. */
   Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Int })
 ])
+export type IntegrationNotice = typeof IntegrationNotice.Type
+
+/** A notice before the store has given it an id. */
+export const NewNotice = Schema.Union([
+  ...IntegrationNotice.members,
+  /** The clock jumped ahead: nothing is deleted for being old until a time. */
+  Schema.Struct({
+    kind: Schema.Literal("retention_paused"),
+    integration_id: Schema.Null,
+    scope: Schema.Null,
+    at: Schema.Int,
+    /** How far the clock jumped, in milliseconds. */
+    ahead_ms: Schema.Int,
+    until: Schema.Int
+  })
+])
 export type NewNotice = typeof NewNotice.Type
 
-export const noticeKinds = ["failing", "disabled", "recovered", "exhausted"] as const
+export const noticeKinds = ["failing", "disabled", "recovered", "exhausted", "retention_paused"] as const
 export type NoticeKind = (typeof noticeKinds)[number]
 
 /** A notice as it is kept, numbered in the order of writing. */
-export type Notice = NewNotice & { readonly id: NoticeId }
+export type Notice<Kind extends NewNotice = NewNotice> = Kind & { readonly id: NoticeId }
 
 /** What a process knows of an integration that it has sent to. */
 export interface Seen {
@@ -42,13 +61,16 @@ export interface Seen {
 
 /** A notice in one line, for a log. */
 export const noticeText = (notice: NewNotice, formatTime: (millis: number) => string, seen?: Seen): string => {
+  if (notice.kind === "retention_paused") {
+    return `The clock of this machine jumped ahead by ${DurationText.format(Math.round(notice.ahead_ms / minute) * minute)}: nothing is deleted for its age until ${formatTime(notice.until)}. Check the clock; if it is right now, nothing else has to be done.`
+  }
   const where = seen === undefined ? "" : ` (${seen.host})`
   const who = `Integration ${notice.integration_id}${where} of ${notice.scope.type} ${notice.scope.id}`
   const what = whatOf(notice, who, formatTime)
   return seen === undefined || seen.last === "" ? what : `${what} Last: ${seen.last}`
 }
 
-const whatOf = (notice: NewNotice, who: string, formatTime: (millis: number) => string): string => {
+const whatOf = (notice: IntegrationNotice, who: string, formatTime: (millis: number) => string): string => {
   switch (notice.kind) {
     case "failing":
       return `${who} has acknowledged nothing since ${formatTime(notice.failing_since)}; unless it does, its first failed attempt from ${formatTime(notice.disables_at)} on disables it.`

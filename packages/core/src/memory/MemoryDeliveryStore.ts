@@ -15,7 +15,7 @@ import { toDelivery } from "./DeliveryTable.ts"
 import { pageOfEvents, select, sliceAfter } from "./Listing.ts"
 import { MemoryState, takenKey } from "./MemoryState.ts"
 import { purgeOld } from "./Purging.ts"
-import { settleAll, warnAll } from "./Settling.ts"
+import { note, settleAll, warnAll } from "./Settling.ts"
 
 const unacknowledged: ReadonlySet<DeliveryState> = new Set(unacknowledgedStates)
 
@@ -137,6 +137,8 @@ const make = Effect.gen(function* () {
 
     events: (filter) =>
       Effect.sync(() => pageOfEvents(deliveries.eventsOf(filter.scope, filter.resource_type), filter)),
+
+    addNotice: (notice) => Effect.sync(() => note(state, notice)),
 
     notices: ({ after, integration_id, limit, order }) =>
       Effect.sync(() =>

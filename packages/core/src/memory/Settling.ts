@@ -3,7 +3,7 @@
  */
 import type { IntegrationId } from "../domain/Ids.ts"
 import { NoticeId } from "../domain/Ids.ts"
-import type { NewNotice, Notice } from "../domain/Notice.ts"
+import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
 import type { Settled, Settlement } from "../ports/DeliveryStore.ts"
 import type { Applied } from "../rules/Consequences.ts"
 import { consequencesOf, warningOf } from "../rules/Consequences.ts"
@@ -33,7 +33,7 @@ export const settleAll = (
     else siblings.push({ settlement, from, to })
   }
   const changed: Array<IntegrationId> = []
-  const notices: Array<Notice> = []
+  const notices: Array<Notice<IntegrationNotice>> = []
   // Afterwards, so that what was acknowledged in the same batch stays so.
   for (const [id, batch] of [...applied].toSorted(([a], [b]) => a - b)) {
     const integration = state.integrations.get(id)
@@ -53,8 +53,13 @@ export const settleAll = (
 }
 
 /** Tells of integrations that are due to be told of. */
-export const warnAll = (state: State, now: number, disableAfter: number, limit: number): ReadonlyArray<Notice> => {
-  const notices: Array<Notice> = []
+export const warnAll = (
+  state: State,
+  now: number,
+  disableAfter: number,
+  limit: number
+): ReadonlyArray<Notice<IntegrationNotice>> => {
+  const notices: Array<Notice<IntegrationNotice>> = []
   for (const [id, failing] of [...state.failing].toSorted(([a], [b]) => a - b)) {
     if (notices.length >= limit) break
     const integration = state.integrations.get(id)
@@ -80,7 +85,8 @@ const currentOf = (
   return found
 }
 
-const note = (state: State, notice: NewNotice): Notice => {
+/** Keeps a notice. */
+export const note = <Kind extends NewNotice>(state: State, notice: Kind): Notice<Kind> => {
   const kept = { ...notice, id: NoticeId.make(++state.lastNotice) }
   state.notices.push(kept)
   return kept

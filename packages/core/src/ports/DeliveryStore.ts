@@ -18,7 +18,7 @@ import type {
 import type { Event } from "../domain/Event.ts"
 import type { DeliveryId, EventId, IntegrationId, NoticeId } from "../domain/Ids.ts"
 import type { Scope } from "../domain/Integration.ts"
-import type { Notice } from "../domain/Notice.ts"
+import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
 import type { StoreError } from "./StoreError.ts"
@@ -88,7 +88,7 @@ export interface Settled {
   /** Integrations that are disabled or enabled by it: what is held of them is void. */
   readonly changed: ReadonlyArray<IntegrationId>
   /** What those who run the service should be told, as it was stored. */
-  readonly notices: ReadonlyArray<Notice>
+  readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
   /** Whether some are due though their settlements do not say so, as those that were asked for while they were under way. */
   readonly dueAgain: boolean
 }
@@ -236,7 +236,10 @@ export class DeliveryStore extends Context.Service<
       now: number,
       disableAfter: number,
       limit: number
-    ) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
+    ) => Effect.Effect<ReadonlyArray<Notice<IntegrationNotice>>, StoreError>
+
+    /** Keeps a notice that is about no integration. */
+    readonly addNotice: (notice: NewNotice) => Effect.Effect<Notice, StoreError>
 
     /** Gives leased deliveries back unattempted, for whoever claims next, due at `dueAt`. Stale tokens change nothing. */
     readonly release: (

@@ -3,7 +3,7 @@
  * those who run the service are told. The one definition that all stores share.
  */
 import type { DisabledReason, Integration } from "../domain/Integration.ts"
-import type { NewNotice } from "../domain/Notice.ts"
+import type { IntegrationNotice } from "../domain/Notice.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { Failing } from "./Failing.ts"
 import { judgeFailing, warned } from "./Failing.ts"
@@ -27,7 +27,7 @@ export interface Consequences {
   /** Disable it for this reason, and cancel what waits for it. */
   readonly disable: Extract<DisabledReason, "gone" | "failing"> | null
   readonly enable: boolean
-  readonly notices: ReadonlyArray<NewNotice>
+  readonly notices: ReadonlyArray<IntegrationNotice>
 }
 
 /**
@@ -55,11 +55,11 @@ export const mayDisable = (
   integration.status === "enabled" &&
   (settlements.some(({ gone }) => gone) || (failing !== null && now - failing.since >= disableAfter))
 
-type About = Pick<NewNotice, "integration_id" | "scope" | "at">
+type About = Pick<IntegrationNotice, "integration_id" | "scope" | "at">
 
 const aboutOf = ({ id, scope }: Subject["integration"], at: number): About => ({ integration_id: id, scope, at })
 
-const failingNotice = (about: About, failing_since: number, disableAfter: number): NewNotice => ({
+const failingNotice = (about: About, failing_since: number, disableAfter: number): IntegrationNotice => ({
   kind: "failing",
   ...about,
   failing_since,
@@ -69,7 +69,7 @@ const failingNotice = (about: About, failing_since: number, disableAfter: number
 /** What time alone leads to, for an integration that nothing need be sent to. */
 export interface Warning {
   readonly failing: Failing
-  readonly notice: NewNotice
+  readonly notice: IntegrationNotice
 }
 
 /** Whether it is time to tell that an integration fails; null when it is not. */
@@ -114,7 +114,7 @@ export const consequencesOf = (
   const gone = canDisable && applied.some(({ from, settlement }) => settlement.gone && from.state === "delivering")
   const disable = gone ? "gone" : decision.disable ? "failing" : null
   const failing_since = decision.failing?.since ?? now
-  const notices: Array<NewNotice> = []
+  const notices: Array<IntegrationNotice> = []
   const deliveries = applied.filter(({ to }) => to.state === "exhausted").length
   if (deliveries > 0) notices.push({ kind: "exhausted", ...about, deliveries })
   if (decision.recovered) notices.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })

@@ -47,7 +47,8 @@ export const staleSettlements = Metric.counter("doorhook_stale_settlements", {
 
 /** What those who run the service were told, by kind. */
 export const noticesGiven = Metric.counter("doorhook_notices", {
-  description: "Operational notices: integrations that fail, were disabled or recovered, deliveries given up",
+  description:
+    "Operational notices: integrations that fail, were disabled or recovered, deliveries given up, retention paused",
   incremental: true
 })
 

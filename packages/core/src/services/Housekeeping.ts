@@ -3,6 +3,9 @@
  *
  * In small batches with pauses between, so that deliveries never wait for it. Several workers over one store may do so at
  * once; it is only done sooner.
+ *
+ * Age goes by the wall clock. When that runs ahead of the monotonic one, as after a clock was set wrong, nothing is deleted
+ * for a day: what is deleted does not come back when the clock is put right. What has expired is refused all the same.
  */
 import { Clock, Effect, Layer } from "effect"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
@@ -11,6 +14,7 @@ import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import { lasting } from "./Lasting.ts"
+import { Notices } from "./Notices.ts"
 
 /** How often it looks, in milliseconds. */
 const interval = 60_000
@@ -21,39 +25,87 @@ const batch = 500
 /** The pause between two transactions, in milliseconds. */
 const pause = 50
 
+/** How far the wall clock may run ahead of the monotonic one between two looks, in milliseconds. */
+const jump = 3_600_000
+
+/** For how long nothing is deleted after a jump, in milliseconds. */
+const pauseAfterJump = 24 * 3_600_000
+
 type Stores = DeliveryStore | IdempotencyStore | TokenStore
 
+/** The time by which something is old; null while nothing may be deleted. Read before each transaction. */
+type Now<R> = Effect.Effect<number | null, never, R>
+
 /** Deletes batch after batch until one is not full. */
-const drain = (purge: (now: number, limit: number) => Effect.Effect<number, StoreError>) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => purge(now, batch)).pipe(
+const drain = <R>(now: Now<R>, purge: (now: number, limit: number) => Effect.Effect<number, StoreError>) =>
+  Effect.flatMap(now, (time) => (time === null ? Effect.succeed(0) : purge(time, batch))).pipe(
     Effect.delay(pause),
     Effect.repeat({ while: (purged) => purged === batch })
   )
 
-/** One round through everything. */
-export const houseKeep: Effect.Effect<void, StoreError, Stores | DeliverySettings> = Effect.gen(function* () {
+const houseKeepBy = Effect.fnUntraced(function* <R>(now: Now<R>) {
   const deliveries = yield* DeliveryStore
   const keys = yield* IdempotencyStore
   const tokens = yield* TokenStore
   const { retention } = yield* DeliverySettings
-  yield* drain(tokens.purgeExpired)
-  yield* drain(keys.purgeExpired)
+  yield* drain(now, tokens.purgeExpired)
+  yield* drain(now, keys.purgeExpired)
   if (retention === null) return
-  const before = (yield* Clock.currentTimeMillis) - retention
   let after: number | null = 0
   while (after !== null) {
-    const purged: { readonly next: number | null } = yield* deliveries.purge({ before, after, limit: batch })
+    const time: number | null = yield* now
+    if (time === null) return
+    const purged: { readonly next: number | null } = yield* deliveries.purge({
+      before: time - retention,
+      after,
+      limit: batch
+    })
     after = purged.next
     if (after !== null) yield* Effect.sleep(pause)
   }
 })
 
+/** One round through everything. */
+export const houseKeep: Effect.Effect<void, StoreError, Stores | DeliverySettings> = houseKeepBy(
+  Clock.currentTimeMillis
+)
+
+/** The wall clock, and null for a day after each jump of it, of which a notice is given. */
+const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notices>> = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  let wall = clock.currentTimeMillisUnsafe()
+  let steady = steadyMillis()
+  let pausedUntil = Number.NEGATIVE_INFINITY
+  return Effect.gen(function* () {
+    const at = clock.currentTimeMillisUnsafe()
+    const elapsed = steadyMillis() - steady
+    const ahead_ms = at - wall - elapsed
+    wall = at
+    steady += elapsed
+    if (ahead_ms > jump) {
+      pausedUntil = steady + pauseAfterJump
+      const about = { integration_id: null, scope: null, at, ahead_ms, until: at + pauseAfterJump }
+      const notices = yield* Notices
+      yield* (yield* DeliveryStore).addNotice({ kind: "retention_paused", ...about }).pipe(
+        Effect.flatMap((notice) => notices.tell([notice])),
+        Effect.catchTag("StoreError", (error) =>
+          Effect.logWarning(`The clock jumped ahead, so nothing is deleted for its age for a day. ${error.message}`)
+        )
+      )
+    }
+    return steady < pausedUntil ? null : at
+  })
+})
+
 /** Goes on for as long as the scope lives. A round that fails is made again at its next time. */
-export const layer: Layer.Layer<never, never, Stores | DeliverySettings> = Layer.effectDiscard(
-  houseKeep.pipe(
-    Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
-    Effect.andThen(Effect.sleep(interval)),
-    (round) => lasting("Deleting what has served its time", round, interval),
-    Effect.forkScoped
+export const layer: Layer.Layer<never, never, Stores | DeliverySettings | Notices> = Layer.effectDiscard(
+  Effect.flatMap(makeSteadyNow, (now) =>
+    houseKeepBy(now).pipe(
+      Effect.catchTag("StoreError", (error) => Effect.logWarning(error.message)),
+      Effect.andThen(Effect.sleep(interval)),
+      (round) => lasting("Deleting what has served its time", round, interval),
+      Effect.forkScoped
+    )
   )
 )

@@ -95,7 +95,13 @@ export class Notices extends Context.Service<
 
       return Notices.of({
         tell: (notices, seen) =>
-          Effect.forEach(notices, (notice) => tellOne(notice, seen?.get(notice.integration_id)), { discard: true }),
+          Effect.forEach(
+            notices,
+            (notice) => tellOne(notice, notice.integration_id === null ? undefined : seen?.get(notice.integration_id)),
+            {
+              discard: true
+            }
+          ),
         list: store.notices
       })
     })

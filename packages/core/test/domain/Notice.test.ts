@@ -26,4 +26,10 @@ describe("a notice in the log", () => {
     const text = noticeText({ kind: "disabled", ...about, reason: "failing" }, isoOf, { host: "a.example", last: "" })
     assert.notMatch(text, /Last:|PATCH/)
   })
+
+  it("says of a clock that jumped by how far, and until when nothing is deleted", () => {
+    const about = { integration_id: null, scope: null, at: 0, ahead_ms: 7_200_400, until: 86_400_000 }
+    const text = noticeText({ kind: "retention_paused", ...about }, isoOf)
+    assert.match(text, /jumped ahead by 2h: nothing is deleted for its age until 1970-01-02T00:00:00/)
+  })
 })

@@ -1,4 +1,4 @@
-import type { Attempt, IntegrationFailing, NewNotice, Settlement } from "@doorhook/core"
+import type { Attempt, IntegrationFailing, IntegrationNotice, Settlement } from "@doorhook/core"
 import { Consequences, IntegrationId, Standing, TenantId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
@@ -66,7 +66,7 @@ const after = (
   )
 
 const nothing = { failing: null, disable: null, enable: false, notices: [] } as const
-const givenUp = (deliveries: number): NewNotice => ({ kind: "exhausted", ...about, deliveries })
+const givenUp = (deliveries: number): IntegrationNotice => ({ kind: "exhausted", ...about, deliveries })
 
 describe("time that goes by", () => {
   it("tells of an enabled integration that fails for a share of its time, since when, and when it is disabled", () => {

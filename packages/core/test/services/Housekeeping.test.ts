@@ -2,8 +2,17 @@
  * What keeps deleting what has served its time.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { DeliverySettings, Housekeeping, MemoryStore, TokenStore } from "@doorhook/core"
-import { Clock, Effect, Layer } from "effect"
+import {
+  DeliverySettings,
+  DeliveryStore,
+  Housekeeping,
+  IdempotencyStore,
+  MemoryStore,
+  NoticeListener,
+  Notices,
+  TokenStore
+} from "@doorhook/core"
+import { Clock, Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("housekeeping", () => {
@@ -30,9 +39,113 @@ describe("housekeeping", () => {
       Effect.provide(
         Housekeeping.layer.pipe(
           Layer.provide(broken),
+          Layer.provide(Notices.layer),
           Layer.provide(Layer.mergeAll(MemoryStore.layer, DeliverySettings.layer()))
         )
       )
     )
   })
+
+  const hour = 3_600_000
+  const day = 24 * hour
+
+  /** Housekeeping by a wall clock that can be set, over a store that counts what it is asked to delete. */
+  const startSkewed = Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    let skew = 0
+    const now = () => clock.currentTimeMillisUnsafe() + skew
+    const skewed: Clock.Clock = {
+      currentTimeMillisUnsafe: now,
+      currentTimeMillis: Effect.sync(now),
+      currentTimeNanosUnsafe: () => BigInt(now()) * 1_000_000n,
+      currentTimeNanos: Effect.sync(() => BigInt(now()) * 1_000_000n),
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    }
+    const counted = { deliveries: 0, keys: 0, tokens: 0 }
+    const told: Array<string> = []
+    const stores = yield* Layer.build(MemoryStore.layer)
+    const deliveries = Context.get(stores, DeliveryStore)
+    const keys = Context.get(stores, IdempotencyStore)
+    const tokens = Context.get(stores, TokenStore)
+    const counting = Layer.mergeAll(
+      Layer.succeed(DeliveryStore, {
+        ...deliveries,
+        purge: (request) => Effect.suspend(() => (counted.deliveries++, deliveries.purge(request)))
+      }),
+      Layer.succeed(IdempotencyStore, {
+        ...keys,
+        purgeExpired: (...given) => Effect.suspend(() => (counted.keys++, keys.purgeExpired(...given)))
+      }),
+      Layer.succeed(TokenStore, {
+        ...tokens,
+        purgeExpired: (...given) => Effect.suspend(() => (counted.tokens++, tokens.purgeExpired(...given)))
+      })
+    )
+    yield* Layer.build(
+      Housekeeping.layer.pipe(
+        Layer.provide(Notices.layer),
+        Layer.provide(Layer.mergeAll(counting, DeliverySettings.layer())),
+        Layer.provide(Layer.succeed(NoticeListener, ({ kind }) => Effect.sync(() => void told.push(kind))))
+      )
+    ).pipe(Effect.provideService(Clock.Clock, skewed))
+    /** What was deleted from while the machine ran for so long. */
+    const during = Effect.fnUntraced(function* (duration: number) {
+      Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
+      yield* TestClock.adjust(duration)
+      return { ...counted }
+    })
+    return { during, told, notices: deliveries.notices({ limit: 10 }), jump: (millis: number) => (skew += millis) }
+  })
+
+  const nothing = { deliveries: 0, keys: 0, tokens: 0 }
+
+  it.effect("deletes nothing for a day after the clock jumped ahead by more than an hour, and gives one notice", () =>
+    Effect.gen(function* () {
+      const { during, jump, notices, told } = yield* startSkewed
+      yield* during(5 * 60_000)
+      jump(200 * day)
+      assert.deepStrictEqual(yield* during(day - 60_000), nothing)
+      const [notice, ...others] = yield* notices
+      assert.deepStrictEqual(others, [])
+      assert.strictEqual(notice?.kind, "retention_paused")
+      if (notice?.kind !== "retention_paused") return
+      assert.approximately(notice.ahead_ms, 200 * day, 1_000)
+      assert.strictEqual(notice.until, notice.at + day)
+      assert.deepStrictEqual(told, ["retention_paused"])
+      const after = yield* during(5 * 60_000)
+      assert.isAbove(after.deliveries, 0)
+      assert.isAbove(after.keys, 0)
+      assert.isAbove(after.tokens, 0)
+      assert.strictEqual((yield* notices).length, 1)
+    })
+  )
+
+  it.effect("goes on while the clock moves by less, or back; back and ahead again is a jump", () =>
+    Effect.gen(function* () {
+      const { during, jump, notices } = yield* startSkewed
+      for (const millis of [hour - 1_000, -200 * day]) {
+        yield* during(60_000)
+        jump(millis)
+        assert.isAbove((yield* during(2 * 60_000)).tokens, 0)
+      }
+      assert.deepStrictEqual(yield* notices, [])
+      jump(2 * hour)
+      assert.deepStrictEqual(yield* during(hour), nothing)
+    })
+  )
+
+  it.effect("stops within a round when the clock jumps meanwhile", () =>
+    Effect.gen(function* () {
+      const { during, jump, notices } = yield* startSkewed
+      // The round has looked at tokens, and rests before it looks at keys.
+      const begun = yield* during(60)
+      assert.isAbove(begun.tokens, 0)
+      assert.strictEqual(begun.keys, 0)
+      jump(2 * hour)
+      assert.deepStrictEqual(yield* during(60_000), nothing)
+      assert.strictEqual((yield* notices).length, 1)
+    })
+  )
 })

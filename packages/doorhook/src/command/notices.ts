@@ -20,6 +20,8 @@ const detailOf = (notice: DoorhookNotice): string => {
       return notice.failing_since === null ? "" : `had failed since ${notice.failing_since}`
     case "exhausted":
       return `${counted(notice.deliveries, "delivery", "deliveries")} given up`
+    case "retention_paused":
+      return `the clock jumped ahead: nothing is deleted for its age until ${notice.until}`
   }
 }
 
@@ -27,8 +29,8 @@ const rowOf = (notice: DoorhookNotice): ReadonlyArray<string> => [
   notice.id,
   notice.at,
   notice.kind,
-  `integration ${notice.integration_id}`,
-  `${notice.scope.type} ${notice.scope.id}`,
+  notice.integration_id === null ? "-" : `integration ${notice.integration_id}`,
+  notice.scope === null ? "-" : `${notice.scope.type} ${notice.scope.id}`,
   detailOf(notice)
 ]
 

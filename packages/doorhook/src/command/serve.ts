@@ -1,8 +1,9 @@
 /**
  * `doorhook serve`: the service without a demo.
  */
+import { StoreHealth } from "@doorhook/core"
 import { OperatorKey } from "@doorhook/server"
-import { Console, Effect, Layer, Option, Redacted, Result } from "effect"
+import { Console, Context, Effect, Layer, Option, Redacted, Result } from "effect"
 import { Command, Flag, GlobalFlag } from "effect/cli"
 import { readableSecretsOf } from "../config/KeySettings.ts"
 import type { ServeConfig } from "../config/ServeConfig.ts"
@@ -116,7 +117,11 @@ export const serveCommand = Command.make(
       const service = Layer.effectDiscard(announce(config)).pipe(Layer.provideMerge(Serving.layer(config, directory)))
       const shared = [...logLevelArguments(yield* GlobalFlag.LogLevel), ...deliveryArguments(given)]
       const workers = keepWorkers(workersOf(config), config.database ?? defaultDatabase, shared)
-      return yield* Effect.raceFirst(Layer.launch(service), workers).pipe(tellStopped("doorhook"))
+      // Ends by itself only when its database is lost.
+      const serving = Effect.scoped(
+        Effect.flatMap(Layer.build(service), (built) => Context.get(built, StoreHealth).lost)
+      )
+      return yield* Effect.raceFirst(serving, workers).pipe(tellStopped("doorhook"))
     },
     Effect.scoped,
     untilStopped

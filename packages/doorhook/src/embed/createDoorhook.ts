@@ -90,7 +90,8 @@ export interface Doorhook extends PortalClient {
    * refused: a BigInt, a cycle, a Map, a Set, a promise.
    *
    * Rejects with `invalid_publish`, which names every problem; with `store_error` when the database did not carry it out: then
-   * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused`.
+   * call again, with an `idempotencyKey` if a second event would harm; with `idempotency_key_reused`; with `store_lost` when
+   * the database file is gone: then close this doorhook and create another, or end the process.
    */
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   // The last of them, because compilers explain that one when none fits.

@@ -11,6 +11,7 @@ import {
   TokenStore,
   Wake
 } from "@doorhook/core"
+import type { StoreLost } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
 import type { DatabaseUnusable } from "@doorhook/sql"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -66,6 +67,8 @@ export const layer = (
   config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey"> & {
     /** Whether what others held in a file is due at once: they are dead. */
     readonly clearsUp?: boolean
+    /** Fails when this process may not use a file any more. */
+    readonly evicted?: Effect.Effect<never, StoreLost>
   }
 ): Layer.Layer<Services, DatabaseUnusable | InvalidConfig> =>
   Layer.unwrap(
@@ -77,7 +80,12 @@ export const layer = (
         const store =
           database === "memory"
             ? MemoryStore.layer
-            : SqliteStore.layer({ filename: database, encryptionKey, clearsUp: config.clearsUp })
+            : SqliteStore.layer({
+                filename: database,
+                encryptionKey,
+                clearsUp: config.clearsUp,
+                evicted: config.evicted
+              })
         return Layer.merge(store, Wake.layerLocal)
       }
     )

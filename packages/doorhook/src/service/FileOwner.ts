@@ -5,11 +5,16 @@
  * The owner holds a lock of SQLite's own on a small file beside the database. It ends with its process, however that ends,
  * so that a restart after `kill -9` finds it free; and it holds between containers on one disk, where process ids say
  * nothing. The database itself stays open to whoever reads it, copies it, or looks at it.
+ *
+ * The lock goes by the name of the database. A database with two names (hard links) is refused: SQLite keeps a log beside
+ * each name, and either would miss what is in the other. An owner whose lock file is removed makes it again within a
+ * second; a process that finds none beside a database in use waits for that.
  */
+import { StoreLost } from "@doorhook/core"
 import { DatabaseUnusable, openDatabase, SqliteFile, SqliteResult } from "@doorhook/sql"
 import { Context, Effect, Layer, Predicate, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
-import { existsSync, realpathSync } from "node:fs"
+import { existsSync, realpathSync, statSync } from "node:fs"
 import { hostname } from "node:os"
 import * as Path from "node:path"
 import type { DatabaseSync } from "node:sqlite"
@@ -20,15 +25,38 @@ import { checkNoFolder } from "./DatabaseFile.ts"
 const patience = 5_000
 const step = 50
 
+/** How often an owner looks for its lock file, and how long another process waits for that to be made again, in milliseconds. */
+const watchPause = 1_000
+const comesBack = 2_500
+
 const Owner = Schema.Struct({ pid: Schema.Int, host: Schema.String, since: Schema.String })
 type Owner = typeof Owner.Type
 
 /** Somebody else holds the lock; who, if they had the time to say so. */
 class Taken extends Schema.TaggedError<Taken>()("Taken", { owner: Schema.NullOr(Owner) }) {}
 
-/** Where the lock is: one place for all names of a file. */
-const lockOf = (database: string): string =>
-  `${existsSync(database) ? realpathSync(database) : Path.join(realpathSync(Path.dirname(database)), Path.basename(database))}-lock`
+/** The path of a database without symbolic links: its log and its lock are beside that. */
+const realPathOf = (database: string): string =>
+  existsSync(database)
+    ? realpathSync(database)
+    : Path.join(realpathSync(Path.dirname(database)), Path.basename(database))
+
+const lockOf = (database: string): string => `${realPathOf(database)}-lock`
+
+/** Fails when a file has other names than this one. */
+const checkOneName = (database: string): Effect.Effect<void, DatabaseUnusable> =>
+  Effect.suspend(() => {
+    const names = statSync(database, { throwIfNoEntry: false })?.nlink ?? 1
+    return names <= 1
+      ? Effect.void
+      : Effect.fail(
+          new DatabaseUnusable({
+            database,
+            why: "cannot_open",
+            explanation: `the file has ${names} names (hard links), and a process that uses it by another name would not be seen. Remove the other names (find them with: find DIRECTORY -samefile ${database}); for a second name use a symbolic link, for a backup a copy.`
+          })
+        )
+  })
 
 /** Opens the lock's file. */
 const open = (path: string): DatabaseSync => {
@@ -99,16 +127,32 @@ const asUnusable = (database: string, cause: unknown): DatabaseUnusable => {
 /** A lock of this process, and how many doorhooks use it: those of one process are one author's, and may share a file. */
 interface Held {
   readonly path: string
-  readonly lock: DatabaseSync
+  lock: DatabaseSync
+  /** The lock's file, whatever is found at its path later. */
+  identity: SqliteFile.FileIdentity | null
   users: number
 }
 
 const held = new Map<string, Held>()
 
+const taken = (path: string): Pick<Held, "lock" | "identity"> => {
+  const lock = take(path)
+  return { lock, identity: SqliteFile.identityOf(path) }
+}
+
+/** Takes the lock again where its file was removed or replaced; says whether that was so. Fails with who has it now. */
+const keep = (own: Held): boolean => {
+  if (SqliteFile.isSameFile(own.identity, SqliteFile.identityOf(own.path))) return false
+  const former = own.lock
+  Object.assign(own, taken(own.path))
+  former.close()
+  return true
+}
+
 /** Takes the lock, or joins whoever of this process has it. */
 const join = (database: string): Held => {
   const path = lockOf(database)
-  const own = held.get(path) ?? { path, lock: take(path), users: 0 }
+  const own = held.get(path) ?? { path, ...taken(path), users: 0 }
   own.users++
   held.set(path, own)
   return own
@@ -132,15 +176,64 @@ const attempt = (database: string) =>
       catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
     }),
     (own) => Effect.sync(() => leave(own))
-  ).pipe(Effect.map(({ users }) => users === 1))
+  ).pipe(Effect.map((own) => ({ own, isFirst: own.users === 1 })))
+
+/** Keeps the lock for as long as nobody else has taken it; fails then. */
+const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
+  Effect.try({
+    try: () => keep(own),
+    catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
+  }).pipe(
+    Effect.flatMap((isNew) =>
+      isNew
+        ? Effect.logWarning(`${own.path} was removed or replaced while ${database} was in use; it is made again.`)
+        : Effect.void
+    ),
+    // One that can't be made is tried again: nobody else has it then.
+    Effect.catchTag("DatabaseUnusable", (error) => Effect.logWarning(error.message)),
+    Effect.catchTag("Taken", ({ owner }) =>
+      Effect.fail(
+        new StoreLost({
+          message: `The lock ${own.path} was removed or replaced while ${database} was in use, and ${nameOf(owner)} has taken it. Nothing is accepted here any more: let one process use the file, and start this one again if it is the one.`
+        })
+      )
+    ),
+    Effect.delay(watchPause),
+    Effect.forever
+  )
+
+/** A process that lives has its log open: one that does not find its lock file makes it again. */
+const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
+  Effect.try({
+    try: () => {
+      const path = lockOf(database)
+      return !held.has(path) && !existsSync(path) && existsSync(`${realPathOf(database)}-wal`)
+    },
+    catch: (error) => asUnusable(database, error)
+  }).pipe(
+    Effect.flatMap((isMissing) =>
+      isMissing
+        ? Effect.andThen(
+            Effect.logInfo(
+              `${database} has a log but no lock beside it: another process that uses it is given ${comesBack} ms to show.`
+            ),
+            Effect.sleep(comesBack)
+          )
+        : Effect.void
+    )
+  )
 
 /** Tells why nothing happens for a while. */
 const announceWait = (database: string) => (taken: Taken) =>
   Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
 
 /** Owns a file, and says whether this is the first doorhook of the process to do so. */
-const acquire = (database: string): Effect.Effect<boolean, DatabaseUnusable, Scope.Scope> =>
+const acquire = (
+  database: string
+): Effect.Effect<{ readonly own: Held; readonly isFirst: boolean }, DatabaseUnusable, Scope.Scope> =>
   checkNoFolder(database).pipe(
+    Effect.andThen(checkOneName(database)),
+    Effect.andThen(awaitLock(database)),
     Effect.andThen(attempt(database)),
     Effect.tapErrorTag("Taken", announceWait(database)),
     Effect.catchTag("Taken", () =>
@@ -151,7 +244,7 @@ const acquire = (database: string): Effect.Effect<boolean, DatabaseUnusable, Sco
       })
     ),
     Effect.catchTag("Taken", ({ owner }) => Effect.fail(refusal(database, owner))),
-    Effect.tap((isFirst) =>
+    Effect.tap(({ isFirst }) =>
       isFirst
         ? Effect.void
         : Effect.logWarning(
@@ -166,6 +259,8 @@ export class FileOwner extends Context.Service<
   {
     /** Whether nobody of this process had the file before: whoever held something in it is dead. */
     readonly isFirst: boolean
+    /** Fails when another process has the file. Never succeeds. */
+    readonly evicted: Effect.Effect<never, StoreLost>
   }
 >()("doorhook/service/FileOwner") {}
 
@@ -178,8 +273,8 @@ export const layer = ({
   Layer.effect(
     FileOwner,
     isFile(database)
-      ? Effect.map(acquire(database), (isFirst) => FileOwner.of({ isFirst }))
-      : Effect.succeed(FileOwner.of({ isFirst: true }))
+      ? Effect.map(acquire(database), ({ isFirst, own }) => FileOwner.of({ isFirst, evicted: watch(database, own) }))
+      : Effect.succeed(FileOwner.of({ isFirst: true, evicted: Effect.never }))
   )
 
 /** Who delivers from a file now, in words; null when nobody does. Changes nothing. */

@@ -1,7 +1,7 @@
 /**
  * Whether deliveries flow: what readiness is made from, and the metrics in part.
  */
-import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError } from "@doorhook/core"
+import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError, StoreHealth } from "@doorhook/core"
 import type { DispatcherStatus, OutageCause } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
 import { makeShortMemory } from "../http/ShortMemory.ts"
@@ -18,6 +18,8 @@ export interface Pulse extends DispatcherStatus {
   readonly oldest_due_age_ms: number | null
   /** Whether the store accepted a change within the last second, or does now. */
   readonly writable: boolean
+  /** Why the store itself refuses all changes; null while it does not. */
+  readonly store_trouble: string | null
 }
 
 /** Asks the store, and no longer than `patience` milliseconds; null when it fails or says nothing, and why is in the log. */
@@ -75,12 +77,14 @@ export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettin
   )
   const status = yield* dispatcher.status
   // What refuses changes already need not be asked once more.
-  const asked = due !== null && status.store_failing_since === null
+  const store_trouble = (yield* StoreHealth).trouble()
+  const asked = due !== null && status.store_failing_since === null && store_trouble === null
   const pulse: Pulse = {
     ...status,
     now,
     oldest_due_age_ms: due === null ? null : ageOf(due.at, now),
-    writable: !asked || (yield* probe.isWritable)
+    writable: !asked || (yield* probe.isWritable),
+    store_trouble
   }
   return pulse
 })
@@ -124,9 +128,15 @@ export interface Impediment {
  * however old.
  */
 export const impedimentOf = (
-  { last_claim_at, now, oldest_due_age_ms, store_failing_since, unsettled_since, writable }: Pulse,
+  { last_claim_at, now, oldest_due_age_ms, store_failing_since, store_trouble, unsettled_since, writable }: Pulse,
   { claimPause, patience, recordPause, standstill }: HealthSettingsShape
 ): Impediment | null => {
+  if (store_trouble !== null) {
+    return {
+      status: "store_refuses_changes",
+      detail: `${store_trouble} Publishing is refused and deliveries wait.`
+    }
+  }
   if (oldest_due_age_ms === null) {
     return {
       status: "store_unreachable",

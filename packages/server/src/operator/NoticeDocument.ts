@@ -27,11 +27,24 @@ export const NoticeDocument = Schema.Union([
   /** It acknowledges again. */
   Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.String) }),
   /** So many deliveries were given up, because their schedules are used up. */
-  Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Finite })
+  Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Finite }),
+  /** The clock jumped ahead: nothing is deleted for being old until a time. About no integration. */
+  Schema.Struct({
+    kind: Schema.Literal("retention_paused"),
+    id: Schema.String,
+    integration_id: Schema.Null,
+    scope: Schema.Null,
+    at: Schema.String,
+    ahead_ms: Schema.Finite,
+    until: Schema.String
+  })
 ])
 export type NoticeDocument = typeof NoticeDocument.Type
 
 export const noticeDocument = (notice: Notice): NoticeDocument => {
+  if (notice.kind === "retention_paused") {
+    return { ...notice, id: String(notice.id), at: isoOf(notice.at), until: isoOf(notice.until) }
+  }
   const about = {
     id: String(notice.id),
     integration_id: String(notice.integration_id),

@@ -136,16 +136,30 @@ const breakable = (sql: PgClient): PgClient => {
   })
 }
 
+/**
+ * The `synchronous_commit` that connections are opened with, so that nothing changes it for them. Where the server, the
+ * database or the role says `off`, a commit would be answered for before it is on disk: then it is `on`. All other
+ * values wait for the server's own disk at least, and stay as they are.
+ */
+const commitOf = (sql: SqlClient.SqlClient) =>
+  Effect.map(sql.unsafe<{ readonly synchronous_commit: string }>("SHOW synchronous_commit"), ([row]) =>
+    row === undefined || row.synchronous_commit === "off" ? "on" : row.synchronous_commit
+  )
+
 const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTimeout, url }: PostgresDatabaseConfig) {
   const patience: Patience = { millis: null }
-  const client = yield* PgClients.make({
-    url,
-    types,
-    maxConnections: maxConnections ?? 10,
-    applicationName: "doorhook",
-    stream: () => connectWatched(endpointOf(Redacted.value(url)), patience),
-    startupParameters: sessionOf(timeout)
-  })
+  const connect = (connections: number, settings: Readonly<Record<string, string>>) =>
+    PgClients.make({
+      url,
+      types,
+      maxConnections: connections,
+      applicationName: "doorhook",
+      stream: () => connectWatched(endpointOf(Redacted.value(url)), patience),
+      startupParameters: settings
+    })
+  const session = sessionOf(timeout)
+  const synchronous_commit = yield* Effect.scoped(Effect.flatMap(connect(1, session), commitOf))
+  const client = yield* connect(maxConnections ?? 10, { ...session, synchronous_commit })
   const sql = breakable(client)
   const version = yield* versionOf(sql)
   if (version > Migrations.newest) {

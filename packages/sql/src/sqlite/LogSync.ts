@@ -6,95 +6,289 @@
  * of everything else) where the file could break otherwise: sqlite.org/pragma.html#pragma_synchronous. What a power cut
  * could take are the commits since the log's last sync, and that is done here, before a commit is answered for: one sync
  * serves all commits that came before it.
+ *
+ * After a sync that failed, the next one may report success for pages that never reached the disk. So a failure holds for
+ * everything, until the log was written again and synced (`mendLog`), or for good when it can't be read back.
  */
 import { Effect } from "effect"
+import type { Latch, Semaphore } from "effect"
 import { SqlError } from "effect/sql"
-import { close, fdatasync, open } from "node:fs"
+import { randomInt } from "node:crypto"
+import { close, closeSync, fdatasync, fstatSync, fsyncSync, openSync } from "node:fs"
+import { dirname } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { Durable } from "../Durability.ts"
+import * as LogFrames from "./LogFrames.ts"
+import { identityOf, isSameFile } from "./SqliteFile.ts"
 
 type Waiter = (done: Effect.Effect<void, SqlError.SqlError>) => void
 
-const failure = (cause: unknown): SqlError.SqlError =>
+/** Not every file system can sync a folder; one that can't keeps the names of its files in another way. */
+const cantSync: ReadonlySet<unknown> = new Set(["EINVAL", "ENOTSUP", "EPERM", "EACCES", "EISDIR"])
+
+/** Without this, a power cut may leave a file on disk and its name not. */
+const syncFolder = (folder: string): void => {
+  if (process.platform === "win32") return
+  try {
+    const descriptor = openSync(folder, "r")
+    try {
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && cantSync.has(error.code))) throw error
+  }
+}
+
+/** The commit was made, and may be lost all the same. */
+const unsynced = (cause: unknown): SqlError.SqlError =>
   new SqlError.SqlError({
-    // The commit was made, and may be lost all the same.
     reason: new SqlError.ConnectionError({ message: "Failed to sync the log to disk", cause, operation: "sync" })
+  })
+
+/** Nothing was changed. */
+export const refused = (cause: Error): SqlError.SqlError =>
+  new SqlError.SqlError({
+    reason: new SqlError.UnknownError({ message: "The database takes no changes", cause, operation: "sync" })
   })
 
 export class LogSync {
   private readonly path: string
-  private descriptor: number | null = null
+  private readonly descriptor: number
+  /** How many rows the connection has changed so far, all of them committed; null while a transaction is open. */
+  private readonly committed: () => number | null
+  private readonly onFailure: () => void
   private isSyncing = false
   private waiting: Array<Waiter> = []
+  /** How many had been changed when the last sync that succeeded began. */
+  private covered = 0
+  private failed: Error | null = null
+  private lostForGood = false
 
-  constructor(filename: string) {
-    this.path = `${filename}-wal`
+  /** Opens the log of a database that SQLite has open, and has the name of its file on disk. */
+  constructor(options: {
+    readonly path: string
+    readonly committed: () => number | null
+    readonly onFailure: () => void
+  }) {
+    this.path = options.path
+    this.committed = options.committed
+    this.onFailure = options.onFailure
+    this.descriptor = openSync(this.path, "r+")
+    syncFolder(dirname(this.path))
+  }
+
+  /** Why nothing is answered for; null when all is well. */
+  get failure(): Error | null {
+    return this.failed
+  }
+
+  /** Whether the failure holds until the database is opened again. */
+  get isLost(): boolean {
+    return this.lostForGood
+  }
+
+  /** Whether the log's name still stands for the file that is synced. */
+  get isInPlace(): boolean {
+    return isSameFile(fstatSync(this.descriptor, { bigint: true }), identityOf(this.path))
   }
 
   /** Waits until all that is committed now is on disk. */
   readonly synced: Effect.Effect<void, SqlError.SqlError> = Effect.callback((resume) => {
+    if (this.failed !== null) return resume(Effect.fail(unsynced(this.failed)))
     this.waiting.push(resume)
     if (!this.isSyncing) this.sync()
   })
 
-  /** Syncs for those who wait now. Whoever comes meanwhile may have committed too late for it, and has the next one. */
+  /** The same, given how many rows had been changed: it is on disk already when no more have been since a sync. */
+  syncedTo(changed: number): Effect.Effect<void, SqlError.SqlError> {
+    if (this.failed !== null) return Effect.fail(refused(this.failed))
+    return changed > this.covered ? this.synced : Effect.void
+  }
+
+  /** Fails all who wait, and all who come until `mended`. */
+  private fail(error: Error): void {
+    this.failed ??= error
+    const failing = this.waiting
+    this.waiting = []
+    this.onFailure()
+    for (const resume of failing) resume(Effect.fail(unsynced(error)))
+  }
+
+  /** The same, for good. */
+  lose(error: Error): void {
+    this.lostForGood = true
+    this.failed = error
+    this.fail(error)
+  }
+
+  /** Writes the log again as it is read back. Returns the `user_version` that it sets last. */
+  readonly rewrite = (): number | null => LogFrames.rewrite(this.descriptor)
+
+  /** Syncs once, whatever has failed. */
+  readonly flush: Effect.Effect<void, SqlError.SqlError> = Effect.callback((resume) => {
+    fdatasync(this.descriptor, (error) => resume(error === null ? Effect.void : Effect.fail(unsynced(error))))
+  })
+
+  /** All is on disk that was committed when so many rows had been changed. */
+  mended(covered: number): void {
+    if (this.lostForGood) return
+    this.covered = covered
+    this.failed = null
+  }
+
+  /** Syncs for those who wait now. Others who come before it ends may have committed too late, and get the next sync. */
   private sync(): void {
     const served = this.waiting
     this.waiting = []
     this.isSyncing = true
-    this.withDescriptor((error, descriptor) => {
-      if (error !== null) this.end(served, error)
-      else fdatasync(descriptor, (failed) => this.end(served, failed))
-    })
-  }
-
-  private end(served: ReadonlyArray<Waiter>, error: Error | null): void {
-    this.isSyncing = false
-    const done = error === null ? Effect.void : Effect.fail(failure(error))
-    for (const resume of served) resume(done)
-    if (this.waiting.length > 0 && !this.isSyncing) this.sync()
-  }
-
-  /** SQLite keeps the log from its first use until the last connection closes, which is ours or a later one. */
-  private withDescriptor(use: (...opened: [Error, null] | [null, number]) => void): void {
-    if (this.descriptor !== null) return use(null, this.descriptor)
-    open(this.path, "r+", (error, descriptor) => {
-      if (error !== null) return use(error, null)
-      this.descriptor = descriptor
-      use(null, descriptor)
+    const covers = this.committed()
+    fdatasync(this.descriptor, (error) => {
+      this.isSyncing = false
+      if (error !== null) this.fail(error)
+      else if (covers !== null) this.covered = covers
+      const done = this.failed === null ? Effect.void : Effect.fail(unsynced(this.failed))
+      for (const resume of served) resume(done)
+      if (this.waiting.length > 0 && !this.isSyncing) this.sync()
     })
   }
 
   /** Finishes what is under way. Nothing is committed after it. */
   readonly close: Effect.Effect<void> = Effect.suspend(() =>
-    this.isSyncing ? Effect.andThen(Effect.ignore(this.synced), this.closeDescriptor) : this.closeDescriptor
+    this.isSyncing ? Effect.andThen(Effect.ignore(this.nextSync), this.closeDescriptor) : this.closeDescriptor
   )
 
-  private readonly closeDescriptor: Effect.Effect<void> = Effect.callback((resume) => {
-    const { descriptor } = this
-    this.descriptor = null
-    if (descriptor === null) resume(Effect.void)
-    else close(descriptor, () => resume(Effect.void))
+  private readonly nextSync: Effect.Effect<void, SqlError.SqlError> = Effect.callback((resume) => {
+    this.waiting.push(resume)
   })
+
+  private readonly closeDescriptor: Effect.Effect<void> = Effect.callback((resume) =>
+    close(this.descriptor, () => resume(Effect.void))
+  )
 }
 
 /** Has what an operation changed on disk before it is answered, where that has to be. */
-export type Durably = <A, E, R>(operation: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
+type Wait = <A, E, R>(operation: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
+
+export interface Durably {
+  /** A statement that changes nothing does not wait: it only reads. */
+  readonly statement: Wait
+  /**
+   * One that changes nothing may be answered because of a commit before it, as a repeated request is: it waits for all
+   * commits.
+   */
+  readonly transaction: Wait
+}
 
 /** Without a log of its own to sync, SQLite does by itself what has to be done. */
-export const alreadyDurable: Durably = (operation) => operation
+export const alreadyDurable: Durably = { statement: (operation) => operation, transaction: (operation) => operation }
 
-/** What only reads does not wait. A transaction counts what others change meanwhile as its own: it may wait without need. */
-export const makeDurably = (db: DatabaseSync, log: LogSync): Durably => {
-  // How many rows the connection has changed so far: sqlite.org/lang_corefunc.html#total_changes
-  const changes = db.prepare("SELECT total_changes()")
-  const countChanges = (): unknown => Object.values(changes.get() ?? {})[0]
-  return (operation) =>
+/** How many rows a connection has changed so far: sqlite.org/lang_corefunc.html#total_changes */
+export const makeCountChanges = (db: DatabaseSync): (() => number) => {
+  const changes = db.prepare("SELECT total_changes() AS count")
+  return () => Number(changes.get()?.["count"])
+}
+
+/** Where others change something in between, a statement waits without need. */
+export const makeDurably = (log: LogSync, countChanges: () => number): Durably => ({
+  statement: (operation) =>
     Effect.flatMap(Durable, (isDurable) => {
       if (!isDurable) return operation
       const before = countChanges()
       return Effect.flatMap(operation, (answer) =>
         countChanges() === before ? Effect.succeed(answer) : Effect.as(log.synced, answer)
       )
+    }),
+  transaction: (operation) =>
+    Effect.flatMap(Durable, (isDurable) =>
+      isDurable ? Effect.flatMap(operation, (answer) => Effect.as(log.syncedTo(countChanges()), answer)) : operation
+    )
+})
+
+/** How long to wait before the log is written again after a failure, in milliseconds. */
+const mendPause = 1_000
+
+/** Has SQLite refuse all changes, and move nothing from the log to the database before it is whole on disk. */
+export const refuseChanges = (db: DatabaseSync): void =>
+  db.exec("PRAGMA wal_autocheckpoint = 0; PRAGMA query_only = ON")
+
+const takeChanges = (db: DatabaseSync): void => db.exec("PRAGMA query_only = OFF; PRAGMA wal_autocheckpoint = 1000")
+
+/**
+ * Writes the log again, all of it; false when a part that SQLite has in use can't be read back. What shows that is a
+ * commit of its own at the end: the checksums up to it are right only when everything before it is as it was written.
+ */
+const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {
+  const marker = randomInt(1, 2 ** 31)
+  try {
+    db.exec(`PRAGMA query_only = OFF; PRAGMA user_version = ${marker}; BEGIN IMMEDIATE`)
+    return log.rewrite() === marker
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK")
+    db.exec("PRAGMA query_only = ON")
+  }
+}
+
+/** Has a log on disk that another process may have left unsynced. */
+export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.andThen(
+    Effect.try({
+      try: () => {
+        db.exec("BEGIN IMMEDIATE")
+        try {
+          log.rewrite()
+        } finally {
+          db.exec("ROLLBACK")
+        }
+      },
+      catch: unsynced
+    }),
+    log.flush
+  )
+
+/** Waits for syncs that fail, and has the log on disk after each. Never ends, unless the log is lost. */
+export const mendLog = <R>(options: {
+  readonly db: DatabaseSync
+  readonly log: LogSync
+  /** Whose turn it is on the connection. */
+  readonly semaphore: Semaphore.Semaphore
+  /** Open while there is a failure. */
+  readonly failing: Latch.Latch
+  readonly countChanges: () => number
+  /** What to do when the log can't be read back. */
+  readonly lose: Effect.Effect<never, never, R>
+}): Effect.Effect<never, never, R> => {
+  const { countChanges, db, failing, log, lose, semaphore } = options
+  const written = semaphore.withPermit(
+    Effect.try({
+      try: () => ({ isWhole: rewriteWhole(db, log), covered: countChanges() }),
+      catch: unsynced
     })
+  )
+  const mend = Effect.flatMap(written, ({ covered, isWhole }) =>
+    isWhole
+      ? Effect.tap(log.flush, () =>
+          Effect.sync(() => {
+            log.mended(covered)
+            if (log.failure !== null) return
+            failing.closeUnsafe()
+            takeChanges(db)
+          })
+        )
+      : lose
+  )
+  const until: Effect.Effect<void, never, R> = Effect.suspend(() =>
+    log.isLost ? Effect.never : Effect.catch(mend, () => Effect.andThen(Effect.sleep(mendPause), until))
+  )
+  const round = Effect.gen(function* () {
+    yield* failing.await
+    const why = log.failure?.message ?? ""
+    yield* Effect.logError(
+      `The disk failed to sync the database's log (${why}): all changes are refused until the log was written again and synced.`
+    )
+    yield* until
+    yield* Effect.logInfo("The database's log is on disk again: changes are taken.")
+  })
+  return Effect.forever(round)
 }

@@ -3,19 +3,30 @@
  *
  * The official driver does not load with this version of Effect; it can take this file's place, but for `SqliteRows`.
  */
-import { RecentMap } from "@doorhook/core"
-import { Context, Effect, Layer, Option, Schedule, Schema, Semaphore, Stream, Tracer } from "effect"
+import { RecentMap, StoreHealth, StoreLost } from "@doorhook/core"
+import { Context, Deferred, Effect, Latch, Layer, Option, Schedule, Schema, Semaphore, Stream, Tracer } from "effect"
 import type { Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, Statement } from "effect/sql"
 import type { SqlConnection } from "effect/sql"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
+import { resolve } from "node:path"
 import { SqlReads } from "../SqlReads.ts"
 import type { Durably } from "./LogSync.ts"
-import { alreadyDurable, LogSync, makeDurably } from "./LogSync.ts"
+import {
+  alreadyDurable,
+  LogSync,
+  makeCountChanges,
+  makeDurably,
+  mendLog,
+  refuseChanges,
+  refused,
+  syncLeftOver
+} from "./LogSync.ts"
 import { openDatabase } from "./NodeSqlite.ts"
-import { isBusy } from "./SqliteResult.ts"
+import { identityOf, isSameFile } from "./SqliteFile.ts"
+import { isBusy, isReadOnly } from "./SqliteResult.ts"
 
 export interface SqliteClientConfig {
   /** The path of the file, or `:memory:`. */
@@ -27,6 +38,8 @@ export interface SqliteClientConfig {
   readonly synchronous?: "FULL" | "NORMAL"
   /** How long a statement waits for another process that writes, in milliseconds. */
   readonly busyTimeout?: number
+  /** Fails when this process may not use the file any more. Default: never. */
+  readonly evicted?: Effect.Effect<never, StoreLost> | undefined
 }
 
 const defaultBusyTimeout = 2_000
@@ -63,6 +76,13 @@ const attempt = <A>(operation: string, run: () => A): Effect.Effect<A, SqlError>
 
 /** Another process writes. */
 const meetsWriter = ({ reason }: SqlError): boolean => isBusy(reason.cause)
+
+/** How long to try again while another process writes. */
+const patienceOf = (busyTimeout: number) => ({
+  while: meetsWriter,
+  schedule: Schedule.spaced(busyStep),
+  times: Math.floor(busyTimeout / (2 * busyStep))
+})
 
 /** A statement that answers rows as lists of values, and the names of these. */
 interface Prepared {
@@ -138,11 +158,7 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
         .map((row) => Object.values(row))
     )
 
-  const patience = {
-    while: meetsWriter,
-    schedule: Schedule.spaced(busyStep),
-    times: Math.floor(busyTimeout / (2 * busyStep))
-  }
+  const patience = patienceOf(busyTimeout)
 
   /** Waits for others, unless a transaction is open: then the file is this process's own. */
   const patiently = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
@@ -175,7 +191,8 @@ const makeReads = (
   db: DatabaseSync,
   prepare: Prepare,
   connection: SqlConnection.Connection,
-  client: SqlClient.SqlClient
+  client: SqlClient.SqlClient,
+  { refusal }: Connected
 ) => {
   const direct = (statement: string, params: ReadonlyArray<unknown>): ReadonlyArray<Row> | null => {
     try {
@@ -189,23 +206,143 @@ const makeReads = (
       Effect.withFiber((fiber) => {
         if (db.isTransaction || fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer)
           return client.unsafe(statement, params)
+        const error = refusal(true)
+        if (error !== null) return Effect.fail(error)
         const rows = direct(statement, params)
         return rows === null ? connection.execute(statement, params, undefined) : Effect.succeed(rows)
       })
   })
 }
 
-/** Has the file keep a log; says whether it does, which a database in memory never does. */
-const setJournal = (db: DatabaseSync): boolean =>
-  Object.values(db.prepare("PRAGMA journal_mode = WAL").get() ?? {})[0] === "wal"
+/** Has the file keep a log; returns where that is, null for a database in memory. */
+const setJournal = (db: DatabaseSync): string | null => {
+  const hasLog = Object.values(db.prepare("PRAGMA journal_mode = WAL").get() ?? {})[0] === "wal"
+  // The log is made by the first read.
+  db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get()
+  const location = db.location()
+  return hasLog && location !== null ? `${location}-wal` : null
+}
+
+/** How often the names of the files are looked at, in milliseconds. */
+const watchPause = 1_000
+
+/**
+ * Kept open until the process ends: closed, SQLite would move what can't be trusted into the database, or delete the log
+ * of the file that has taken the place of this one.
+ */
+const abandoned = new Set<DatabaseSync>()
+
+/** A connection, and whether what it has written is on disk. */
+interface Connected {
+  readonly durably: Durably
+  /** Why statements are refused, reads included or not; null when they are not. */
+  readonly refusal: (reads: boolean) => SqlError | null
+  readonly health: typeof StoreHealth.Service
+}
+
+/** Keeps the log on disk, and an eye on the names of both files, for as long as the scope lives. */
+const connect = Effect.fnUntraced(function* (
+  db: DatabaseSync,
+  path: string,
+  filename: string,
+  semaphore: Semaphore.Semaphore,
+  { busyTimeout, evicted }: { readonly busyTimeout: number; readonly evicted: Effect.Effect<never, StoreLost> }
+) {
+  const name = resolve(filename)
+  const identity = identityOf(name)
+  const countChanges = makeCountChanges(db)
+  const failing = Latch.makeUnsafe(false)
+  const lostSignal = yield* Deferred.make<never, StoreLost>()
+  const log: LogSync = yield* attempt(
+    "open",
+    () =>
+      new LogSync({
+        path,
+        committed: () => (db.isTransaction ? null : countChanges()),
+        onFailure: () => {
+          refuseChanges(db)
+          if (!log.isLost) failing.openUnsafe()
+        }
+      })
+  )
+  yield* Effect.addFinalizer(() => {
+    if (log.failure !== null) abandoned.add(db)
+    return log.close
+  })
+  yield* Effect.retry(syncLeftOver(db, log), patienceOf(busyTimeout))
+
+  const lose = Effect.fnUntraced(function* (error: StoreLost) {
+    if (log.isLost) return
+    log.lose(error)
+    yield* Deferred.fail(lostSignal, error)
+    yield* Effect.logError(error.message)
+  })
+  const again = "Nothing is accepted any more: start this process again"
+  const unreadable = new StoreLost({
+    message: `The log of ${filename} can't be read back after a sync that failed. ${again}; what was answered for is on disk.`
+  })
+  const moved = new StoreLost({
+    message: `${filename} or its log was deleted, moved or replaced while it was open. ${again}, with the file in its place.`
+  })
+  yield* Effect.forkScoped(
+    mendLog({ db, log, semaphore, failing, countChanges, lose: Effect.andThen(lose(unreadable), Effect.never) })
+  )
+  const isInPlace = Effect.try({
+    try: () => isSameFile(identity, identityOf(name)) && log.isInPlace,
+    catch: (cause) => classify(cause, "watch")
+  })
+  yield* isInPlace.pipe(
+    Effect.flatMap((still) => (still ? Effect.void : Effect.andThen(lose(moved), Effect.never))),
+    Effect.catch((error) => Effect.logWarning(`Can't look at the files of ${filename}`, error)),
+    Effect.delay(watchPause),
+    Effect.forever,
+    Effect.forkScoped
+  )
+  yield* Effect.forkScoped(Effect.catch(evicted, lose))
+
+  const connected: Connected = {
+    durably: makeDurably(log, countChanges),
+    refusal: (reads) => (log.failure !== null && (log.isLost || !reads) ? refused(log.failure) : null),
+    health: {
+      trouble: () => {
+        if (log.failure === null) return null
+        if (log.isLost) return log.failure.message
+        return `The disk failed to sync the database's log (${log.failure.message}). All changes are refused until the log was written again and synced, which is tried every second.`
+      },
+      lost: Deferred.await(lostSignal)
+    }
+  }
+  return connected
+})
+
+/** Without a log there is nothing to sync, and nothing that others could take away. */
+const unconnected: Connected = {
+  durably: alreadyDurable,
+  refusal: () => null,
+  health: { trouble: () => null, lost: Effect.never }
+}
+
+/** Refuses what can't be answered for; what SQLite itself refuses for that reason fails with the reason. */
+const makeGuard =
+  ({ refusal }: Connected) =>
+  <A, E, R>(reads: boolean, operation: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+    Effect.suspend(() => {
+      const error = refusal(reads)
+      if (error !== null) return Effect.fail(error)
+      return Effect.mapError(operation, (failed) =>
+        failed instanceof SqlError && isReadOnly(failed.reason.cause) ? (refusal(false) ?? failed) : failed
+      )
+    })
+
+type Guard = ReturnType<typeof makeGuard>
 
 /** Has what a transaction changed on disk before it is answered; of those within each other the outermost. */
-const durableTransactions = (sql: SqlClient.SqlClient, durably: Durably): SqlClient.SqlClient => {
+const durableTransactions = (sql: SqlClient.SqlClient, durably: Durably, guard: Guard): SqlClient.SqlClient => {
   const { transactionService, withTransaction } = sql
   return Object.assign(sql, {
     withTransaction: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
       Effect.flatMap(Effect.serviceOption(transactionService), (open) =>
-        Option.isSome(open) ? withTransaction(effect) : durably(withTransaction(effect))
+        Option.isSome(open) ? withTransaction(effect) : guard(false, durably.transaction(withTransaction(effect)))
       )
   })
 }
@@ -217,7 +354,7 @@ export type Services = SqlClient.SqlClient | SqliteRows | SqlReads
 export const make: (
   config: SqliteClientConfig
 ) => Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(
-  function* ({ busyTimeout = defaultBusyTimeout, filename, synchronous = "FULL" }) {
+  function* ({ busyTimeout = defaultBusyTimeout, evicted = Effect.never, filename, synchronous = "FULL" }) {
     const db = yield* Effect.acquireRelease(
       attempt("open", () =>
         openDatabase(filename, {
@@ -225,25 +362,29 @@ export const make: (
           enableForeignKeyConstraints: true
         })
       ),
-      (opened) => Effect.sync(() => opened.close())
+      (opened) =>
+        Effect.sync(() => {
+          if (!abandoned.has(opened)) opened.close()
+        })
     )
-    const hasLog = yield* attempt("configure", () => setJournal(db))
-    const log = synchronous === "FULL" && hasLog ? new LogSync(filename) : null
-    yield* attempt("configure", () => db.exec(`PRAGMA synchronous = ${log === null ? synchronous : "NORMAL"}`))
-    if (log !== null) yield* Effect.addFinalizer(() => log.close)
-    const durably = log === null ? alreadyDurable : makeDurably(db, log)
+    const path = yield* attempt("configure", () => setJournal(db))
+    const semaphore = Semaphore.makeUnsafe(1)
+    const isOurs = synchronous === "FULL" && path !== null
+    yield* attempt("configure", () => db.exec(`PRAGMA synchronous = ${isOurs ? "NORMAL" : synchronous}`))
+    const connected = isOurs ? yield* connect(db, path, filename, semaphore, { busyTimeout, evicted }) : unconnected
+    const guard = makeGuard(connected)
 
     const prepare = makePrepare(db)
     const connection = makeConnection(db, prepare, busyTimeout)
     const acquirers = SqlClient.makeSqliteAcquirers({
       connection: Effect.succeed(connection),
-      semaphore: Semaphore.makeUnsafe(1),
+      semaphore,
       isTransaction: () => db.isTransaction
     })
     const sql = yield* SqlClient.make({
       ...acquirers,
       // A statement outside of transactions is one of its own. It waits for the disk when others have their turn already.
-      borrower: (use) => durably(acquirers.borrower(use)),
+      borrower: (use) => guard(true, connected.durably.statement(acquirers.borrower(use))),
       compiler: Statement.makeCompilerSqlite(),
       driver: "node-sqlite",
       beginTransaction: "BEGIN IMMEDIATE",
@@ -251,9 +392,10 @@ export const make: (
       releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
       spanAttributes: [["db.system.name", "sqlite"]]
     })
-    return Context.make(SqlClient.SqlClient, durableTransactions(sql, durably)).pipe(
+    return Context.make(SqlClient.SqlClient, durableTransactions(sql, connected.durably, guard)).pipe(
       Context.add(SqliteRows, makeRows(prepare)),
-      Context.add(SqlReads, makeReads(db, prepare, connection, sql))
+      Context.add(SqlReads, makeReads(db, prepare, connection, sql, connected)),
+      Context.add(StoreHealth, connected.health)
     )
   }
 )

@@ -8,7 +8,7 @@ import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { accessSync, constants } from "node:fs"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
-import { makeFile } from "./SqliteFile.ts"
+import { flawOfLog, makeFile } from "./SqliteFile.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteClient from "./SqliteClient.ts"
 import { primaryResultCode } from "./SqliteResult.ts"
@@ -36,6 +36,14 @@ const explain = (filename: string, error: SqlError.SqlError): DatabaseUnusable =
   ]
   return new DatabaseUnusable({ database: filename, why, explanation, cause: error })
 }
+
+const checkLog = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
+  Effect.suspend(() => {
+    const explanation = filename === ":memory:" ? null : flawOfLog(filename)
+    return explanation === null
+      ? Effect.void
+      : Effect.fail(new DatabaseUnusable({ database: filename, why: "failed", explanation }))
+  })
 
 /** Signing secrets are in the file, so a new one is readable by its owner alone. */
 const create = (filename: string): Effect.Effect<void, DatabaseUnusable> =>
@@ -83,6 +91,7 @@ const checkVersion = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, file
 
 const open = Effect.fnUntraced(function* (config: SqliteClientConfig) {
   const { filename } = config
+  yield* checkLog(filename)
   yield* create(filename)
   const services = yield* SqliteClient.make(config)
   const sql = Context.get(services, SqlClient.SqlClient)

@@ -9,6 +9,7 @@ import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import type { Inspection } from "../Inspection.ts"
 import * as Migrations from "./migrations/index.ts"
 import { openDatabase } from "./NodeSqlite.ts"
+import { flawOfLog } from "./SqliteFile.ts"
 
 const mayWrite = (path: string): boolean => {
   try {
@@ -30,6 +31,8 @@ const versionIn = (database: DatabaseSync): number => {
 
 /** Reads the file's pages too, so that a damaged one is found. */
 const look = (filename: string): Pick<Inspection, "engine" | "version"> => {
+  const flaw = flawOfLog(filename)
+  if (flaw !== null) throw new Error(flaw)
   const database = openDatabase(filename, { readOnly: true })
   try {
     const checked = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]

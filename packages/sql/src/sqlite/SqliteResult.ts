@@ -9,3 +9,6 @@ export const primaryResultCode = (error: unknown): number =>
 
 /** SQLITE_BUSY: another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => primaryResultCode(error) === 5
+
+/** SQLITE_READONLY: the connection may not write. */
+export const isReadOnly = (error: unknown): boolean => primaryResultCode(error) === 8

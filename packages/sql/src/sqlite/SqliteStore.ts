@@ -1,6 +1,7 @@
 /**
  * The whole store on one SQLite file.
  */
+import { StoreHealth } from "@doorhook/core"
 import { Clock, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,7 +39,8 @@ const clearUp = Layer.effectDiscard(
 )
 
 /**
- * All storage ports on a file, which is made when there is none and brought up to date when it is older.
+ * All storage ports on a file, which is made when there is none and brought up to date when it is older, and its
+ * `StoreHealth`.
  *
  * Several processes may use one file, each waiting while another writes; one process is faster than several.
  */
@@ -46,5 +48,6 @@ export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, D
   SqlStore.layer({ dialect: sqlite, database: config.filename, encryptionKey: config.encryptionKey }).pipe(
     Layer.provide(SqliteDeliveryTables.layer),
     Layer.provide(config.clearsUp === true ? clearUp : Layer.empty),
+    Layer.merge(Layer.effect(StoreHealth, StoreHealth)),
     Layer.provide(SqliteDatabase.layer(config))
   )

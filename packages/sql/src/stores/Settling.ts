@@ -1,7 +1,7 @@
 /**
  * Records attempts and what follows from them, for their deliveries and for their integrations.
  */
-import type { IntegrationId, NewNotice, Notice, Settled, Settlement } from "@doorhook/core"
+import type { IntegrationId, IntegrationNotice, NewNotice, Notice, Settled, Settlement } from "@doorhook/core"
 import { BuildingId, Consequences, Failing, Settling, Standing } from "@doorhook/core"
 import { Effect, Result } from "effect"
 import type { DeliveryTables, SettledRow } from "../DeliveryTables.ts"
@@ -111,10 +111,13 @@ const isSame = (one: Failing.Failing | null, other: Failing.Failing | null): boo
   one?.since === other?.since && one?.noticed === other?.noticed
 
 /** Keeps notices. */
-const write = Effect.fnUntraced(function* (tables: Tables, notices: ReadonlyArray<NewNotice>) {
+export const writeNotices = Effect.fnUntraced(function* <Kind extends NewNotice>(
+  tables: Pick<Tables, "insertNotices">,
+  notices: ReadonlyArray<Kind>
+) {
   if (notices.length === 0) return []
   const ids = yield* tables.insertNotices(notices)
-  return notices.flatMap((notice, at): ReadonlyArray<Notice> => {
+  return notices.flatMap((notice, at): ReadonlyArray<Notice<Kind>> => {
     const id = ids[at]
     return id === undefined ? [] : [{ ...notice, id }]
   })
@@ -131,14 +134,14 @@ export const warnAll = Effect.fnUntraced(function* (
   const due = yield* tables.toBeWarned(Failing.warnedSince(now, disableAfter), limit)
   if (due.length === 0) return []
   yield* tables.lockIntegrations(due)
-  const notices: Array<NewNotice> = []
+  const notices: Array<IntegrationNotice> = []
   for (const [id, subject] of (yield* subjectsOf(context, due, now)).subjects) {
     const warning = Consequences.warningOf(subject, now, disableAfter)
     if (warning === null) continue
     yield* tables.setFailing(id, warning.failing)
     notices.push(warning.notice)
   }
-  return yield* write(tables, notices)
+  return yield* writeNotices(tables, notices)
 })
 
 /** Runs in a transaction. */
@@ -160,7 +163,7 @@ export const settleAll = Effect.fnUntraced(function* (
   })
   yield* move(tables, tally, moves)
   const changed: Array<IntegrationId> = []
-  const notices: Array<Notice> = []
+  const notices: Array<Notice<IntegrationNotice>> = []
   // Afterwards, so that what was acknowledged in the same batch stays so.
   const applied = byIntegration(moves, ({ from }) => from.integration_id)
   for (const id of [...affected.keys()].toSorted((a, b) => a - b)) {
@@ -173,7 +176,7 @@ export const settleAll = Effect.fnUntraced(function* (
       yield* endings.begin(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))
     }
     if (follows.enable && (yield* tables.enableIntegration(id, now))) changed.push(id)
-    notices.push(...(yield* write(tables, follows.notices)))
+    notices.push(...(yield* writeNotices(tables, follows.notices)))
   }
   yield* tally.write(tables)
   const dueAgain = busy.size > 0 || moves.some(({ to }) => to.state === "pending")

@@ -22,7 +22,7 @@ import { purgeOld } from "./Purging.ts"
 import { makePuttingOff } from "./PuttingOff.ts"
 import { recoverAll } from "./Recovering.ts"
 import type { Settlements } from "./Settling.ts"
-import { settleAll, settleAtOnce, warnAll } from "./Settling.ts"
+import { settleAll, settleAtOnce, warnAll, writeNotices } from "./Settling.ts"
 import { readTallies, Tally } from "./Tally.ts"
 import { makeTelling } from "./Telling.ts"
 
@@ -128,6 +128,11 @@ const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
     }, failAs("DeliveryStore.settle")),
 
     warn: (now, disableAfter, limit) => transact("warn")(warnAll(recording, now, disableAfter, limit)),
+
+    addNotice: Effect.fnUntraced(function* (notice) {
+      const [kept] = yield* writeNotices(tables, [notice])
+      return kept ?? (yield* Effect.die(new Error("a notice was stored and not returned")))
+    }, transact("addNotice")),
 
     release,
     nextDue: read("nextDue")(tables.nextDue),

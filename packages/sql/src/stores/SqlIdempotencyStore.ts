@@ -14,10 +14,13 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const statements = keyStatements(dialect)
 
   return IdempotencyStore.of({
-    find: (keys, now) =>
-      keys.length === 0
-        ? Effect.succeed([])
-        : failAs("IdempotencyStore.find")(sql.unsafe<RememberedRequest>(statements.find, [dialect.texts(keys), now])),
+    find: Effect.fnUntraced(function* (keys, now) {
+      if (keys.length === 0) return []
+      const found = yield* sql.unsafe<RememberedRequest>(statements.find, [dialect.texts(keys), now])
+      // What is remembered is answered again, and may have been committed a moment ago: a transaction waits for the disk.
+      if (found.length > 0) yield* sql.withTransaction(Effect.void)
+      return found
+    }, failAs("IdempotencyStore.find")),
     purgeExpired: (now, limit) =>
       sql.unsafe(statements.purge, [now, limit]).pipe(
         Effect.map(({ length }) => length),

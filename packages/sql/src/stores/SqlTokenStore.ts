@@ -94,30 +94,48 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
       yield* sql.unsafe(statements.retireRefreshToken, [now, hash])
     }, failAs("TokenStore.retireRefreshToken")),
 
-    revokeGrant: Effect.fnUntraced(function* (id, now) {
-      yield* sql.unsafe(statements.revokeGrant, [now, id])
-    }, failAs("TokenStore.revokeGrant")),
+    // What ends something is a transaction even where it is one statement: where it finds that ended already, it is
+    // answered because of an earlier commit, and only a transaction waits for that one to be on disk.
+    revokeGrant: Effect.fnUntraced(
+      function* (id, now) {
+        yield* sql.unsafe(statements.revokeGrant, [now, id])
+      },
+      sql.withTransaction,
+      failAs("TokenStore.revokeGrant")
+    ),
 
-    revokeGrantsTo: Effect.fnUntraced(function* (client, now) {
-      yield* sql.unsafe(statements.revokeGrantsTo, [now, client])
-    }, failAs("TokenStore.revokeGrantsTo")),
+    revokeGrantsTo: Effect.fnUntraced(
+      function* (client, now) {
+        yield* sql.unsafe(statements.revokeGrantsTo, [now, client])
+      },
+      sql.withTransaction,
+      failAs("TokenStore.revokeGrantsTo")
+    ),
 
     grantsOf: Effect.fnUntraced(function* (user, limit) {
       return yield* decodeGrants(yield* reads.rows<GrantColumns>(statements.grantsOf, [user, limit]))
     }, failAs("TokenStore.grantsOf")),
 
-    revokeGrantsOf: Effect.fnUntraced(function* (user, client, now) {
-      const ended = yield* sql.unsafe<{ readonly is_refreshable: number | boolean }>(statements.revokeGrantsOf, [
-        now,
-        user,
-        client
-      ])
-      return ended.filter(({ is_refreshable }) => Boolean(is_refreshable)).length
-    }, failAs("TokenStore.revokeGrantsOf")),
+    revokeGrantsOf: Effect.fnUntraced(
+      function* (user, client, now) {
+        const ended = yield* sql.unsafe<{ readonly is_refreshable: number | boolean }>(statements.revokeGrantsOf, [
+          now,
+          user,
+          client
+        ])
+        return ended.filter(({ is_refreshable }) => Boolean(is_refreshable)).length
+      },
+      sql.withTransaction,
+      failAs("TokenStore.revokeGrantsOf")
+    ),
 
-    revokeAccessToken: Effect.fnUntraced(function* (hash) {
-      yield* sql.unsafe(statements.deleteAccessToken, [hash])
-    }, failAs("TokenStore.revokeAccessToken")),
+    revokeAccessToken: Effect.fnUntraced(
+      function* (hash) {
+        yield* sql.unsafe(statements.deleteAccessToken, [hash])
+      },
+      sql.withTransaction,
+      failAs("TokenStore.revokeAccessToken")
+    ),
 
     purgeExpired: Effect.fnUntraced(
       function* (now, limit) {

@@ -6,6 +6,7 @@ import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import * as Migrations from "../../src/postgres/migrations/index.ts"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
@@ -70,6 +71,23 @@ await describeOnPostgres("opening a database", (server) => {
       assert.deepEqual(schemas, [{ schemaname: "doorhook" }])
     })
   )
+
+  for (const [given, used] of [
+    ["off", "on"],
+    ["local", "local"],
+    ["remote_apply", "remote_apply"]
+  ] as const) {
+    it.live(`where the database says synchronous_commit ${given}, commits are answered for by ${used}`, () =>
+      Effect.gen(function* () {
+        const name = yield* newDatabase(server)
+        yield* Effect.promise(() => server.administer(`ALTER DATABASE ${name} SET synchronous_commit = ${given}`))
+        const shown = yield* SqlClient.SqlClient.use((sql) => sql`SHOW synchronous_commit`).pipe(
+          Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
+        )
+        assert.deepEqual(shown, [{ synchronous_commit: used }])
+      })
+    )
+  }
 
   it.live("a server that is not there is named, without the password", () =>
     Effect.gen(function* () {

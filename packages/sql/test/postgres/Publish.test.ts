@@ -18,6 +18,7 @@ import {
   Wake
 } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
+import { publishCall } from "@doorhook/sql"
 import { PostgresPublish, PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
@@ -105,6 +106,28 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   const query = (client: pg.Client, text: string, params: ReadonlyArray<unknown> = []) =>
     Effect.promise(async () => (await client.query<{ id: string; deliveries: number }>(text, [...params])).rows)
+
+  it.live("a transaction that publishes is on the server's disk when it ends, whatever its session says", () =>
+    Effect.gen(function* () {
+      const { client } = yield* onLent
+      const ask = (text: string, params: ReadonlyArray<unknown> = []) =>
+        Effect.promise(async () => (await client.query<Record<string, unknown>>(text, [...params])).rows)
+      const { text, values } = publishCall([newEvent(1)])
+      for (const [session, used] of [
+        ["off", "on"],
+        ["local", "local"]
+      ]) {
+        yield* ask(`SET synchronous_commit = ${session}`)
+        yield* ask("BEGIN")
+        yield* ask("SAVEPOINT s")
+        assert.strictEqual((yield* ask(text, values)).length, 1)
+        yield* ask("RELEASE SAVEPOINT s")
+        assert.deepStrictEqual(yield* ask("SHOW synchronous_commit"), [{ synchronous_commit: used }])
+        yield* ask("COMMIT")
+        assert.deepStrictEqual(yield* ask("SHOW synchronous_commit"), [{ synchronous_commit: session }])
+      }
+    })
+  )
 
   it.live("goes to whom core's Matching says, as core's Standing says", () =>
     Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /**
  * Those who run the service are told what they should know: once, in order, and nothing that is not so.
  */
-import type { IntegrationId, Notice } from "@doorhook/core"
+import type { IntegrationId, IntegrationNotice } from "@doorhook/core"
 import type { Check, Violation } from "./Check.ts"
 import type { Step } from "./Steps.ts"
 import { stepsOf } from "./Steps.ts"
@@ -37,7 +37,7 @@ class Told {
   readonly last = new Map<IntegrationId, Step>()
 }
 
-const isTrueWarning = (notice: Notice, since: number | null, disableAfter: number): boolean =>
+const isTrueWarning = (notice: IntegrationNotice, since: number | null, disableAfter: number): boolean =>
   notice.kind === "failing" && notice.failing_since === since && notice.disables_at === since + disableAfter
 
 /** What is written of a batch, against what should be. */
@@ -51,7 +51,7 @@ const ofStep = (trace: Trace, { last, warned }: Told, step: Step): ReadonlyArray
   if (isEnabled) warned.set(integration_id, acknowledged ? 0 : step.failed ? Math.max(before, due) : before)
   last.set(integration_id, step)
   const exhausted = batch.filter(({ settlement }) => settlement.state === "exhausted").length
-  const isTrue = (notice: Notice): boolean =>
+  const isTrue = (notice: IntegrationNotice): boolean =>
     (notice.kind !== "exhausted" || (notice.deliveries > 0 && notice.deliveries <= exhausted)) &&
     (notice.kind !== "failing" || isTrueWarning(notice, since, trace.settings.disableAfter)) &&
     (notice.kind !== "disabled" || notice.reason === step.after?.integration.disabled_reason)

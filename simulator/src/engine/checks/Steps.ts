@@ -2,7 +2,7 @@
  * What each batch of settlements showed of each integration, and how it failed until then: told once more from the
  * history, in other words than core's, whose rule is under test.
  */
-import type { IntegrationId, Notice, Settlement } from "@doorhook/core"
+import type { IntegrationId, IntegrationNotice, Notice, Settlement } from "@doorhook/core"
 import type { EntryOf, IntegrationEntry, Trace, TracedDelivery } from "./Trace.ts"
 import { entriesOf } from "./Trace.ts"
 
@@ -19,7 +19,7 @@ export interface Step {
   /** How the integration was before, and what the batch made of it, if anything. */
   readonly before: IntegrationEntry
   readonly after: IntegrationEntry | undefined
-  readonly notices: ReadonlyArray<Notice>
+  readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
   readonly acknowledged: boolean
   readonly failed: boolean
   /** When the first attempt failed before this batch after which none was acknowledged; null when none did. */

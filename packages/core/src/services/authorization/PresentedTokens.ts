@@ -93,10 +93,11 @@ const belongsTo = (found: StoredToken, client: Client): boolean => found.grant.c
 /** Ends a token; with a refresh token everything of its grant (RFC 7009 section 2.1). */
 export const revoke = Effect.fnUntraced(function* (request: ClientRequest) {
   const { client, token } = yield* readRequest(request)
-  const found = yield* find(token)
-  if (found === null) return
-  if (!belongsTo(found, client)) return yield* OAuthError.invalidGrant("The token was issued to another client.")
   const store = yield* TokenStore
+  const found = yield* find(token)
+  // Deleted a moment ago, perhaps, and not on disk yet: to delete it again waits for that.
+  if (found === null) return yield* store.revokeAccessToken(yield* hashOf(token))
+  if (!belongsTo(found, client)) return yield* OAuthError.invalidGrant("The token was issued to another client.")
   if (found.kind === "refresh") yield* store.revokeGrant(found.grant.id, yield* Clock.currentTimeMillis)
   else yield* store.revokeAccessToken(found.token.hash)
 })

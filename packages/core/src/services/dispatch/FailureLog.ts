@@ -8,7 +8,7 @@ import { RecentMap } from "../../domain/RecentMap.ts"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import type { Attempt } from "../../domain/Delivery.ts"
 import type { Integration } from "../../domain/Integration.ts"
-import type { NewNotice } from "../../domain/Notice.ts"
+import type { IntegrationNotice } from "../../domain/Notice.ts"
 import { explainAttempt } from "../../rules/Explanation.ts"
 import { isRedirect } from "../../rules/Redirect.ts"
 import { shownHost } from "../../rules/UrlPolicy.ts"
@@ -64,7 +64,7 @@ export class FailureLog {
   /** What there is to say of attempts that were recorded at a time. What their notices say is not said again. */
   note(
     recorded: ReadonlyArray<Recorded>,
-    notices: ReadonlyArray<Pick<NewNotice, "kind" | "integration_id">>,
+    notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
     now: number
   ): ReadonlyArray<LogLine> {
     const noticed = this.#heed(notices, now)
@@ -77,7 +77,10 @@ export class FailureLog {
   }
 
   /** Answers those of whom a notice says all there is to say: that they fail, are disabled, or work again. */
-  #heed(notices: ReadonlyArray<Pick<NewNotice, "kind" | "integration_id">>, now: number): ReadonlySet<IntegrationId> {
+  #heed(
+    notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
+    now: number
+  ): ReadonlySet<IntegrationId> {
     const noticed = new Set<IntegrationId>()
     for (const { integration_id: id, kind } of notices) {
       if (kind === "exhausted") continue

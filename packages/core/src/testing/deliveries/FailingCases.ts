@@ -319,5 +319,23 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       )
       yield* expectEqual("whose", ofTwo[0]?.scope, two.scope)
     })
+  },
+  {
+    name: "a notice about no integration is kept among the others, and is in the list of none",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 1, integration))
+      const given = { state: "exhausted", reason: "schedule_used_up" } as const
+      for (const leased of yield* claim(start)) yield* settle(start, settlement(leased, given))
+      const about = { integration_id: null, scope: null, at: start, ahead_ms: 5, until: start + 7 } as const
+      const kept = yield* store.addNotice({ kind: "retention_paused", ...about })
+      yield* expectEqual("as it was given", kept, { kind: "retention_paused", ...about, id: kept.id })
+      const all = yield* store.notices({ limit: 10 })
+      yield* expectEqual("the newest", all.at(-1), kept)
+      yield* expectEqual("all", all.length, 2)
+      const ofOne = yield* store.notices({ integration_id: integration.id, limit: 10 })
+      yield* expectEqual("of one", ofOne, all.slice(0, 1))
+    })
   }
 ]

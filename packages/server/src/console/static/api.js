@@ -28,8 +28,8 @@ export class ApiError extends Error {
  *   bindings: { resource_type: string, actions: string[] }[], status: string, disabled_reason: string | null,
  *   failing: { since: string, notices: number } | null, overrides: object, created_at: string,
  *   updated_at: string }} Integration
- * @typedef {{ id: string, kind: string, integration_id: string, scope: { type: string, id: number }, at: string,
- *   failing_since?: string | null, disables_at?: string, reason?: string, deliveries?: number }} Notice
+ * @typedef {{ id: string, kind: string, integration_id: string | null, scope: { type: string, id: number } | null,
+ *   at: string, until?: string, failing_since?: string | null, disables_at?: string, reason?: string, deliveries?: number }} Notice
  * @typedef {{ at: string, status: string, detail: string | null,
  *   database: { events: number, deliveries: Record<string, number>, oldest_due_at: string | null } | null,
  *   process: { events_accepted: number, attempts: Record<string, number>,

@@ -1,5 +1,5 @@
 /**
- * What doorhook noticed about integrations, the newest first.
+ * What doorhook noticed, the newest first.
  */
 import { call, withQuery } from "./api.js"
 import { h, show } from "./dom.js"
@@ -13,7 +13,8 @@ const colours = /** @type {Record<string, string>} */ ({
   recovered: "enabled",
   failing: "failing",
   disabled: "disabled",
-  exhausted: "exhausted"
+  exhausted: "exhausted",
+  retention_paused: "failing"
 })
 
 /** @param {import("./main.js").View} view */
@@ -30,11 +31,13 @@ export const notices = async ({ keep, place, query, signal }) => {
           "Notices",
           ["Integration", "Kind", "When", "What", "Whose"],
           found.notices.map((/** @type {import("./api.js").Notice} */ one) => [
-            h(
-              "a",
-              { href: addressOf(`integrations/${one.integration_id}`), "data-key": `notice ${one.id}` },
-              `Integration ${one.integration_id}`
-            ),
+            one.integration_id === null
+              ? h("span", {}, "The service")
+              : h(
+                  "a",
+                  { href: addressOf(`integrations/${one.integration_id}`), "data-key": `notice ${one.id}` },
+                  `Integration ${one.integration_id}`
+                ),
             badge(colours[one.kind] ?? "", one.kind),
             ago(one.at),
             h("span", {}, noticeWords(one)),

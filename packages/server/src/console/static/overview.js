@@ -108,11 +108,13 @@ const lately = (latest) =>
               {},
               ago(notice.at),
               " ",
-              h(
-                "a",
-                { href: addressOf(`integrations/${notice.integration_id}`), "data-key": `notice ${notice.id}` },
-                `integration ${notice.integration_id}`
-              ),
+              notice.integration_id === null
+                ? ""
+                : h(
+                    "a",
+                    { href: addressOf(`integrations/${notice.integration_id}`), "data-key": `notice ${notice.id}` },
+                    `integration ${notice.integration_id}`
+                  ),
               " ",
               noticeWords(notice)
             )

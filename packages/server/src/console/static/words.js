@@ -95,8 +95,8 @@ export const health = ({ disabled_reason, failing, status }) => {
   return failing === null ? badge("enabled") : badge("failing")
 }
 
-/** @param {{ scope: { type: string, id: number } }} of */
-export const whose = ({ scope }) => h("span", { class: "whole" }, `${scope.type} ${scope.id}`)
+/** @param {{ scope: { type: string, id: number } | null }} of */
+export const whose = ({ scope }) => h("span", { class: "whole" }, scope === null ? "" : `${scope.type} ${scope.id}`)
 
 /**
  * @param {number} count
@@ -106,7 +106,7 @@ export const whose = ({ scope }) => h("span", { class: "whole" }, `${scope.type}
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`
 
 /** @param {import("./api.js").Notice} notice */
-export const noticeWords = ({ deliveries = 0, disables_at, failing_since, kind, reason }) => {
+export const noticeWords = ({ deliveries = 0, disables_at, failing_since, kind, reason, until }) => {
   switch (kind) {
     case "failing":
       return [
@@ -123,6 +123,8 @@ export const noticeWords = ({ deliveries = 0, disables_at, failing_since, kind, 
       ]
     case "recovered":
       return ["acknowledges again"]
+    case "retention_paused":
+      return ["the clock jumped ahead: nothing is deleted for its age before ", at(until ?? "")]
     case "exhausted":
       return [`had ${counted(deliveries, "delivery", "deliveries")} given up: the retry schedule is used up`]
     default:

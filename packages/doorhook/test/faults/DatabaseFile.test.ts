@@ -1,0 +1,220 @@
+/**
+ * The files of a database are removed, replaced, linked or damaged: nothing is accepted that would be lost, and no second
+ * process uses them.
+ */
+import { runDoorhook, startService } from "@doorhook/testkit/Doorhook"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import type { Running } from "@doorhook/testkit/Process"
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync
+} from "node:fs"
+import { join } from "node:path"
+import { accountFor, listDeliveries } from "../harness/Accounting.ts"
+import { configured, end, startDelivering } from "../harness/Delivering.ts"
+import { codeOf, event, live, mount, start } from "../harness/Embedded.ts"
+import { eventually, testPatience, within } from "../harness/Eventually.ts"
+import { startLoad } from "../harness/Load.ts"
+
+const parts = ["", "-wal", "-shm"]
+
+/** A service that has accepted some events, and how it is started. */
+const startAll = Effect.gen(function* () {
+  const file = join(yield* temporaryFolder, "doors.db")
+  const flags = yield* configured(file)
+  const { receiver, service } = yield* startDelivering(flags)
+  const load = yield* startLoad(() => service.url)
+  yield* Effect.promise(() => load.more(20))
+  return { file, flags, load, receiver, service }
+})
+
+/** How a process ended by itself. */
+const ended = ({ finished, stderr, stdout }: Running) =>
+  within(
+    "the process ends",
+    Effect.promise(() => finished),
+    () => `${stdout()}\n${stderr()}`
+  )
+
+/** How a service ends that is refused its database. */
+const refused = (flags: ReadonlyArray<string>) =>
+  Effect.map(
+    within("the start is refused", runDoorhook(["serve", "--port", "0", ...flags]), () => "it serves"),
+    ({ code, stderr }) => {
+      assert.strictEqual(code, 1, stderr)
+      return stderr
+    }
+  )
+
+describe("doorhook when the files of its database are changed", { concurrent: true }, () => {
+  live(
+    "one that is deleted while it is open ends the process, and the next start does not begin with an empty one",
+    Effect.gen(function* () {
+      const { file, flags, load, service } = yield* startAll
+      const kept = `${file}-kept`
+      renameSync(file, kept)
+      const { code, stderr } = yield* ended(service)
+      yield* Effect.promise(load.stop)
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /doorhook: .*doors\.db or its log was deleted, moved or replaced while it was open/)
+
+      assert.match(yield* refused(flags), /doors\.db: its log is there and it is not.* Put the file back/)
+      renameSync(kept, file)
+      const again = yield* startService(flags)
+      const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))
+      const all = [...load.accepted]
+      // In the second until it was noticed, what was accepted went to the file of that name, which is back.
+      assert.deepStrictEqual(
+        all.filter((id) => !stored.has(id)),
+        []
+      )
+    }),
+    testPatience
+  )
+
+  live(
+    "one whose log is deleted while it is open ends the process",
+    Effect.gen(function* () {
+      const { file, load, service } = yield* startAll
+      unlinkSync(`${file}-wal`)
+      const { code, stderr } = yield* ended(service)
+      yield* Effect.promise(load.stop)
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /doors\.db or its log was deleted/)
+    }),
+    testPatience
+  )
+
+  live(
+    "one that is replaced while it is open ends the process, and what took its place is left as it is",
+    Effect.gen(function* () {
+      const { file, flags, load, receiver, service } = yield* startAll
+      yield* Effect.promise(load.stop)
+      yield* eventually("delivered", listDeliveries(service.url), (all) =>
+        all.every(({ state }) => state === "delivered")
+      )
+      const copy = `${file}-copy`
+      for (const part of parts) copyFileSync(`${file}${part}`, `${copy}${part}`)
+      const before = parts.slice(0, 2).map((part) => readFileSync(`${copy}${part}`))
+      for (const part of parts) renameSync(`${copy}${part}`, `${file}${part}`)
+      const { code, stderr } = yield* ended(service)
+      assert.strictEqual(code, 1)
+      assert.match(stderr, /doors\.db or its log was deleted, moved or replaced/)
+      assert.deepStrictEqual(
+        parts.slice(0, 2).map((part) => readFileSync(`${file}${part}`)),
+        before
+      )
+      const again = yield* startService(flags)
+      yield* accountFor({ url: again.url, load, receiver, cutOff: 0 })
+    }),
+    testPatience
+  )
+
+  live(
+    "one with a second name is refused, by either name",
+    Effect.gen(function* () {
+      const { file, flags, load, receiver, service } = yield* startAll
+      const second = `${file}-second`
+      linkSync(file, second)
+      const otherFlags = yield* configured(second)
+      assert.match(yield* refused(otherFlags), /doors\.db-second: the file has 2 names \(hard links\)/)
+      yield* Effect.promise(() => load.more(20))
+      yield* accountFor({ url: service.url, load, receiver, cutOff: 0 })
+      yield* end(service, "SIGTERM")
+      assert.match(yield* refused(flags), /doors\.db: the file has 2 names/)
+      unlinkSync(second)
+      yield* startService(flags)
+    }),
+    testPatience
+  )
+
+  live(
+    "one whose lock file is removed keeps its owner, and lets no other process in",
+    Effect.gen(function* () {
+      const { file, flags, load, receiver, service } = yield* startAll
+      unlinkSync(`${file}-lock`)
+      assert.match(yield* refused(flags), new RegExp(`process ${service.child.pid}, since .*, delivers from it`))
+      assert.isTrue(existsSync(`${file}-lock`))
+      yield* Effect.promise(() => load.more(20))
+      yield* accountFor({ url: service.url, load, receiver, cutOff: 0 })
+    }),
+    testPatience
+  )
+
+  live(
+    "a damaged log is refused with what to do, and a torn end of one is not",
+    Effect.gen(function* () {
+      const { file, flags, load, receiver, service } = yield* startAll
+      yield* Effect.promise(load.stop)
+      yield* eventually("delivered", listDeliveries(service.url), (all) =>
+        all.every(({ state }) => state === "delivered")
+      )
+      yield* end(service, "SIGKILL")
+      const log = `${file}-wal`
+      const whole = readFileSync(log)
+      for (const damaged of [Buffer.alloc(whole.length, "x"), Buffer.concat([Buffer.alloc(1), whole.subarray(1)])]) {
+        writeFileSync(log, damaged)
+        assert.match(
+          yield* refused(flags),
+          /doors\.db: the log beside it .* is damaged.* Restore .* move .*doors\.db-wal away/
+        )
+        const { code, stdout } = yield* runDoorhook(["doctor", ...flags])
+        assert.strictEqual(code, 1)
+        assert.match(stdout, /is damaged/)
+        assert.deepStrictEqual(readFileSync(log), damaged)
+      }
+      writeFileSync(log, Buffer.concat([whole, Buffer.alloc(5_000, "x")]))
+      const again = yield* startService(flags)
+      yield* accountFor({ url: again.url, load, receiver, cutOff: 0 })
+      yield* end(again, "SIGKILL")
+      truncateSync(log, 20)
+      yield* startService(flags)
+    }),
+    testPatience
+  )
+
+  live(
+    "an embedded one tells its host, whose process goes on",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "doors.db")
+      const errors: Array<string> = []
+      const logger = {
+        debug: () => {},
+        info: () => {},
+        warn: () => {},
+        error: (line: unknown) => void errors.push(String(line))
+      }
+      const doorhook = yield* start({ database: file, logger })
+      const { url } = yield* mount(doorhook)
+      yield* Effect.promise(() => doorhook.publish(event))
+      for (const part of parts) rmSync(`${file}${part}`)
+      const told = yield* eventually(
+        "noticed",
+        Effect.promise(() => fetch(`${url}/health/ready`)),
+        ({ status }) => status === 503
+      )
+      assert.match(yield* Effect.promise(() => told.text()), /doors\.db or its log was deleted/)
+      const { code, message, status } = yield* codeOf(doorhook.publish(event))
+      assert.deepStrictEqual([code, status], ["store_lost", 503])
+      assert.match(message, /doors\.db or its log was deleted, moved or replaced.*start this process again/)
+      assert.isTrue(
+        errors.some((line) => line.includes("doors.db or its log was deleted")),
+        errors.join("\n")
+      )
+      yield* Effect.promise(() => doorhook.close())
+      // Another can be made in the same process.
+      const next = yield* start({ database: file })
+      yield* Effect.promise(() => next.publish(event))
+    }),
+    testPatience
+  )
+})
