@@ -38,10 +38,17 @@ export const takeTokens = async (
 }
 
 /** Calls the API with a bearer token. */
-export const callApi = (url: string, token: string, method: string, path: string, body?: unknown): Promise<Response> =>
+export const callApi = (
+  url: string,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {}
+): Promise<Response> =>
   fetch(`${url}${path}`, {
     method,
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
   })
 
