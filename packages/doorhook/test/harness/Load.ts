@@ -104,20 +104,24 @@ export const startLoad = (
         return answer !== "broken off" && answer !== "unreached"
       }
 
+      /** Repeats a call until it has had two answers, or none after the end. */
+      const callTwice = async (events: ReadonlyArray<ReturnType<typeof event>>, key: string): Promise<void> => {
+        for (let answers = 0; answers < 2;) {
+          const last = stopping.signal.aborted
+          if (await call(events, key)) answers++
+          else if (last) return
+          else await pause(defaultRest)
+        }
+      }
+
       const running = Promise.all(
         Array.from({ length: callers }, async (_, caller) => {
+          const useKeys = keys && caller % 2 === 0
           while (!stopping.signal.aborted) {
             const events = Array.from({ length: eventsPerCall }, () => event(++next))
-            const key = keys && caller % 2 === 0 ? `call-${next}` : null
-            let answered = await call(events, key)
-            for (let answers = Number(answered); key !== null && answers < 2; answers += Number(answered)) {
-              if (!answered) await pause(defaultRest)
-              // Where nothing answers after the end either, nothing will.
-              const last = stopping.signal.aborted
-              answered = await call(events, key)
-              if (last) break
-            }
-            await pause(answered ? rest : defaultRest)
+            if (useKeys) await callTwice(events, `call-${next}`)
+            else if (!(await call(events, null))) await pause(defaultRest)
+            await pause(rest)
           }
         })
       )
