@@ -488,6 +488,20 @@ describe("publishing and dispatching", () => {
   )
 
   test(
+    "resends under the same id and body, to every integration",
+    Effect.gen(function* () {
+      const { publisher, store, world } = yield* setup()
+      yield* (yield* IntegrationStore).create(newIntegration())
+      yield* publisher.publish([newEvent()])
+      yield* pass(100)
+      for (const { id } of yield* store.list({ limit: 10 })) yield* (yield* Deliveries).resend(id)
+      yield* pass(100)
+      assert.lengthOf(world.sent, 4)
+      assert.lengthOf(new Set(world.sent.map(({ body, headers }) => `${headers["webhook-id"]} ${body}`)), 1)
+    })
+  )
+
+  test(
     "sends a resend that came during an attempt as soon as that has ended",
     Effect.gen(function* () {
       const slow = Effect.andThen(Effect.sleep(1_000), answer(500))
