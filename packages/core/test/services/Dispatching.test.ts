@@ -516,6 +516,20 @@ describe("publishing and dispatching", () => {
   )
 
   test(
+    "resends under the same id and body, to every integration",
+    Effect.gen(function* () {
+      const { publisher, store, world } = yield* setup()
+      yield* (yield* IntegrationStore).create(newIntegration())
+      yield* publisher.publish([newEvent()])
+      yield* pass(100)
+      for (const { id } of yield* store.list({ limit: 10 })) yield* (yield* Deliveries).resend(id)
+      yield* pass(100)
+      assert.lengthOf(world.sent, 4)
+      assert.lengthOf(new Set(world.sent.map(({ body, headers }) => `${headers["webhook-id"]} ${body}`)), 1)
+    })
+  )
+
+  test(
     "sends a resend that came during an attempt as soon as that has ended",
     Effect.gen(function* () {
       const slow = Effect.andThen(Effect.sleep(1_000), answer(500))
@@ -698,7 +712,6 @@ describe("publishing and dispatching", () => {
     })
   )
 
-  /** A dispatcher over a store of which some calls are replaced, beside the one of the engine, which is not used. */
   /** All that a dispatcher needs. */
   const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<Wake> = Wake.layerLocal) =>
     Layer.mergeAll(transport, directory, settings, wake, Notices.layer).pipe(
@@ -740,6 +753,49 @@ describe("publishing and dispatching", () => {
   })
   const enqueueOne = enqueueMany(1)
   const refused = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("locked") }))
+
+  /** The most requests open at once to one receiver that never answers, with this many workers over one store. */
+  const mostOpen = (workers: number) => {
+    // Each is built for itself: a layer is shared otherwise.
+    const others = Array.from({ length: workers - 1 }, () => Layer.fresh(dispatcherOver(() => ({}))))
+    return Effect.gen(function* () {
+      let open = 0
+      let most = 0
+      const held = Effect.acquireUseRelease(
+        Effect.sync(() => (most = Math.max(most, ++open))),
+        () => timeout,
+        () => Effect.sync(() => open--)
+      )
+      const world = yield* World
+      yield* Ref.set(world.answer, () => held)
+      // All have heard of each other.
+      yield* pass(11_000)
+      yield* enqueueMany(1_000, { resource_type: "call" })
+      yield* (yield* Wake).signal
+      yield* pass(20_000)
+      return most
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(60_000))),
+      Effect.provide(
+        Layer.mergeAll(
+          dispatcherOver(() => ({})),
+          ...others
+        ).pipe(Layer.provideMerge(premises()))
+      )
+    )
+  }
+
+  it.effect("share an integration's ten places between three workers", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* mostOpen(3), 10)
+    })
+  )
+
+  it.effect("have one place each when there are more workers than an integration has places", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* mostOpen(12), 12)
+    })
+  )
 
   it.effect("goes on after a defect in its first beat, after one in a claim, and after one in a settlement", () => {
     const broken = new Set(["beat", "claim", "settle"])

@@ -2,7 +2,10 @@
  * Processes are killed under load, without a farewell: others take over, and nothing is lost.
  */
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { copyFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { setTimeout as pause } from "node:timers/promises"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import type { TestServer } from "@doorhook/testkit/postgres/TestServer"
@@ -12,6 +15,8 @@ import { configured, end, startDelivering, startWorker } from "../harness/Delive
 import { live } from "../harness/Embedded.ts"
 import { startLoad } from "../harness/Load.ts"
 import { startService } from "@doorhook/testkit/Doorhook"
+import { temporaryFolder } from "@doorhook/testkit/Process"
+import type { Receiver } from "@doorhook/testkit/Receiver"
 
 /** How many deliveries are under lease now: no more than these can have been sent by who just died and not recorded. */
 const leased = (server: TestServer, database: string) =>
@@ -38,6 +43,58 @@ const isRunning = (pid: number): boolean => {
     return false
   }
 }
+
+/** How many deliveries a file says are under lease. Reads a copy: opening the file itself would recover its log. */
+const leasedIn = (file: string): number => {
+  const copy = `${file}-copy`
+  for (const part of ["", "-wal"]) copyFileSync(`${file}${part}`, `${copy}${part}`)
+  const database = new DatabaseSync(copy)
+  const held = database.prepare("SELECT id FROM queue WHERE lease_token IS NOT NULL").all().length
+  database.close()
+  return held
+}
+
+const Body = Schema.Struct({ event: Schema.Struct({ data: Schema.Struct({ id: Schema.Finite }) }) })
+const decodeBody = Schema.decodeUnknownSync(Schema.fromJsonString(Body))
+
+/** The events that were received for each `data.id`. */
+const eventsById = (receiver: Receiver): ReadonlyMap<number, ReadonlySet<string>> => {
+  const all = new Map<number, Set<string>>()
+  for (const { body, headers } of receiver.received) {
+    const { id } = decodeBody(body).event.data
+    all.set(id, (all.get(id) ?? new Set()).add(String(headers["webhook-id"])))
+  }
+  return all
+}
+
+describe("doorhook on a file when it is killed", () => {
+  live(
+    "again and again in the middle of publishing: every accepted event is stored and arrives, and no key makes two",
+    Effect.gen(function* () {
+      const file = join(yield* temporaryFolder, "killed.db")
+      const flags = yield* configured(file)
+      const { receiver, service } = yield* startDelivering(flags)
+      let running = service
+      const load = yield* startLoad(() => running.url, { keys: true, rest: 0 })
+      let cutOff = 0
+      for (let kills = 1; kills <= 3; kills++) {
+        yield* Effect.promise(() => load.more(100))
+        const before = load.brokenOff()
+        yield* end(running, "SIGKILL")
+        yield* eventually("calls broke off", Effect.sync(load.brokenOff), (count) => count > before)
+        cutOff += leasedIn(file)
+        running = yield* startService(flags)
+      }
+      yield* Effect.promise(() => load.more(100))
+      assertClearRefusals(load)
+      yield* accountFor({ url: running.url, load, receiver, cutOff })
+      const received = eventsById(receiver)
+      assert.isAbove(load.keyed.size, 0)
+      for (const [id, event] of load.keyed) assert.deepStrictEqual([...(received.get(id) ?? [])], [event])
+    }),
+    testPatience
+  )
+})
 
 await describeOnPostgres("doorhook when processes are killed", (server) => {
   // Most of their time they wait for the leases of the dead.

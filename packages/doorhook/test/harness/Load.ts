@@ -1,5 +1,5 @@
 /**
- * A host that publishes all the time, and remembers what it was answered.
+ * A host that publishes all the time, and keeps what it was answered.
  */
 import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
@@ -18,6 +18,10 @@ export interface Load {
   /** The ids of all events whose publication was answered 202; others that were accepted elsewhere may be added. */
   readonly accepted: Set<string>
   readonly refused: ReadonlyArray<Refusal>
+  /** The event of each `data.id` that was accepted under an idempotency key. */
+  readonly keyed: ReadonlyMap<number, string>
+  /** How many calls broke off after the service had taken their connection. */
+  readonly brokenOff: () => number
   /** How many events were sent in calls whose answer never came, because the service died. */
   readonly unanswered: () => number
   /** How long the slowest answer took, in milliseconds. */
@@ -33,8 +37,8 @@ export interface Load {
 const callers = 4
 const eventsPerCall = 2
 
-/** How long a caller rests between its calls, in milliseconds: a load, not a flood. */
-const rest = 40
+/** The default pause of a caller between its calls, in milliseconds: a load, not a flood. */
+const defaultRest = 40
 
 /** Longer than any answer may take, in milliseconds: what takes as long hangs. */
 const patience = 60_000
@@ -43,44 +47,80 @@ const Accepted = Schema.Struct({ events: Schema.Array(Schema.Struct({ id: Schema
 
 const event = (id: number) => ({ resource_type: "access_log", action: "create", building_id: 1, data: { id } })
 
+interface LoadOptions {
+  /** Whether every other caller uses an idempotency key for each call, and repeats it until it has had two answers. */
+  readonly keys?: boolean
+  /** Pause of a caller after an answer, in milliseconds. */
+  readonly rest?: number
+}
+
+/** Whether nothing listened: nothing was sent then. */
+const isUnreached = (error: unknown): boolean =>
+  error instanceof Error && Reflect.get(Object(error.cause), "code") === "ECONNREFUSED"
+
 /** Publishes access logs of building 1 from several callers, until it is stopped. `url` is asked before each call. */
-export const startLoad = (url: () => string): Effect.Effect<Load, never, Scope.Scope> =>
+export const startLoad = (
+  url: () => string,
+  { keys = false, rest = defaultRest }: LoadOptions = {}
+): Effect.Effect<Load, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const accepted = new Set<string>()
+      const keyed = new Map<number, string>()
       const refused: Array<Refusal> = []
       const waiting = new Set<() => void>()
+      let brokenOff = 0
       let unanswered = 0
       let slowest = 0
       let next = 0
       const stopping = new AbortController()
 
-      const call = async (): Promise<void> => {
-        const events = Array.from({ length: eventsPerCall }, () => event(++next))
+      /** Returns whether there was an answer. */
+      const call = async (events: ReadonlyArray<ReturnType<typeof event>>, key: string | null): Promise<boolean> => {
         const began = performance.now()
+        const headers = key === null ? {} : { "idempotency-key": key }
         const answer = await Promise.race([
-          callApi(url(), operatorKey, "POST", "/operator/events", events).then(
-            async (response) => ({ response, body: await response.text() }),
-            () => "no answer" as const
-          ),
+          callApi(url(), operatorKey, "POST", "/operator/events", events, headers)
+            .then(async (response) => ({ response, body: await response.text() }))
+            .catch((error: unknown) => (isUnreached(error) ? ("unreached" as const) : ("broken off" as const))),
           pause(patience, "hangs" as const, { ref: false })
         ])
         slowest = Math.max(slowest, performance.now() - began)
         if (answer === "hangs") throw new Error(`a publish call was not answered within ${patience} ms`)
-        if (answer === "no answer") unanswered += eventsPerCall
+        if (answer === "broken off") brokenOff++
+        if (answer === "broken off" || answer === "unreached") unanswered += eventsPerCall
         else if (answer.response.status === 202) {
-          for (const { id } of Schema.decodeUnknownSync(Accepted)(JSON.parse(answer.body)).events) accepted.add(id)
+          const published = Schema.decodeUnknownSync(Accepted)(JSON.parse(answer.body)).events
+          for (const [index, { id }] of published.entries()) {
+            accepted.add(id)
+            const of = events[index]?.data.id
+            if (key !== null && of !== undefined) keyed.set(of, id)
+          }
         } else {
           const { headers, status } = answer.response
           refused.push({ status, retryAfter: headers.get("retry-after"), body: answer.body })
         }
         for (const check of waiting) check()
+        return answer !== "broken off" && answer !== "unreached"
+      }
+
+      /** Repeats a call until it has had two answers, or none after the end. */
+      const callTwice = async (events: ReadonlyArray<ReturnType<typeof event>>, key: string): Promise<void> => {
+        for (let answers = 0; answers < 2;) {
+          const last = stopping.signal.aborted
+          if (await call(events, key)) answers++
+          else if (last) return
+          else await pause(defaultRest)
+        }
       }
 
       const running = Promise.all(
-        Array.from({ length: callers }, async () => {
+        Array.from({ length: callers }, async (_, caller) => {
+          const useKeys = keys && caller % 2 === 0
           while (!stopping.signal.aborted) {
-            await call()
+            const events = Array.from({ length: eventsPerCall }, () => event(++next))
+            if (useKeys) await callTwice(events, `call-${next}`)
+            else if (!(await call(events, null))) await pause(defaultRest)
             await pause(rest)
           }
         })
@@ -100,6 +140,8 @@ export const startLoad = (url: () => string): Effect.Effect<Load, never, Scope.S
       const load: Load = {
         accepted,
         refused,
+        keyed,
+        brokenOff: () => brokenOff,
         unanswered: () => unanswered,
         slowest: () => slowest,
         more: (count) => {

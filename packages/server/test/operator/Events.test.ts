@@ -2,6 +2,9 @@ import { DeliveryStore, EventId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { globSync, readFileSync } from "node:fs"
+import { pathOf } from "../security/NamedTests.ts"
+import { addresses } from "../security/Surface.ts"
 import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
 
 const event = (fields: object = {}) => ({
@@ -14,6 +17,15 @@ const event = (fields: object = {}) => ({
 })
 
 const publish = (body: unknown) => call("POST", "/operator/events", { as: operatorKey, body })
+
+const operations = addresses.filter(({ path }) => path.startsWith("/operator/"))
+
+/** The paths in the sources, so that none is missing above. */
+const registered = globSync("packages/server/src/operator/*.ts", { cwd: pathOf("./") }).flatMap((file) =>
+  [...readFileSync(pathOf(file), "utf8").matchAll(/resource\("(\/operator\/[^"]*)"/g)].map(([, path = ""]) =>
+    path.replaceAll(/:(\w+)/g, "{$1}")
+  )
+)
 
 const storedEvents = Effect.gen(function* () {
   const store = yield* DeliveryStore
@@ -187,23 +199,10 @@ describe("publishing again under the same Idempotency-Key", () => {
 describe("the operator key", () => {
   it.effect("is needed for every operation, and access tokens are none", () =>
     Effect.gen(function* () {
-      const operations = [
-        ["POST", "/operator/events"],
-        ["GET", "/operator/deliveries"],
-        ["GET", "/operator/deliveries/dlv_1"],
-        ["POST", "/operator/deliveries/dlv_1/resend"],
-        ["POST", "/operator/integrations/1/recover"],
-        ["GET", "/operator/summary"],
-        ["GET", "/operator/integrations"],
-        ["GET", "/operator/integrations/1"],
-        ["PATCH", "/operator/integrations/1"],
-        ["POST", "/operator/integrations/1/probe"],
-        ["GET", "/operator/notices"],
-        ["GET", "/operator/grants?user_id=admin"],
-        ["POST", "/operator/grants/revoke"],
-        ["POST", "/operator/portal/rotate_secret"]
-      ] as const
-      for (const [method, path] of operations) {
+      assert.deepStrictEqual(operations.map(({ path }) => path).toSorted(), registered.toSorted())
+      for (const { method, path } of operations.flatMap(({ methods, path }) =>
+        methods.map((method) => ({ method, path: path.replace("{id}", path.includes("deliveries") ? "dlv_1" : "1") }))
+      )) {
         for (const as of [undefined, "admin", operatorKey.slice(0, -1), `${operatorKey}x`]) {
           const reply = yield* call(method, path, { ...(as !== undefined && { as }) })
           assert.strictEqual(reply.status, 401, `${method} ${path} as ${as}`)

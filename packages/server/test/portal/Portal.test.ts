@@ -19,6 +19,8 @@ const pathOf = (reply: Reply): string => new URL(reply.textAt("/url")).pathname
 const open = Effect.fnUntraced(function* (reply: Reply) {
   const opened = yield* call("GET", pathOf(reply))
   assert.strictEqual(opened.status, 303)
+  assert.strictEqual(opened.headers.get("referrer-policy"), "no-referrer")
+  assert.strictEqual(opened.headers.get("cache-control"), "no-store")
   const [setCookie = ""] = opened.headers.getSetCookie()
   return { cookie: setCookie.split(";")[0] ?? "", home: opened.headers.get("location") ?? "", setCookie }
 })

@@ -1,39 +1,59 @@
 /**
- * docs/security.md names a test for each defence: each must be there, under that name.
+ * docs/security.md names tests for each defence, docs/guarantees.md for each guarantee: they must exist, under these names.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { missing, pathOf } from "./NamedTests.ts"
 import type { NamedTest } from "./NamedTests.ts"
 
-const page = readFileSync(pathOf("docs/security.md"), "utf8")
+/** A page, or its part between two headings. */
+const read = (file: string, from = "", to = ""): string => {
+  const text = readFileSync(pathOf(file), "utf8")
+  return text.slice(text.indexOf(from), to === "" ? undefined : text.indexOf(to))
+}
 
-/** The links to tests, and to cases of suites that tests run; their texts are the tests' names. */
-const tests = [...page.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+(?:\.test|Cases)\.ts)\)/g)].map(
-  ([, name = "", file = ""]): NamedTest => [file, name]
-)
+/** Links to tests, and to cases of suites that tests run. Their texts are the tests' names. */
+const testsIn = (text: string): ReadonlyArray<NamedTest> =>
+  [...text.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+(?:\.test|Cases)\.ts)\)/g)].map(
+    ([, name = "", file = ""]): NamedTest => [file, name]
+  )
 
-/** The rows of the tables of attacks. */
-const rows = page
-  .slice(page.indexOf("## Attacks and defences"), page.indexOf("## Where secrets are compared"))
-  .split("\n")
-  .filter((line) => line.startsWith("|") && !/^\|(?: attack \||---)/.test(line))
+/** The rows of all tables, without their heads. */
+const rowsIn = (text: string): ReadonlyArray<string> =>
+  text
+    .split("\n")
+    .filter(
+      (line, at, lines) => line.startsWith("|") && !line.startsWith("|---") && !(lines[at + 1] ?? "").startsWith("|---")
+    )
 
-describe("docs/security.md", () => {
+const pages = [
+  {
+    file: "docs/security.md",
+    tables: read("docs/security.md", "## Attacks and defences", "## Where secrets are compared"),
+    least: 40
+  },
+  { file: "docs/guarantees.md", tables: read("docs/guarantees.md"), least: 15 }
+]
+
+describe.each(pages)("$file", ({ file, least, tables }) => {
   it("names tests that exist", () => {
-    assert.isAbove(tests.length, 60)
+    const tests = testsIn(read(file))
+    assert.isAbove(tests.length, least)
     assert.deepStrictEqual(missing(tests), [])
   })
 
-  it("names one for every attack", () => {
-    assert.isAbove(rows.length, 40)
+  it("names one in every row", () => {
+    const rows = rowsIn(tables)
+    assert.isAbove(rows.length, least)
     assert.deepStrictEqual(
-      rows.filter((row) => !/(?:\.test|Cases)\.ts\)/.test(row)),
+      rows.filter((row) => testsIn(row).length === 0),
       []
     )
   })
+})
 
-  it("would miss one that is not there", () => {
+describe("a test that does not exist", () => {
+  it("is missed", () => {
     assert.lengthOf(missing([["packages/server/test/security/NamedTests.ts", "no such test"]]), 1)
     assert.lengthOf(missing([["packages/none.test.ts", "x"]]), 1)
   })
