@@ -32,10 +32,14 @@ const directory = DirectoryDocument.fromValue({
   tenants: []
 })
 
+/** In real time: the store looks at its file every second, and months of virtual ones would be millions of looks. */
+const storeOn = (filename: string) =>
+  Layer.effectContext(TestClock.withLive(Layer.build(Layer.fresh(SqliteStore.layer({ filename })))))
+
 const layerOn = (filename: string) =>
   Authorization.layer.pipe(
     Layer.provide(DocumentDirectory.layer(Result.getOrThrow(directory))),
-    Layer.provideMerge(Layer.fresh(SqliteStore.layer({ filename }))),
+    Layer.provideMerge(storeOn(filename)),
     Layer.provideMerge(DeliverySettings.layer()),
     Layer.provide([AuthorizationSettings.layer(), Crypto.layerWebCrypto])
   )

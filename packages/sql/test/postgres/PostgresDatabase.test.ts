@@ -45,7 +45,7 @@ await describeOnPostgres("opening a database", (server) => {
             AS $$ SELECT json_typeof(value) = 'number' $$;
           CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE sql
             AS $$ SELECT 'evt_' || now || replace(gen_random_uuid()::text, '-', '') $$;
-          DELETE FROM migrations WHERE migration_id > 8`,
+          DELETE FROM migrations WHERE migration_id > 7`,
           name
         )
       )
