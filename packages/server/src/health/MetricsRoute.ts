@@ -7,6 +7,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { NetAddress } from "effect/net"
 import { PrometheusMetrics } from "effect/observability"
 import * as BearerToken from "../http/BearerToken.ts"
+import { proxyHeaderOf } from "../http/ClientAddress.ts"
 import { makeKeyCheck } from "../http/KeyCheck.ts"
 import { json } from "../http/MediaType.ts"
 import { failure, failureResponse } from "../http/RequestFailure.ts"
@@ -14,11 +15,8 @@ import { resource } from "../http/Resource.ts"
 import { measureGauges, withMeasured } from "./Gauges.ts"
 import { HealthSettings } from "./HealthSettings.ts"
 
-/**
- * Headers that a proxy adds and a scraper does not. Proxies name their own in many ways, nearly all of them with `x-`;
- * Prometheus sends one such header of its own.
- */
-const proxyHeader = /^(?:x-(?!prometheus-).*|(?:proxy|cf|cdn|fastly|fly|akamai)-.*|.*client-ip|via|forwarded)$/
+/** Proxies have many more headers, nearly all of them with `x-`; scrapers send none but one of Prometheus. */
+const unusualHeader = /^x-(?!prometheus-)/
 
 const isLoopbackAddress = (text: string): boolean =>
   Result.match(NetAddress.ipFromString(text), {
@@ -36,11 +34,11 @@ const isLoopbackHost = (host: string): boolean => {
 const whyNotLocal = (request: HttpServerRequest.HttpServerRequest): string | null => {
   const { headers, originalUrl, peerAddress } = request
   if (!Option.exists(peerAddress, isLoopbackAddress)) return "This request comes from elsewhere."
-  const passedOn = Object.keys(headers).find((name) => proxyHeader.test(name))
-  if (passedOn !== undefined) return `This request carries \`${passedOn}\`, as one that came through a proxy.`
+  const passedOn = proxyHeaderOf(request) ?? Object.keys(headers).find((name) => unusualHeader.test(name))
+  if (passedOn !== undefined) return `This request carries \`${passedOn}\`, a header that proxies add.`
   // Web requests may have their host in the URL alone.
   const host = headers["host"] ?? URL.parse(originalUrl)?.host ?? ""
-  return isLoopbackHost(host) ? null : "This request is for another host than `localhost` or `127.0.0.1`."
+  return isLoopbackHost(host) ? null : "The `Host` of this request is neither `localhost` nor a loopback address."
 }
 
 const forbidden = (why: string) =>

@@ -18,6 +18,13 @@ export const PeerAddress = Context.Reference<string | null>("@doorhook/server/ht
   defaultValue: () => null
 })
 
+/** Headers in which proxies say whose request they pass on. */
+const proxyHeader = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|.*client-ip|(?:proxy|cf|cdn|fastly|fly|akamai)-.*)$/
+
+/** A header of a request that shows that it came through a proxy; undefined when none does. */
+export const proxyHeaderOf = ({ headers }: HttpServerRequest.HttpServerRequest): string | undefined =>
+  Object.keys(headers).find((name) => proxyHeader.test(name))
+
 /** The address of the request being answered; null when nobody knows. */
 export const clientAddress = Effect.map(HttpServerRequest.HttpServerRequest, ({ remoteAddress }) =>
   Option.getOrNull(remoteAddress)

@@ -9,7 +9,7 @@ import { GuessThrottle } from "@doorhook/core"
 import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as BearerToken from "../http/BearerToken.ts"
-import { clientAddress } from "../http/ClientAddress.ts"
+import { clientAddress, proxyHeaderOf } from "../http/ClientAddress.ts"
 import { makeKeyCheck } from "../http/KeyCheck.ts"
 import type { KnownError } from "../http/KnownFailures.ts"
 import { recover } from "../http/KnownFailures.ts"
@@ -54,16 +54,12 @@ const throttled = (seconds: number) =>
     { "retry-after": String(seconds) }
   )
 
-/** Headers of reverse proxies. */
-const proxyHeaders = ["forwarded", "via", "x-forwarded-for", "x-real-ip"] as const
-
 /**
- * Whose guess a request is. A proxy has one address for all its clients, where it is not a trusted one, and often that of the
- * programs beside it: what came through one is counted apart, so that strangers do not shut these out.
+ * What failures with the key are counted by. Behind an untrusted proxy all clients share one address, often that of local
+ * programs too. Requests through a proxy are counted separately, so that strangers cannot lock out local programs.
  */
 const guessOf = Effect.gen(function* () {
-  const { headers } = yield* HttpServerRequest.HttpServerRequest
-  const isProxied = proxyHeaders.some((name) => headers[name] !== undefined)
+  const isProxied = proxyHeaderOf(yield* HttpServerRequest.HttpServerRequest) !== undefined
   return { kind: "operator", name: isProxied ? "by proxy" : "direct", address: yield* clientAddress } as const
 })
 
