@@ -43,10 +43,7 @@ const oneAtOnce = (end: Promise<unknown>) => {
 
 /** Posts to two names of the receiver at this port at the same time. */
 const postToTwoNames = (port: number, deadline: number) =>
-  Effect.all(
-    ["one", "other"].map((name) => post(`http://${name}.example:${port}/`, { deadline })),
-    { concurrency: 2 }
-  )
+  Effect.forEach(["one", "other"], (name) => post(`http://${name}.example:${port}/`, { deadline }), { concurrency: 2 })
 
 /** What a receiver in a thread does with a request: `closes` answers the first of all and closes the connection at the second. */
 type Conduct = "answers" | "says nothing" | "closes"
