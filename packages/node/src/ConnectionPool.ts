@@ -30,8 +30,6 @@ export interface Connection {
   readonly madeAt: number
   /** How far opening it has come; null once it is open. */
   readonly stage: () => GuardedConnector.Stage | null
-  /** How often the look-up of its name had to wait for those of others. */
-  readonly queued: () => number
   /** How many bytes its socket has received, without TLS's own; null before it was open. */
   readonly received: () => number | null
   /** The first error of its socket, null when there was none. undici may report a later one that only follows from it. */
@@ -108,7 +106,6 @@ export class ConnectionPool {
 
   #make(origin: string, purpose: GuardedConnector.Purpose, key: string): Connection {
     let stage: GuardedConnector.Stage | null = null
-    let queued = 0
     let socket: Socket | null = null
     let fault: Error | null = null
     let stopOpening: () => void = ignore
@@ -124,10 +121,7 @@ export class ConnectionPool {
       bodyTimeout: 0,
       connect: (to, callback) => {
         fault = null
-        const opening = GuardedConnector.open(this.#ways, purpose, to, (reached) => {
-          stage = reached
-          if (reached === "queue") queued++
-        })
+        const opening = GuardedConnector.open(this.#ways, purpose, to, (reached) => (stage = reached))
         stopOpening = Effect.runCallback(opening, {
           onExit: (exit) => {
             stage = null
@@ -146,7 +140,6 @@ export class ConnectionPool {
       key,
       madeAt: performance.now(),
       stage: () => stage,
-      queued: () => queued,
       received: () => socket?.bytesRead ?? null,
       fault: () => fault,
       close: () => {

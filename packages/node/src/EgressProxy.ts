@@ -93,7 +93,7 @@ export const isDirect = (proxy: EgressProxy, host: string, addresses: ReadonlyAr
 /** For how many hosts in a row a proxy must hang up to be at fault itself. */
 const hostsInARow = 3
 
-/** Within which time, in milliseconds. */
+/** Length of that window, in milliseconds. */
 const rowLasts = 60_000
 
 /** How long a client counts as using the proxy after it last did, in milliseconds. */
@@ -102,8 +102,8 @@ const clientLasts = 3_600_000
 /**
  * Tells a proxy that hangs up because of a target from one that is broken.
  *
- * It is broken once it has hung up, within a minute and with no other answer in between, on three hosts, of at least two clients if
- * two use it: the dead hosts of one client don't stop the others. It stays broken until it answers.
+ * It counts as broken after hanging up on three hosts within a minute without an answer in between. If two clients use it, the hosts
+ * must belong to at least two.
  */
 export class HangUps {
   readonly #now: () => number
@@ -111,7 +111,6 @@ export class HangUps {
   readonly #hosts = new Map<string, { readonly client: string; readonly at: number }>()
   /** When clients last used it. */
   readonly #clients = new Map<string, number>()
-  #isBroken = false
 
   /** `now` is a clock that is never set, in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -122,7 +121,6 @@ export class HangUps {
   answered(client: string): void {
     this.#clients.set(client, this.#now())
     this.#hosts.clear()
-    this.#isBroken = false
   }
 
   /** The proxy hung up. Says whether it is at fault, and not the host. */
@@ -133,8 +131,7 @@ export class HangUps {
     for (const [other, { at }] of this.#hosts) if (at < now - rowLasts) this.#hosts.delete(other)
     for (const [other, at] of this.#clients) if (at < now - clientLasts) this.#clients.delete(other)
     const clients = new Set(Array.from(this.#hosts.values(), (one) => one.client))
-    if (this.#hosts.size >= hostsInARow && clients.size >= Math.min(2, this.#clients.size)) this.#isBroken = true
-    return this.#isBroken
+    return this.#hosts.size >= hostsInARow && clients.size >= Math.min(2, this.#clients.size)
   }
 }
 

@@ -16,7 +16,10 @@ import type { NameLookup } from "./NameLookup.ts"
 import { ofBlocked, ofConnecting, ofGone, ofHandshake, ofLookup } from "./TransportFailure.ts"
 import type { TransportFailure } from "./TransportFailure.ts"
 
-/** What a request waits for while its connection is opened; `queue` is for the look-up of its name to begin. */
+/**
+ * What a request waits for while its connection is opened. `queue` is the look-up of its name, if it had to wait for others: until
+ * the addresses are known.
+ */
 export type Stage = "queue" | "name" | "proxy" | "tunnel" | "connection" | "handshake"
 
 /** How connections are opened, whichever they are. */

@@ -9,7 +9,7 @@ import { RecentMap } from "@doorhook/core"
 import { Data } from "effect"
 import { lookup } from "node:dns/promises"
 
-/** Who asks for a name. */
+/** The caller of a look-up. */
 export interface Asker {
   /** Clients share the places for look-ups. */
   readonly client: string
@@ -25,7 +25,7 @@ export interface Asker {
 /** Every address of a name, IPv4 and IPv6, in the order they should be tried. Rejects when it has none. */
 export type NameLookup = (name: string, asker: Asker) => Promise<ReadonlyArray<string>>
 
-/** A client has as many names waiting for a look-up as it may have. */
+/** The client already has the maximum number of names waiting. */
 export class QueueFull extends Data.TaggedError("QueueFull")<{ readonly message: string }> {}
 
 /** How many look-ups run at once. */
@@ -61,20 +61,27 @@ export const mostWaiting = 100
  */
 const answerLife = 3_600_000
 
-/** The same of a look-up that failed: the name may have been put right. */
+/** The same for a failed look-up of a name without such an answer: the name may have been put right. */
 const failureLife = 30_000
 
 /**
- * How a name's last look-up went that took long: it was answered, which one lost packet explains; or it was not, or not
- * soon for the second time.
+ * Why a name counts as slow. `late`: answered, but late, once; one lost packet explains that. `slow`: not answered, or late
+ * twice in a row.
  */
 type Slowness = "late" | "slow"
+
+/** The result of a look-up, and until when it may stand in for another. */
+interface Answer {
+  readonly until: number
+  readonly isFailure: boolean
+  readonly get: () => Promise<ReadonlyArray<string>>
+}
 
 /** What is remembered of a name. */
 interface Known {
   readonly slowness: Slowness | null
-  /** Its last answer, and until when it may stand in for a look-up; null before the first. */
-  readonly answer: { readonly until: number; readonly get: () => Promise<ReadonlyArray<string>> } | null
+  /** Null before the first look-up has ended. */
+  readonly answer: Answer | null
 }
 
 const unknown: Known = { slowness: null, answer: null }
@@ -170,9 +177,9 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
       onProbation.set(client.id, performance.now() + probation)
     }, longLookUp)
     timer.unref()
-    const end = (slowness: Slowness | null, life: number, get: () => Promise<ReadonlyArray<string>>): void => {
+    const end = (slowness: Slowness | null, answer: Answer): void => {
       clearTimeout(timer)
-      known.set(name, { slowness, answer: { until: performance.now() + life, get } })
+      known.set(name, { slowness, answer })
       looks.delete(name)
       running--
       client.running--
@@ -185,13 +192,19 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
     }
     ask(name).then(
       (addresses) => {
-        end(tookLong ? (before.slowness === null ? "late" : "slow") : null, answerLife, () =>
-          Promise.resolve(addresses)
-        )
+        end(tookLong ? (before.slowness === null ? "late" : "slow") : null, {
+          until: performance.now() + answerLife,
+          isFailure: false,
+          get: () => Promise.resolve(addresses)
+        })
         look.ended.resolve(addresses)
       },
       (error: unknown) => {
-        end(tookLong ? "slow" : null, failureLife, () => Promise.reject(error))
+        const now = performance.now()
+        const earlier = before.answer
+        const isUsable = earlier !== null && !earlier.isFailure && earlier.until > now
+        const failure = { until: now + failureLife, isFailure: true, get: () => Promise.reject(error) }
+        end(tookLong ? "slow" : null, isUsable ? earlier : failure)
         look.ended.reject(error)
       }
     )
@@ -265,8 +278,8 @@ export const sharing = (ask: (name: string) => Promise<ReadonlyArray<string>>, p
   }
 }
 
-/** How many threads Node has for look-ups and for files: what it is told before they are first used. */
-const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
+/** Size of libuv's thread pool. */
+export const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
 
 const places = placesOf(threads)
 

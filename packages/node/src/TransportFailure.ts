@@ -137,8 +137,10 @@ const ofExchange = (error: unknown): AttemptFailure => {
 export const ofStatus = (status: number): AttemptFailure =>
   failure("invalid_response", status < 100 ? `${status} is no status` : `too many interim answers (status ${status})`)
 
-const waitingFor: Readonly<Record<Stage, string>> = {
-  queue: "; its look-up had not begun",
+/** The stages at which a time-out says something about the receiver or the proxy. */
+type Blamed = Exclude<Stage, "queue">
+
+const waitingFor: Readonly<Record<Blamed, string>> = {
   name: "; the name was still being looked up",
   proxy: "",
   tunnel: "; the egress proxy had not connected",
@@ -147,7 +149,7 @@ const waitingFor: Readonly<Record<Stage, string>> = {
 }
 
 /** The deadline, in milliseconds, is over. `stage` says how far the connection had come; null when it was open. */
-export const ofTimeout = (deadline: number, stage: Stage | null): TransportFailure => {
+export const ofTimeout = (deadline: number, stage: Blamed | null): TransportFailure => {
   if (stage === "proxy")
     return new EgressFailure({ message: `the egress proxy could not be reached within ${deadline} ms` })
   return failure("timeout", `no answer within ${deadline} ms${stage === null ? "" : waitingFor[stage]}`)

@@ -36,8 +36,8 @@ const headerText = (value: string | ReadonlyArray<string> | undefined): string |
 const longestTimer = 2 ** 31 - 1
 
 /**
- * How late a deadline must be noticed, in milliseconds, for the event loop to count as blocked. Then it is not known when an
- * answer came that is readable at once: it counts as in time.
+ * How late, in milliseconds, the deadline timer must fire for the event loop to count as blocked. A response that is readable
+ * then counts as in time, because its arrival time is unknown.
  */
 const blockedFor = 100
 
@@ -75,7 +75,6 @@ const send = (
   let connection = pool.take(url.origin, request)
   /** What a kept connection had received before this request; null of a new one. */
   const receivedBefore = connection.received()
-  let queuedBefore = connection.queued()
   let isRepeated = false
   const chunks: Array<Buffer> = []
   let received = 0
@@ -102,10 +101,13 @@ const send = (
   /** Once the headers are complete, what is to be decided is decided: the body may break off or never end. */
   const giveUp = (failure: () => TransportFailure): void => (head === null ? fail(failure()) : report(head, false))
 
-  const timedOut = (): TransportFailure =>
-    connection.queued() > queuedBefore
+  const timedOut = (): TransportFailure => {
+    const stage = connection.stage()
+    // Once the name is looked up, the receiver had its chance, however long the wait was.
+    return stage === "queue"
       ? ofCongestion(url.hostname, `it had to wait for others until the deadline of ${request.deadline} ms was over`)
-      : ofTimeout(request.deadline, connection.stage())
+      : ofTimeout(request.deadline, stage)
+  }
 
   let lastLook: NodeJS.Immediate | undefined
   const timer = setTimeout(
@@ -117,9 +119,13 @@ const send = (
     Math.min(request.deadline, longestTimer)
   )
 
-  /** Whether the request was sent on a kept connection and nothing has come back: it may never have been read. */
-  const isUnanswered = (): boolean =>
-    isOpen && !isRepeated && receivedBefore !== null && connection.received() === receivedBefore
+  /** Whether to repeat the request: it was sent on a kept connection, nothing has come back, and there is time left. */
+  const isRepeatable = (): boolean =>
+    isOpen &&
+    !isRepeated &&
+    receivedBefore !== null &&
+    connection.received() === receivedBefore &&
+    elapsed() < request.deadline
 
   const dispatch = (): void => {
     connection.client.dispatch(
@@ -146,9 +152,8 @@ const send = (
           if (head !== null) report(head, true)
         },
         onResponseError(_, error) {
-          if (!isUnanswered()) return giveUp(() => ofError(connection.fault() ?? error))
+          if (!isRepeatable()) return giveUp(() => ofError(connection.fault() ?? error))
           isRepeated = true
-          queuedBefore = 0
           pool.close(connection)
           connection = pool.takeNew(url.origin, { ...request, deadline: request.deadline - elapsed() })
           return dispatch()

@@ -297,6 +297,18 @@ describe("EgressProxy", () => {
       }
       assert.deepStrictEqual([1, 2, 3, 4].map(hungUp), [false, false, false, false])
     })
+
+    it("is no longer to blame for a host that hangs up a minute after the others", () => {
+      let now = 0
+      const hangUps = new EgressProxy.HangUps(() => now)
+      const hungUp = (n: number): boolean => hangUps.hungUp(host(n), `client ${n}`)
+      assert.deepStrictEqual([1, 2, 3].map(hungUp), [false, false, true])
+      now += 30_000
+      assert.isTrue(hungUp(1))
+      now += 31_000
+      assert.isFalse(hungUp(1))
+      assert.deepStrictEqual([2, 3].map(hungUp), [false, true], "three hosts within a minute again")
+    })
   })
 
   test(

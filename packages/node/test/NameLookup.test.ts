@@ -168,6 +168,43 @@ describe("look-ups of names", () => {
     assert.deepStrictEqual(servers.begun(), ["bad.example"])
   })
 
+  it("use an earlier answer in place of waiting when the last look-up failed", async () => {
+    const servers = makeServers(NameLookup.placesOf(4))
+    const good = servers.look("good.example")
+    await servers.answer("good.example")
+    await good
+    const failed = servers.look("good.example")
+    await servers.fail("good.example")
+    assert.strictEqual(await failed.catch(String), "Error: good.example has no address")
+    void servers.look("dead.example")
+    assert.deepStrictEqual(await servers.look("good.example"), here)
+    await vi.advanceTimersByTimeAsync(3_600_001)
+    const onWait = vi.fn<() => void>()
+    void servers.look("good.example", "client", { onWait })
+    assert.strictEqual(onWait.mock.calls.length, 1, "the answer is too old, whatever failed since")
+  })
+
+  it.each([
+    { threads: 4, clients: 2 },
+    { threads: 8, clients: 4 },
+    { threads: 64, clients: 4 }
+  ])("wait for others only if $clients clients have slow ones, with $threads threads", async ({ clients, threads }) => {
+    const servers = makeServers(NameLookup.placesOf(threads))
+    for (let n = 1; n < clients; n++) for (const name of dead(50, `${n}-`)) void servers.look(name, `client ${n}`)
+    servers.begun()
+    await vi.advanceTimersByTimeAsync(8_000)
+    void servers.look("new.example", "newcomer")
+    assert.deepStrictEqual(servers.begun(), ["new.example"], "at once")
+    for (const name of dead(50)) void servers.look(name, "one more")
+    await servers.answer("new.example")
+    servers.begun()
+    void servers.look("newer.example", "newcomer")
+    assert.deepStrictEqual(servers.begun(), [])
+    const [first = ""] = servers.open()
+    await servers.answer(first)
+    assert.deepStrictEqual(servers.begun(), ["newer.example"], "before other names of clients with slow ones")
+  })
+
   it("that were withdrawn before they had a place are not made, unless somebody else waits for them", async () => {
     const servers = makeServers(NameLookup.placesOf(4))
     void servers.look("dead.example")

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Transport } from "@doorhook/core"
 import { Acknowledgement } from "@doorhook/core"
 import { provideEach, TransportSuite } from "@doorhook/core/testing"
-import { UndiciTransport } from "@doorhook/node"
+import { NameLookup, UndiciTransport } from "@doorhook/node"
 import { Effect, Fiber, Layer } from "effect"
 import type { Scope } from "effect"
 import { once } from "node:events"
@@ -13,7 +13,7 @@ import { makeAuthority } from "@doorhook/testkit/hostile/Certificates"
 import { answers, answersAndEnds, ok, onRequest, serve } from "@doorhook/testkit/hostile/RawReceiver"
 import { isSecure, secured } from "@doorhook/testkit/hostile/Tls"
 import * as ScriptedReceiver from "@doorhook/testkit/ScriptedReceiver"
-import { outcomeOf, post } from "./Posting.ts"
+import { detailOf, outcomeOf, post } from "./Posting.ts"
 
 const test = (
   name: string,
@@ -26,19 +26,44 @@ const authority = makeAuthority()
 /** Flags that a receiver in a thread of its own shares with its test: what it has done, and what it waits for. */
 const [arrived, mayAnswer, answered, never] = [0, 1, 2, 3]
 
-/** A receiver whose event loop is its own; gone with the scope. Answers or not, when it may, and says that it did. */
-const receiverInThread = (data: { readonly flags: Int32Array; readonly answers: boolean }) =>
+/** Look-ups of which one runs at once, until `end` resolves; `waits` resolves when another has to wait for it. */
+const oneAtOnce = (end: Promise<unknown>) => {
+  const waits = Promise.withResolvers<void>()
+  const shared = NameLookup.sharing(() => end.then(() => ["127.0.0.1"]), { total: 1, perClient: 1, slow: 1 })
+  const lookup: NameLookup.NameLookup = (name, asker) =>
+    shared(name, {
+      ...asker,
+      onWait: () => {
+        asker.onWait?.()
+        waits.resolve()
+      }
+    })
+  return { lookup, waits: waits.promise }
+}
+
+/** Posts to two names of the receiver at this port at the same time. */
+const postToTwoNames = (port: number, deadline: number) =>
+  Effect.forEach(["one", "other"], (name) => post(`http://${name}.example:${port}/`, { deadline }), { concurrency: 2 })
+
+/** What a receiver in a thread does with a request: `closes` answers the first of all and closes the connection at the second. */
+type Conduct = "answers" | "says nothing" | "closes"
+
+/** A receiver whose event loop is its own; gone with the scope. Acts when it may, and says that it did. */
+const receiverInThread = (data: { readonly flags: Int32Array; readonly conduct: Conduct }) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const thread = new Worker(
         `const { createServer } = require("node:http")
-        const { parentPort, workerData: { flags, answers } } = require("node:worker_threads")
+        const { parentPort, workerData: { flags, conduct } } = require("node:worker_threads")
         const set = (flag) => { Atomics.store(flags, flag, 1); Atomics.notify(flags, flag) }
+        let requests = 0
         const server = createServer((request, response) => request.resume().on("end", () => {
+          if (++requests === 1 && conduct === "closes") return response.end("ok")
           set(${arrived})
           Atomics.wait(flags, ${mayAnswer}, 0)
-          if (answers) response.end("ok", () => set(${answered}))
-          else set(${answered})
+          if (conduct === "answers") return response.end("ok", () => set(${answered}))
+          if (conduct === "closes") request.socket.destroy()
+          set(${answered})
         }))
         server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port))`,
         { eval: true, workerData: data }
@@ -200,41 +225,96 @@ describe("UndiciTransport", () => {
     )
   }
 
+  {
+    const end = Promise.withResolvers<void>()
+    const { lookup, waits } = oneAtOnce(end.promise)
+    let requests = 0
+    test(
+      "counts a request that was sent and not answered as a time-out, even if its look-up had to wait",
+      Effect.gen(function* () {
+        const receiver = yield* serve((socket) => onRequest(socket, () => void requests++))
+        void waits.then(end.resolve)
+        const results = yield* postToTwoNames(receiver.port, 1_000)
+        assert.strictEqual(requests, 2)
+        assert.deepStrictEqual(results.map(detailOf), ["no answer within 1000 ms", "no answer within 1000 ms"])
+      }),
+      { lookup }
+    )
+  }
+
+  {
+    const { lookup } = oneAtOnce(new Promise(() => undefined))
+    test(
+      "does not blame a receiver whose name had to wait and was not looked up before the deadline",
+      Effect.gen(function* () {
+        const results = yield* postToTwoNames(1, 100)
+        assert.deepStrictEqual(results.map(outcomeOf), ["timeout", "busy"])
+        assert.match(
+          String(results.map(detailOf)[1]),
+          /^other\.example could not be looked up in time: .* UV_THREADPOOL_SIZE/
+        )
+      }),
+      { lookup }
+    )
+  }
+
   describe("after the event loop was blocked beyond the deadline", () => {
     const deadline = 1_000
 
     /** Posts, and blocks the loop once the request has arrived, until the receiver has done its part and the deadline is over. */
-    const postAndBlock = Effect.fnUntraced(function* (answers: boolean) {
+    const postAndBlock = Effect.fnUntraced(function* (conduct: Conduct) {
       const flags = new Int32Array(new SharedArrayBuffer(16))
       const set = (flag: number): void => {
         Atomics.store(flags, flag, 1)
         Atomics.notify(flags, flag)
       }
-      const port = yield* receiverInThread({ flags, answers })
-      const posting = yield* Effect.forkChild(post(`http://127.0.0.1:${port}/`, { deadline }))
+      const port = yield* receiverInThread({ flags, conduct })
+      const url = `http://receiver.example:${port}/`
+      if (conduct === "closes") assert.strictEqual(outcomeOf(yield* post(url)), 200)
+      const posting = yield* Effect.forkChild(post(url, { deadline }))
       while (Atomics.load(flags, arrived) === 0) yield* Effect.promise(() => setImmediate())
       set(mayAnswer)
       Atomics.wait(flags, answered, 0)
+      // The loop reads the end of the connection, and reports it after the block.
+      if (conduct === "closes") yield* Effect.promise(() => setImmediate())
       Atomics.wait(flags, never, 0, deadline + 200)
       return yield* Fiber.join(posting)
     })
 
+    let lookUps = 0
+    const lookup = () => {
+      lookUps++
+      return Promise.resolve(["127.0.0.1"])
+    }
+
     test(
       "counts an answer that was there as in time",
       Effect.gen(function* () {
-        const result = yield* postAndBlock(true)
+        const result = yield* postAndBlock("answers")
         assert.isAbove(result.elapsed, deadline)
         assert.deepInclude(result, { _tag: "Answered", excerpt: "ok", headers_elapsed: deadline })
         if (result._tag === "Answered")
           assert.strictEqual(Acknowledgement.judge(result, deadline, "200"), "acknowledged")
-      })
+      }),
+      { lookup }
     )
 
     test(
       "gives up on a receiver that has not answered",
       Effect.gen(function* () {
-        assert.strictEqual(outcomeOf(yield* postAndBlock(false)), "timeout")
-      })
+        assert.strictEqual(outcomeOf(yield* postAndBlock("says nothing")), "timeout")
+      }),
+      { lookup }
+    )
+
+    test(
+      "opens no new connection where the kept one was closed",
+      Effect.gen(function* () {
+        const before = lookUps
+        assert.strictEqual(outcomeOf(yield* postAndBlock("closes")), "connection_reset")
+        assert.strictEqual(lookUps - before, 1)
+      }),
+      { lookup }
     )
   })
 

@@ -1,5 +1,5 @@
 /**
- * Name look-ups on a pool of threads, as the system makes them: so many at once, in order, none of them cancelled.
+ * Name look-ups on a bounded thread pool: a fixed number at once, in order, never cancelled.
  */
 
 export interface LookUps {

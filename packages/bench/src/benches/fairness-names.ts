@@ -1,5 +1,5 @@
 /**
- * What names that resolve slowly cost the others.
+ * How much slow names delay other clients.
  */
 import { NameResolver, Publisher } from "@doorhook/core"
 import { NameLookup, NodeNameResolver } from "@doorhook/node"

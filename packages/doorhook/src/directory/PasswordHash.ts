@@ -2,6 +2,7 @@
  * Passwords as a host keeps them that has no way of its own: scrypt (RFC 7914) in the PHC string format,
  * `$scrypt$ln=15,r=8,p=3$SALT$HASH`, which the libraries of other languages read and write too.
  */
+import { NameLookup } from "@doorhook/node"
 import { Option } from "effect"
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
 import { promisify } from "node:util"
@@ -39,31 +40,33 @@ interface Stored {
 
 const memoryOf = ({ ln, p, r }: Required<PasswordCost>): number => 128 * r * (2 ** ln + p + 2)
 
-/** The threads that libuv shares among hashes, look-ups of names and syncs of files. */
-const threads = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) || 4
-
 /**
- * Hashes that are computed at once in this process: two, but at most a quarter of the threads. libuv gives look-ups at most
+ * Hashes that are computed at once in this process: two, but at most a quarter of libuv's threads. libuv gives look-ups at most
  * half, so that one of four threads is always left for syncs.
  */
-const maxHashing = Math.max(1, Math.min(2, Math.floor(threads / 4)))
+const maxHashing = Math.max(1, Math.min(2, Math.floor(NameLookup.threads / 4)))
 
-/** Passwords that wait to be checked. At the default cost and one at a time, the last of them waits for about 20 seconds. */
-const maxWaiting = 100
+/**
+ * Passwords that wait to be checked. One at a time and at the default cost, about 200 ms each, the last waits for 8 seconds: a
+ * directory must answer within 10 (`hostPatience`).
+ */
+const maxWaiting = 40
 
 let hashing = 0
-/** Starts each hash that waits, oldest first. */
-const waiting: Array<() => void> = []
+/** Each starts a hash that waits, oldest first: of passwords that are checked, which go first, and of those to be stored. */
+const checks: Array<() => void> = []
+const others: Array<() => void> = []
 
-/** Computes a hash in its turn. */
-const hashWith = async (
+/** Computes a hash when those before it in its queue have begun. */
+const hashIn = async (
+  queue: Array<() => void>,
   password: string,
   salt: Buffer,
   length: number,
   cost: Required<PasswordCost>
 ): Promise<Buffer> => {
-  // Who leaves hands the turn on, so that nobody overtakes.
-  if (hashing >= maxHashing) await new Promise<void>((start) => waiting.push(start))
+  // A finished hash passes its turn to the oldest waiting one.
+  if (hashing >= maxHashing) await new Promise<void>((start) => queue.push(start))
   else hashing++
   try {
     return await derive(password.normalize("NFC"), salt, length, {
@@ -73,15 +76,15 @@ const hashWith = async (
       maxmem: 2 * memoryOf(cost)
     })
   } finally {
-    const next = waiting.shift()
+    const next = checks.shift() ?? others.shift()
     if (next === undefined) hashing--
     else next()
   }
 }
 
 /** Computes the hash of a password that is checked, unless too many wait already. */
-const checkWith = (...of: Parameters<typeof hashWith>): Promise<Buffer> => {
-  if (waiting.length < maxWaiting) return hashWith(...of)
+const checkWith = (password: string, salt: Buffer, length: number, cost: Required<PasswordCost>): Promise<Buffer> => {
+  if (checks.length < maxWaiting) return hashIn(checks, password, salt, length, cost)
   throw new DoorhookError("too_busy", `${maxWaiting} passwords wait to be checked already. Try again in a moment.`)
 }
 
@@ -101,11 +104,14 @@ const parse = (stored: string): Option.Option<Stored> => {
   return isWhole && isUsable ? Option.some(found) : Option.none()
 }
 
-/** The text to store for a password. A process computes at most two hashes at once; others wait for their turn. */
+/**
+ * The text to store for a password. A process computes at most two hashes at once. Others wait, without a limit, and passwords that
+ * are checked go first.
+ */
 export const hashPassword = async (password: string, cost: PasswordCost = {}): Promise<string> => {
   const { ln, p, r } = { ...defaults, ...cost }
   const salt = randomBytes(16)
-  const hash = await hashWith(password, salt, 32, { ln, r, p })
+  const hash = await hashIn(others, password, salt, 32, { ln, r, p })
   return `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(hash)}`
 }
 
@@ -118,8 +124,8 @@ export const wasteTime = async (password: string): Promise<void> => {
  * Whether this is the password of a stored text. One of another form is refused after as long as checking a text of
  * `hashPassword` takes.
  *
- * A process computes at most two hashes at once, of this function and of `hashPassword`. Rejects with `too_busy` when 100
- * wait.
+ * A process computes at most two hashes at once, of this function and of `hashPassword`, this function's first. Rejects with
+ * `too_busy` when 40 passwords wait to be checked.
  */
 export const verifyPassword = async (password: string, stored: string): Promise<boolean> =>
   Option.match(parse(stored), {
