@@ -31,8 +31,8 @@ export const surfaceFields = {
   /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or anyone. Default `loopback`. */
   metricsFor: Schema.optional(Schema.Literals(["loopback", "anyone"])),
   /**
-   * The key that reading `/metrics` takes, as `Authorization: Bearer KEY`: 32 characters or more. With it, clients anywhere
-   * may read; without it, none. Default: no key.
+   * Key for `/metrics`, sent as `Authorization: Bearer KEY`: 32 characters or more. With a key, every client must send it, and
+   * the address does not matter. Default: no key.
    */
   metricsKey: Schema.optional(Text),
   /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
