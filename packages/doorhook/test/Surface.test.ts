@@ -111,7 +111,7 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
-    "have at most so many integrations of one building or tenant as the host says",
+    "are limited per building or tenant as the host sets it",
     Effect.gen(function* () {
       const { api, token, url } = yield* startApi({ integrationsPerScope: 2 })
       const create = (key: string) => api("POST", path, integrationDocument(receiver), { "idempotency-key": key })

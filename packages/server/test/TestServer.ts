@@ -77,6 +77,8 @@ export class Controls extends Context.Service<
     /** Done when a store that is silent is asked. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
+    /** Runs between reading a secret and returning it. */
+    secretRead: Effect.Effect<void>
     /** How many transactions asked whether the store accepts changes. */
     probes: number
     /** Integrations that the dispatcher was told to forget. */
@@ -90,6 +92,7 @@ export class Controls extends Context.Service<
       fault: "none",
       asked: Deferred.makeUnsafe(),
       status: idleStatus,
+      secretRead: Effect.void,
       probes: 0,
       forgotten: []
     })
@@ -127,6 +130,8 @@ const FaultySettingStore = Layer.effect(
     const controls = yield* Controls
     return {
       ...store,
+      getOrCreateSecret: (name, candidate) =>
+        Effect.tap(store.getOrCreateSecret(name, candidate), () => controls.secretRead),
       getOrCreate: (name, candidate) =>
         Effect.suspend(() => {
           if (name === "health_probe") controls.probes += 1
@@ -283,7 +288,7 @@ export const services = (
         OperatorKey.layer(Redacted.make(operatorKey)),
         ApiSettings.layer({ requestsPerMinute: null, ...options.api }),
         HealthSettings.layer(options.health),
-        Layer.orDie(PageSecret.layer),
+        Layer.orDie(PageSecret.layer).pipe(Layer.provide(FaultySettingStore)),
         FaultyIntegrationStore,
         FaultySettingStore,
         FaultyDeliveryStore

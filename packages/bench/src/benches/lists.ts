@@ -1,5 +1,5 @@
 /**
- * What those who read long lists cost the others.
+ * How much readers of long lists delay others.
  */
 import { DeliveryStore, IntegrationStore, Publisher } from "@doorhook/core"
 import { Effect } from "effect"
@@ -30,7 +30,7 @@ const templates = 1_000
 
 const clients = 10
 
-/** Tokens of each client: so many that none asks too often for the service's limit of requests a minute. */
+/** Tokens per client: enough to stay below the service's request limit. */
 const tokensPerClient = 25
 
 /** Between one ring and the next, in milliseconds. */
@@ -57,7 +57,7 @@ const startNoting = Effect.acquireRelease(
   ({ server }) => Effect.sync(() => server.close())
 )
 
-/** A database in which the building has so many events, and no integration yet. */
+/** A database whose building has this many events and no integration. */
 const prepare = Effect.fnUntraced(function* (rows: number) {
   const database = yield* temporaryDatabase
   const port = yield* startReceiver()

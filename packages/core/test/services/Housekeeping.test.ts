@@ -136,7 +136,7 @@ describe("housekeeping", () => {
     })
   )
 
-  it.effect("stops within a round when the clock jumps meanwhile", () =>
+  it.effect("stops within a round when the clock jumps during it", () =>
     Effect.gen(function* () {
       const { during, jump, notices } = yield* startSkewed
       // The round has looked at tokens, and rests before it looks at keys.

@@ -18,7 +18,7 @@ import {
   parseSpan,
   parseTimeout
 } from "./ReadingSettings.ts"
-import { CountOrUnlimited, surfaceFields } from "./SurfaceConfig.ts"
+import { CountOrUnlimited, limitOf, surfaceFields } from "./SurfaceConfig.ts"
 
 const Text = Schema.String
 const Texts = Schema.Array(Text)
@@ -180,7 +180,7 @@ export const deliveryOverrides = (
     allow: usable(read.allow) ?? [],
     ...(config.sign !== undefined && { sign: config.sign }),
     ...(config.integrationsPerScope !== undefined && {
-      integrationsPerScope: config.integrationsPerScope === "unlimited" ? null : config.integrationsPerScope
+      integrationsPerScope: limitOf(config.integrationsPerScope)
     }),
     ...(ackTimeout !== undefined && { ackTimeout }),
     ...(disableAfter !== undefined && { disableAfter }),

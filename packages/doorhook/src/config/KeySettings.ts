@@ -14,7 +14,7 @@ const carried = /^[!-~](?:[ -~]*[!-~])?$/
 /** What a scraper sends as a Bearer token unchanged (RFC 6750 section 2.1). */
 const tokenCarried = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/** The fewest characters of a given key: shorter ones can be guessed by trying. */
+/** Minimum length of a configured key; shorter ones can be guessed. */
 const minKeyLength = 32
 
 /** The fewest different characters of the encryption key. */

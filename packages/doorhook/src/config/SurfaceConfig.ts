@@ -31,8 +31,8 @@ export const surfaceFields = {
   /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or anyone. Default `loopback`. */
   metricsFor: Schema.optional(Schema.Literals(["loopback", "anyone"])),
   /**
-   * The key that reading `/metrics` takes, as `Authorization: Bearer KEY`: 32 characters or more. With it, clients anywhere
-   * may read; without it, none. Default: no key.
+   * Key for `/metrics`, sent as `Authorization: Bearer KEY`: 32 characters or more. With a key, every client must send it, and
+   * the address does not matter. Default: no key.
    */
   metricsKey: Schema.optional(Text),
   /** How many requests to `/v4` one authorization may make in a minute. Default 600. */
@@ -69,8 +69,8 @@ export const surfaceFields = {
 const SurfaceConfig = Schema.Struct(surfaceFields)
 type SurfaceConfig = typeof SurfaceConfig.Type
 
-/** A number of requests a minute as it is used: null is any number. */
-const perMinute = (limit: number | "unlimited"): number | null => (limit === "unlimited" ? null : limit)
+/** A limit as the engine takes it: null for unlimited. */
+export const limitOf = (limit: number | "unlimited"): number | null => (limit === "unlimited" ? null : limit)
 
 /** The settings of the authorization server that a configuration changes. */
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
@@ -79,7 +79,7 @@ export const authorizationOverrides = (config: SurfaceConfig): Partial<Authoriza
   ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope }),
   ...(config.accessTokensPerGrant !== undefined && { accessTokensPerGrant: config.accessTokensPerGrant }),
   ...(config.tokenRequestsPerMinute !== undefined && {
-    tokenRequestsPerMinute: perMinute(config.tokenRequestsPerMinute)
+    tokenRequestsPerMinute: limitOf(config.tokenRequestsPerMinute)
   })
 })
 
@@ -92,7 +92,7 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
     ...(config.topLevelPageInfo !== undefined && { topLevelPageInfo: config.topLevelPageInfo }),
     ...(config.configAlias !== undefined && { configAlias: config.configAlias }),
     ...(config.requestsPerMinute !== undefined && {
-      requestsPerMinute: perMinute(config.requestsPerMinute)
+      requestsPerMinute: limitOf(config.requestsPerMinute)
     })
   }))
 

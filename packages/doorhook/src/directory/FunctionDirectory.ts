@@ -155,15 +155,17 @@ const mistyped = (host: object): ReadonlyArray<string> => {
   })
 }
 
-/** The number of an access point or a unit, also as text. */
+/** Reads the number of an access point or a unit, which may be 0, from a number, decimal text or BigInt. Null for anything else. */
+const readNumber = (given: unknown): number | null => {
+  if (given === "0" || given === 0n) return 0
+  return Predicate.isNumber(given) && Number.isSafeInteger(given) ? given : readHostId(given)
+}
+
 const HostNumber = Schema.Unknown.check(
-  Schema.makeFilter(
-    (given) =>
-      Number.isSafeInteger(given) || readHostId(given) !== null || `must be a whole number, not ${nameOf(given)}`
-  )
+  Schema.makeFilter((given) => readNumber(given) !== null || `must be a whole number, not ${nameOf(given)}`)
 ).pipe(
   Schema.decodeTo(Schema.Int, {
-    decode: SchemaGetter.transform((given) => readHostId(given) ?? Number(given)),
+    decode: SchemaGetter.transform((given) => readNumber(given) ?? 0),
     encode: SchemaGetter.transform((known) => known)
   })
 )

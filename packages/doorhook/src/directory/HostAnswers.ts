@@ -32,7 +32,7 @@ const settled = (operation: string, promise: Promise<unknown>): Effect.Effect<un
     }
   )
 
-/** Asks. What answers at once needs no timer. */
+/** Asks the host. A synchronous answer needs no timer. */
 const ask = (operation: string, question: () => Answer<unknown>): Effect.Effect<unknown, DirectoryError> =>
   Effect.flatMap(
     Effect.try({ try: question, catch: (cause) => new DirectoryError({ operation, cause }) }),

@@ -2,8 +2,8 @@
  * The base URL of an embedded doorhook without `publicUrl`: the address and port that its first request came in at. Good
  * enough for trying it out; behind a proxy it takes `publicUrl`.
  *
- * It is learned from connections only. A web request knows nothing but its `Host`, which whoever sends it chooses, and the
- * issuer of tokens must not change.
+ * It is learned from connections only, because the issuer of tokens must not change. A web request carries only its `Host`,
+ * which the sender chooses.
  */
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"

@@ -121,7 +121,7 @@ export interface Doorhook extends PortalClient {
 const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonFlaw.toText(input), () => undefined) ?? JSON.stringify(events)
 
-const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address from requests, because anybody can send any Host. Links and the issuer of tokens say ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is said once.`
+const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address from requests, because anybody can send any Host. Links and the issuer of tokens say ${defaultPublicUrl}. Set publicUrl to the address that browsers and clients use. This is logged once.`
 
 /**
  * Starts doorhook in this process. Rejects with a `DoorhookError` whose message says what to do when a setting or the
@@ -197,7 +197,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
         for (const oversight of oversights) {
           if (told.has(oversight)) continue
           told.add(oversight)
-          yield* Effect.logWarning(`publish: ${oversight}. This is said once.`)
+          yield* Effect.logWarning(`publish: ${oversight}. This is logged once.`)
         }
         const given = idempotencyKey ?? null
         const key = given === null ? null : yield* Effect.fromResult(readIdempotencyKey(given))
@@ -226,7 +226,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return closing
   }
 
-  // From an address that no peer has: what others fail at does not delay the host's own calls.
+  // Uses an address that no client has, so that others' failures never delay the host's own calls.
   const calls = makeOperatorCalls((request) => answer(request, { remoteAddress: "0.0.0.0" }), key)
   return {
     node,

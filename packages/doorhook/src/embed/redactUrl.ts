@@ -20,11 +20,14 @@ const isSecret = (encoded: string): boolean => {
   return secretNames.has(name.toLowerCase())
 }
 
-const valueEnd = /[&#\s]|$/g
+// Browsers percent-encode a quote in a query, so that one ends the URL in a line of JSON.
+const valueEnd = /[&#\s"]|$/g
 
 /**
- * A URL, or a log line with one, without its secrets: values of query parameters like `client_secret` and `code`, and the
- * tokens of portal links, are replaced by `[redacted]`. Everything else stays as it is.
+ * Replaces the secrets in a URL, or in a log line that has URLs, with `[redacted]`: values of query parameters like
+ * `client_secret` and `code`, and the tokens of portal links. Everything else stays as it is.
+ *
+ * A value ends at a quote. If URLs in your log may hold raw quotes, redact each URL before you serialize it as JSON.
  */
 export const redactUrl = (text: string): string => {
   let shown = ""

@@ -178,29 +178,39 @@ const attempt = (database: string) =>
     (own) => Effect.sync(() => leave(own))
   ).pipe(Effect.map((own) => ({ own, isFirst: own.users === 1 })))
 
-/** Keeps the lock for as long as nobody else has taken it; fails then. */
+/** Keeps the lock until another process has taken it, then fails. */
 const watch = (database: string, own: Held): Effect.Effect<never, StoreLost> =>
-  Effect.try({
-    try: () => keep(own),
-    catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
-  }).pipe(
-    Effect.flatMap((isNew) =>
-      isNew
-        ? Effect.logWarning(`${own.path} was removed or replaced while ${database} was in use; it is made again.`)
-        : Effect.void
-    ),
-    // One that can't be made is tried again: nobody else has it then.
-    Effect.catchTag("DatabaseUnusable", (error) => Effect.logWarning(error.message)),
-    Effect.catchTag("Taken", ({ owner }) =>
-      Effect.fail(
-        new StoreLost({
-          message: `The lock ${own.path} was removed or replaced while ${database} was in use, and ${nameOf(owner)} has taken it. Nothing is accepted here any more: let one process use the file, and start this one again if it is the one.`
-        })
-      )
-    ),
-    Effect.delay(watchPause),
-    Effect.forever
-  )
+  Effect.suspend(() => {
+    let logged: string | null = null
+    return Effect.try({
+      try: () => keep(own),
+      catch: (error) => (error instanceof Taken ? error : asUnusable(database, error))
+    }).pipe(
+      Effect.flatMap((isNew) => {
+        logged = null
+        return isNew
+          ? Effect.logWarning(
+              `${own.path} was removed or replaced while ${database} was in use. It has been created again.`
+            )
+          : Effect.void
+      }),
+      // Retried if it can't be created: then no other process holds it.
+      Effect.catchTag("DatabaseUnusable", ({ message }) => {
+        if (message === logged) return Effect.void
+        logged = message
+        return Effect.logWarning(message)
+      }),
+      Effect.catchTag("Taken", ({ owner }) =>
+        Effect.fail(
+          new StoreLost({
+            message: `The lock ${own.path} was removed or replaced while ${database} was in use, and ${nameOf(owner)} has taken it. This process accepts nothing more. Make sure that only one process uses the file, then start it again.`
+          })
+        )
+      ),
+      Effect.delay(watchPause),
+      Effect.forever
+    )
+  })
 
 /** A process that lives has its log open: one that does not find its lock file makes it again. */
 const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
@@ -215,7 +225,7 @@ const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
       isMissing
         ? Effect.andThen(
             Effect.logInfo(
-              `${database} has a log but no lock beside it: another process that uses it is given ${comesBack} ms to show.`
+              `${database} has a log but no lock file. Waiting ${comesBack} ms in case its owner recreates the lock.`
             ),
             Effect.sleep(comesBack)
           )

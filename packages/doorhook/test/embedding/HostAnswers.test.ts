@@ -279,19 +279,29 @@ describe("a host's functions", () => {
     "may answer ids of buildings and tenants as text or BigInt, as database clients return them",
     Effect.gen(function* () {
       const asked: Array<unknown> = []
+      let unit = "0"
+      const access_points = [
+        { id: "11", name: "Gate" },
+        { id: "0", name: "Lift" }
+      ]
       const host: HostDirectory = {
         ...directory,
         administers: (_, building) => asked.push(building) > 0,
-        buildings: () => [{ id: "7", name: "North", time_zone: "UTC", access_points: [{ id: "11", name: "Gate" }] }],
-        tenants: () => [{ id: 101n, building_id: "7", unit: { id: "0", label: "4B" } }]
+        buildings: () => [{ id: "7", name: "North", time_zone: "UTC", access_points }],
+        tenants: () => [
+          { id: 101n, building_id: "7", unit: { id: unit, label: "4B" } },
+          { id: 102, building_id: 7, unit: { id: 0n, label: "4C" } }
+        ]
       }
       const { doorhook, lines, url } = yield* over({ ...host })
       const token = yield* tokenFrom(url)
       const read = (path: string) => Effect.promise(async () => (await callApi(url, token, "GET", path)).text())
-      assert.match(yield* read("/v4/buildings"), /"id":"7".*"id":"?11\b/)
-      // A unit's id may be 0 as a number, and text is a positive number.
+      assert.match(yield* read("/v4/buildings"), /"id":"7".*"id":"?11\b.*"id":"?0\b/)
+      // 0 numbers units and access points, but no building or tenant.
+      assert.match(yield* read("/v4/tenants?scope=self"), /"id":"101".*"id":"?0\b.*"id":"102".*"id":"?0\b/)
+      unit = "00"
       assert.match(yield* read("/v4/tenants?scope=self"), /"unavailable"/)
-      assert.match(lines.at(-1) ?? "", /`tenants` must return .*: \/0\/unit\/id must be a whole number, not "0"\. /)
+      assert.match(lines.at(-1) ?? "", /`tenants` must return .*: \/0\/unit\/id must be a whole number, not "00"\. /)
       const { deliveries } = yield* Effect.promise(() =>
         doorhook.publish({ ...event, building_id: "7", tenant_ids: ["101", 102n] })
       )

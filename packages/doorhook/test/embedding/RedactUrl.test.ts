@@ -15,6 +15,14 @@ describe("redactUrl", () => {
     ["/a?next=/b?client_secret=s&code=t", "/a?next=/b?client_secret=[redacted]&code=[redacted]"],
     ["/doors/portal/open/dh_pl_1.2.n.m?x=1", "/doors/portal/open/dh_pl_[redacted]?x=1"],
     ["--> GET /a?client_secret=s 303 5ms", "--> GET /a?client_secret=[redacted] 303 5ms"],
+    [
+      '{"url":"/oauth/authorize?client_secret=abc","method":"GET"}',
+      '{"url":"/oauth/authorize?client_secret=[redacted]","method":"GET"}'
+    ],
+    [
+      '{"url":"/a?code=1&state=x","referer":"/b?token=t"}',
+      '{"url":"/a?code=[redacted]&state=x","referer":"/b?token=[redacted]"}'
+    ],
     ["/a?%zz=1&client_secret=s", "/a?%zz=1&client_secret=[redacted]"]
   ] as const) {
     it(`makes ${expected}`, () => assert.strictEqual(redactUrl(given), expected))

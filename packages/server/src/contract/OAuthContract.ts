@@ -100,7 +100,7 @@ export const OAuth = HttpApiGroup.make("oauth").add(
     .annotate(OpenApi.Summary, "Exchange a code or a refresh token for an access token")
     .annotate(
       OpenApi.Description,
-      "A client is issued 600 tokens a minute at most, one without a secret for each of its users, unless the service is set otherwise. Beyond that the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. Of one authorization 100 access tokens are good at a time: a new one beyond that ends the oldest."
+      "By default a client is issued at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 live access tokens: a new one ends the oldest."
     ),
   HttpApiEndpoint.post("revoke", "/oauth/revoke", {
     payload: anyForm(TokenOnly),

@@ -15,7 +15,7 @@ export interface HealthSettingsShape {
   readonly patience: number
   /** Who may read `/metrics` while there is no `metricsKey`: programs on this machine, or any client. */
   readonly metricsFor: "loopback" | "anyone"
-  /** The key for `/metrics`. With one, clients anywhere may read, and none without it; null for none. */
+  /** Key for `/metrics`; null for none. With a key, every client must send it, and the address does not matter. */
   readonly metricsKey: Redacted.Redacted | null
 }
 

@@ -50,7 +50,7 @@ const makeWarning = (isTrusted: (peer: string) => boolean) => {
     if (peer !== null && isTrusted(peer)) return Effect.void
     isTold = true
     return Effect.logWarning(
-      `A request with X-Forwarded-For came from ${peer ?? "an address that is not known"}, which is not named as a trusted proxy. The header is not believed: all who come that way count as one address, and whoever guesses passwords there has the others wait too. If that is your reverse proxy, name its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is said once.`
+      `A request with X-Forwarded-For came from ${peer ?? "an address that is not known"}, which is not named as a trusted proxy. The header is not believed: all who come that way count as one address, and whoever guesses passwords there has the others wait too. If that is your reverse proxy, name its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
     )
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The secret behind what doorhook signs for browsers: portal links, the sessions that they open, and the tokens of forms.
+ * The secret that signs portal links, their sessions and form tokens.
  *
  * One secret for one database, made at the first start. Every process over the database reads it again every two seconds,
  * so that a replaced one ends what it signed everywhere.
@@ -38,7 +38,7 @@ export class PageSecret extends Context.Service<
       const generate = Effect.map(crypto.randomBytes(32), (bytes) => Redacted.make(Base64Url.encode(bytes)))
       const look = Effect.flatMap(generate, (candidate) => settings.getOrCreateSecret(settingName, candidate))
       const current = yield* makeShortMemory(look, readAgainAfter)
-      // One that stands readable in the database is replaced at the start, not when a page is first opened.
+      // Replaces a secret stored in clear at the start, not when a page is first opened.
       yield* current.get
       return PageSecret.of({
         sign: Effect.fnUntraced(function* (purpose, text) {

@@ -1,27 +1,39 @@
 /**
- * The last answer to a question that every request asks, kept for a moment: however many ask, one look at a time is made.
+ * Caches the answer to a frequent question for a moment. Concurrent callers share one look-up.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Duration, Effect } from "effect"
 
 interface ShortMemory<A, E> {
-  /** What was kept, or found now. Callers that come while a look is under way share it. */
+  /** The cached answer, or the result of a look-up. */
   readonly get: Effect.Effect<A, E>
-  /** Keeps another answer from now on. */
+  /** Replaces the cached answer, and that of a look-up under way. */
   readonly keep: (answer: A) => Effect.Effect<void>
 }
 
-/** Keeps answers for `millis` milliseconds by the monotonic clock; failures are not kept. */
+/** Caches answers for `millis` milliseconds by the monotonic clock. Failures are not cached. */
 export const makeShortMemory = Effect.fnUntraced(function* <A, E, R>(look: Effect.Effect<A, E, R>, millis: number) {
   const services = yield* Effect.context<R>()
   let last: { readonly answer: A; readonly until: bigint } | null = null
-  const keep = (answer: A) =>
+  const hold = (answer: A) =>
     Effect.map(Clock.monotonicTimeNanos, (now) => {
       last = { answer, until: now + BigInt(millis) * 1_000_000n }
+      return answer
     })
-  // Nothing is cached by the wall clock, which may be set back: this shares a look that is under way.
-  const shared = yield* Effect.cachedWithTTL(Effect.provideContext(Effect.tap(look, keep), services), 0)
+  const renew = Effect.suspend(() => {
+    const before = last
+    // An answer kept in the meantime is newer than what this look-up read.
+    return Effect.flatMap(look, (answer) =>
+      last === null || last === before ? hold(answer) : Effect.succeed(last.answer)
+    )
+  })
+  // Only shares a look-up under way. Any other lifetime counts by the wall clock, which may be set back.
+  const [shared, forget] = yield* Effect.cachedInvalidateWithTTL(
+    Effect.provideContext(renew, services),
+    Duration.negativeInfinity
+  )
   const get = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
     last !== null && now < last.until ? Effect.succeed(last.answer) : shared
   )
+  const keep = (answer: A) => Effect.andThen(hold(answer), forget)
   return { get, keep } satisfies ShortMemory<A, E>
 })

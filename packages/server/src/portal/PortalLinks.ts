@@ -68,7 +68,7 @@ export class PortalLinks extends Context.Service<
         ): Effect.fn.Return<Access, StoreError> {
           const grant = yield* tokens.read(purpose, token)
           const now = yield* Clock.currentTimeMillis
-          // No link is made to last longer. One that does was made by somebody who has read the secret, or by a wrong clock.
+          // No link is issued for longer. This one comes from someone who has read the secret, or from a wrong clock.
           if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
             return { _tag: "Unknown" }
           return now < grant.expires_at ? { _tag: "Granted", grant } : { _tag: "Expired" }

@@ -139,6 +139,7 @@ describe("health", () => {
   it.effect("asks the store at most once a second whether it accepts changes, however many requests come", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
+      yield* TestClock.setTime(3_600_000)
       const twenty = Effect.forEach(Array.from({ length: 20 }), () => call("GET", "/health/ready"), {
         concurrency: "unbounded"
       })
@@ -151,6 +152,11 @@ describe("health", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* statuses, new Set([503]))
       assert.strictEqual(controls.probes, 2)
+      yield* TestClock.setTime(0)
+      yield* TestClock.adjust("1 second")
+      controls.fault = "none"
+      assert.deepStrictEqual(yield* statuses, new Set([200]), "after the clock was set back")
+      assert.strictEqual(controls.probes, 3)
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -1,6 +1,6 @@
 import { DeliveryStore, SettingStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Redacted } from "effect"
+import { Clock, Deferred, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { nextTurn } from "@doorhook/testkit/Turn"
@@ -150,6 +150,45 @@ describe("a portal link", () => {
       const { cookie: another } = yield* open(yield* link(integration))
       assert.strictEqual((yield* get(home, another)).status, 200)
       assert.strictEqual((yield* submit(home, another, token)).status, 403)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("ends when the secret is replaced, here or by another process, after the clock was set back", () =>
+    Effect.gen(function* () {
+      const settings = yield* SettingStore
+      const { integration } = yield* published(0)
+      const replaceElsewhere = settings.replaceSecret("portal_secret", Redacted.make("replaced by another process"))
+      const replaceHere = Effect.map(call("POST", "/operator/portal/rotate_secret", { as }), ({ status }) =>
+        assert.strictEqual(status, 204)
+      )
+      for (const replace of [replaceElsewhere, replaceHere]) {
+        yield* TestClock.setTime(3_600_000)
+        yield* open(yield* link(integration))
+        yield* TestClock.setTime(1_000)
+        const made = yield* link(integration)
+        yield* replace
+        yield* TestClock.adjust("3 seconds")
+        assert.strictEqual((yield* call("GET", pathOf(made))).status, 403)
+        yield* open(yield* link(integration))
+      }
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("ends when the secret is replaced while another request reads it", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      const { integration } = yield* published(0)
+      const made = yield* link(integration)
+      yield* TestClock.adjust("3 seconds")
+      const [read, replaced] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      controls.secretRead = Effect.andThen(Deferred.succeed(read, undefined), Deferred.await(replaced))
+      const reading = yield* Effect.forkChild(call("GET", pathOf(made)))
+      yield* Deferred.await(read)
+      assert.strictEqual((yield* call("POST", "/operator/portal/rotate_secret", { as })).status, 204)
+      yield* Deferred.succeed(replaced, undefined)
+      // A request that read the secret before it was replaced is checked against the new one, as later requests are.
+      assert.strictEqual((yield* Fiber.join(reading)).status, 403)
+      assert.strictEqual((yield* call("GET", pathOf(made))).status, 403)
     }).pipe(Effect.provide(testServer()))
   )
 
