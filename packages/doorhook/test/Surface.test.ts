@@ -120,7 +120,10 @@ describe("clients that differ from the standards", () => {
       assert.sameMembers([second.status, third.status], [201, 409])
       const refused = second.status === 409 ? second : third
       assert.strictEqual(refused.at("errors", "0", "code"), "limit_reached")
-      assert.match(String(refused.at("errors", "0", "detail")), /which is 2 here \(setting integrationsPerScope\)/)
+      assert.match(
+        String(refused.at("errors", "0", "detail")),
+        /has reached the limit of 2 integrations \(setting integrationsPerScope\)/
+      )
       // What was created under a key is still answered.
       assert.strictEqual((yield* create("a")).at("data", "id"), first.at("data", "id"))
       const target = `${path}/${String(first.at("data", "id"))}`

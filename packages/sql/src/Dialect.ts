@@ -23,6 +23,11 @@ export interface Dialect {
    * that change several rows, and find them by different indexes, would else wait for each other.
    */
   readonly isOneOfKept: (column: string, query: string) => string
+  /**
+   * The time of the entry of an event `e` in the list of a scope. PostgreSQL's is searched for where processes of an older
+   * version may have written it: they leave its time to the server's clock, which differs a little from the event's.
+   */
+  readonly listedAt: (scopeType: string, scopeId: string) => string
   /** A table with the numbers of a JSON list in its column `value`. */
   readonly numbersIn: (column: string) => string
   /** At the end of `RETURNING id` of a changed integration: tells other processes, once the transaction commits. */
@@ -41,6 +46,7 @@ export const sqlite: Dialect = {
   lock: "",
   lockFree: "",
   isOneOfKept: (column, query) => `${column} IN (${query})`,
+  listedAt: () => "e.created_at",
   numbersIn: (column) => `json_each(${column})`,
   tellChange: ""
 }

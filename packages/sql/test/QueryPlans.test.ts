@@ -35,7 +35,7 @@ const planOf = Effect.fnUntraced(function* (text: string) {
 
 /** Steps that walk through all of something: only through what the statement itself brings along, or a tiny table. */
 const harmless =
-  /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|(?:json_each|wanted|groups|heads|tallies|numbers|endings|e|t|workers)\b|\(subquery-\d+\))/
+  /^SCAN (?:\d+-ROW VALUES CLAUSE|CONSTANT ROW|\d+ CONSTANT ROWS|(?:json_each|wanted|groups|heads|tallies|numbers|endings|e|t|revoked|workers)\b|\(subquery-\d+\))/
 
 const expectNoScan = (plan: ReadonlyArray<string>) =>
   assert.deepEqual(
@@ -244,6 +244,39 @@ describe("a page of events", () => {
       assert.deepEqual(run(Records.countOf, ...head, 100, ...head), { rows: [[null]], walked: 101 })
       const last = ["building", 1, "call", 0, 7 * 60, 60] as const
       assert.deepEqual(run(Records.countOf, ...last, 100, ...last), { rows: [[60]], walked: 120 })
+    })
+  )
+})
+
+describe("a purge of what belongs to revoked grants", () => {
+  it.effect("walks no more of them than its bound", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      yield* Layer.build(SqliteDatabase.layer({ filename }))
+      const db = yield* Effect.acquireRelease(
+        Effect.sync(() => new DatabaseSync(filename)),
+        (opened) => Effect.sync(() => opened.close())
+      )
+      let walked = 0
+      db.function("walk", () => ++walked)
+      db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+        INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at) SELECT 'g' || i, 'u', 'c', '', 0, i FROM n`)
+      db.exec(`INSERT INTO access_tokens (hash, grant_id, created_at, expires_at)
+        SELECT 'a' || id, id, 0, 0 FROM grants`)
+      // The statements see these in place of the tables.
+      const watched = (table: string) =>
+        db.exec(`CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table} WHERE walk() > 0`)
+      watched("grants")
+      for (const statement of Tokens.purgeOfRevoked.slice(1)) {
+        walked = 0
+        assert.deepEqual(db.prepare(statement).all(2_000, 100, 50), [])
+        assert.strictEqual(walked, 100)
+      }
+      db.exec("DROP VIEW temp.grants")
+      watched("access_tokens")
+      walked = 0
+      assert.deepEqual(db.prepare(Tokens.purgeRevoked).all(2_000, 100, 50), [])
+      assert.strictEqual(walked, 100)
     })
   )
 })

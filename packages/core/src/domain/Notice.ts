@@ -32,7 +32,7 @@ export type IntegrationNotice = typeof IntegrationNotice.Type
 /** A notice before the store has given it an id. */
 export const NewNotice = Schema.Union([
   ...IntegrationNotice.members,
-  /** The clock jumped ahead: nothing is deleted for being old until a time. */
+  /** The clock jumped ahead: nothing is deleted for its age for 24 hours. */
   Schema.Struct({
     kind: Schema.Literal("retention_paused"),
     integration_id: Schema.Null,
@@ -40,6 +40,7 @@ export const NewNotice = Schema.Union([
     at: Schema.Int,
     /** How far the clock jumped, in milliseconds. */
     ahead_ms: Schema.Int,
+    /** The end of the pause, by the clock that jumped: it may be wrong. */
     until: Schema.Int
   })
 ])
@@ -62,7 +63,7 @@ export interface Seen {
 /** A notice in one line, for a log. */
 export const noticeText = (notice: NewNotice, formatTime: (millis: number) => string, seen?: Seen): string => {
   if (notice.kind === "retention_paused") {
-    return `The clock of this machine jumped ahead by ${DurationText.format(Math.round(notice.ahead_ms / minute) * minute)}: nothing is deleted for its age until ${formatTime(notice.until)}. Check the clock; if it is right now, nothing else has to be done.`
+    return `The clock of this machine jumped ahead by ${DurationText.format(Math.round(notice.ahead_ms / minute) * minute)}: nothing is deleted for its age for 24 hours. Check the clock. If the clock is correct, or the machine was suspended, there is nothing to do.`
   }
   const where = seen === undefined ? "" : ` (${seen.host})`
   const who = `Integration ${notice.integration_id}${where} of ${notice.scope.type} ${notice.scope.id}`

@@ -1,5 +1,5 @@
 /**
- * Grants, codes and tokens in memory. What can be deleted one day stands in a heap by the time of that.
+ * Grants, codes and tokens in memory. A heap orders everything that will be deleted by its time.
  */
 import { Effect, Layer } from "effect"
 import type { GrantId, UserId } from "../domain/Ids.ts"
@@ -13,7 +13,7 @@ import { DueHeap } from "./DueHeap.ts"
 
 /** Something that is deleted after its `due_at`. */
 interface Ending extends Waiting {
-  /** Deletes at most so many tokens and codes; says how many. Takes this out of the heap when nothing of it is left. */
+  /** Deletes at most `limit` tokens and codes, and returns how many. Removes itself from the heap when nothing is left. */
   readonly purge: (limit: number) => number
 }
 
@@ -93,7 +93,7 @@ const make = Effect.sync(() => {
     return 1
   }
 
-  /** Deletes what belongs to a grant, and at last the grant. */
+  /** Deletes what belongs to a grant, and at last the grant, which counts too. */
   const deleteGrant = ({ access, codes, grant, refresh }: StoredGrant, limit: number): number => {
     let deleted = 0
     for (const [hashes, deleteOne] of [
@@ -106,8 +106,8 @@ const make = Effect.sync(() => {
         deleted += deleteOne(hash)
       }
     }
-    grants.delete(grant.id)
-    return deleted
+    if (deleted === limit) return deleted
+    return grants.delete(grant.id) ? deleted + 1 : deleted
   }
 
   const revoke = (stored: StoredGrant, now: number): void => {
@@ -159,8 +159,8 @@ const make = Effect.sync(() => {
         grants.set(grant.id, stored)
         if (grant.revoked_at !== null) endRevoked(stored, grant.revoked_at)
         const ending = endAt(code.expires_at + codeMemory, () => {
-          // Nothing was ever issued for one that was not used.
-          if (codes.get(code.hash)?.used === false) grants.delete(grant.id)
+          // Nothing was ever issued for one that was not used. A revoked grant has an ending of its own.
+          if (codes.get(code.hash)?.used === false && isAlive(grant.id)) grants.delete(grant.id)
           return deleteCode(code.hash)
         })
         codes.set(code.hash, { code, used: false, ending })

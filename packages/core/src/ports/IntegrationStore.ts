@@ -46,13 +46,13 @@ export type SurveyedStatus = (typeof surveyedStatuses)[number]
 /** What is asked of an integration to delete it. It is known also of one whose secrets or bindings can't be read any more. */
 export type LocatedIntegration = Pick<Integration, "id" | "scope" | "version">
 
-/** A building or a tenant has as many integrations as one may have. */
+/** The scope has reached its limit of integrations. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   scope: Scope,
   limit: Schema.Int
 }) {
   override get message(): string {
-    return `The ${this.scope.type} ${this.scope.id} has the most integrations that one may have, which is ${this.limit} here (setting integrationsPerScope). Delete one that is not needed, or ask the operator of the service for a higher limit.`
+    return `The ${this.scope.type} ${this.scope.id} has reached the limit of ${this.limit} integrations (setting integrationsPerScope). Delete one, or ask the operator for a higher limit.`
   }
 }
 

@@ -69,10 +69,11 @@ export class TokenStore extends Context.Service<
     /** Ends one access token. */
     readonly revokeAccessToken: (hash: TokenHash) => Effect.Effect<void, StoreError>
     /**
-     * Deletes at most `limit` tokens and codes that nobody needs any more, by the times of `rules/TokenLife`: access tokens
+     * Deletes at most `limit` tokens, codes and revoked grants that nobody needs any more, by the times of `rules/TokenLife`: access tokens
      * that expired before `now`; codes that did `codeMemory` before and refresh tokens that were rotated `rotatedMemory`
      * before, so that their reuse is noticed until then; and what belongs to grants that were revoked `revokedMemory`
-     * before. Says how many. Grants of which nothing is left are deleted with them. Refresh tokens do not expire.
+     * before, then these grants. Returns how many, without the grants of codes that were never used, which are deleted with
+     * their codes. Refresh tokens do not expire.
      */
     readonly purgeExpired: (now: number, limit: number) => Effect.Effect<number, StoreError>
   }

@@ -18,12 +18,12 @@ export const rotationGrace = 60_000
 export const codeMemory = 24 * 3_600_000
 
 /**
- * How long a rotated refresh token is known, so that one that comes again ends its grant, in milliseconds. A copy that was
- * stolen is used sooner or lies about for longer than anybody would keep a row for.
+ * How long a rotated refresh token is remembered, in milliseconds, so that presenting it again ends its grant. A stolen copy
+ * is normally used much sooner.
  */
 export const rotatedMemory = 90 * 24 * 3_600_000
 
-/** How long a revoked grant is known, so that its client reads that it was revoked, in milliseconds. */
+/** How long a revoked grant is remembered, in milliseconds, so that its client learns of the revocation. */
 export const revokedMemory = 24 * 3_600_000
 
 /** A stored token of either kind with its grant. */

@@ -5,9 +5,12 @@
  * once; it is only done sooner.
  *
  * Age goes by the wall clock. When that runs ahead of the monotonic one, as after a clock was set wrong, nothing is deleted
- * for a day: what is deleted does not come back when the clock is put right. What has expired is refused all the same.
+ * for a day, across restarts: what is deleted does not come back when the clock is put right. What has expired is refused all
+ * the same.
  */
 import { Clock, Effect, Layer } from "effect"
+import type { NoticeId } from "../domain/Ids.ts"
+import type { Notice } from "../domain/Notice.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
@@ -70,13 +73,38 @@ export const houseKeep: Effect.Effect<void, StoreError, Stores | DeliverySetting
   Clock.currentTimeMillis
 )
 
-/** The wall clock, and null for a day after each jump of it, of which a notice is given. */
+/** How many notices are read at once. */
+const noticesPerPage = 500
+
+/** How long the pause that an earlier process began still lasts, in milliseconds. Its notice outlives a restart. */
+const pauseLeft = Effect.fnUntraced(function* (now: number) {
+  const store = yield* DeliveryStore
+  let after: NoticeId | undefined
+  while (true) {
+    const page: ReadonlyArray<Notice> = yield* store.notices({
+      order: "newest",
+      limit: noticesPerPage,
+      ...(after !== undefined && { after })
+    })
+    for (const notice of page) {
+      // One from later was written by a clock that has been put right since.
+      if (notice.at > now) continue
+      if (notice.at <= now - pauseAfterJump) return 0
+      if (notice.kind === "retention_paused" && now < notice.until) return Math.min(notice.until - now, pauseAfterJump)
+    }
+    after = page.at(-1)?.id
+    if (page.length < noticesPerPage) return 0
+  }
+})
+
+/** The wall clock, and null for a day after each jump of it, of which a notice is given, and until notices could be read. */
 const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notices>> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   let wall = clock.currentTimeMillisUnsafe()
   let steady = steadyMillis()
   let pausedUntil = Number.NEGATIVE_INFINITY
+  let isRecalled = false
   return Effect.gen(function* () {
     const at = clock.currentTimeMillisUnsafe()
     const elapsed = steadyMillis() - steady
@@ -93,6 +121,14 @@ const makeSteadyNow: Effect.Effect<Now<DeliveryStore | Notices>> = Effect.gen(fu
           Effect.logWarning(`The clock jumped ahead, so nothing is deleted for its age for a day. ${error.message}`)
         )
       )
+    }
+    if (!isRecalled) {
+      const left = yield* Effect.catchTag(pauseLeft(at), "StoreError", (error) =>
+        Effect.as(Effect.logWarning(error.message), null)
+      )
+      if (left === null) return null
+      isRecalled = true
+      pausedUntil = Math.max(pausedUntil, steady + left)
     }
     return steady < pausedUntil ? null : at
   })

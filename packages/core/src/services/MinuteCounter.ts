@@ -18,7 +18,7 @@ export const makeMinuteCounter = (): ((id: string | number) => Effect.Effect<Cou
   let start = Number.NEGATIVE_INFINITY
   return (id) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      // A clock that was set back begins anew.
+      // Start again when the clock was set back.
       if (now - start >= minuteWindow || now < start) {
         counts.clear()
         start = now

@@ -3,16 +3,19 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import {
+  BuildingId,
   DeliverySettings,
   DeliveryStore,
   Housekeeping,
   IdempotencyStore,
+  IntegrationId,
   MemoryStore,
   NoticeListener,
   Notices,
+  StoreError,
   TokenStore
 } from "@doorhook/core"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("housekeeping", () => {
@@ -65,6 +68,8 @@ describe("housekeeping", () => {
     }
     const counted = { deliveries: 0, keys: 0, tokens: 0 }
     const told: Array<string> = []
+    const broken = { notices: false }
+    const unreadable = new StoreError({ operation: "DeliveryStore.notices", cause: new Error("broken") })
     const stores = yield* Layer.build(MemoryStore.layer)
     const deliveries = Context.get(stores, DeliveryStore)
     const keys = Context.get(stores, IdempotencyStore)
@@ -72,7 +77,9 @@ describe("housekeeping", () => {
     const counting = Layer.mergeAll(
       Layer.succeed(DeliveryStore, {
         ...deliveries,
-        purge: (request) => Effect.suspend(() => (counted.deliveries++, deliveries.purge(request)))
+        purge: (request) => Effect.suspend(() => (counted.deliveries++, deliveries.purge(request))),
+        notices: (filter) =>
+          Effect.suspend(() => (broken.notices ? Effect.fail(unreadable) : deliveries.notices(filter)))
       }),
       Layer.succeed(IdempotencyStore, {
         ...keys,
@@ -83,20 +90,39 @@ describe("housekeeping", () => {
         purgeExpired: (...given) => Effect.suspend(() => (counted.tokens++, tokens.purgeExpired(...given)))
       })
     )
-    yield* Layer.build(
-      Housekeeping.layer.pipe(
-        Layer.provide(Notices.layer),
-        Layer.provide(Layer.mergeAll(counting, DeliverySettings.layer())),
-        Layer.provide(Layer.succeed(NoticeListener, ({ kind }) => Effect.sync(() => void told.push(kind))))
-      )
-    ).pipe(Effect.provideService(Clock.Clock, skewed))
+    const boot = Effect.gen(function* () {
+      const process = yield* Scope.fork(yield* Effect.scope)
+      yield* Layer.buildWithScope(
+        Housekeeping.layer.pipe(
+          Layer.provide(Notices.layer),
+          Layer.provide(Layer.mergeAll(counting, DeliverySettings.layer())),
+          Layer.provide(Layer.succeed(NoticeListener, ({ kind }) => Effect.sync(() => void told.push(kind)))),
+          Layer.fresh
+        ),
+        process
+      ).pipe(Effect.provideService(Clock.Clock, skewed))
+      return process
+    })
+    let running = yield* boot
+    const stop = Effect.suspend(() => Scope.close(running, Exit.void))
+    const start = Effect.map(boot, (process) => void (running = process))
     /** What was deleted from while the machine ran for so long. */
     const during = Effect.fnUntraced(function* (duration: number) {
       Object.assign(counted, { deliveries: 0, keys: 0, tokens: 0 })
       yield* TestClock.adjust(duration)
       return { ...counted }
     })
-    return { during, told, notices: deliveries.notices({ limit: 10 }), jump: (millis: number) => (skew += millis) }
+    return {
+      addNotice: deliveries.addNotice,
+      broken,
+      during,
+      jump: (millis: number) => (skew += millis),
+      notices: deliveries.notices({ limit: 10 }),
+      now,
+      start,
+      stop,
+      told
+    }
   })
 
   const nothing = { deliveries: 0, keys: 0, tokens: 0 }
@@ -133,6 +159,56 @@ describe("housekeeping", () => {
       assert.deepStrictEqual(yield* notices, [])
       jump(2 * hour)
       assert.deepStrictEqual(yield* during(hour), nothing)
+    })
+  )
+
+  it.effect("goes on with the pause after a restart, and no longer than a day in all", () =>
+    Effect.gen(function* () {
+      const { addNotice, during, jump, notices, now, start, stop } = yield* startSkewed
+      yield* during(5 * 60_000)
+      jump(200 * day)
+      assert.deepStrictEqual(yield* during(10 * hour), nothing)
+      // More than are read at once.
+      const about = {
+        integration_id: IntegrationId.make(1),
+        scope: { type: "building", id: BuildingId.make(1) }
+      } as const
+      for (let n = 0; n < 600; n++) yield* addNotice({ kind: "exhausted", ...about, at: now(), deliveries: 1 })
+      yield* stop
+      assert.deepStrictEqual(yield* during(2 * hour), nothing)
+      yield* start
+      assert.deepStrictEqual(yield* during(11 * hour), nothing)
+      assert.isAbove((yield* during(hour + 5 * 60_000)).tokens, 0)
+      assert.strictEqual((yield* notices).filter(({ kind }) => kind === "retention_paused").length, 1)
+    })
+  )
+
+  it.effect("deletes again after a restart with a clock that was put right, or after the pause is over", () =>
+    Effect.gen(function* () {
+      const { during, jump, start, stop } = yield* startSkewed
+      yield* during(5 * 60_000)
+      jump(200 * day)
+      assert.deepStrictEqual(yield* during(hour), nothing)
+      yield* stop
+      jump(-200 * day)
+      yield* start
+      assert.isAbove((yield* during(5 * 60_000)).tokens, 0)
+      yield* stop
+      jump(202 * day)
+      yield* start
+      assert.isAbove((yield* during(5 * 60_000)).tokens, 0)
+    })
+  )
+
+  it.effect("deletes nothing after a start until notices can be read", () =>
+    Effect.gen(function* () {
+      const { broken, during, start, stop } = yield* startSkewed
+      yield* stop
+      broken.notices = true
+      yield* start
+      assert.deepStrictEqual(yield* during(hour), nothing)
+      broken.notices = false
+      assert.isAbove((yield* during(5 * 60_000)).tokens, 0)
     })
   )
 

@@ -21,7 +21,7 @@ const detailOf = (notice: DoorhookNotice): string => {
     case "exhausted":
       return `${counted(notice.deliveries, "delivery", "deliveries")} given up`
     case "retention_paused":
-      return `the clock jumped ahead: nothing is deleted for its age until ${notice.until}`
+      return "the clock jumped ahead: nothing is deleted for its age for 24 hours"
   }
 }
 

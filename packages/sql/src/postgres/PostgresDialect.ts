@@ -33,6 +33,9 @@ const int8: PgTypes.Codec<number | bigint> = {
   }
 }
 
+/** How far the time of an entry that an older process wrote may be from its event's, in milliseconds. */
+const listedWithin = 60_000
+
 /** The types of doorhook's own connections. */
 export const types: PgTypes.Registry = PgTypes.makeRegistry()
 types.register(PgTypes.OID.int8, int8)
@@ -69,6 +72,13 @@ export const postgres: Dialect = {
   lockFree: "FOR UPDATE SKIP LOCKED",
   // As a list, which is there before the rows are searched: of a mere query it might walk through all of the table.
   isOneOfKept: (column, query) => `${column} = ANY(ARRAY(${query} ORDER BY ${column} FOR NO KEY UPDATE))`,
+  listedAt: (scopeType, scopeId) => {
+    const entry = `FROM events_of AS o WHERE o.scope_id = ${scopeId} AND o.scope_type = ${scopeType}
+      AND o.resource_type = e.resource_type AND o.event_seq = e.seq AND o.created_at`
+    // The range is walked only where there is no entry at the event's own time.
+    return `coalesce((SELECT o.created_at ${entry} = e.created_at),
+      (SELECT o.created_at ${entry} BETWEEN e.created_at - ${listedWithin} AND e.created_at + ${listedWithin} LIMIT 1))`
+  },
   numbersIn: (column) =>
     `LATERAL (SELECT t.value::bigint AS value FROM json_array_elements_text(${column}::json) AS t (value))`,
   tellChange: `, pg_notify('${channel}', id::text)`

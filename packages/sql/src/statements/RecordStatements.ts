@@ -11,9 +11,9 @@ const readable = `o.scope_type = ? AND o.scope_id = ? AND o.resource_type = ?
   AND o.created_at >= ? AND (o.created_at, o.event_seq) <= (?, ?)`
 const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
 
-export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, numbersIn, text }: Dialect) => {
+export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, lockFree, numbersIn, text }: Dialect) => {
   return {
-    /** The event that comes so many behind a place. Walks that many entries of the range. */
+    /** The event at an offset behind a place. Walks `offset` index entries. */
     eventBehind: text(`SELECT o.created_at, o.event_seq FROM events_of AS o
       WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?`),
     /** A page that begins at a place. One search by seq for each event. */
@@ -52,10 +52,11 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, lock, lockFree, num
     /** One search by seq each, and one by the whole key. */
     deleteOfBuildings:
       text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-      SELECT 'building', e.building_id, e.resource_type, e.created_at, e.seq FROM events AS e WHERE ${isOneOfIds("e.seq")})`),
+      SELECT 'building', e.building_id, e.resource_type, ${listedAt("'building'", "e.building_id")}, e.seq
+      FROM events AS e WHERE ${isOneOfIds("e.seq")})`),
     deleteOfTenants: text(`DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
-      SELECT 'tenant', t.value, e.resource_type, e.created_at, e.seq FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t
-      WHERE ${isOneOfIds("e.seq")})`),
+      SELECT 'tenant', t.value, e.resource_type, ${listedAt("'tenant'", "t.value")}, e.seq
+      FROM events AS e CROSS JOIN ${numbersIn("e.tenant_ids")} AS t WHERE ${isOneOfIds("e.seq")})`),
     deleteEvents: text(`DELETE FROM events WHERE ${isOneOfIds("seq")}`),
 
     /** The last attempts of some deliveries, which are given twice. One search by id each in two tables. */

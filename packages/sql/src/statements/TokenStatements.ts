@@ -68,7 +68,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, tex
   deleteAccessToken: text(`DELETE FROM access_tokens WHERE hash = ?`),
 
   /**
-   * Ends the oldest access tokens of a grant beyond so many. Walks an index over grants and times, the newest first; then one
+   * Deletes a grant's oldest access tokens beyond a number. Walks an index over grants and times, the newest first; then one
    * search by key for each.
    */
   endOldest: text(`DELETE FROM access_tokens WHERE hash IN
@@ -82,22 +82,30 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, tex
   purgeCodes: text(`DELETE FROM codes WHERE hash IN (SELECT hash FROM codes WHERE expires_at < ? LIMIT ? ${lockFree})
   RETURNING grant_id, used_at`),
 
-  /** Grants for which nothing was issued. */
-  deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")}`),
+  /**
+   * Grants for which nothing was issued. Those that were revoked are left to `purgeRevoked`; `IS NULL` would let PostgreSQL
+   * walk through an index over grants that were not.
+   */
+  deleteGrants: text(`DELETE FROM grants WHERE ${isOneOfTexts("id")} AND coalesce(revoked_at, 0) = 0`),
 
   /** The beginning of an index over the times at which they were rotated, then one search by key for each. */
   purgeRotated: text(`DELETE FROM refresh_tokens
   WHERE hash IN (SELECT hash FROM refresh_tokens WHERE rotated_at < ? LIMIT ? ${lockFree}) RETURNING hash`),
 
-  /** What belongs to grants that were revoked: the beginning of an index over times, and for each one over grants. */
+  /**
+   * What belongs to the first grants that were revoked: the beginning of an index over times, and for each one over grants.
+   * Takes the number of grants, then that of rows.
+   */
   purgeOfRevoked: (["access_tokens", "codes", "refresh_tokens"] as const).map((table) =>
-    text(`DELETE FROM ${table} WHERE hash IN (SELECT t.hash FROM grants AS g JOIN ${table} AS t ON t.grant_id = g.id
-  WHERE g.revoked_at < ? LIMIT ? ${lockFree}) RETURNING hash`)
+    text(`DELETE FROM ${table} WHERE hash IN (SELECT t.hash
+  FROM (SELECT id FROM grants WHERE revoked_at < ? ORDER BY revoked_at LIMIT ?) AS revoked JOIN ${table} AS t ON t.grant_id = revoked.id
+  LIMIT ? ${lockFree}) RETURNING hash`)
   ),
 
-  /** Grants that were revoked and of which nothing is left. The same indexes. */
-  purgeRevoked: text(`DELETE FROM grants WHERE id IN (SELECT g.id FROM grants AS g WHERE g.revoked_at < ?
-    AND NOT EXISTS (SELECT 1 FROM access_tokens AS t WHERE t.grant_id = g.id)
-    AND NOT EXISTS (SELECT 1 FROM codes AS t WHERE t.grant_id = g.id)
-    AND NOT EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = g.id) LIMIT ? ${lockFree})`)
+  /** Those of the same grants of which nothing is left. The same indexes. */
+  purgeRevoked: text(`DELETE FROM grants WHERE id IN (SELECT revoked.id
+  FROM (SELECT id FROM grants WHERE revoked_at < ? ORDER BY revoked_at LIMIT ?) AS revoked
+  WHERE NOT EXISTS (SELECT 1 FROM access_tokens AS t WHERE t.grant_id = revoked.id)
+    AND NOT EXISTS (SELECT 1 FROM codes AS t WHERE t.grant_id = revoked.id)
+    AND NOT EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = revoked.id) LIMIT ? ${lockFree}) RETURNING id`)
 })

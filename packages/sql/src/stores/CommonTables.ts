@@ -118,7 +118,7 @@ export const make = (sql: SqlClient.SqlClient, reads: SqlReads["Service"], diale
       )
     }),
 
-    // What is published in the meantime comes before the page: three statements see what one would.
+    // Three statements: an event that is stored or purged in between may shift the count by one.
     events: Effect.fnUntraced(function* ({ countUpTo, limit, offset, resource_type, scope, since, until }) {
       const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER]
       const head = [...of, until ?? Number.MAX_SAFE_INTEGER, 0]

@@ -20,9 +20,9 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const storeAccess = ({ created_at, expires_at, grant_id, hash, retires }: AccessToken) =>
     sql.unsafe(statements.insertAccessToken, [hash, grant_id, created_at, expires_at, retires])
 
-  /** The number of tokens that a statement deletes by a time and a limit. */
-  const count = (statement: string, before: number, limit: number) =>
-    Effect.map(sql.unsafe(statement, [before, limit]), ({ length }) => length)
+  /** The number of rows that a statement deletes by a time and limits. */
+  const count = (statement: string, before: number, ...limits: ReadonlyArray<number>) =>
+    Effect.map(sql.unsafe(statement, [before, ...limits]), ({ length }) => length)
 
   const storeRefresh = ({ created_at, grant_id, hash, retired_at, rotated_at }: RefreshToken) =>
     sql.unsafe(statements.insertRefreshToken, [hash, grant_id, created_at, rotated_at, retired_at])
@@ -94,8 +94,8 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
       yield* sql.unsafe(statements.retireRefreshToken, [now, hash])
     }, failAs("TokenStore.retireRefreshToken")),
 
-    // What ends something is a transaction even where it is one statement: where it finds that ended already, it is
-    // answered because of an earlier commit, and only a transaction waits for that one to be on disk.
+    // Revocations run in a transaction even when they are one statement. A repeated revocation changes nothing, and only a
+    // transaction then waits until the earlier commit is on disk.
     revokeGrant: Effect.fnUntraced(
       function* (id, now) {
         yield* sql.unsafe(statements.revokeGrant, [now, id])
@@ -149,10 +149,9 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
         if (unused.length > 0) yield* sql.unsafe(statements.deleteGrants, [dialect.texts(unused)])
         purged += yield* count(statements.purgeRotated, now - TokenLife.rotatedMemory, limit - purged)
         const revokedBefore = now - TokenLife.revokedMemory
-        for (const statement of statements.purgeOfRevoked) {
-          purged += yield* count(statement, revokedBefore, limit - purged)
+        for (const statement of [...statements.purgeOfRevoked, statements.purgeRevoked]) {
+          purged += yield* count(statement, revokedBefore, limit, limit - purged)
         }
-        yield* sql.unsafe(statements.purgeRevoked, [revokedBefore, limit])
         return purged
       },
       sql.withTransaction,

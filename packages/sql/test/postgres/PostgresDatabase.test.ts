@@ -5,8 +5,9 @@ import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import pg from "pg"
 import * as Migrations from "../../src/postgres/migrations/index.ts"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
@@ -185,6 +186,89 @@ await describeOnPostgres("opening a database", (server) => {
         const secrets = found?.previous_secrets.map(({ secret, until }) => [Redacted.value(secret), until])
         assert.deepStrictEqual(secrets, [["whsec_b2xk", 123]])
       })
+  )
+
+  it.live("entries that a process of an older version wrote are purged with their events", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      yield* Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        // As processes up to version 5 write: the entries get the server's time.
+        yield* Effect.promise(() =>
+          server.administer(
+            `SET search_path = doorhook;
+            INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data)
+              SELECT seq, 'evt_' || lpad(seq::text, 9, '0') || '0000000000000000', 1,
+                floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + (seq - 2) * 20000, 'call', 'create', '[7,8]', '{}'
+              FROM generate_series(1, 3) AS s (seq);
+            INSERT INTO events_of (event_seq, scope_type, scope_id, resource_type)
+              SELECT seq, 'building', 1, 'call' FROM events UNION ALL
+              SELECT seq, 'tenant', t.id, 'call' FROM events CROSS JOIN (VALUES (7), (8)) AS t (id);
+            -- One of now, and an entry of an event that stays.
+            INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data)
+              SELECT 4, 'evt_0000000040000000000000000', 1, created_at, 'call', 'create', '[7]', '{}' FROM events WHERE seq = 2;
+            INSERT INTO events_of (event_seq, created_at, scope_type, scope_id, resource_type)
+              SELECT 4, created_at, 'building', 1, 'call' FROM events WHERE seq = 4 UNION ALL
+              SELECT 4, created_at, 'tenant', 7, 'call' FROM events WHERE seq = 4;
+            INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data)
+              SELECT 5, 'evt_0000000050000000000000000', 1, created_at + 3600000, 'call', 'create', '[]', '{}'
+              FROM events WHERE seq = 2;
+            INSERT INTO events_of (event_seq, scope_type, scope_id, resource_type) VALUES (5, 'building', 1, 'call')`,
+            name
+          )
+        )
+        const purged = yield* store.purge({ before: Date.now() + 600_000, after: 0, limit: 100 })
+        assert.strictEqual(purged.events, 4)
+      }).pipe(
+        Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(server.url(name)), maxConnections: 2 })))
+      )
+      const left = yield* Effect.promise(() =>
+        server.administer("SELECT event_seq::integer AS event_seq FROM doorhook.events_of", name)
+      )
+      assert.deepStrictEqual(left, [{ event_seq: 5 }])
+    })
+  )
+
+  it.live("a process of an older version may redeem a code while the tables of tokens are brought up to date", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      const url = server.url(name)
+      yield* open(url)
+      yield* Effect.promise(() =>
+        server.administer(
+          `SET search_path = doorhook;
+          DROP INDEX refresh_tokens_by_rotation, grants_by_revocation, access_tokens_by_age;
+          CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id);
+          INSERT INTO grants (id, user_id, client_id, scope, created_at) VALUES ('g', 'u', 'c', '', 0);
+          DELETE FROM migrations WHERE migration_id > 6`,
+          name
+        )
+      )
+      const old = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const client = new pg.Client({ connectionString: url })
+          await client.connect()
+          return client
+        }),
+        (client) => Effect.promise(() => client.end())
+      )
+      const query = (text: string) => Effect.promise(() => old.query(text))
+      yield* query("BEGIN")
+      yield* query(
+        `INSERT INTO doorhook.access_tokens (hash, grant_id, created_at, expires_at) VALUES ('a', 'g', 0, 0)`
+      )
+      const opening = yield* Effect.forkChild(open(url), { startImmediately: true })
+      const waiting = Effect.promise(() =>
+        server.administer(
+          "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'doorhook.access_tokens'::regclass",
+          name
+        )
+      )
+      while ((yield* waiting).length === 0) assert.isUndefined(opening.pollUnsafe())
+      yield* query(`INSERT INTO doorhook.refresh_tokens (hash, grant_id, created_at) VALUES ('r', 'g', 0)`)
+      yield* query("COMMIT")
+      assert.strictEqual((yield* Fiber.join(opening)).events, 0)
+    })
   )
 
   it.live("tables that a newer doorhook made are left alone", () =>

@@ -154,7 +154,7 @@ const makeCounts = (capacity: number) => {
       if (network === null || pair === null) return add(names, name, now, failuresPerName)
       const debt = debtOf(addresses.get(network), now)
       addresses.set(network, now + Math.min(debt + addressInterval, failureWindow), now)
-      // Nobody waits for a name that nobody has, and there is no end of them.
+      // Made-up names are unlimited, and no one logs in with them.
       if (!isMadeUp) add(names, name, now, failuresPerName)
       if (!isMadeUp || debt <= failureWindow - addressInterval) add(pairs, pair, now, failuresPerPair)
     },

@@ -95,7 +95,7 @@ export const revoke = Effect.fnUntraced(function* (request: ClientRequest) {
   const { client, token } = yield* readRequest(request)
   const store = yield* TokenStore
   const found = yield* find(token)
-  // Deleted a moment ago, perhaps, and not on disk yet: to delete it again waits for that.
+  // It may have been deleted by a commit that is not on disk yet. Deleting it again waits for that.
   if (found === null) return yield* store.revokeAccessToken(yield* hashOf(token))
   if (!belongsTo(found, client)) return yield* OAuthError.invalidGrant("The token was issued to another client.")
   if (found.kind === "refresh") yield* store.revokeGrant(found.grant.id, yield* Clock.currentTimeMillis)

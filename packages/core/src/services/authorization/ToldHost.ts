@@ -18,5 +18,5 @@ export const warnOnce = (directory: Directory["Service"], warning: string): Effe
     told.set(directory, known)
     if (known.get(warning) === true) return Effect.void
     known.set(warning, true)
-    return Effect.logWarning(`${warning} This is said once.`)
+    return Effect.logWarning(`${warning} This is logged once.`)
   })

@@ -18,7 +18,7 @@ import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { RememberedRequest } from "../../ports/IdempotencyStore.ts"
 import { IdempotencyStore } from "../../ports/IdempotencyStore.ts"
 import type { UnreadableMatch } from "../../ports/IntegrationStore.ts"
-import { IntegrationStore, isUnreadable as isUnreadableRow } from "../../ports/IntegrationStore.ts"
+import { IntegrationStore, isUnreadable } from "../../ports/IntegrationStore.ts"
 import type { StoreError } from "../../ports/StoreError.ts"
 import { Wake } from "../../ports/Wake.ts"
 import { makeMatcher } from "../../rules/Matching.ts"
@@ -63,14 +63,14 @@ interface Sendable extends Candidate, Handover {
 }
 
 const isSendable = (candidate: Candidate | Sendable): candidate is Sendable =>
-  !isUnreadableRow(candidate.integration) && candidate.integration.status === "enabled"
+  !isUnreadable(candidate.integration) && candidate.integration.status === "enabled"
 
 /** Whether nothing was changed because something stored can't be read: calls that do not need that need not fail with it. */
-const isUnreadable = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
+const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
 
 const candidateOf = (event: Event, integration: Integration | UnreadableMatch): Candidate | Sendable => {
   const lane = laneOf(event.resource_type, 0)
-  return isUnreadableRow(integration)
+  return isUnreadable(integration)
     ? { event, integration, integration_id: integration.id, lane }
     : { event, integration, integration_id: integration.id, lane, owner: integration.created_by.user_id }
 }
@@ -204,7 +204,7 @@ export const makePublisher: Effect.Effect<
   const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>
     commitFresh(batch).pipe(
       Effect.catchTag("StoreError", (error) => {
-        if (batch.length === 1 || !isUnreadable(error)) return Effect.fail(error)
+        if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
         // Which calls it matters to is not known: by halves, most of the others still share a transaction.
         const half = Math.ceil(batch.length / 2)
         return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))

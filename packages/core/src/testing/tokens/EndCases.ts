@@ -216,9 +216,10 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* store.purgeExpired(end, 100)
       yield* expectEqual("while it is remembered", yield* store.purgeExpired(end, 100), 0)
       yield* expectEqual("since", (yield* store.findRefreshToken(hash("r2")))?.grant.revoked_at, start + 5)
-      // Two refresh tokens and a code, and those of the others.
+      // Three grants, three refresh tokens and three codes.
       const purge = store.purgeExpired(end + 2, 2)
-      yield* expectEqual("batches", [yield* purge, yield* purge, yield* purge, yield* purge], [2, 2, 2, 0])
+      const batches = yield* Effect.replicateEffect(purge, 6)
+      yield* expectEqual("batches", batches, [2, 2, 2, 2, 1, 0])
       const left = yield* Effect.all([
         store.findCode(hash("code-g")),
         store.findCode(hash("code")),
@@ -229,6 +230,21 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* expectEqual("left", left, [null, null, null, null, null])
       // What is there already can't be created.
       for (const each of [grant, unused, other]) yield* store.createCode(each, newCode(each, `new-${each.id}`))
+    })
+  },
+  {
+    name: "purgeExpired counts revoked grants of which nothing is left, so that a full batch says that there may be more",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))
+      for (const grant of grants) yield* store.createCode(grant, newCode(grant, `code-${grant.id}`))
+      const end = start + 600_000 + codeMemory
+      // Revoked later than their codes are forgotten.
+      for (const { id } of grants) yield* store.revokeGrant(id, end)
+      yield* expectEqual("codes", yield* store.purgeExpired(end + 1, 100), 7)
+      const purge = store.purgeExpired(end + revokedMemory + 1, 3)
+      yield* expectEqual("batches", yield* Effect.replicateEffect(purge, 4), [3, 3, 1, 0])
+      for (const grant of grants) yield* store.createCode(grant, newCode(grant, `new-${grant.id}`))
     })
   }
 ]

@@ -106,7 +106,7 @@ export const whose = ({ scope }) => h("span", { class: "whole" }, scope === null
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`
 
 /** @param {import("./api.js").Notice} notice */
-export const noticeWords = ({ deliveries = 0, disables_at, failing_since, kind, reason, until }) => {
+export const noticeWords = ({ deliveries = 0, disables_at, failing_since, kind, reason }) => {
   switch (kind) {
     case "failing":
       return [
@@ -124,7 +124,7 @@ export const noticeWords = ({ deliveries = 0, disables_at, failing_since, kind, 
     case "recovered":
       return ["acknowledges again"]
     case "retention_paused":
-      return ["the clock jumped ahead: nothing is deleted for its age before ", at(until ?? "")]
+      return ["the clock jumped ahead: nothing is deleted for its age for 24 hours"]
     case "exhausted":
       return [`had ${counted(deliveries, "delivery", "deliveries")} given up: the retry schedule is used up`]
     default:

@@ -1,9 +1,10 @@
 /**
  * What a building or a tenant may read is in the order of publication times, so that a list can begin and end at one.
+ * `doorhook.publish`, which writes there, is replaced by migration 8.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { isBoundStrictly, nowInMillis, publishText } from "./PublishFunction.ts"
+import { nowInMillis } from "./PublishFunction.ts"
 
 const statements: ReadonlyArray<string> = [
   `LOCK TABLE events_of IN ACCESS EXCLUSIVE MODE`,
@@ -27,7 +28,4 @@ const statements: ReadonlyArray<string> = [
 export const eventsByTime = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const statement of statements) yield* sql.unsafe(statement)
-  yield* sql.unsafe(
-    publishText({ create: "CREATE OR REPLACE FUNCTION", kept: "FOR KEY SHARE OF i", isBound: isBoundStrictly })
-  ).unprepared
 })

@@ -1,12 +1,11 @@
 /**
  * Tokens end by indexes: rotated refresh tokens and revoked grants by their times, access tokens of a grant the oldest first.
  *
- * And `doorhook.publish` refuses nothing because of an integration whose row is damaged: what it would get is stored for
- * it, as skipped where its bindings can't be read.
+ * And `binds` says what an integration is bound to without failing on a damaged row, for `doorhook.publish`, which the next
+ * migration replaces.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { publishText } from "./PublishFunction.ts"
 
 /** As core's `Matching`: null where the text is not what doorhook writes. */
 const binds = `CREATE OR REPLACE FUNCTION binds(bindings text, type text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
@@ -29,14 +28,12 @@ $$`
 
 export const tokenEndings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  // Processes of older versions lock access tokens before refresh tokens. The strongest lock first, so that it never grows.
+  yield* sql.unsafe("DROP INDEX access_tokens_by_grant")
+  yield* sql.unsafe("CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at)")
   yield* sql.unsafe(
     "CREATE INDEX refresh_tokens_by_rotation ON refresh_tokens (rotated_at) WHERE rotated_at IS NOT NULL"
   )
   yield* sql.unsafe("CREATE INDEX grants_by_revocation ON grants (revoked_at) WHERE revoked_at IS NOT NULL")
-  yield* sql.unsafe("CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at)")
-  yield* sql.unsafe("DROP INDEX access_tokens_by_grant")
   yield* sql.unsafe(binds).unprepared
-  const isBound = "binds(i.bindings, type)"
-  yield* sql.unsafe(publishText({ create: "CREATE OR REPLACE FUNCTION", kept: "FOR KEY SHARE OF i", isBound }))
-    .unprepared
 })

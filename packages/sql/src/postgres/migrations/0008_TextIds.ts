@@ -1,5 +1,8 @@
 /**
  * `doorhook.publish` takes ids of buildings and tenants as text too, and its event ids have the form of all others.
+ *
+ * It dates the entries of lists as their events, and refuses nothing because of an integration whose row is damaged: what
+ * that would get is stored for it, as skipped where its bindings can't be read.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
