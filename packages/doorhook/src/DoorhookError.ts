@@ -26,7 +26,7 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
   store_lost: {
     status: 503,
     meaning:
-      "the database file was removed or replaced while it was open, or its log was lost: nothing works before `close` and another `createDoorhook`"
+      "the database file was removed or replaced while it was open: nothing works before `close` and another `createDoorhook`; or its log can't be read back after a sync that failed: end the process and start it again"
   }
 }
 

@@ -3,10 +3,10 @@
  *
  * The disk is the process's own `fdatasync`, which these tests hold back and let fail.
  */
-import { StoreHealth } from "@doorhook/core"
+import { StoreHealth, StoreLost } from "@doorhook/core"
 import { SqliteClient } from "@doorhook/sql"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Result } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Result, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -18,6 +18,8 @@ import { fleeting } from "../src/Durability.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 type Done = (error: NodeJS.ErrnoException | null) => void
+
+const eio = new Error("EIO: i/o error, fdatasync")
 
 /** Takes the place of the disk: what is asked of it waits in the list. */
 const heldDisk = Effect.acquireRelease(
@@ -43,14 +45,14 @@ const heldDisk = Effect.acquireRelease(
     syncBuiltinESMExports()
     return { real, asked, written, folders }
   }),
-  ({ real: { fdatasync, fsyncSync, writeSync } }) =>
+  ({ asked, real: { fdatasync, fsyncSync, writeSync } }) =>
     Effect.sync(() => {
+      // A file is not closed before these are answered.
+      for (const done of asked.splice(0)) done(eio)
       Object.assign(fs, { fdatasync, fsyncSync, writeSync })
       syncBuiltinESMExports()
     })
 )
-
-const eio = new Error("EIO: i/o error, fdatasync")
 
 const onNewFile = (synchronous: "FULL" | "NORMAL" = "FULL") =>
   Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteClient.layer({ filename, synchronous })))
@@ -78,6 +80,27 @@ const turns = Effect.callback<void>((resume) => {
 })
 
 const count = (sql: SqlClient.SqlClient) => Effect.map(sql`SELECT n FROM t`, (rows) => rows.length)
+
+/** Opens a client whose scope can be closed, with a table. */
+const opened = Effect.fnUntraced(function* (config: SqliteClient.SqliteClientConfig) {
+  const scope = yield* Scope.make()
+  const services = yield* Layer.buildWithScope(SqliteClient.layer(config), scope)
+  const sql = Context.get(services, SqlClient.SqlClient)
+  yield* sql`CREATE TABLE t (n INTEGER) STRICT`
+  return { sql, health: Context.get(services, StoreHealth), close: Scope.close(scope, Exit.void) }
+})
+
+/** What a process finds in a file after a crash. */
+const afterCrash = (filename: string) => {
+  const copy = `${filename}-copy`
+  for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${copy}${suffix}`)
+  const there = new DatabaseSync(copy)
+  const found = there.prepare("SELECT n FROM t").all()
+  there.close()
+  return found.map(({ n }) => n)
+}
+
+const logged = (lines: Array<string>) => Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
 
 /** Answers what waits, once as much does. */
 const sync = Effect.fnUntraced(function* (asked: Array<Done>, error: Error | null = null) {
@@ -157,7 +180,7 @@ describe("LogSync", () => {
   for (const [times, failures] of [
     ["once", 1],
     ["twice", 2],
-    ["for ten seconds", 11]
+    ["eight times", 8]
   ] as const) {
     it.effect(
       `after a sync that failed ${times} nothing is answered for before the log was written again and synced`,
@@ -195,8 +218,11 @@ describe("LogSync", () => {
             disk.written.length = 0
             yield* sync(disk.asked, eio)
             yield* turns
-            assert.strictEqual(disk.asked.length, 0, "it is tried every second")
-            yield* TestClock.adjust("1 second")
+            const pause = Math.min(1_000 * 2 ** (failed - 1), 30_000)
+            yield* TestClock.adjust(pause - 1)
+            yield* turns
+            assert.strictEqual(disk.asked.length, 0, "each pause is twice as long as the one before, up to 30 s")
+            yield* TestClock.adjust(1)
           }
           yield* sync(disk.asked)
           yield* until(() => health.trouble() === null)
@@ -205,7 +231,7 @@ describe("LogSync", () => {
           yield* Fiber.join(next)
           assert.strictEqual(yield* count(sql), 3)
           assert.deepStrictEqual(yield* sql`PRAGMA wal_autocheckpoint`.values, [[1_000]])
-        }).pipe(Effect.provide(onNewFile()))
+        }).pipe(Effect.scoped, Effect.provide(onNewFile()))
     )
   }
 
@@ -232,19 +258,184 @@ describe("LogSync", () => {
         assert.strictEqual(trouble(), message)
         assert.include(String((yield* Effect.flip(count(sql))).reason.cause), message)
         assert.strictEqual(disk.asked.length, 0)
-      }).pipe(Effect.provide(SqliteClient.layer({ filename })))
-      // Another process finds what was answered for.
-      const copy = `${filename}-copy`
-      for (const suffix of ["", "-wal"]) fs.copyFileSync(`${filename}${suffix}`, `${copy}${suffix}`)
-      const there = new DatabaseSync(copy)
-      assert.deepStrictEqual(
-        there
-          .prepare("SELECT n FROM t")
-          .all()
-          .map(({ n }) => n),
-        [1]
+      }).pipe(Effect.scoped, Effect.provide(SqliteClient.layer({ filename })))
+      assert.deepStrictEqual(afterCrash(filename), [1], "another process finds what was answered for")
+      // This process still has the file open, so that SQLite reads nothing back.
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const refused = yield* Effect.flip(Layer.build(SqliteClient.layer({ filename })))
+        assert.strictEqual(refused._tag, "DatabaseUnusable")
+        assert.include(refused.message, "a part that can't be read back. End this process and start it again")
+      }
+      assert.deepStrictEqual(afterCrash(filename), [1])
+    })
+  )
+
+  it.effect("a file whose log is whole can be opened again after a sync that failed", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { close, sql } = yield* opened({ filename })
+      const disk = yield* heldDisk
+      yield* Effect.forkChild(Effect.ignore(sql`INSERT INTO t VALUES (1)`))
+      yield* sync(disk.asked, eio)
+      yield* sync(disk.asked, eio)
+      yield* close
+      const again = yield* Effect.forkScoped(Layer.build(SqliteClient.layer({ filename })))
+      yield* sync(disk.asked)
+      const next = Context.get(yield* Fiber.join(again), SqlClient.SqlClient)
+      const inserted = yield* Effect.forkChild(next`INSERT INTO t VALUES (2)`)
+      yield* sync(disk.asked)
+      yield* Fiber.join(inserted)
+      assert.deepStrictEqual(afterCrash(filename), [1, 2])
+    })
+  )
+
+  it.effect("a transaction that was open when a sync failed may be committed, and is not reported as refused", () =>
+    Effect.gen(function* () {
+      const { disk, sql } = yield* setUp
+      yield* Effect.forkChild(Effect.ignore(sql.withTransaction(sql`INSERT INTO t VALUES (1)`)))
+      yield* until(() => disk.asked.length === 1)
+      const inside = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      const open = (statement: Effect.Effect<unknown, SqlError.SqlError>) =>
+        sql.withTransaction(
+          statement.pipe(Effect.andThen(Deferred.succeed(inside, undefined)), Effect.andThen(Deferred.await(goOn)))
+        )
+      const failing = yield* Effect.forkChild(Effect.flip(open(sql`INSERT INTO t VALUES (2)`)))
+      yield* Deferred.await(inside)
+      yield* sync(disk.asked, eio)
+      yield* Deferred.succeed(goOn, undefined)
+      assert.strictEqual((yield* Fiber.join(failing)).reason._tag, "ConnectionError")
+      assert.strictEqual(yield* count(sql), 2)
+      yield* sync(disk.asked)
+    }).pipe(Effect.scoped, Effect.provide(onNewFile()))
+  )
+
+  it.effect("a sync that fails while the file is closed leaves the log as it is", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { close, sql } = yield* opened({ filename })
+      const disk = yield* heldDisk
+      yield* Effect.forkChild(Effect.ignore(sql`INSERT INTO t VALUES (1)`))
+      yield* until(() => disk.asked.length === 1)
+      const closing = yield* Effect.forkChild(close)
+      yield* turns
+      assert.isUndefined(closing.pollUnsafe())
+      yield* sync(disk.asked, eio)
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(afterCrash(filename), [1])
+    })
+  )
+
+  it.effect("a log that takes the place of another just before that is closed is left as it is", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { close } = yield* opened({ filename })
+      const log = `${filename}-wal`
+      fs.copyFileSync(log, `${log}-new`)
+      fs.renameSync(`${log}-new`, log)
+      const before = fs.readFileSync(log)
+      yield* close
+      assert.deepStrictEqual(fs.readFileSync(log), before)
+    })
+  )
+
+  it.effect("a log that is written only in part is not synced, and written again", () =>
+    Effect.gen(function* () {
+      const { disk, sql } = yield* setUp
+      yield* Effect.forkChild(Effect.ignore(sql`INSERT INTO t VALUES (1)`))
+      yield* until(() => disk.asked.length === 1)
+      let isShort = true
+      const { writeSync } = fs
+      fs.writeSync = (...write: ReadonlyArray<unknown>) => {
+        const written = Number(Reflect.apply(writeSync, fs, write))
+        return isShort ? written - 1 : written
+      }
+      syncBuiltinESMExports()
+      yield* sync(disk.asked, eio)
+      yield* until(() => disk.written.length > 0)
+      yield* turns
+      assert.strictEqual(disk.asked.length, 0)
+      isShort = false
+      yield* TestClock.adjust("1 second")
+      yield* sync(disk.asked)
+      const { trouble } = yield* StoreHealth
+      yield* until(() => trouble() === null)
+    }).pipe(Effect.scoped, Effect.provide(onNewFile()))
+  )
+
+  it.effect("a file that is lost while its log is synced again is not reported as mended", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const evict = yield* Deferred.make<never, StoreLost>()
+      const { close, health, sql } = yield* opened({ filename: yield* temporaryFile, evicted: Deferred.await(evict) })
+      const disk = yield* heldDisk
+      yield* Effect.forkChild(Effect.ignore(sql`INSERT INTO t VALUES (1)`))
+      yield* sync(disk.asked, eio)
+      yield* until(() => disk.asked.length === 1)
+      yield* Deferred.fail(evict, new StoreLost({ message: "gone" }))
+      yield* Effect.flip(health.lost)
+      yield* sync(disk.asked)
+      yield* turns
+      assert.include(lines.join("\n"), "gone")
+      assert.notInclude(lines.join("\n"), "on disk again")
+      yield* close
+    }).pipe(Effect.provide(logged(lines)))
+  })
+
+  it.effect("a file is not closed while its log is synced again", () =>
+    Effect.gen(function* () {
+      const { close, sql } = yield* opened({ filename: yield* temporaryFile })
+      const disk = yield* heldDisk
+      yield* Effect.forkChild(Effect.ignore(sql`INSERT INTO t VALUES (1)`))
+      yield* sync(disk.asked, eio)
+      yield* until(() => disk.asked.length === 1)
+      const closing = yield* Effect.forkChild(close)
+      yield* turns
+      assert.isUndefined(closing.pollUnsafe())
+      yield* sync(disk.asked)
+      yield* Fiber.join(closing)
+    })
+  )
+
+  it.effect("files that can't be looked at are reported once for each reason", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { close } = yield* opened({ filename })
+      const { statSync } = fs
+      const look = (why: string) =>
+        Effect.gen(function* () {
+          Object.assign(fs, {
+            statSync: () => {
+              throw new Error(why)
+            }
+          })
+          syncBuiltinESMExports()
+          for (let second = 0; second < 3; second++) yield* TestClock.adjust("1 second")
+          yield* turns
+        })
+      yield* Effect.acquireRelease(Effect.void, () =>
+        Effect.sync(() => {
+          Object.assign(fs, { statSync })
+          syncBuiltinESMExports()
+        })
       )
-      there.close()
+      yield* look("EACCES")
+      assert.strictEqual(lines.length, 1, lines.join("\n"))
+      yield* look("EIO")
+      assert.strictEqual(lines.length, 2, lines.join("\n"))
+      yield* close
+    }).pipe(Effect.scoped, Effect.provide(logged(lines)))
+  })
+
+  it.effect("a file that is named by a URI is watched by its path", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      const { close, health } = yield* opened({ filename: `file:${filename}` })
+      yield* TestClock.adjust("3 seconds")
+      yield* turns
+      assert.isNull(health.trouble())
+      yield* close
     })
   )
 

@@ -79,6 +79,17 @@ describe("opening a file", () => {
     })
   )
 
+  it.effect("takes a log for empty whose header was never synced, and not one that has something behind it", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      yield* open({ filename })
+      writeFileSync(`${filename}-wal`, new Uint8Array(32))
+      yield* open({ filename })
+      writeFileSync(`${filename}-wal`, new Uint8Array(33))
+      assert.include((yield* refusal({ filename })).message, "is damaged")
+    })
+  )
+
   it.effect("shares it with another that has it open", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile

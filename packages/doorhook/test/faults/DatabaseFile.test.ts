@@ -67,7 +67,10 @@ describe("doorhook when the files of its database are changed", { concurrent: tr
       assert.strictEqual(code, 1)
       assert.match(stderr, /doorhook: .*doors\.db or its log was deleted, moved or replaced while it was open/)
 
-      assert.match(yield* refused(flags), /doors\.db: its log is there and it is not.* Put the file back/)
+      assert.match(
+        yield* refused(flags),
+        /doors\.db: the log beside it is there, but the database file is missing.* Put back the database file/
+      )
       renameSync(kept, file)
       const again = yield* startService(flags)
       const stored = new Set((yield* listDeliveries(again.url)).map(({ event_id }) => event_id))

@@ -75,10 +75,13 @@ describe("doorhook when its disk fails to sync", () => {
         (yield* Effect.promise(() => callApi(url, operatorKey, "GET", "/operator/deliveries"))).status,
         200
       )
+      const listEvents = Effect.promise(() => callApi(url, access_token, "GET", "/v4/buildings/1/access_logs"))
+      assert.strictEqual((yield* listEvents).status, 503, "a list without the newest events would be wrong")
 
       rmSync(sign)
       yield* eventually("ready", readinessOf(url), ({ code }) => code === 200)
       for (const key of ["unsure", "before", "another"]) assert.strictEqual((yield* publish(url, key)).status, 202)
+      assert.strictEqual((yield* listEvents).status, 200)
       for (const token of [access_token, access_token, other, "unknown"])
         assert.strictEqual((yield* revoke(url, token)).status, 200)
       const log = service.stdout() + service.stderr()

@@ -1,7 +1,7 @@
 /**
  * The frames of SQLite's write-ahead log (sqlite.org/fileformat2.html, section 4), as recovery after a crash reads them.
  */
-import { readSync, writeSync } from "node:fs"
+import { fstatSync, readSync, writeSync } from "node:fs"
 
 const headerSize = 32
 const frameHeaderSize = 24
@@ -11,9 +11,6 @@ const littleEndian = 0x377f0682
 const bigEndian = 0x377f0683
 
 const formatVersion = 3_007_000
-
-/** Where `PRAGMA user_version` is on the first page of a database. */
-const userVersionAt = 60
 
 type Sums = readonly [number, number]
 
@@ -50,38 +47,53 @@ const headerOf = (bytes: DataView): Header | null => {
   }
 }
 
-const readHeader = (descriptor: number): Header | "empty" | null => {
-  const bytes = new DataView(new ArrayBuffer(headerSize))
-  return readSync(descriptor, bytes, 0, headerSize, 0) < headerSize ? "empty" : headerOf(bytes)
+/** SQLite syncs a new header before it writes the first frame: a power cut before that may leave zeros, and no frames. */
+const isUnsynced = (descriptor: number, bytes: DataView): boolean =>
+  fstatSync(descriptor).size === headerSize && new Uint8Array(bytes.buffer).every((byte) => byte === 0)
+
+const readHeader = (descriptor: number, bytes: DataView): Header | "empty" | null => {
+  if (readSync(descriptor, bytes, 0, headerSize, 0) < headerSize || isUnsynced(descriptor, bytes)) return "empty"
+  return headerOf(bytes)
 }
 
 /** Whether a log has a header that SQLite can read, or nothing in it. A torn end is normal after a crash. */
-export const isReadable = (descriptor: number): boolean => readHeader(descriptor) !== null
+export const isReadable = (descriptor: number): boolean =>
+  readHeader(descriptor, new DataView(new ArrayBuffer(headerSize))) !== null
 
-/**
- * Writes the log over itself as far as its checksums are right, so that a sync has all of it to write: after one that
- * failed, the system may take pages for written that never reached the disk. Nothing else may write the log during that.
- * Returns the `user_version` that the frames set last; null when they set none.
- */
-export const rewrite = (descriptor: number): number | null => {
-  const header = readHeader(descriptor)
-  if (header === null || header === "empty") return null
+type Visit = (bytes: DataView, at: number) => void
+
+/** Visits the header and all frames up to the first one with a wrong checksum. Returns what identifies that place. */
+const walk = (descriptor: number, visit: Visit): string => {
+  const start = new DataView(new ArrayBuffer(headerSize))
+  const header = readHeader(descriptor, start)
+  if (header === null || header === "empty") return ""
+  visit(start, 0)
   const { isLittle, pageSize, salt } = header
-  const copy = new DataView(new ArrayBuffer(headerSize))
-  readSync(descriptor, copy, 0, headerSize, 0)
-  writeSync(descriptor, copy, 0, headerSize, 0)
-
   const size = frameHeaderSize + pageSize
   const frame = new DataView(new ArrayBuffer(size))
   const page = new DataView(frame.buffer, frameHeaderSize)
   let { sums } = header
-  let userVersion: number | null = null
-  for (let at = headerSize; readSync(descriptor, frame, 0, size, at) === size; at += size) {
+  let at = headerSize
+  for (; readSync(descriptor, frame, 0, size, at) === size; at += size) {
     if (frame.getUint32(8) !== salt[0] || frame.getUint32(12) !== salt[1]) break
-    sums = addTo(addTo(sums, frame, 8, isLittle), page, pageSize, isLittle)
-    if (frame.getUint32(16) !== sums[0] || frame.getUint32(20) !== sums[1]) break
-    writeSync(descriptor, frame, 0, size, at)
-    if (frame.getUint32(0) === 1) userVersion = page.getUint32(userVersionAt)
+    const next = addTo(addTo(sums, frame, 8, isLittle), page, pageSize, isLittle)
+    if (frame.getUint32(16) !== next[0] || frame.getUint32(20) !== next[1]) break
+    sums = next
+    visit(frame, at)
   }
-  return userVersion
+  return [...salt, at, ...sums].join()
 }
+
+/** What identifies the place up to which the log can be read back. */
+export const end = (descriptor: number): string => walk(descriptor, () => {})
+
+/**
+ * Rewrites the log in place up to the first frame with a wrong checksum, so that the next sync writes all of it. The caller
+ * must keep others from writing. Returns what identifies that place.
+ */
+export const rewrite = (descriptor: number): string =>
+  walk(descriptor, (bytes, at) => {
+    const written = writeSync(descriptor, bytes, 0, bytes.byteLength, at)
+    if (written < bytes.byteLength)
+      throw new Error(`Only ${written} of ${bytes.byteLength} bytes of the database's log were written`)
+  })

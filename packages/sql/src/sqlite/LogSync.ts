@@ -8,12 +8,11 @@
  * serves all commits that came before it.
  *
  * After a sync that failed, the next one may report success for pages that never reached the disk. So a failure holds for
- * everything, until the log was written again and synced (`mendLog`), or for good when it can't be read back.
+ * everything, until the log has been rewritten and synced (`mendLog`), or for good when it can't be read back.
  */
 import { Effect } from "effect"
 import type { Latch, Semaphore } from "effect"
 import { SqlError } from "effect/sql"
-import { randomInt } from "node:crypto"
 import { close, closeSync, fdatasync, fstatSync, fsyncSync, openSync } from "node:fs"
 import { dirname } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
@@ -101,9 +100,12 @@ export class LogSync {
     if (!this.isSyncing) this.sync()
   })
 
-  /** The same, given how many rows had been changed: it is on disk already when no more have been since a sync. */
-  syncedTo(changed: number): Effect.Effect<void, SqlError.SqlError> {
-    if (this.failed !== null) return Effect.fail(refused(this.failed))
+  /**
+   * The same for a transaction, given how many rows had been changed before and after it: it is on disk already when no
+   * more have been since a sync. One that was open when a sync failed may have been committed all the same.
+   */
+  syncedTo(before: number, changed: number): Effect.Effect<void, SqlError.SqlError> {
+    if (this.failed !== null) return Effect.fail(changed > before ? unsynced(this.failed) : refused(this.failed))
     return changed > this.covered ? this.synced : Effect.void
   }
 
@@ -123,15 +125,20 @@ export class LogSync {
     this.fail(error)
   }
 
-  /** Writes the log again as it is read back. Returns the `user_version` that it sets last. */
-  readonly rewrite = (): number | null => LogFrames.rewrite(this.descriptor)
+  /** What identifies the place up to which the log can be read back. */
+  readonly end = (): string => LogFrames.end(this.descriptor)
 
-  /** Syncs once, whatever has failed. */
-  readonly flush: Effect.Effect<void, SqlError.SqlError> = Effect.callback((resume) => {
-    fdatasync(this.descriptor, (error) => resume(error === null ? Effect.void : Effect.fail(unsynced(error))))
-  })
+  /** Rewrites the log up to that place, and returns what identifies it. */
+  readonly rewrite = (): string => LogFrames.rewrite(this.descriptor)
 
-  /** All is on disk that was committed when so many rows had been changed. */
+  /** Syncs once, whatever has failed. Not interrupted: the descriptor must stay open until the sync ends. */
+  readonly flush: Effect.Effect<void, SqlError.SqlError> = Effect.uninterruptible(
+    Effect.callback((resume) => {
+      fdatasync(this.descriptor, (error) => resume(error === null ? Effect.void : Effect.fail(unsynced(error))))
+    })
+  )
+
+  /** Marks everything up to this change count as on disk. */
   mended(covered: number): void {
     if (this.lostForGood) return
     this.covered = covered
@@ -154,18 +161,17 @@ export class LogSync {
     })
   }
 
-  /** Finishes what is under way. Nothing is committed after it. */
-  readonly close: Effect.Effect<void> = Effect.suspend(() =>
-    this.isSyncing ? Effect.andThen(Effect.ignore(this.nextSync), this.closeDescriptor) : this.closeDescriptor
+  /** Waits for the syncs under way; whether they failed is known only then. Nothing may be committed after it. */
+  readonly idle: Effect.Effect<void> = Effect.suspend(() =>
+    this.isSyncing ? Effect.ignore(this.nextSync) : Effect.void
   )
 
   private readonly nextSync: Effect.Effect<void, SqlError.SqlError> = Effect.callback((resume) => {
     this.waiting.push(resume)
   })
 
-  private readonly closeDescriptor: Effect.Effect<void> = Effect.callback((resume) =>
-    close(this.descriptor, () => resume(Effect.void))
-  )
+  /** After `idle`. */
+  readonly close: Effect.Effect<void> = Effect.callback((resume) => close(this.descriptor, () => resume(Effect.void)))
 }
 
 /** Has what an operation changed on disk before it is answered, where that has to be. */
@@ -201,13 +207,16 @@ export const makeDurably = (log: LogSync, countChanges: () => number): Durably =
       )
     }),
   transaction: (operation) =>
-    Effect.flatMap(Durable, (isDurable) =>
-      isDurable ? Effect.flatMap(operation, (answer) => Effect.as(log.syncedTo(countChanges()), answer)) : operation
-    )
+    Effect.flatMap(Durable, (isDurable) => {
+      if (!isDurable) return operation
+      const before = countChanges()
+      return Effect.flatMap(operation, (answer) => Effect.as(log.syncedTo(before, countChanges()), answer))
+    })
 })
 
-/** How long to wait before the log is written again after a failure, in milliseconds. */
+/** How long to wait before the log is rewritten after a failure, in milliseconds: each time twice as long, up to the limit. */
 const mendPause = 1_000
+const maxMendPause = 30_000
 
 /** Has SQLite refuse all changes, and move nothing from the log to the database before it is whole on disk. */
 export const refuseChanges = (db: DatabaseSync): void =>
@@ -216,36 +225,51 @@ export const refuseChanges = (db: DatabaseSync): void =>
 const takeChanges = (db: DatabaseSync): void => db.exec("PRAGMA query_only = OFF; PRAGMA wal_autocheckpoint = 1000")
 
 /**
- * Writes the log again, all of it; false when a part that SQLite has in use can't be read back. What shows that is a
- * commit of its own at the end: the checksums up to it are right only when everything before it is as it was written.
+ * Rewrites the log, all of it; false when a part that SQLite has in use can't be read back. A commit shows that: it moves
+ * the place up to which the log can be read back only if everything before it is as it was written. It sets
+ * `user_version` to the value that it has, because the file may turn out to be another application's. The caller must have
+ * turned checkpoints off, which would move unreadable parts into the database.
  */
 const rewriteWhole = (db: DatabaseSync, log: LogSync): boolean => {
-  const marker = randomInt(1, 2 ** 31)
+  const before = log.end()
+  const version = Number(db.prepare("PRAGMA user_version").get()?.["user_version"])
+  db.exec(`PRAGMA user_version = ${version}; BEGIN IMMEDIATE`)
   try {
-    db.exec(`PRAGMA query_only = OFF; PRAGMA user_version = ${marker}; BEGIN IMMEDIATE`)
-    return log.rewrite() === marker
+    return log.rewrite() !== before
   } finally {
-    if (db.isTransaction) db.exec("ROLLBACK")
-    db.exec("PRAGMA query_only = ON")
+    db.exec("ROLLBACK")
   }
 }
 
-/** Has a log on disk that another process may have left unsynced. */
-export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.andThen(
-    Effect.try({
-      try: () => {
-        db.exec("BEGIN IMMEDIATE")
-        try {
-          log.rewrite()
-        } finally {
-          db.exec("ROLLBACK")
-        }
-      },
-      catch: unsynced
-    }),
-    log.flush
+/**
+ * Has a log on disk that another process, or an abandoned connection of this one, may have left unsynced. False when a part
+ * of it can't be read back; where another connection is open, SQLite does not notice that. When it fails to sync the log,
+ * the log is lost.
+ */
+export const syncLeftOver = (db: DatabaseSync, log: LogSync): Effect.Effect<boolean, SqlError.SqlError> => {
+  const rewritten = Effect.try({
+    try: () => {
+      db.exec("PRAGMA wal_autocheckpoint = 0")
+      return rewriteWhole(db, log)
+    },
+    catch: unsynced
+  })
+  const flushed = log.flush.pipe(
+    Effect.tapError((error) => Effect.sync(() => log.lose(error))),
+    Effect.tap(() => Effect.sync(() => takeChanges(db)))
   )
+  return Effect.flatMap(rewritten, (isWhole) => (isWhole ? Effect.as(flushed, true) : Effect.succeed(false)))
+}
+
+/** Rewrites the log of a connection that refuses changes. */
+const rewriteRefusing = (db: DatabaseSync, log: LogSync): boolean => {
+  db.exec("PRAGMA query_only = OFF")
+  try {
+    return rewriteWhole(db, log)
+  } finally {
+    db.exec("PRAGMA query_only = ON")
+  }
+}
 
 /** Waits for syncs that fail, and has the log on disk after each. Never ends, unless the log is lost. */
 export const mendLog = <R>(options: {
@@ -262,7 +286,7 @@ export const mendLog = <R>(options: {
   const { countChanges, db, failing, log, lose, semaphore } = options
   const written = semaphore.withPermit(
     Effect.try({
-      try: () => ({ isWhole: rewriteWhole(db, log), covered: countChanges() }),
+      try: () => ({ isWhole: rewriteRefusing(db, log), covered: countChanges() }),
       catch: unsynced
     })
   )
@@ -278,17 +302,21 @@ export const mendLog = <R>(options: {
         )
       : lose
   )
-  const until: Effect.Effect<void, never, R> = Effect.suspend(() =>
-    log.isLost ? Effect.never : Effect.catch(mend, () => Effect.andThen(Effect.sleep(mendPause), until))
-  )
+  const until = (pause: number): Effect.Effect<void, never, R> =>
+    Effect.suspend(() =>
+      log.isLost
+        ? Effect.never
+        : Effect.catch(mend, () => Effect.andThen(Effect.sleep(pause), until(Math.min(2 * pause, maxMendPause))))
+    )
   const round = Effect.gen(function* () {
     yield* failing.await
     const why = log.failure?.message ?? ""
     yield* Effect.logError(
-      `The disk failed to sync the database's log (${why}): all changes are refused until the log was written again and synced.`
+      `The disk failed to sync the database's log (${why}). All changes are refused until the log has been rewritten and synced.`
     )
-    yield* until
-    yield* Effect.logInfo("The database's log is on disk again: changes are taken.")
+    yield* until(mendPause)
+    if (log.isLost) return yield* Effect.never
+    yield* Effect.logInfo("The database's log is on disk again. Changes are accepted.")
   })
   return Effect.forever(round)
 }

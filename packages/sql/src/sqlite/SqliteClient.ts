@@ -12,6 +12,7 @@ import type { SqlConnection } from "effect/sql"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite"
 import { resolve } from "node:path"
+import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import { SqlReads } from "../SqlReads.ts"
 import type { Durably } from "./LogSync.ts"
 import {
@@ -248,7 +249,8 @@ const connect = Effect.fnUntraced(function* (
   semaphore: Semaphore.Semaphore,
   { busyTimeout, evicted }: { readonly busyTimeout: number; readonly evicted: Effect.Effect<never, StoreLost> }
 ) {
-  const name = resolve(filename)
+  // The name as it was given, which may be a link that is changed to another file; not so for a URI.
+  const name = filename.startsWith("file:") ? (db.location() ?? filename) : resolve(filename)
   const identity = identityOf(name)
   const countChanges = makeCountChanges(db)
   const failing = Latch.makeUnsafe(false)
@@ -265,11 +267,31 @@ const connect = Effect.fnUntraced(function* (
         }
       })
   )
-  yield* Effect.addFinalizer(() => {
-    if (log.failure !== null) abandoned.add(db)
-    return log.close
-  })
-  yield* Effect.retry(syncLeftOver(db, log), patienceOf(busyTimeout))
+  const isInPlace = () => isSameFile(identity, identityOf(name)) && log.isInPlace
+  const isSafeToClose = () => {
+    try {
+      return log.failure === null && isInPlace()
+    } catch {
+      // What can't be looked at may have been replaced.
+      return false
+    }
+  }
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(
+      log.idle,
+      Effect.suspend(() => {
+        if (!isSafeToClose()) abandoned.add(db)
+        return log.close
+      })
+    )
+  )
+  if (!(yield* Effect.retry(syncLeftOver(db, log), patienceOf(busyTimeout)))) {
+    const explanation =
+      "its log has a part that can't be read back. End this process and start it again; what was answered for is on disk."
+    const error = new DatabaseUnusable({ database: filename, why: "failed", explanation })
+    log.lose(error)
+    return yield* error
+  }
 
   const lose = Effect.fnUntraced(function* (error: StoreLost) {
     if (log.isLost) return
@@ -287,13 +309,19 @@ const connect = Effect.fnUntraced(function* (
   yield* Effect.forkScoped(
     mendLog({ db, log, semaphore, failing, countChanges, lose: Effect.andThen(lose(unreadable), Effect.never) })
   )
-  const isInPlace = Effect.try({
-    try: () => isSameFile(identity, identityOf(name)) && log.isInPlace,
-    catch: (cause) => classify(cause, "watch")
-  })
-  yield* isInPlace.pipe(
-    Effect.flatMap((still) => (still ? Effect.void : Effect.andThen(lose(moved), Effect.never))),
-    Effect.catch((error) => Effect.logWarning(`Can't look at the files of ${filename}`, error)),
+  /** Why the files could not be looked at the last time. */
+  let unseen = ""
+  yield* Effect.try({ try: isInPlace, catch: (cause) => classify(cause, "watch") }).pipe(
+    Effect.flatMap((still) => {
+      unseen = ""
+      return still ? Effect.void : Effect.andThen(lose(moved), Effect.never)
+    }),
+    Effect.catch((error) => {
+      const why = String(error.reason.cause)
+      if (why === unseen) return Effect.void
+      unseen = why
+      return Effect.logWarning(`Can't look at the files of ${filename}`, error)
+    }),
     Effect.delay(watchPause),
     Effect.forever,
     Effect.forkScoped
@@ -307,7 +335,7 @@ const connect = Effect.fnUntraced(function* (
       trouble: () => {
         if (log.failure === null) return null
         if (log.isLost) return log.failure.message
-        return `The disk failed to sync the database's log (${log.failure.message}). All changes are refused until the log was written again and synced, which is tried every second.`
+        return `The disk failed to sync the database's log (${log.failure.message}). All changes are refused until the log has been rewritten and synced, which is retried after pauses of up to 30 seconds.`
       },
       lost: Deferred.await(lostSignal)
     }
@@ -353,8 +381,13 @@ export type Services = SqlClient.SqlClient | SqliteRows | SqlReads
 /** Opens the file, which is made when there is none, and closes it with the scope. */
 export const make: (
   config: SqliteClientConfig
-) => Effect.Effect<Context.Context<Services>, SqlError, Scope.Scope | Reactivity.Reactivity> = Effect.fnUntraced(
-  function* ({ busyTimeout = defaultBusyTimeout, evicted = Effect.never, filename, synchronous = "FULL" }) {
+) => Effect.Effect<Context.Context<Services>, SqlError | DatabaseUnusable, Scope.Scope | Reactivity.Reactivity> =
+  Effect.fnUntraced(function* ({
+    busyTimeout = defaultBusyTimeout,
+    evicted = Effect.never,
+    filename,
+    synchronous = "FULL"
+  }) {
     const db = yield* Effect.acquireRelease(
       attempt("open", () =>
         openDatabase(filename, {
@@ -397,8 +430,7 @@ export const make: (
       Context.add(SqlReads, makeReads(db, prepare, connection, sql, connected)),
       Context.add(StoreHealth, connected.health)
     )
-  }
-)
+  })
 
-export const layer = (config: SqliteClientConfig): Layer.Layer<Services, SqlError> =>
+export const layer = (config: SqliteClientConfig): Layer.Layer<Services, SqlError | DatabaseUnusable> =>
   Layer.effectContext(make(config)).pipe(Layer.provide(Reactivity.layer))

@@ -41,7 +41,7 @@ export const flawOfLog = (database: string): string | null => {
   if (size === 0) return null
   const remedy = `Restore the database from a backup; or, to go on without what only the log holds, the last accepted events among it, move ${log} away`
   if ((statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0)
-    return `its log is there and it is not, or it is empty. Put the file back that belongs to the log. ${remedy}.`
+    return `the log beside it is there, but the database file is missing or empty. Put back the database file that belongs to the log. ${remedy}.`
   const descriptor = openSync(log, "r")
   try {
     return LogFrames.isReadable(descriptor)
