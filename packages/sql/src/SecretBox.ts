@@ -13,8 +13,8 @@ export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("Se
 }) {
   override get message(): string {
     return this.why === "no_key"
-      ? "The secrets in this database are encrypted. Give the encryption key that they were stored under."
-      : "The secrets in this database were encrypted under another key, or were damaged. Give the key that they were stored under."
+      ? "The secrets in this database are encrypted. Give the encryption key that they were stored under (encryptionKey, DOORHOOK_ENCRYPTION_KEY); a new one cannot read them."
+      : "The secrets in this database were encrypted under another key, or were damaged. Give the key that they were stored under (encryptionKey, DOORHOOK_ENCRYPTION_KEY)."
   }
 }
 

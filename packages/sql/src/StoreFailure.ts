@@ -2,7 +2,7 @@
  * Whatever goes wrong in a database becomes the one error of the storage ports, which names the operation and says what to
  * do.
  */
-import { KeyTaken, StoreError } from "@doorhook/core"
+import { isStoreLost, KeyTaken, StoreError } from "@doorhook/core"
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 
@@ -22,6 +22,7 @@ export const adviceOn = (cause: unknown): string | undefined => {
     return "something else than doorhook has changed that row, or it is damaged. Put it right, delete the integration, or restore a backup; trying again does not help."
   if (Predicate.isTagged(cause, "SecretUnreadable"))
     return "start every process with that key, or make another secret: npx doorhook portal rotate-secret."
+  if (isStoreLost(cause)) return "nothing works in this process any more."
   return undefined
 }
 

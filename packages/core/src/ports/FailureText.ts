@@ -13,7 +13,7 @@ export const failureText = (error: {
   readonly message: string
   readonly cause?: unknown
 }): string => {
-  const isUnanswered = error._tag === "DirectoryError" && !Predicate.hasProperty(error, "flaw")
-  const why = isUnanswered ? ` It said: ${rootMessage(error.cause)}` : ""
+  const saysWhy = Predicate.hasProperty(error, "flaw") || Predicate.hasProperty(error, "waited")
+  const why = error._tag === "DirectoryError" && !saysWhy ? ` It said: ${rootMessage(error.cause)}` : ""
   return `${error.message}${why}`.replaceAll(/\s+/g, " ")
 }

@@ -29,7 +29,10 @@ const problemOf = (
   given: unknown
 ): string => {
   const example = detail === "must be a list" ? ' like ["..."]' : ""
-  const found = /^must be (?:a|an) /.test(detail) ? `, not ${kindOf(valueAt(given, pointer))}` : ""
+  const value = valueAt(given, pointer)
+  const found = /^must be (?:a|an) /.test(detail)
+    ? `, not ${typeof value === "number" && /number|integer/.test(detail) ? value : kindOf(value)}`
+    : ""
   return `${pointer.slice(1).replaceAll("/", ".")}: ${detail}${example}${found}`
 }
 

@@ -32,8 +32,10 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
         yield* Effect.fromResult(checkConfig(config))
         // Stores of the application's own keep secrets as they like.
         const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
-        return engineLayer(config, directory, own).pipe(
-          Layer.merge(isOwnStore ? Layer.empty : Layer.effectDiscard(warnOfReadableSecrets(config))),
+        const engine = engineLayer(config, directory, own)
+        // After the database is open: one that was stored under a key is refused without it.
+        return Layer.effectDiscard(isOwnStore ? Effect.void : warnOfReadableSecrets(config)).pipe(
+          Layer.provideMerge(engine),
           Layer.provideMerge(untracedLayer),
           Layer.provideMerge(PublicUrl.layer(config.publicUrl ?? defaultPublicUrl)),
           Layer.provide(

@@ -130,11 +130,13 @@ const unknownAddress = `publicUrl: not set, and doorhook.fetch learns no address
 export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook> => {
   const config = readOptions(options)
   const learned = new LearnedUrl()
-  const services = engineLayer(config, FunctionDirectory.layer(options.directory)).pipe(
+  const engine = engineLayer(config, FunctionDirectory.layer(options.directory))
+  // After the database is open: one that was stored under a key is refused without it.
+  const services = Layer.effectDiscard(warnOfReadableSecrets(config)).pipe(
+    Layer.provideMerge(engine),
     Layer.provideMerge(
       config.publicUrl === undefined ? Layer.succeed(PublicUrl, learned) : PublicUrl.layer(config.publicUrl)
     ),
-    Layer.merge(Layer.effectDiscard(warnOfReadableSecrets(config))),
     Layer.provide(HostListener.layer(options.onNotice)),
     Layer.provideMerge(options.telemetry === true ? Otlp.layer() : Layer.empty),
     Layer.provideMerge(HostLogger.layer(options.logger)),
@@ -197,7 +199,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
         for (const oversight of oversights) {
           if (told.has(oversight)) continue
           told.add(oversight)
-          yield* Effect.logWarning(`publish: ${oversight}. This is logged once.`)
+          yield* Effect.logWarning(`publish: ${oversight} This is logged once.`)
         }
         const given = idempotencyKey ?? null
         const key = given === null ? null : yield* Effect.fromResult(readIdempotencyKey(given))

@@ -16,7 +16,7 @@ export const makeFolder = Effect.fnUntraced(function* ({
   const path = yield* Path.Path
   const folder = path.dirname(path.resolve(database))
   yield* Effect.gen(function* () {
-    if (yield* files.exists(database)) return
+    if ((yield* files.exists(database)) || (yield* files.exists(`${database}-wal`))) return
     const isNew = !(yield* files.exists(folder))
     if (isNew) yield* files.makeDirectory(folder, { recursive: true })
     yield* Console.log(`new database ${path.resolve(database)}${isNew ? "; its folder was made too" : ""}`)

@@ -131,6 +131,8 @@ describe("the directory over tables", () => {
       const token = yield* tokenFrom(url)
       const answer = yield* Effect.promise(() => callApi(url, token, "GET", "/v4/buildings"))
       assert.strictEqual(answer.status, 503)
+      // Nor does it invite the client to try again.
+      assert.isNull(answer.headers.get("retry-after"))
       assert.match(lines.at(-1) ?? "", /: \/0\/id must be a positive whole number, not "b-1"\. request_id=/)
     })
   )

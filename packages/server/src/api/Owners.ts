@@ -31,9 +31,14 @@ export const ownerUrl = (publicUrl: string, scope: Scope): string => `${publicUr
 export const collectionUrl = (publicUrl: string, scope: Scope): string => `${ownerUrl(publicUrl, scope)}/integrations`
 
 /** The owner that the path names. */
-export const scopeOf = ({ segment, toScope }: Owner) => pathId("owner_id", toScope, segment)
+export const scopeOf = ({ segment, toScope }: Owner) =>
+  pathId("owner_id", toScope, `${segment}, which is a positive whole number`)
 
-const integrationId = pathId("id", (text) => parsePositiveInt(IntegrationId, text), "integrations")
+const integrationId = pathId(
+  "id",
+  (text) => parsePositiveInt(IntegrationId, text),
+  "an integration, which is a positive whole number"
+)
 
 /** The integration that the path names, and its owner. */
 export const targetOf = (owner: Owner) =>

@@ -20,7 +20,11 @@ import { offsetOf, pageParameters, readPage } from "./Pagination.ts"
 import type { PageRequest } from "./Pagination.ts"
 import { buildingResource, eventText, eventTypes, tenantResource } from "./PremisesDocument.ts"
 
-const buildingId = pathId("id", (text) => parsePositiveInt(BuildingId, text), "buildings")
+const buildingId = pathId(
+  "id",
+  (text) => parsePositiveInt(BuildingId, text),
+  "a building, which is a positive whole number"
+)
 
 /** The whose tenants are listed: one's own, the only ones there are to see. */
 const readScope = (scope: string | undefined) =>
@@ -36,7 +40,11 @@ const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter) =>
   const text = query[name]
   if (text === undefined) return Effect.succeed(null)
   return Option.match(parseIso(text.replace(/ (?=\d{2}:\d{2}$)/, "+")), {
-    onNone: () => parameterFailure(name, `\`${name}\` must be a time in ISO 8601, like 2026-03-02T00:00:00Z.`),
+    onNone: () =>
+      parameterFailure(
+        name,
+        `\`${name}\` must be a date, or a time with its offset, in ISO 8601, like 2026-03-02T00:00:00Z.`
+      ),
     onSome: Effect.succeed
   })
 }

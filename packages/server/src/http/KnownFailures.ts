@@ -76,12 +76,19 @@ export const internalError = failure(500, {
   detail: "Something went wrong inside the service. Nothing is wrong with the request; its id is in the service's log."
 })
 
-const unavailable = (error: StoreError | DirectoryError): RequestFailure =>
-  failure(
+const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
+  // A wrong answer of the directory stays wrong.
+  const isLasting = error._tag === "DirectoryError" && error.flaw !== undefined
+  return failure(
     503,
-    { code: "unavailable", title: "Temporarily unavailable", detail: unavailableDetail(error) },
-    { "retry-after": "1" }
+    {
+      code: "unavailable",
+      title: isLasting ? "Unavailable" : "Temporarily unavailable",
+      detail: unavailableDetail(error)
+    },
+    isLasting ? {} : { "retry-after": "1" }
   )
+}
 
 const keySource = { header: "Idempotency-Key" }
 

@@ -5,12 +5,12 @@ import { Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { notFound } from "./KnownFailures.ts"
 
-/** Reads a part of the path as an id; there is nothing under a text that is none. `what` completes «is no id of». */
+/** Reads a part of the path as an id; 404 for a text that is not one. `what` completes "is not an id of". */
 export const pathId = <A>(name: string, parse: (text: string) => Option.Option<A>, what: string) =>
   Effect.flatMap(HttpRouter.params, (params) => {
     const text = params[name] ?? ""
     return Option.match(parse(text), {
-      onNone: () => notFound(`${JSON.stringify(text)} is no id of ${what}.`),
+      onNone: () => notFound(`${JSON.stringify(text)} is not an id of ${what}.`),
       onSome: Effect.succeed
     })
   })

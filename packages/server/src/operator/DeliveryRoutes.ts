@@ -39,7 +39,7 @@ const readSince = Effect.gen(function* () {
   return yield* failure(422, {
     code: given ? "invalid" : "blank",
     title: given ? "Invalid value" : "Missing member",
-    detail: "`since` must be a time in ISO 8601, like 2026-03-02T00:00:00Z.",
+    detail: "`since` must be a date, or a time with its offset, in ISO 8601, like 2026-03-02T00:00:00Z.",
     source: { pointer: given ? "/since" : "" }
   })
 })

@@ -49,7 +49,7 @@ const throttled = (seconds: number) =>
     {
       code: "rate_limited",
       title: "Too many requests",
-      detail: `Too many requests with a wrong operator key came from this address. Try again in ${seconds} s.`
+      detail: `Ten wrong operator keys came from this address within 15 minutes, so every key is refused from there, the right one too. Correct whatever sends the wrong key. Try again in ${seconds} s.`
     },
     { "retry-after": String(seconds) }
   )
