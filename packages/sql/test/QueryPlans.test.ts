@@ -211,17 +211,23 @@ describe("plans", () => {
   }
 })
 
+/** A database of doorhook's whose statements call `walk()` for each row that they see, where the test has them do so. */
+const openWalked = Effect.fnUntraced(function* (walk: () => number) {
+  const filename = yield* temporaryFile
+  yield* Layer.build(SqliteDatabase.layer({ filename }))
+  const db = yield* Effect.acquireRelease(
+    Effect.sync(() => new DatabaseSync(filename)),
+    (opened) => Effect.sync(() => opened.close())
+  )
+  db.function("walk", walk)
+  return db
+})
+
 describe("a page of events", () => {
   it.effect("walks no more of the index than its bound", () =>
     Effect.gen(function* () {
-      const filename = yield* temporaryFile
-      yield* Layer.build(SqliteDatabase.layer({ filename }))
-      const db = yield* Effect.acquireRelease(
-        Effect.sync(() => new DatabaseSync(filename)),
-        (opened) => Effect.sync(() => opened.close())
-      )
       let walked = 0
-      db.function("walk", () => ++walked)
+      const db = yield* openWalked(() => ++walked)
       db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
         INSERT INTO events (seq, id, resource_type, action, building_id, tenant_ids, created_at, data)
         SELECT i, 'evt_' || i, 'call', 'create', 1, '[]', 7 * i, '{}' FROM n`)
@@ -251,14 +257,8 @@ describe("a page of events", () => {
 describe("a purge of what belongs to revoked grants", () => {
   it.effect("walks no more of them than its bound", () =>
     Effect.gen(function* () {
-      const filename = yield* temporaryFile
-      yield* Layer.build(SqliteDatabase.layer({ filename }))
-      const db = yield* Effect.acquireRelease(
-        Effect.sync(() => new DatabaseSync(filename)),
-        (opened) => Effect.sync(() => opened.close())
-      )
       let walked = 0
-      db.function("walk", () => ++walked)
+      const db = yield* openWalked(() => ++walked)
       db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
         INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at) SELECT 'g' || i, 'u', 'c', '', 0, i FROM n`)
       db.exec(`INSERT INTO access_tokens (hash, grant_id, created_at, expires_at)

@@ -7,6 +7,6 @@ import { Effect, Semaphore } from "effect"
 /** One for the process, as there is one loop. */
 const turns = Semaphore.makeUnsafe(1)
 
-/** Does a piece of work in a turn of its own. It must not wait for other work that takes turns. */
+/** Begins a piece of work in a turn of its own. What it waits for, like a server's answer, delays no other piece. */
 export const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  turns.withPermit(Effect.tap(work, () => Effect.yieldNow))
+  Effect.andThen(turns.withPermit(Effect.yieldNow), work)
