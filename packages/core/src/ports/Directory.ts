@@ -2,7 +2,7 @@
  * The host's own users, clients and buildings. doorhook keeps none of them: it asks, at each request and before each
  * attempt, so that a right that ends takes effect at once.
  */
-import { Context, Effect, Schema } from "effect"
+import { Context, Effect, Exit, Schema } from "effect"
 import type { Redacted } from "effect"
 import type { Client } from "../domain/Client.ts"
 import * as DurationText from "../domain/DurationText.ts"
@@ -21,7 +21,7 @@ export class DirectoryError extends Schema.TaggedError<DirectoryError>()("Direct
 }) {
   override get message(): string {
     if (this.waited !== undefined) {
-      return `The directory did not answer \`${this.operation}\` within ${DurationText.format(this.waited)}. Its promise must settle: see what the host's own function waits for.`
+      return `The directory did not answer \`${this.operation}\` within ${DurationText.format(this.waited)}. It must answer: see what the host's own code waits for.`
     }
     if (this.flaw !== undefined) return `The directory's \`${this.operation}\` ${this.flaw}.`
     return `The directory did not answer \`${this.operation}\`. Check the host's own user database.`
@@ -93,6 +93,47 @@ export class Directory extends Context.Service<
     readonly hasBuilding?: (building: BuildingId) => Effect.Effect<boolean, DirectoryError>
   }
 >()("@doorhook/core/ports/Directory") {}
+
+/**
+ * How long an answer is waited for, in milliseconds: a password check on a busy machine takes seconds. Before an attempt
+ * there is less time, which the lease of the delivery leaves (`directoryPatience`).
+ */
+const deadline = 10_000
+
+/** Waits for the answer to a question until the deadline, and then fails with a `DirectoryError`. */
+export const withinDeadline = <A>(
+  operation: string,
+  answer: Effect.Effect<A, DirectoryError>
+): Effect.Effect<A, DirectoryError> =>
+  Exit.isExit(answer)
+    ? answer
+    : Effect.timeoutOrElse(answer, {
+        duration: deadline,
+        orElse: () => {
+          const cause = new Error(`no answer within ${deadline} ms`)
+          return Effect.fail(new DirectoryError({ operation, waited: deadline, cause }))
+        }
+      })
+
+/** The same directory, each of whose answers has a deadline. */
+export const withDeadlines = (directory: Directory["Service"]): Directory["Service"] => {
+  const { hasBuilding, session } = directory
+  return {
+    client: (id) => withinDeadline("client", directory.client(id)),
+    authenticate: (login, password) => withinDeadline("authenticate", directory.authenticate(login, password)),
+    isActive: (user) => withinDeadline("isActive", directory.isActive(user)),
+    administers: (user, building) => withinDeadline("administers", directory.administers(user, building)),
+    isTenant: (user, tenant) => withinDeadline("isTenant", directory.isTenant(user, tenant)),
+    buildings: (user) => withinDeadline("buildings", directory.buildings(user)),
+    tenants: (user) => withinDeadline("tenants", directory.tenants(user)),
+    ...(session !== undefined && {
+      session: (request: SessionRequest) => withinDeadline("session", session.call(directory, request))
+    }),
+    ...(hasBuilding !== undefined && {
+      hasBuilding: (building: BuildingId) => withinDeadline("hasBuilding", hasBuilding.call(directory, building))
+    })
+  }
+}
 
 /** Whether a user who exists, as whoever presents a token does, may manage the integrations of a scope. */
 export const hasRight = (

@@ -2,18 +2,12 @@
  * What a host's functions answer, checked: a host in plain JavaScript has no types to rely on, and what can't be used is told
  * with what would be.
  */
-import { DirectoryError, schemaProblems } from "@doorhook/core"
+import { DirectoryError, schemaProblems, withinDeadline } from "@doorhook/core"
 import { Effect, Predicate, Schema } from "effect"
 import { kindOf } from "../config/ReadingSettings.ts"
 
 /** What a function of the host may answer with: a thing, or a promise of it. */
 export type Answer<A> = A | Promise<A>
-
-/**
- * How long the host has for an answer, in milliseconds: a password check on a busy machine takes seconds. Before an attempt
- * it has less time, which the lease of the delivery leaves (`directoryPatience`).
- */
-const hostPatience = 10_000
 
 /** Carries on with an answer: at once, if it is there. */
 const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B> =>
@@ -21,15 +15,9 @@ const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B
 
 /** Waits for a promise of the host, but not forever. */
 const settled = (operation: string, promise: Promise<unknown>): Effect.Effect<unknown, DirectoryError> =>
-  Effect.timeoutOrElse(
-    Effect.tryPromise({ try: () => promise, catch: (cause) => new DirectoryError({ operation, cause }) }),
-    {
-      duration: hostPatience,
-      orElse: () => {
-        const cause = new Error(`no answer within ${hostPatience} ms`)
-        return Effect.fail(new DirectoryError({ operation, waited: hostPatience, cause }))
-      }
-    }
+  withinDeadline(
+    operation,
+    Effect.tryPromise({ try: () => promise, catch: (cause) => new DirectoryError({ operation, cause }) })
   )
 
 /** Asks the host. A synchronous answer needs no timer. */

@@ -2,6 +2,8 @@
  * What a host's own functions answer in plain JavaScript: what can be meant by one thing only is taken, and what can't be used is
  * told in the log with what would be.
  */
+import { Directory } from "@doorhook/core"
+import type { DirectoryError } from "@doorhook/core"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import type { HostDirectory } from "doorhook"
@@ -45,6 +47,59 @@ const waiting: ReadonlyArray<
   ["buildings", (url, token) => callApi(url, token, "GET", "/v4/buildings")],
   ["tenants", (url, token) => callApi(url, token, "GET", "/v4/tenants")]
 ]
+
+/** Answers like a host's functions, and to one question never, once it is named. */
+const silentTo = (host: HostDirectory, silence: { question?: string; asked: () => void }) =>
+  Layer.effect(
+    Directory,
+    Effect.map(Directory, (directory): Directory["Service"] => {
+      const unless = <A>(
+        question: string,
+        answer: Effect.Effect<A, DirectoryError>
+      ): Effect.Effect<A, DirectoryError> =>
+        Effect.suspend(() => {
+          if (silence.question !== question) return answer
+          silence.asked()
+          return Effect.never
+        })
+      return {
+        ...directory,
+        client: (id) => unless("client", directory.client(id)),
+        authenticate: (login, password) => unless("authenticate", directory.authenticate(login, password)),
+        session: (request) => unless("session", directory.session?.(request) ?? Effect.succeed(null)),
+        isActive: (user) => unless("isActive", directory.isActive(user)),
+        administers: (user, building) => unless("administers", directory.administers(user, building)),
+        isTenant: (user, tenant) => unless("isTenant", directory.isTenant(user, tenant)),
+        buildings: (user) => unless("buildings", directory.buildings(user)),
+        tenants: (user) => unless("tenants", directory.tenants(user))
+      }
+    })
+  ).pipe(Layer.provide(Doorhook.directoryOf(host)))
+
+describe("an effect that never ends", () => {
+  it.effect.each(waiting)(
+    "as the answer of a directory in Effect to %s holds a request for ten seconds",
+    ([question, send]) =>
+      Effect.gen(function* () {
+        const asked = Promise.withResolvers<void>()
+        const silence: { question?: string; asked: () => void } = { asked: asked.resolve }
+        const host: HostDirectory = { ...directory, session: () => null, buildings: () => [], tenants: () => [] }
+        const served = HttpRouter.serve(Doorhook.Routes, { routerConfig: Doorhook.routerConfig }).pipe(
+          Layer.provide(Doorhook.layer({ database: "memory" }, silentTo(host, silence))),
+          Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
+        )
+        yield* Effect.gen(function* () {
+          const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
+          const token = yield* tokenFrom(url)
+          silence.question = question
+          const reply = send(url, token)
+          yield* Effect.promise(() => asked.promise)
+          yield* TestClock.adjust("10 seconds")
+          assert.strictEqual((yield* Effect.promise(() => reply)).status, 503)
+        }).pipe(Effect.provide(served))
+      }).pipe(Effect.scoped)
+  )
+})
 
 describe("a promise that never settles", () => {
   it.effect.each(waiting)("of %s holds a request for ten seconds, and no longer", ([question, send]) =>
