@@ -218,10 +218,10 @@ describe("LogSync", () => {
             disk.written.length = 0
             yield* sync(disk.asked, eio)
             yield* turns
-            const pause = Math.min(1_000 * 2 ** (failed - 1), 30_000)
+            const pause = Math.min(1_000 * 2 ** (failed - 1), 4_000)
             yield* TestClock.adjust(pause - 1)
             yield* turns
-            assert.strictEqual(disk.asked.length, 0, "each pause is twice as long as the one before, up to 30 s")
+            assert.strictEqual(disk.asked.length, 0, "each pause is twice as long as the one before, up to 4 s")
             yield* TestClock.adjust(1)
           }
           yield* sync(disk.asked)

@@ -214,9 +214,12 @@ export const makeDurably = (log: LogSync, countChanges: () => number): Durably =
     })
 })
 
-/** How long to wait before the log is rewritten after a failure, in milliseconds: each time twice as long, up to the limit. */
+/**
+ * How long to wait before the log is rewritten after a failure, in milliseconds: each time twice as long, up to the limit. A
+ * short limit, because every publication is refused for as long as that after the disk is well again.
+ */
 const mendPause = 1_000
-const maxMendPause = 30_000
+const maxMendPause = 4_000
 
 /** Has SQLite refuse all changes, and move nothing from the log to the database before it is whole on disk. */
 export const refuseChanges = (db: DatabaseSync): void =>

@@ -335,7 +335,7 @@ const connect = Effect.fnUntraced(function* (
       trouble: () => {
         if (log.failure === null) return null
         if (log.isLost) return log.failure.message
-        return `The disk failed to sync the database's log (${log.failure.message}). All changes are refused until the log has been rewritten and synced, which is retried after pauses of up to 30 seconds.`
+        return `The disk failed to sync the database's log (${log.failure.message}). All changes are refused until the log has been rewritten and synced, which is retried after pauses of up to 4 seconds.`
       },
       lost: Deferred.await(lostSignal)
     }
