@@ -66,32 +66,24 @@ const make = Effect.sync(() => {
     return found === undefined || stored === undefined ? null : answer(found, stored.grant)
   }
 
-  const deleteCode = (hash: TokenHash): number => {
-    const stored = codes.get(hash)
-    if (stored === undefined) return 0
-    endings.remove(stored.ending)
-    codes.delete(hash)
-    grants.get(stored.code.grant_id)?.codes.delete(hash)
-    return 1
-  }
-
-  const deleteAccess = (hash: TokenHash): number => {
-    const stored = accessTokens.get(hash)
-    if (stored === undefined) return 0
-    endings.remove(stored.ending)
-    accessTokens.delete(hash)
-    grants.get(stored.token.grant_id)?.access.delete(hash)
-    return 1
-  }
-
-  const deleteRefresh = (hash: TokenHash): number => {
-    const stored = refreshTokens.get(hash)
-    if (stored === undefined) return 0
-    if (stored.ending !== null) endings.remove(stored.ending)
-    refreshTokens.delete(hash)
-    grants.get(stored.token.grant_id)?.refresh.delete(hash)
-    return 1
-  }
+  /** What deletes one code or token, with its place in the heap and in its grant, and returns how many it was. */
+  const deleteIn =
+    <Stored extends { readonly ending: Ending | null }>(
+      stored: Map<TokenHash, Stored>,
+      kind: "codes" | "access" | "refresh",
+      grantOf: (one: Stored) => GrantId
+    ) =>
+    (hash: TokenHash): number => {
+      const one = stored.get(hash)
+      if (one === undefined) return 0
+      if (one.ending !== null) endings.remove(one.ending)
+      stored.delete(hash)
+      grants.get(grantOf(one))?.[kind].delete(hash)
+      return 1
+    }
+  const deleteCode = deleteIn(codes, "codes", ({ code }) => code.grant_id)
+  const deleteAccess = deleteIn(accessTokens, "access", ({ token }) => token.grant_id)
+  const deleteRefresh = deleteIn(refreshTokens, "refresh", ({ token }) => token.grant_id)
 
   /** Deletes what belongs to a grant, and at last the grant, which counts too. */
   const deleteGrant = ({ access, codes, grant, refresh }: StoredGrant, limit: number): number => {
