@@ -103,7 +103,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const read = (seconds: number) => load({ port, requests, connections: clients, warmUp: 0, seconds })
 
   let last = templates
-  /** Rings the bell so many times; answers what each took from the call to the receiver. */
+  /** Latencies of this many rings, from the call to the receiver, in milliseconds. */
   const ring = (count: number) =>
     Effect.gen(function* () {
       const latencies: Array<number> = []

@@ -2,7 +2,7 @@
  * What can be set about the engine, by `createDoorhook`, by a configuration file, or by flags: one list of names.
  */
 import type { DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
-import { defaultDeliverySettings, deliverySettingsOf, ResourceType, resourceTypeNames } from "@doorhook/core"
+import { defaultDeliverySettings, deliverySettingsOf, nameOf, ResourceType, resourceTypeNames } from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
 import { PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, Result, Schema } from "effect"
@@ -11,7 +11,6 @@ import {
   collectAll,
   invalid,
   InvalidConfig,
-  nameOf,
   parseDuration,
   parseNetworks,
   parseOptional,

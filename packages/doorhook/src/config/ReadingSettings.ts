@@ -4,8 +4,6 @@
 import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
 import { Predicate, Result, Schema } from "effect"
 
-export { nameOf }
-
 /** A setting that can't be used; the message says which and what is accepted. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
 

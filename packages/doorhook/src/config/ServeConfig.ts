@@ -1,7 +1,7 @@
 /**
  * What can be set about `doorhook serve`: by a JSON file (`--config`) and by flags, which win.
  */
-import { fileTrouble, resourceTypeNames } from "@doorhook/core"
+import { fileTrouble, nameOf, resourceTypeNames } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
 import {
   databaseOf,
@@ -14,7 +14,7 @@ import {
 import { authoritiesOf } from "./Authorities.ts"
 import { encryptionKeyOf, metricsKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
-import { collectAll, invalid, InvalidConfig, nameOf, parseTimeout, readSettings } from "./ReadingSettings.ts"
+import { collectAll, invalid, InvalidConfig, parseTimeout, readSettings } from "./ReadingSettings.ts"
 import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
 const greatestPort = 65_535

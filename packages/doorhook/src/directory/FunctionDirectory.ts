@@ -2,9 +2,8 @@
  * The directory of an embedding backend: an object of functions over its own users and buildings.
  */
 import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorhook/core"
-import { Client, didYouMean, Directory, HostBuildingId, HostTenantId, readHostId, UserId } from "@doorhook/core"
+import { Client, didYouMean, Directory, HostBuildingId, HostTenantId, nameOf, readHostId, UserId } from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect"
-import { nameOf } from "../config/ReadingSettings.ts"
 import type { Answer } from "./HostAnswers.ts"
 import { askFor, found, foundList, foundUser } from "./HostAnswers.ts"
 

@@ -2,9 +2,8 @@
  * What calls are given: plain JavaScript has no types to rely on. What a call can't take is told with its name, what was given
  * and what is accepted.
  */
-import { didYouMean } from "@doorhook/core"
+import { didYouMean, nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
-import { nameOf } from "../config/ReadingSettings.ts"
 import { DoorhookError } from "../DoorhookError.ts"
 
 /** Refuses an argument. */

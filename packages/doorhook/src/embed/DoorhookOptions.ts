@@ -2,9 +2,10 @@
  * What `createDoorhook` is given, and how it is read: every problem at once, each with the option's name, what was given and
  * what is accepted.
  */
+import { nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
 import { EngineConfig } from "../config/EngineConfig.ts"
-import { InvalidConfig, nameOf, problemsIn, readSettings } from "../config/ReadingSettings.ts"
+import { InvalidConfig, problemsIn, readSettings } from "../config/ReadingSettings.ts"
 import { checkConfig } from "../config/ServeConfig.ts"
 import type { HostDirectory } from "../directory/FunctionDirectory.ts"
 import * as FunctionDirectory from "../directory/FunctionDirectory.ts"

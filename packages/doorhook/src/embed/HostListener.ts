@@ -1,11 +1,10 @@
 /**
  * The host's function for notices.
  */
-import { NoticeListener } from "@doorhook/core"
+import { nameOf, NoticeListener } from "@doorhook/core"
 import { noticeDocument } from "@doorhook/server"
 import type { NoticeDocument } from "@doorhook/server"
 import { Effect, Layer, Predicate } from "effect"
-import { nameOf } from "../config/ReadingSettings.ts"
 
 /** Is told each notice, one after the other. What it throws, or rejects with, is logged. */
 export type OnNotice = (notice: NoticeDocument) => unknown

@@ -1,9 +1,9 @@
 /**
  * The host's own logger, in place of lines on standard error.
  */
+import { nameOf } from "@doorhook/core"
 import { Logger, Predicate } from "effect"
 import type { Layer, LogLevel } from "effect"
-import { nameOf } from "../config/ReadingSettings.ts"
 import { guarded } from "../telemetry/GuardedLogger.ts"
 import { consoleLogger, logLine } from "../telemetry/LogLine.ts"
 
