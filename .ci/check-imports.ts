@@ -20,7 +20,15 @@ const arrows: Readonly<Record<string, ReadonlyArray<string>>> = {
   simulator: ["@doorhook/core"],
   conformance: ["@doorhook/core"],
   "packages/testkit": ["@doorhook/core"],
-  "packages/bench": ["@doorhook/core", "@doorhook/node", "@doorhook/sql", "@doorhook/simulator", "@doorhook/testkit"],
+  "packages/bench": [
+    "@doorhook/core",
+    "@doorhook/node",
+    "@doorhook/sql",
+    "@doorhook/simulator",
+    "@doorhook/testkit",
+    "doorhook"
+  ],
+  "packages/simulation": ["@doorhook/sql", "@doorhook/simulator", "@doorhook/testkit"],
   "packages/doorhook": [
     "@doorhook/core",
     "@doorhook/sql",
@@ -36,10 +44,12 @@ const coreLayers: Readonly<Record<string, ReadonlyArray<string>>> = {
   domain: ["domain", "rules", "ports"],
   rules: ["rules", "domain", "ports"],
   ports: ["ports", "domain", "rules"],
-  services: ["services", "ports", "rules", "domain"],
+  services: ["services", "publish", "delivery", "ports", "rules", "domain"],
+  publish: ["publish", "delivery", "services", "ports", "rules", "domain"],
+  delivery: ["delivery", "services", "ports", "rules", "domain"],
   text: ["text"],
   memory: ["memory", "ports", "rules", "domain"],
-  testing: ["testing", "memory", "services", "ports", "rules", "domain"]
+  testing: ["testing", "memory", "delivery", "publish", "services", "ports", "rules", "domain"]
 }
 
 const packageNameOf = (specifier: string): string =>

@@ -61,7 +61,7 @@ const writeSettings = (): void => {
   write(
     "settings",
     "Settings",
-    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`). Those of the engine have variables in the environment of a service too: lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`, and `DOORHOOK_APPEARANCE` is JSON.",
+    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`). Those of the engine have variables in the environment of a service too: lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES` and `DOORHOOK_APPEARANCE` are JSON.",
     "## Of the engine",
     table(
       ["setting", "variable", "meaning", "default"],

@@ -1,7 +1,7 @@
 /**
  * The ledger by itself, told step by step what becomes of a delivery.
  */
-import type { DeliveryState, Event } from "@doorhook/core"
+import type { DeliveryState, Event, Settlement } from "@doorhook/core"
 import {
   bodyOf,
   BuildingId,
@@ -37,38 +37,42 @@ const emptyLedger = () => {
   return { ledger, store, whats: () => ledger.violations.map(({ what }) => what) }
 }
 
+/** What a failed attempt makes of the delivery. */
+const retrying = (number: number, changes: Partial<Settlement>): Settlement => ({
+  delivery_id: delivery,
+  integration_id: integration,
+  attempt: {
+    number,
+    started_at: 0,
+    duration_ms: 5_000,
+    outcome: "timeout",
+    status: null,
+    response_excerpt: null,
+    detail: "no answer"
+  },
+  state: "retrying",
+  reason: null,
+  next_attempt_at: 10_000,
+  lane: 3,
+  early: 0,
+  retry_after: null,
+  gone: false,
+  ...changes
+})
+
+const failed = { _tag: "Failed", outcome: "timeout", detail: "no answer", elapsed: 5_000 } as const
+
 /** A ledger with a delivery that failed after five seconds, whose retry is due after ten. */
 const withRetry = () => {
   const { ledger, store } = emptyLedger()
-  const request = (attempt: number, now: number) => {
-    ledger.leased(delivery, { token: `${attempt}`, until: now + 20_000 })
+  const request = (attempt: number, now: number, earlyOf: number | null = null) => {
+    ledger.member("worker", now + 20_000)
+    ledger.leased(delivery, "worker", earlyOf)
     return ledger.requested(integration, event.id, attempt, bodyOf(event), now) ?? assert.fail("it is open")
   }
   store(1, "pending")
-  const failed = { _tag: "Failed", outcome: "timeout", detail: "no answer", elapsed: 5_000 } as const
   ledger.responded(request(1, 0), failed, "timeout", 5_000)
-  ledger.settled(
-    {
-      delivery_id: delivery,
-      integration_id: integration,
-      token: "1",
-      attempt: {
-        number: 1,
-        started_at: 0,
-        duration_ms: 5_000,
-        outcome: "timeout",
-        status: null,
-        response_excerpt: null,
-        detail: "no answer"
-      },
-      state: "retrying",
-      reason: null,
-      next_attempt_at: 10_000,
-      lane: 3,
-      gone: false
-    },
-    5_000
-  )
+  ledger.settled(retrying(1, {}), 5_000)
   return { ledger, request }
 }
 
@@ -88,6 +92,50 @@ describe("a retry that is sent later than it was due", () => {
     ledger.busy(5_000)
     request(2, 20_000)
     assert.deepStrictEqual(ledger.violations, [])
+  })
+})
+
+describe("a retry that is sent before it was due", () => {
+  const whats = (earlyOf: number | null, changes: Partial<Settlement> = { early: 1 }) => {
+    const { ledger, request } = withRetry()
+    ledger.responded(request(2, 6_000, earlyOf), failed, "timeout", 8_000)
+    ledger.settled(retrying(2, changes), 8_000)
+    return ledger.violations.map(({ what }) => what)
+  }
+
+  it("breaks no rule where it was claimed early, counts in no schedule and is due again when it was", () => {
+    assert.deepStrictEqual(whats(10_000), [])
+  })
+
+  it("breaks a rule where it was not claimed early", () => {
+    assert.strictEqual(whats(null)[0], "delivery 1 was sent 4000 ms before it was due")
+  })
+
+  it("breaks a rule where it uses up the schedule, or changes when the delivery is due", () => {
+    assert.deepStrictEqual(whats(10_000, { early: 0, next_attempt_at: 38_000 }), [
+      "delivery 1 counts attempt 2, which was made early, in its schedule"
+    ])
+    assert.deepStrictEqual(whats(10_000, { early: 1, next_attempt_at: 38_000 }), [
+      "delivery 1 is not due when it was before attempt 2, which was made early"
+    ])
+  })
+})
+
+describe("an attempt", () => {
+  it("breaks a rule where its worker's membership ends before it may", () => {
+    const { ledger, store, whats } = emptyLedger()
+    store(1, "pending")
+    ledger.member("worker", 4_000)
+    ledger.leased(delivery, "worker")
+    ledger.requested(integration, event.id, 1, bodyOf(event), 0)
+    assert.deepStrictEqual(whats(), ["delivery 1 was sent with 4000 ms left of its worker's membership"])
+  })
+
+  it("breaks a rule without a lease", () => {
+    const { ledger, store, whats } = emptyLedger()
+    store(1, "pending")
+    ledger.requested(integration, event.id, 1, bodyOf(event), 0)
+    assert.deepStrictEqual(whats(), ["delivery 1 was sent without a lease"])
   })
 })
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { BuildingId, PublishRequest } from "@doorhook/core"
+import { builtInTable, BuildingId, PublishRequest } from "@doorhook/core"
 import type { PlanOptions, Scenario } from "@doorhook/simulator"
 import { LocalTime, plan, PlannedEvent, presetNames, readScenario } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
@@ -66,7 +66,7 @@ describe.each(presetNames)("the plan of %s", (name) => {
         ({ devices }) => devices?.outages === null && devices.clocks.deviation === 0 && devices.clocks.wrong === 0
       )
       for (const event of events) if (isExact) assert.strictEqual(event.data.logged_at, event.at)
-      const published = PublishRequest.fromText(`[${lines.slice(0, 1_000).join(",")}]`)
+      const published = PublishRequest.readerOf(builtInTable).fromText(`[${lines.slice(0, 1_000).join(",")}]`)
       assert.isTrue(Result.isSuccess(published), Result.isFailure(published) ? published.failure.message : "")
     })
   )

@@ -1,14 +1,12 @@
 /**
- * What only whole processes show: the same bytes under other versions of Node.js, and how programs take their arguments.
+ * What only whole processes show: the same bytes under other versions of Node.js.
  */
 import { execFile } from "node:child_process"
 import { existsSync, realpathSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { startNode } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
 
 const run = async (node: string, ...args: ReadonlyArray<string>) =>
   (await promisify(execFile)(node, ["--conditions=source", "--no-warnings", ...args])).stdout
@@ -41,23 +39,4 @@ describe("plans", () => {
     }
     assert.strictEqual(await run(node, program), golden, version)
   })
-})
-
-const seeds = fileURLToPath(new URL("../src/engine/main.ts", import.meta.url))
-
-describe("simulate:seeds", () => {
-  it.live.each([
-    [["10000", "--seed", "5"], "--seed 5 runs that one alone: leave out 10000. Usage: "],
-    [["--seed", "5", "--from", "3"], "leave out --from 3. Usage: "],
-    [["10", "20"], "20 stands behind the count of seeds. Usage: "],
-    [["--sed", "5"], "Unknown option '--sed'. Usage: "],
-    [["many"], "many is not a whole number. Usage: "]
-  ] as const)("refuses %j with what it takes", ([args, says]) =>
-    Effect.gen(function* () {
-      const { finished } = yield* startNode(["--conditions=source", seeds, ...args])
-      const { code, stderr, stdout } = yield* Effect.promise(() => finished)
-      assert.deepStrictEqual([code, stdout], [3, ""])
-      assert.include(stderr, says)
-    })
-  )
 })

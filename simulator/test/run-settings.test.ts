@@ -236,10 +236,12 @@ describe("disorder", () => {
 
 /** A network on which nobody is at home. */
 const deserted = {
-  transport: Layer.succeed(Transport, {
-    post: () =>
-      Effect.succeed({ _tag: "Failed" as const, outcome: "connection_refused" as const, detail: "nobody", elapsed: 1 })
-  }),
+  transport: Layer.effect(
+    Transport,
+    Transport.fromPost(() =>
+      Effect.succeed({ _tag: "Failed", outcome: "connection_refused", detail: "nobody", elapsed: 1 })
+    )
+  ),
   crypto: Crypto.layerWebCrypto,
   sqlite: () => MemoryStore.layer
 }
@@ -402,17 +404,19 @@ describe("a receiver that is not there", () => {
   ] as const)("tells the statuses of one that answers, and %s", ([, statuses, secret, advice]) =>
     Effect.gen(function* () {
       let nth = 0
-      const answering = Layer.succeed(Transport, {
-        post: () =>
+      const answering = Layer.effect(
+        Transport,
+        Transport.fromPost(() =>
           Effect.sync(() => ({
-            _tag: "Answered" as const,
+            _tag: "Answered",
             status: statuses[nth++ % statuses.length] ?? 0,
             retry_after: null,
             excerpt: "",
             headers_elapsed: 1,
             elapsed: 1
           }))
-      })
+        )
+      )
       const args = ["run", "--to-receiver", "http://127.0.0.1:1/hook", "--as-fast-as-possible", "--duration", "1h"]
       const more = ["--start", "2026-03-02T07:30", "--retry", "access_log=", "--retry", "call=", ...secret]
       const failure = yield* Effect.flip(simulate(...args, ...more)).pipe(
@@ -437,13 +441,12 @@ describe("the way out to a receiver", () => {
       const transport = Layer.effect(
         Transport,
         Effect.acquireRelease(
-          Effect.sync(() => ({
-            post: () =>
-              Effect.sync(() => {
-                seen.push("sent")
-                return { ...answered, headers_elapsed: 1, elapsed: 1 }
-              })
-          })),
+          Transport.fromPost(() =>
+            Effect.sync(() => {
+              seen.push("sent")
+              return { ...answered, headers_elapsed: 1, elapsed: 1 }
+            })
+          ),
           () => Effect.sync(() => seen.push("closed"))
         )
       )

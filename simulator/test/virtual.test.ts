@@ -1,8 +1,8 @@
 /**
  * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
  */
-import type { NewEventRecord, Settlement } from "@doorhook/core"
-import { BuildingId, defaultDeliverySettings, isUnreadable, StoreError } from "@doorhook/core"
+import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/core"
+import { BuildingId, defaultDeliverySettings, isUnreadable, StoreError, Transport } from "@doorhook/core"
 import { disturbed, orderly, plan, readReceiver } from "@doorhook/simulator"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
@@ -25,7 +25,9 @@ const hour = 3_600_000
 const scenario = scenarioOf("residential-200")
 const start = startAt("2026-03-03T06:00")
 
-type Transport = WorkerPorts["transport"]
+type Sending = Transport["Service"]["send"]
+
+const ignore = (): void => undefined
 
 interface Wishes {
   readonly hours?: number
@@ -105,9 +107,10 @@ describe("a run on virtual time", () => {
       const { integrations, states } = world.measurements
       const [[, down] = assert.fail("there are integrations")] = [...integrations]
       assert.isAbove(down.mostOpen, 30)
-      // From 6 o'clock on: it is worst at about 15 o'clock, and the retries of the last hours take hours.
+      // From 6 o'clock on: it is worst at about 15 o'clock, and gone soon after, as what waits is sent early.
       assert.approximately(down.mostOpenAt, 9 * hour, hour)
       assert.isAbove(down.emptyAt ?? 0, 9 * hour)
+      assert.isBelow(down.emptyAt ?? 0, 9.5 * hour)
       assert.isAbove(states.expired, 0)
       assert.strictEqual(states.expired + states.delivered, world.measurements.deliveries)
     })
@@ -191,20 +194,15 @@ describe("a run on virtual time", () => {
 
   it.live("kills one process when a crash is due, though several begin to send in the same millisecond", () =>
     Effect.gen(function* () {
-      const all: Array<Transport> = []
+      const all: Array<Transport["Service"]> = []
       // What one sends, all others send too.
       const breakage = ({ transport, ...ports }: WorkerPorts): WorkerPorts => {
         all.push(transport)
-        const post: Transport["post"] = (request) =>
-          Effect.andThen(
-            Effect.forEach(
-              all.filter((other) => other !== transport),
-              (other) => Effect.forkDetach(other.post(request)),
-              { discard: true }
-            ),
-            transport.post(request)
-          )
-        return { ...ports, transport: { post } }
+        const send: Sending = (request, done) => {
+          for (const other of all) if (other !== transport) other.send(request, ignore)
+          return transport.send(request, done)
+        }
+        return { ...ports, transport: Transport.make({ send }) }
       }
       const world = yield* runOf({ drain: 0.4, hours: 1.5, options: { workers: 2, crashEvery: hour, breakage } })
       assert.strictEqual(world.crashes, 1)
@@ -304,20 +302,12 @@ describe("an engine that does not start", () => {
   )
 })
 
-const withTransport =
-  (change: (transport: Transport) => Transport) =>
-  (ports: WorkerPorts): WorkerPorts => ({ ...ports, transport: change(ports.transport) })
+/** A transport that sends in another way. */
+const sending =
+  (change: (send: Sending) => Sending) =>
+  (ports: WorkerPorts): WorkerPorts => ({ ...ports, transport: Transport.make({ send: change(ports.transport.send) }) })
 
 const { retry } = defaultDeliverySettings
-
-const shortened = ({ deliveries, event }: NewEventRecord): NewEventRecord => ({
-  event,
-  deliveries: deliveries.map((delivery) => {
-    const { initial } = delivery
-    if (initial.state !== "delivering") return delivery
-    return { ...delivery, initial: { ...initial, lease: { ...initial.lease, until: initial.lease.until - 18_000 } } }
-  })
-})
 
 /** Engines that break a rule each. */
 const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = {
@@ -339,35 +329,39 @@ const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = 
     ...ports,
     settings: { ...ports.settings, retry: { ...retry, access_log: { delays: [3_000, 30_000], lifetime: null } } }
   }),
-  "nothing-after-end": withTransport((transport) => ({
-    post: (request) =>
-      Effect.tap(transport.post(request), () => Effect.forkDetach(Effect.delay(transport.post(request), "10 seconds")))
-  })),
+  "nothing-after-end": sending((send) => {
+    const before: Array<TransportRequest> = []
+    return (request, done) => {
+      if (before.push(request) > 20) before.splice(0, 1).forEach((old) => send(old, ignore))
+      return send(request, done)
+    }
+  }),
   "call-lifetime": (ports) => ({
     ...ports,
     settings: { ...ports.settings, retry: { ...retry, call: { delays: [60_000], lifetime: null } } }
   }),
-  "attempt-numbers": withTransport((transport) => ({
-    post: (request) => transport.post({ ...request, headers: { ...request.headers, "doorhook-attempt": "7" } })
-  })),
-  "delivered-is-received": withTransport((transport) => ({
-    post: (request) =>
-      Effect.map(transport.post(request), (result) =>
-        result._tag === "Answered" && result.status === 500 ? { ...result, status: 200 } : result
+  "attempt-numbers": sending(
+    (send) => (request, done) => send({ ...request, headers: { ...request.headers, "doorhook-attempt": "7" } }, done)
+  ),
+  "delivered-is-received": sending(
+    (send) => (request, done) =>
+      send(request, (report) =>
+        done(report._tag === "Answered" && report.status === 500 ? { ...report, status: 200 } : report)
       )
-  })),
-  "same-body": withTransport((transport) => ({
-    post: (request) =>
-      transport.post({ ...request, body: `${request.body}${request.headers["doorhook-attempt"] === "1" ? "" : " "}` })
-  })),
+  ),
+  "same-body": sending(
+    (send) => (request, done) =>
+      send({ ...request, body: `${request.body}${request.headers["doorhook-attempt"] === "1" ? "" : " "}` }, done)
+  ),
   leases: ({ stores, ...ports }) => ({
     ...ports,
     stores: {
       ...stores,
       deliveries: {
         ...stores.deliveries,
-        // Of 20 seconds, 2 are left of what the engine takes for granted.
-        enqueue: (records, keys) => stores.deliveries.enqueue(records.map(shortened), keys)
+        // Of the 20 seconds of its membership that the engine takes for granted, 2 are left.
+        heartbeat: ({ until, ...beat }) =>
+          stores.deliveries.heartbeat({ ...beat, until: until === null ? null : until - 18_000 })
       }
     }
   }),
@@ -387,20 +381,14 @@ const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = 
       }
     }
   }),
-  caps: withTransport((transport) => ({
-    post: (request) =>
-      Effect.map(
-        Effect.all(
-          Array.from({ length: 12 }, () => transport.post(request)),
-          { concurrency: "unbounded" }
-        ),
-        ([first = assert.fail("twelve answers")]) => first
-      )
-  })),
-  signatures: withTransport((transport) => ({
-    post: (request) =>
-      transport.post({ ...request, headers: { ...request.headers, "webhook-signature": "v1,somebodyElse" } })
-  }))
+  caps: sending((send) => (request, done) => {
+    for (let i = 1; i < 12; i++) send(request, ignore)
+    return send(request, done)
+  }),
+  signatures: sending(
+    (send) => (request, done) =>
+      send({ ...request, headers: { ...request.headers, "webhook-signature": "v1,somebodyElse" } }, done)
+  )
 }
 
 describe("the ledger", () => {
@@ -439,7 +427,10 @@ describe("the ledger", () => {
     Effect.gen(function* () {
       const breakage = ({ stores, ...ports }: WorkerPorts): WorkerPorts => ({
         ...ports,
-        stores: { ...stores, deliveries: { ...stores.deliveries, claim: () => Effect.succeed([]) } }
+        stores: {
+          ...stores,
+          deliveries: { ...stores.deliveries, claim: () => Effect.succeed({ deliveries: [], next_due: null }) }
+        }
       })
       const { ledger } = yield* runOf({ drain: 1, hours: 3, receivers: ["flaky:0.3"], options: { breakage } })
       assert.isAbove(ledger.brokenIn("nothing-lost"), 0)
@@ -451,8 +442,8 @@ describe("the ledger", () => {
     (change: (settlement: Settlement) => Settlement) =>
     ({ stores, ...ports }: WorkerPorts): WorkerPorts => {
       const { deliveries } = stores
-      const settle: typeof deliveries.settle = (settlements, now, disableAfter) =>
-        deliveries.settle(settlements.map(change), now, disableAfter)
+      const settle: typeof deliveries.settle = (outcomes, now, disableAfter) =>
+        deliveries.settle({ ...outcomes, settlements: outcomes.settlements.map(change) }, now, disableAfter)
       return { ...ports, stores: { ...stores, deliveries: { ...deliveries, settle } } }
     }
 

@@ -1,7 +1,7 @@
 /**
  * A history in execution: what was minted, sent and seen so far, and the few ways to send.
  */
-import { Signature } from "@doorhook/core"
+import { builtInTable, Signature } from "@doorhook/core"
 import type { Crypto } from "@doorhook/core"
 import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
@@ -96,10 +96,8 @@ export interface Stage {
   }
 }
 
-const documented = new Set(["access_log", "call"])
-
 const isDocumented = ({ action, resource_type }: EventTemplate): boolean =>
-  documented.has(resource_type) && action === "create"
+  builtInTable.get(resource_type)?.actions.includes(action) ?? false
 
 /** Variations that need the unusual client. */
 const formOf = (how: ReadonlyArray<Variation>): WireForm | null => {

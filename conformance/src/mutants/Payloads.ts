@@ -1,6 +1,7 @@
 /**
  * Faults in reading and storing the body.
  */
+import { builtInTable } from "@doorhook/core"
 import { acknowledged, plain } from "../receivers/Parts.ts"
 import type { Answer, WebhookEvent } from "../receiver/Delivery.ts"
 import type { Message } from "../receivers/Parts.ts"
@@ -72,7 +73,7 @@ export const payloadFaults: ReadonlyArray<Fault> = [
     "known-types-only",
     "R-FWD-01",
     "Refuses resource types it does not know.",
-    refuses(({ event }) => !["access_log", "call"].includes(event.resource_type), plain(400, "unknown type"))
+    refuses(({ event }) => !builtInTable.has(event.resource_type), plain(400, "unknown type"))
   ),
   seen(
     "create-only",

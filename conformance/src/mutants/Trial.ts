@@ -65,7 +65,7 @@ const inItsOwn = Effect.fnUntraced(function* (name: string, signed: boolean) {
   const folder = yield* fs.makeTempDirectoryScoped()
   return yield* operate({
     command: process.execPath,
-    args: ["--no-warnings", receiver],
+    args: [...process.execArgv, "--no-warnings", receiver],
     env: {
       FAULT: name,
       DATABASE: path.join(folder, "receiver.db"),

@@ -1,7 +1,7 @@
 /**
  * How long, and over how many other events, a receiver remembers.
  */
-import { resourceTypes, RetryPolicy } from "@doorhook/core"
+import { builtInTypes, RetryPolicy } from "@doorhook/core"
 import { exactlyOnce } from "../checks/EachEvent.ts"
 import { accessLog, call } from "../history/Events.ts"
 import { again, makeCase, newEvent, retry } from "../history/History.ts"
@@ -10,7 +10,7 @@ import { define } from "./Requirement.ts"
 /** What the receiver should outlast at least; the suite goes as far as its time allows. */
 const manyOthers = 10_000
 
-const [first, second] = resourceTypes.access_log.retry.delays
+const [first, second] = builtInTypes.access_log.retry.delays
 
 /** From the first attempt of an access log to its second retry at the latest, in milliseconds. */
 const secondRetry = Math.ceil((first + second) * (1 + RetryPolicy.maxJitter))

@@ -1,7 +1,7 @@
 /**
  * The last retry there can be, which no run can wait for: the receiver's clock is moved instead.
  */
-import { resourceTypes, RetryPolicy } from "@doorhook/core"
+import { builtInTypes, RetryPolicy } from "@doorhook/core"
 import { exactlyOnce } from "../checks/EachEvent.ts"
 import { both } from "../checks/Finding.ts"
 import { lastAttemptAcknowledged } from "../checks/Retried.ts"
@@ -14,7 +14,7 @@ const hour = 3_600_000
 
 /** From the first attempt to the last retry, jitter included, and an hour more. */
 const horizon =
-  resourceTypes.access_log.retry.delays.reduce((sum, delay) => sum + delay, 0) * (1 + RetryPolicy.maxJitter) + hour
+  builtInTypes.access_log.retry.delays.reduce((sum, delay) => sum + delay, 0) * (1 + RetryPolicy.maxJitter) + hour
 
 const after = (ms: number, title: string) =>
   makeCase("operated", title, newEvent(accessLog), newEvent(call), { k: "advance", ms }, { k: "again_all", how: retry })

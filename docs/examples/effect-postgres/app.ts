@@ -77,8 +77,9 @@ const Entries = HttpRouter.add(
     const sql = yield* SqlClient.SqlClient
     const published = yield* Effect.gen(function* () {
       const rows = yield* sql`INSERT INTO app_entries (building_id, method) VALUES (1, 'PIN') RETURNING id::text`
+      const { fromValue } = yield* PublishRequest.reader
       const { events } = yield* Effect.fromResult(
-        PublishRequest.fromValue({
+        fromValue({
           resource_type: "access_log",
           action: "create",
           building_id: 1,

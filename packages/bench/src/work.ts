@@ -1,8 +1,11 @@
 /**
  * A worker that delivers from PostgreSQL, with so many places: `work.ts URL CONCURRENCY`. Says when it is ready.
  *
- * The embedded engine as `doorhook worker` runs it, but for the places, which the command has no flag for.
+ * The embedded engine as `doorhook worker` runs it without a directory, except for the places: the command has no flag for
+ * these.
  */
+import { AbsentDirectory } from "@doorhook/core"
+import { UndiciTransport } from "@doorhook/node"
 import { Effect, Layer } from "effect"
 import { postgresEngine } from "./harness/Engine.ts"
 
@@ -10,6 +13,6 @@ const [url = "", concurrency = "64"] = process.argv.slice(2)
 
 const announce = Layer.effectDiscard(Effect.sync(() => process.stdout.write("ready\n")))
 
-await Effect.runPromise(
-  Layer.launch(announce.pipe(Layer.provide(postgresEngine(url, { concurrency: Number(concurrency) }))))
-)
+const engine = postgresEngine(url, { concurrency: Number(concurrency) }, UndiciTransport.layer(), AbsentDirectory.layer)
+
+await Effect.runPromise(Layer.launch(announce.pipe(Layer.provide(engine))))

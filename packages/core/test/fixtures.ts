@@ -49,15 +49,23 @@ export const makeIntegration = (overrides: Partial<Integration> = {}): Integrati
 
 export const makeLeased = (
   id: number,
-  overrides: { readonly integration?: number; readonly event?: Partial<Event>; readonly attempts?: number } = {}
+  overrides: {
+    readonly integration?: number
+    readonly event?: Partial<Event>
+    readonly attempts?: number
+    readonly early?: number
+    readonly early_due_at?: number
+  } = {}
 ): LeasedDelivery => {
   const event = makeEvent(overrides.event)
   const attempts = overrides.attempts ?? 0
   return {
     id: DeliveryId.make(id),
-    lease: { token: "lease", until: 20_000 },
-    lane: laneOf(event.resource_type, attempts),
+    lane: laneOf({ urgent: event.resource_type === "call" }, attempts),
     attempts,
+    early: overrides.early ?? 0,
+    early_due_at: overrides.early_due_at ?? null,
+    resend: false,
     event,
     integration: makeIntegration({ id: IntegrationId.make(overrides.integration ?? 1) })
   }

@@ -21,6 +21,10 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
   not_doorhook: { status: 502, meaning: "what answered is no doorhook of this version" },
   closed: { status: 503, meaning: "the call came after `close`" },
   database_unusable: { status: 503, meaning: "the database can't be opened, or is not doorhook's" },
+  publisher_busy: {
+    status: 503,
+    meaning: "too many events wait to be stored, and the call has waited for 5 s: publish them again later"
+  },
   too_busy: { status: 503, meaning: "as many passwords as may wait are waiting to be checked" },
   store_error: { status: 503, meaning: "the database did not carry out what was asked" },
   store_lost: {

@@ -6,12 +6,15 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Doorhook, DoorhookNotice, NoticeListOptions } from "doorhook"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { Webhook } from "standardwebhooks"
 import { layer as engineLayer } from "../src/service/Engine.ts"
 import { codeOf, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
 import { eventually } from "./harness/Eventually.ts"
 import type { Received } from "@doorhook/testkit/Receiver"
 import { startReceiver } from "@doorhook/testkit/Receiver"
+import { temporaryFolder } from "@doorhook/testkit/Process"
 import { callApi, createIntegration, integrationDocument } from "./harness/ThirdParty.ts"
 
 const WithSecret = Schema.Struct({
@@ -268,6 +271,29 @@ describe("those who run doorhook", () => {
       assert.strictEqual((yield* Effect.promise(() => doorhook.deliveries.summary())).events, 1)
       const invalid = yield* codeOf(doorhook.publish(event, { idempotencyKey: "" }))
       assert.strictEqual(invalid.code, "invalid_idempotency_key")
+    })
+  )
+
+  live(
+    "are told that too much waits to be stored while the database takes nothing, and that it was not stored",
+    Effect.gen(function* () {
+      const database = join(yield* temporaryFolder, "doorhook.db")
+      const waitingBytes = 262_144
+      const doorhook = yield* start({ database, waitingBytes })
+      const large = { ...event, data: { id: 1, text: "x".repeat(200_000) } }
+      const shell = new DatabaseSync(database)
+      shell.exec("BEGIN IMMEDIATE")
+      const codes = yield* Effect.all(
+        Array.from({ length: 12 }, () => codeOf(doorhook.publish(large))),
+        { concurrency: "unbounded" }
+      )
+      shell.exec("ROLLBACK")
+      shell.close()
+      const busy = codes.find(({ code }) => code === "publisher_busy") ?? assert.fail("none was refused as busy")
+      assert.strictEqual(busy.status, 503)
+      assert.include(busy.message, `${waitingBytes} bytes of events wait to be stored (setting waitingBytes)`)
+      assert.strictEqual((yield* Effect.promise(() => doorhook.deliveries.summary())).events, 0)
+      yield* Effect.promise(() => doorhook.publish(large))
     })
   )
 

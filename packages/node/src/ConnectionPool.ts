@@ -1,10 +1,10 @@
 /**
- * Connections, and those of them that wait for the next request to the same origin.
+ * Open connections, and those that are idle until the next request to the same origin.
  *
- * A connection is an undici client with one request at a time. So giving up on a request can close its connection,
- * however far that has come, and no late answer is left that the next request could take for its own. A connection
- * serves only requests under the allow-list that it was opened under. When too many wait, the one that has waited
- * longest is closed. One that has served for some minutes is not kept: its name may lead elsewhere by now.
+ * A connection is an undici client with one request at a time. Giving up on a request therefore closes its connection,
+ * and no late answer is left that the next request could take for its own. A connection serves only requests under the
+ * allow-list that it was opened under. Beyond `maxIdle`, the connection that has been idle longest is closed. A connection that
+ * is older than `maxAge` is not kept: its name may resolve to another address by now.
  */
 import type { AddressPolicy } from "@doorhook/core"
 import { Cause, Effect, Exit } from "effect"
@@ -14,27 +14,19 @@ import { Client } from "undici"
 import * as GuardedConnector from "./GuardedConnector.ts"
 
 export interface PoolOptions {
-  /** How long a connection waits at most, in milliseconds. */
+  /** The longest time that a connection stays idle, in milliseconds. */
   readonly keepAlive: number
-  /** For how long a connection serves further requests, in milliseconds since it was made. */
+  /** How long a connection serves further requests, in milliseconds since it was made. */
   readonly maxAge: number
-  /** How many connections wait at most, over all origins. */
+  /** The most idle connections, over all origins. */
   readonly maxIdle: number
 }
 
-export interface Connection {
-  readonly client: Client
-  /** Requests to the same origin under the same allow-list have the same key. */
+/** Where a connection leads. */
+export interface Destination {
+  readonly origin: string
+  /** Destinations with equal keys share connections: the same origin under an equal allow-list. */
   readonly key: string
-  /** When it was made, by a clock that nobody sets, in milliseconds. */
-  readonly madeAt: number
-  /** How far opening it has come; null once it is open. */
-  readonly stage: () => GuardedConnector.Stage | null
-  /** How many bytes its socket has received, without TLS's own; null before it was open. */
-  readonly received: () => number | null
-  /** The first error of its socket, null when there was none. undici may report a later one that only follows from it. */
-  readonly fault: () => Error | null
-  readonly close: () => Promise<void>
 }
 
 /** The longest head of an answer, in bytes. */
@@ -42,91 +34,44 @@ const maxHeaderSize = 16 * 1024
 
 const ignore = (): void => undefined
 
-export class ConnectionPool {
-  readonly #ways: GuardedConnector.Ways
-  readonly #options: PoolOptions
-  readonly #open = new Set<Connection>()
-  /** Those that wait, the one that has waited longest first. */
-  readonly #idle = new Set<Connection>()
-  readonly #idleByKey = new Map<string, Array<Connection>>()
-  readonly #allowKeys = new WeakMap<AddressPolicy.AllowList, string>()
+/** One connection, open or being opened. */
+export class Connection {
+  readonly client: Client
+  readonly key: string
+  /** By `performance.now()`. */
+  readonly madeAt = performance.now()
+  /** How far opening it has come; null once it is open. */
+  stage: GuardedConnector.Stage | null = null
+  /** The first error of its socket; null without one. undici may report a later error that only follows from it. */
+  fault: Error | null = null
+  #socket: Socket | null = null
+  #stopOpening = ignore
 
-  constructor(ways: GuardedConnector.Ways, options: PoolOptions) {
-    this.#ways = ways
-    this.#options = options
-  }
-
-  /** A connection for one request: the one that has waited shortest, or a new one. */
-  take(origin: string, purpose: GuardedConnector.Purpose): Connection {
-    const key = this.#keyOf(origin, purpose.allow)
-    const known = this.#idleByKey.get(key)?.at(-1)
-    if (known === undefined) return this.#make(origin, purpose, key)
-    this.#wake(known)
-    return known
-  }
-
-  /** A new connection for one request. */
-  takeNew(origin: string, purpose: GuardedConnector.Purpose): Connection {
-    return this.#make(origin, purpose, this.#keyOf(origin, purpose.allow))
-  }
-
-  /** Keeps a connection whose answer has ended. */
-  giveBack(connection: Connection): void {
-    if (performance.now() - connection.madeAt >= this.#options.maxAge) return this.close(connection)
-    this.#idle.add(connection)
-    const others = this.#idleByKey.get(connection.key)
-    if (others === undefined) this.#idleByKey.set(connection.key, [connection])
-    else others.push(connection)
-    const [longest] = this.#idle
-    if (longest !== undefined && this.#idle.size > this.#options.maxIdle) this.close(longest)
-  }
-
-  /** Closes a connection at once, whatever it is doing. */
-  close(connection: Connection): void {
-    connection.close().catch(ignore)
-  }
-
-  closeAll(): Promise<unknown> {
-    return Promise.all(Array.from(this.#open, (connection) => connection.close()))
-  }
-
-  #keyOf(origin: string, allow: AddressPolicy.AllowList): string {
-    const known = this.#allowKeys.get(allow) ?? allow.map(IpNetwork.format).join(" ")
-    this.#allowKeys.set(allow, known)
-    return `${origin} ${known}`
-  }
-
-  /** Takes a connection from those that wait. */
-  #wake(connection: Connection): void {
-    if (!this.#idle.delete(connection)) return
-    const others = this.#idleByKey.get(connection.key) ?? []
-    others.splice(others.indexOf(connection), 1)
-    if (others.length === 0) this.#idleByKey.delete(connection.key)
-  }
-
-  #make(origin: string, purpose: GuardedConnector.Purpose, key: string): Connection {
-    let stage: GuardedConnector.Stage | null = null
-    let socket: Socket | null = null
-    let fault: Error | null = null
-    let stopOpening: () => void = ignore
-    const client = new Client(origin, {
+  constructor(
+    { key, origin }: Destination,
+    purpose: GuardedConnector.Purpose,
+    ways: GuardedConnector.Ways,
+    keepAlive: number
+  ) {
+    this.key = key
+    this.client = new Client(origin, {
       pipelining: 1,
       allowH2: false,
       maxHeaderSize,
-      keepAliveTimeout: this.#options.keepAlive,
+      keepAliveTimeout: keepAlive,
       // A receiver may ask for less by `keep-alive: timeout=`, not for more.
-      keepAliveMaxTimeout: this.#options.keepAlive,
+      keepAliveMaxTimeout: keepAlive,
       // The deadline of each request covers what these would.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (to, callback) => {
-        fault = null
-        const opening = GuardedConnector.open(this.#ways, purpose, to, (reached) => (stage = reached))
-        stopOpening = Effect.runCallback(opening, {
+        this.fault = null
+        const opening = GuardedConnector.open(ways, purpose, to, (reached) => (this.stage = reached))
+        this.#stopOpening = Effect.runCallback(opening, {
           onExit: (exit) => {
-            stage = null
+            this.stage = null
             if (Exit.isSuccess(exit)) {
-              socket = exit.value.once("error", (error) => (fault = error))
+              this.#socket = exit.value.once("error", (error) => (this.fault = error))
               return callback(null, exit.value)
             }
             const error = Cause.squash(exit.cause)
@@ -135,24 +80,86 @@ export class ConnectionPool {
         })
       }
     })
-    const connection: Connection = {
-      client,
-      key,
-      madeAt: performance.now(),
-      stage: () => stage,
-      received: () => socket?.bytesRead ?? null,
-      fault: () => fault,
-      close: () => {
-        this.#wake(connection)
-        this.#open.delete(connection)
-        stopOpening()
-        return client.destroy()
-      }
-    }
+  }
+
+  /** The bytes that its socket has received, without those of TLS itself; null before it was open. */
+  get received(): number | null {
+    return this.#socket?.bytesRead ?? null
+  }
+
+  /** Ends it at once, whatever it is doing. */
+  destroy(): Promise<void> {
+    this.#stopOpening()
+    return this.client.destroy()
+  }
+}
+
+export class ConnectionPool {
+  readonly #ways: GuardedConnector.Ways
+  readonly #options: PoolOptions
+  readonly #open = new Set<Connection>()
+  /** All idle connections, the one that has been idle longest first. */
+  readonly #idle = new Set<Connection>()
+  /** The idle connections of each key that has open connections; the one that has been idle longest first. */
+  readonly #idleByKey = new Map<string, Array<Connection>>()
+  readonly #allowTexts = new WeakMap<AddressPolicy.AllowList, string>()
+
+  constructor(ways: GuardedConnector.Ways, options: PoolOptions) {
+    this.#ways = ways
+    this.#options = options
+  }
+
+  /** The key of an origin under an allow-list. Keep it with the URL: building it takes longer than taking a connection. */
+  keyOf(origin: string, allow: AddressPolicy.AllowList): string {
+    const text = this.#allowTexts.get(allow) ?? allow.map(IpNetwork.format).join(" ")
+    this.#allowTexts.set(allow, text)
+    return `${origin} ${text}`
+  }
+
+  /** A connection for one request: the one that has been idle shortest, or a new one. */
+  take(destination: Destination, purpose: GuardedConnector.Purpose): Connection {
+    const idle = this.#idleByKey.get(destination.key)?.pop()
+    if (idle === undefined) return this.takeNew(destination, purpose)
+    this.#idle.delete(idle)
+    return idle
+  }
+
+  /** A new connection for one request. */
+  takeNew(destination: Destination, purpose: GuardedConnector.Purpose): Connection {
+    const connection = new Connection(destination, purpose, this.#ways, this.#options.keepAlive)
     this.#open.add(connection)
-    client.on("disconnect", () => {
+    connection.client.on("disconnect", () => {
       if (this.#idle.has(connection)) this.close(connection)
     })
     return connection
+  }
+
+  /** Keeps a connection whose answer has ended at `now`, by `performance.now()`. */
+  giveBack(connection: Connection, now: number): void {
+    if (now - connection.madeAt >= this.#options.maxAge) return this.close(connection)
+    this.#idle.add(connection)
+    const others = this.#idleByKey.get(connection.key)
+    if (others === undefined) this.#idleByKey.set(connection.key, [connection])
+    else others.push(connection)
+    if (this.#idle.size <= this.#options.maxIdle) return
+    const [longest] = this.#idle
+    if (longest !== undefined) this.close(longest)
+  }
+
+  /** Closes a connection at once, whatever it is doing. */
+  close(connection: Connection): void {
+    this.#destroy(connection).catch(ignore)
+  }
+
+  closeAll(): Promise<unknown> {
+    return Promise.all(Array.from(this.#open, (connection) => this.#destroy(connection)))
+  }
+
+  #destroy(connection: Connection): Promise<void> {
+    this.#open.delete(connection)
+    const sameKey = this.#idleByKey.get(connection.key) ?? []
+    if (this.#idle.delete(connection)) sameKey.splice(sameKey.indexOf(connection), 1)
+    if (sameKey.length === 0) this.#idleByKey.delete(connection.key)
+    return connection.destroy()
   }
 }

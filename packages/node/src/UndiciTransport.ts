@@ -1,183 +1,43 @@
 /**
  * The `Transport` port over undici's `dispatch`, its lowest and fastest interface.
  *
- * One deadline is armed when the request starts and stays armed to the end of the body, so that a receiver can hold a
- * connection no longer by connecting slowly, by dripping headers, or by a body that never ends. Redirects are never
- * followed, bodies are never decompressed. Nothing but the given headers is sent: no trace context leaks to third parties.
+ * One deadline covers a request from its start to the end of the body, so that a receiver cannot hold a connection longer by
+ * connecting slowly, by dripping headers, or by a body that never ends. Redirects are never followed, bodies are never
+ * decompressed. Nothing but the given headers is sent: no trace context leaks to third parties.
  *
- * A receiver that closes idle connections may close one just when it is used again. So where a kept connection ends before
- * a byte of the answer has come, the request is made once more on a new one, within the same deadline.
+ * A receiver that closes idle connections may close one just when it is used again. If a kept connection ends before the
+ * first byte of the answer, the request is repeated once on a new connection, within the same deadline.
+ *
+ * This runs once per delivery. A request is one object, which is undici's handler and has no timer of its own; what a URL
+ * means is remembered.
  */
-import type { TransportRequest, TransportResult } from "@doorhook/core"
-import { isRedirect, maxExcerptLength, Transport, TransportBusy, TransportUnavailable } from "@doorhook/core"
+import type { AddressPolicy, TransportReport, TransportRequest } from "@doorhook/core"
+import { isRedirect, maxExcerptLength, RecentMap, Transport, TransportBusy, TransportUnavailable } from "@doorhook/core"
 import { Effect, Layer } from "effect"
+import type { Dispatcher } from "undici"
+import type { Connection, Destination } from "./ConnectionPool.ts"
 import { ConnectionPool } from "./ConnectionPool.ts"
+import { Deadlines } from "./Deadlines.ts"
+import type { Expiring } from "./Deadlines.ts"
 import type { EgressProxy } from "./EgressProxy.ts"
 import * as GuardedConnector from "./GuardedConnector.ts"
 import * as NameLookup from "./NameLookup.ts"
 import { ofCongestion, ofError, ofStatus, ofTimeout, ofUrl } from "./TransportFailure.ts"
 import type { TransportFailure } from "./TransportFailure.ts"
 
-const decoder = new TextDecoder()
-const encoder = new TextEncoder()
-
-/** What is kept of a body as text, decoded leniently. */
-const excerptOf = (chunks: ReadonlyArray<Buffer>): string => {
-  const text = decoder.decode(Buffer.concat(chunks).subarray(0, maxExcerptLength))
-  if (Buffer.byteLength(text) <= maxExcerptLength) return text
-  // Each byte that could not be decoded became three.
-  return text.slice(0, encoder.encodeInto(text, new Uint8Array(maxExcerptLength)).read)
-}
-
-const headerText = (value: string | ReadonlyArray<string> | undefined): string | null =>
-  value === undefined ? null : typeof value === "string" ? value : (value[0] ?? null)
-
-/** What a timer of Node's can't wait for is over at once; in milliseconds. */
-const longestTimer = 2 ** 31 - 1
-
-/**
- * How late, in milliseconds, the deadline timer must fire for the event loop to count as blocked. A response that is readable
- * then counts as in time, because its arrival time is unknown.
- */
-const blockedFor = 100
-
-/** How many interim answers (status 1xx, RFC 9110 section 15.2) may come before the real one. */
-const maxInterim = 16
-
-/** What is known of an answer once its headers are complete. */
-type Head = Pick<
-  TransportResult & { readonly _tag: "Answered" },
-  "status" | "retry_after" | "location" | "headers_elapsed"
->
-
-type Ending = Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
-
-const failed = (failure: TransportFailure, elapsed: number): Ending => {
-  switch (failure._tag) {
-    case "EgressFailure":
-      return Effect.fail(new TransportUnavailable({ message: failure.message }))
-    case "CongestionFailure":
-      return Effect.fail(new TransportBusy({ message: failure.message }))
-    case "AttemptFailure":
-      return Effect.succeed({ _tag: "Failed", outcome: failure.outcome, detail: failure.message, elapsed })
-  }
-}
-
-/** Makes one request and calls back once. Returns what ends the request without calling back. */
-const send = (
-  pool: ConnectionPool,
-  url: URL,
-  request: TransportRequest,
-  done: (ending: Ending) => void
-): (() => void) => {
-  const startedAt = performance.now()
-  const elapsed = (): number => performance.now() - startedAt
-  let connection = pool.take(url.origin, request)
-  /** What a kept connection had received before this request; null of a new one. */
-  const receivedBefore = connection.received()
-  let isRepeated = false
-  const chunks: Array<Buffer> = []
-  let received = 0
-  let interim = 0
-  let head: Head | null = null
-  let isOpen = true
-
-  const leave = (isReusable: boolean): void => {
-    if (!isOpen) return
-    isOpen = false
-    clearTimeout(timer)
-    clearImmediate(lastLook)
-    if (isReusable) pool.giveBack(connection)
-    else pool.close(connection)
-  }
-  const finish = (ending: Ending, isReusable: boolean): void => {
-    if (!isOpen) return
-    leave(isReusable)
-    done(ending)
-  }
-  const fail = (failure: TransportFailure): void => finish(failed(failure, elapsed()), false)
-  const report = (known: Head, isReusable: boolean): void =>
-    finish(Effect.succeed({ _tag: "Answered", ...known, excerpt: excerptOf(chunks), elapsed: elapsed() }), isReusable)
-  /** Once the headers are complete, what is to be decided is decided: the body may break off or never end. */
-  const giveUp = (failure: () => TransportFailure): void => (head === null ? fail(failure()) : report(head, false))
-
-  const timedOut = (): TransportFailure => {
-    const stage = connection.stage()
-    // Once the name is looked up, the receiver had its chance, however long the wait was.
-    return stage === "queue"
-      ? ofCongestion(url.hostname, `it had to wait for others until the deadline of ${request.deadline} ms was over`)
-      : ofTimeout(request.deadline, stage)
-  }
-
-  let lastLook: NodeJS.Immediate | undefined
-  const timer = setTimeout(
-    () => {
-      // Timers run before sockets are read: after a block, answers may be there that nobody has read.
-      if (elapsed() - request.deadline < blockedFor) giveUp(timedOut)
-      else lastLook = setImmediate(giveUp, timedOut)
-    },
-    Math.min(request.deadline, longestTimer)
-  )
-
-  /** Whether to repeat the request: it was sent on a kept connection, nothing has come back, and there is time left. */
-  const isRepeatable = (): boolean =>
-    isOpen &&
-    !isRepeated &&
-    receivedBefore !== null &&
-    connection.received() === receivedBefore &&
-    elapsed() < request.deadline
-
-  const dispatch = (): void => {
-    connection.client.dispatch(
-      { path: url.pathname + url.search, method: "POST", headers: { ...request.headers }, body: request.body },
-      {
-        onRequestStart: () => undefined,
-        onResponseStart(_, status, headers) {
-          if (status >= 200) {
-            const at = elapsed()
-            head = {
-              status,
-              retry_after: headerText(headers["retry-after"]),
-              ...(isRedirect(status) && { location: headerText(headers["location"]) }),
-              headers_elapsed: at - request.deadline < blockedFor ? at : request.deadline
-            }
-          } else if (status < 100 || ++interim > maxInterim) fail(ofStatus(status))
-        },
-        onResponseData(_, chunk) {
-          if (received < maxExcerptLength) chunks.push(chunk)
-          received += chunk.length
-          if (received > maxExcerptLength && head !== null) report(head, false)
-        },
-        onResponseEnd() {
-          if (head !== null) report(head, true)
-        },
-        onResponseError(_, error) {
-          if (!isRepeatable()) return giveUp(() => ofError(connection.fault() ?? error))
-          isRepeated = true
-          pool.close(connection)
-          connection = pool.takeNew(url.origin, { ...request, deadline: request.deadline - elapsed() })
-          return dispatch()
-        }
-      }
-    )
-  }
-  dispatch()
-  return () => leave(false)
-}
-
 export interface UndiciTransportOptions {
   /** How long an idle connection is kept for the next delivery, in milliseconds. Default 4,000. */
   readonly keepAlive?: number
   /**
-   * For how long a connection serves further requests, in milliseconds: after it, a name is looked up anew. Default five
+   * How long a connection serves further requests, in milliseconds. The next one looks the name up again. Default five
    * minutes.
    */
   readonly maxAge?: number
-  /** How many idle connections are kept, over all receivers. Default 256. */
+  /** The most idle connections, over all receivers. Default 256. */
   readonly maxIdle?: number
-  /** Certificates of authorities, in PEM, that are trusted beside those that Node trusts. Default none. */
+  /** Certificates of authorities, in PEM, that are trusted in addition to those that Node trusts. Default none. */
   readonly authorities?: ReadonlyArray<string>
-  /** A forward proxy that requests leave through, as `EgressProxy.parse` reads it. Default none. */
+  /** The forward proxy for requests, as `EgressProxy.parse` reads it. Default none. */
   readonly proxy?: EgressProxy
   /** How names are looked up. Default the system's resolver. */
   readonly lookup?: NameLookup.NameLookup
@@ -199,14 +59,243 @@ export const layer = (options: UndiciTransportOptions = {}): Layer.Layer<Transpo
         maxIdle: options.maxIdle ?? 256
       })
       yield* Effect.addFinalizer(() => Effect.promise(() => pool.closeAll()))
-      return Transport.of({
-        post: (request) => {
-          const url = URL.parse(request.url)
-          if (url === null || !/^https?:$/.test(url.protocol)) return failed(ofUrl(), 0)
-          return Effect.callback<TransportResult, TransportUnavailable | TransportBusy>((resume) =>
-            Effect.sync(send(pool, url, request, resume))
-          )
+      const targets = new Targets(pool)
+      const deadlines = new Deadlines()
+      return Transport.make({
+        send: (request, done) => {
+          const target = targets.of(request)
+          if (target === null) {
+            done(reportOf(ofUrl(), 0))
+            return noop
+          }
+          const exchange = new Exchange(pool, deadlines, target, request, done)
+          exchange.start()
+          return () => exchange.cancel()
         }
       })
     })
   )
+
+const noop = (): void => undefined
+
+/** What a request's URL means under its allow-list. */
+interface Target extends Destination {
+  readonly allow: AddressPolicy.AllowList
+  readonly hostname: string
+  readonly path: string
+}
+
+/** The most URLs that are remembered. Parsing one again costs little. */
+const maxTargets = 4_096
+
+class Targets {
+  readonly #pool: ConnectionPool
+  readonly #byUrl = new RecentMap<string, Target>(maxTargets)
+
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool
+  }
+
+  /** Null where the URL is neither http nor https. */
+  of({ allow, url }: TransportRequest): Target | null {
+    const known = this.#byUrl.get(url)
+    if (known?.allow === allow) return known
+    const parsed = URL.parse(url)
+    if (parsed === null || !/^https?:$/.test(parsed.protocol)) return null
+    const { hostname, origin, pathname, search } = parsed
+    const target = { origin, key: this.#pool.keyOf(origin, allow), allow, hostname, path: pathname + search }
+    this.#byUrl.set(url, target)
+    return target
+  }
+}
+
+/** How many interim answers (status 1xx, RFC 9110 section 15.2) may come before the real one. */
+const maxInterim = 16
+
+/** One request, from its start until `done` is called or it is cancelled. */
+class Exchange implements Dispatcher.DispatchHandler, Expiring {
+  readonly deadline: number
+  readonly dueAt: number
+  readonly #pool: ConnectionPool
+  readonly #deadlines: Deadlines
+  readonly #target: Target
+  readonly #request: TransportRequest
+  readonly #done: (report: TransportReport) => void
+  readonly #startedAt = performance.now()
+  #isOpen = true
+  #connection: Connection
+  /** What a kept connection had received before this request; null for a new connection. */
+  #receivedBefore: number | null
+  #isRepeated = false
+  #interim = 0
+  /** 0 until the headers of the answer are complete; then the rest of the head is known, too. */
+  #status = 0
+  #retryAfter: string | null = null
+  #location: string | null = null
+  #headersElapsed = 0
+  #chunks: Array<Buffer> | null = null
+  #received = 0
+
+  constructor(
+    pool: ConnectionPool,
+    deadlines: Deadlines,
+    target: Target,
+    request: TransportRequest,
+    done: (report: TransportReport) => void
+  ) {
+    this.#pool = pool
+    this.#deadlines = deadlines
+    this.#target = target
+    this.#request = request
+    this.#done = done
+    this.deadline = request.deadline
+    this.dueAt = this.#startedAt + request.deadline
+    this.#connection = pool.take(target, request)
+    this.#receivedBefore = this.#connection.received
+  }
+
+  start(): void {
+    this.#deadlines.add(this, this.#startedAt)
+    this.#dispatch()
+  }
+
+  cancel(): void {
+    if (this.#isOpen) this.#leave(null)
+  }
+
+  expire(): void {
+    this.#giveUp(() => {
+      const { stage } = this.#connection
+      // Once the name is looked up, the receiver had its chance, however long the look-up had to wait.
+      return stage === "queue"
+        ? ofCongestion(
+            this.#target.hostname,
+            `it had to wait for others until the deadline of ${this.deadline} ms was over`
+          )
+        : ofTimeout(this.deadline, stage)
+    })
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(
+    _: unknown,
+    status: number,
+    headers: Readonly<Record<string, string | Array<string> | undefined>>
+  ): void {
+    if (!this.#isOpen) return
+    if (status < 200) {
+      if (status < 100 || ++this.#interim > maxInterim) this.#fail(ofStatus(status))
+      return
+    }
+    const now = performance.now()
+    const isLate = now >= this.dueAt
+    // After a block of the event loop, an answer that is there counts as in time: when it arrived is unknown.
+    if (isLate && !this.#deadlines.isCatchingUp(now)) return this.expire()
+    this.#status = status
+    this.#retryAfter = headerText(headers["retry-after"])
+    if (isRedirect(status)) this.#location = headerText(headers["location"])
+    this.#headersElapsed = isLate ? this.deadline : now - this.#startedAt
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    if (!this.#isOpen) return
+    if (this.#received < maxExcerptLength) {
+      if (this.#chunks === null) this.#chunks = [chunk]
+      else this.#chunks.push(chunk)
+    }
+    this.#received += chunk.length
+    if (this.#received > maxExcerptLength) this.#report(false)
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOpen) this.#report(true)
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    if (!this.#isOpen) return
+    const left = this.dueAt - performance.now()
+    if (!this.#isRepeatable(left)) return this.#giveUp(() => ofError(this.#connection.fault ?? error))
+    const { allow, client } = this.#request
+    this.#isRepeated = true
+    this.#pool.close(this.#connection)
+    this.#connection = this.#pool.takeNew(this.#target, { allow, client, deadline: left })
+    this.#dispatch()
+  }
+
+  /** Whether to repeat the request: it was sent on a kept connection, nothing has come back, and there is time left. */
+  #isRepeatable(left: number): boolean {
+    return (
+      !this.#isRepeated &&
+      this.#receivedBefore !== null &&
+      this.#connection.received === this.#receivedBefore &&
+      left > 0
+    )
+  }
+
+  #dispatch(): void {
+    const { body, headers } = this.#request
+    this.#connection.client.dispatch({ path: this.#target.path, method: "POST", headers, body }, this)
+  }
+
+  /** Once the headers are complete, the answer counts, even if the body breaks off or never ends. */
+  #giveUp(failure: () => TransportFailure): void {
+    if (this.#status === 0) this.#fail(failure())
+    else this.#report(false)
+  }
+
+  #fail(failure: TransportFailure): void {
+    this.#leave(null)
+    this.#done(reportOf(failure, performance.now() - this.#startedAt))
+  }
+
+  #report(isReusable: boolean): void {
+    const now = performance.now()
+    const status = this.#status
+    this.#leave(isReusable ? now : null)
+    this.#done({
+      _tag: "Answered",
+      status,
+      retry_after: this.#retryAfter,
+      ...(isRedirect(status) && { location: this.#location }),
+      excerpt: this.#chunks === null ? "" : excerptOf(this.#chunks),
+      headers_elapsed: this.#headersElapsed,
+      elapsed: now - this.#startedAt
+    })
+  }
+
+  /** Ends the request. `reusableAt` is when the connection became free, by `performance.now()`; null where it must be closed. */
+  #leave(reusableAt: number | null): void {
+    this.#isOpen = false
+    this.#deadlines.delete(this)
+    if (reusableAt === null) this.#pool.close(this.#connection)
+    else this.#pool.giveBack(this.#connection, reusableAt)
+  }
+}
+
+const reportOf = (failure: TransportFailure, elapsed: number): TransportReport => {
+  switch (failure._tag) {
+    case "EgressFailure":
+      return new TransportUnavailable({ message: failure.message })
+    case "CongestionFailure":
+      return new TransportBusy({ message: failure.message })
+    case "AttemptFailure":
+      return { _tag: "Failed", outcome: failure.outcome, detail: failure.message, elapsed }
+  }
+}
+
+const headerText = (value: string | ReadonlyArray<string> | undefined): string | null =>
+  value === undefined ? null : typeof value === "string" ? value : (value[0] ?? null)
+
+const decoder = new TextDecoder()
+const encoder = new TextEncoder()
+
+/** The beginning of a body as text, decoded leniently. */
+const excerptOf = (chunks: ReadonlyArray<Buffer>): string => {
+  const bytes = (chunks.length === 1 ? chunks[0] : undefined) ?? Buffer.concat(chunks)
+  const text = decoder.decode(bytes.subarray(0, maxExcerptLength))
+  // No character of a string takes more than three bytes.
+  if (text.length * 3 <= maxExcerptLength || Buffer.byteLength(text) <= maxExcerptLength) return text
+  // Each byte that could not be decoded became three.
+  return text.slice(0, encoder.encodeInto(text, new Uint8Array(maxExcerptLength)).read)
+}

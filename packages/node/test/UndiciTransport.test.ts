@@ -115,6 +115,42 @@ describe("UndiciTransport", () => {
   )
 
   test(
+    "keeps the process alive while requests are open, by one timer for all",
+    Effect.gen(function* () {
+      const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length
+      const before = timers()
+      for (let i = 0; i < 2; i++) {
+        const posting = yield* Effect.forEach(Array.from({ length: 20 }), () =>
+          Effect.forkChild(post("http://receiver.example/"), { startImmediately: true })
+        )
+        assert.strictEqual(timers() - before, 1)
+        yield* Fiber.interruptAll(posting)
+        assert.strictEqual(timers() - before, 0)
+      }
+    }),
+    { lookup: () => new Promise(() => undefined) }
+  )
+
+  test(
+    "takes no answer that comes after the deadline, also where no timer has noticed the deadline yet",
+    Effect.gen(function* () {
+      const deadlines = Array.from({ length: 20 }, (_, nth) => 500 + 37 * nth)
+      const outcomes = yield* Effect.forEach(
+        deadlines,
+        Effect.fnUntraced(function* (deadline) {
+          const { url } = yield* serve((socket) =>
+            onRequest(socket, () => void setTimeout(() => socket.write(ok), deadline + 5))
+          )
+          return outcomeOf(yield* post(url, { deadline }))
+        }),
+        { concurrency: "unbounded" }
+      )
+      // A busy machine may block the process beyond a few of the deadlines.
+      assert.isAbove(outcomes.filter((outcome) => outcome === "timeout").length, 10)
+    })
+  )
+
+  test(
     "opens as many connections as there are requests at once",
     Effect.gen(function* () {
       const receiver = yield* serve(answers(ok))

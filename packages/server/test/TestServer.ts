@@ -28,6 +28,7 @@ import {
   OperatorIntegrations,
   Premises,
   Publisher,
+  PublisherBusy,
   ResourceTypeAliases,
   SettingStore,
   StoreError,
@@ -73,7 +74,7 @@ export class Controls extends Context.Service<
     /** What looking up a name waits for. */
     lookup: Effect.Effect<void>
     /** What happens instead of looking up an integration, or what is due. */
-    fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect"
+    fault: "none" | "store" | "unreadable" | "lost_answer" | "read_only" | "silence" | "directory" | "defect" | "busy"
     /** Done when a store that is silent is asked. */
     readonly asked: Deferred.Deferred<void>
     status: DispatcherStatus
@@ -117,7 +118,7 @@ const FaultyDeliveryStore = Layer.effect(
     return {
       ...store,
       find: (id) => faulty(controls, "find", store.find(id)),
-      nextDue: faulty(controls, "nextDue", store.nextDue),
+      claim: (request) => faulty(controls, "claim", store.claim(request)),
       summary: (now) => faulty(controls, "summary", store.summary(now))
     }
   })
@@ -224,6 +225,22 @@ const TestDispatcher = Layer.effect(
   })
 )
 
+const TestPublisher = Layer.effect(
+  Publisher,
+  Effect.gen(function* () {
+    const publisher = yield* Publisher
+    const controls = yield* Controls
+    return {
+      publish: (events, request) =>
+        Effect.suspend(() =>
+          controls.fault === "busy"
+            ? new PublisherBusy({ message: "64 MiB of events wait to be stored (setting waitingBytes)." })
+            : publisher.publish(events, request)
+        )
+    }
+  })
+).pipe(Layer.provide(Publisher.layer))
+
 const TestNames = Layer.effect(
   NameResolver,
   Effect.map(Controls, (controls) => ({
@@ -269,7 +286,7 @@ export const services = (
 ): Layer.Layer<Exclude<ServerServices, PublicUrl> | DeliveryStore | IntegrationStore | TokenStore | Controls> =>
   Layer.mergeAll(
     IntegrationFeed.layer,
-    Publisher.layer,
+    TestPublisher,
     Deliveries.layer,
     OperatorIntegrations.layer,
     TestEvents.layer,

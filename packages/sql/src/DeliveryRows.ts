@@ -27,10 +27,6 @@ export interface QueuedRow extends StandingRow {
   readonly ending: boolean | number
 }
 
-export interface AttemptRow extends Attempt {
-  readonly delivery_id: DeliveryId
-}
-
 /** An event as it is read: its tenants are a list in JSON. */
 export interface EventRow {
   readonly id: EventId

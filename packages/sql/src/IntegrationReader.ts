@@ -67,8 +67,11 @@ const fromRow = Effect.fnUntraced(function* (
   })
 })
 
+/** How an integration fails changes with every failed attempt, and is no part of it. */
+const readColumns = integrationColumns.filter((column) => !column.startsWith("failing_"))
+
 const isSame = (one: IntegrationRow, other: IntegrationRow): boolean =>
-  integrationColumns.every((column) => one[column] === other[column])
+  readColumns.every((column) => one[column] === other[column])
 
 /** A reader that opens secrets with this box. */
 export const make = (secrets: SecretBox): IntegrationReader => {

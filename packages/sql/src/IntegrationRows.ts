@@ -1,7 +1,7 @@
 /**
  * How an integration stands in a row, in every dialect: columns for what is asked for by column, JSON text for the rest.
  */
-import type { Consequences, Failing, IntegrationId, LocatedIntegration, NewIntegration, Scope } from "@doorhook/core"
+import type { Consequences, Failing, IntegrationId, LocatedIntegration, NewIntegration } from "@doorhook/core"
 import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
 import type { Option } from "effect"
 import { Effect, Schema } from "effect"
@@ -9,7 +9,7 @@ import type { SecretBox } from "./SecretBox.ts"
 
 export interface IntegrationRow {
   readonly id: IntegrationId
-  readonly scope_type: Scope["type"]
+  readonly scope_type: string
   readonly scope_id: number
   readonly integrator: string
   readonly url: string
@@ -24,15 +24,19 @@ export interface IntegrationRow {
   readonly overrides: string
   readonly failing_since: number | null
   readonly failing_noticed: number
+  readonly failing_attempts: number
+  readonly failing_retry_after: number | null
   readonly version: number
   readonly created_at: number
   readonly updated_at: number
 }
 
+type FailingColumn = "failing_since" | "failing_noticed" | "failing_attempts" | "failing_retry_after"
+
 /** What settlements look at. */
 export interface SubjectRow extends Pick<
   IntegrationRow,
-  "scope_type" | "scope_id" | "status" | "disabled_reason" | "failing_since" | "failing_noticed"
+  "scope_type" | "scope_id" | "status" | "disabled_reason" | FailingColumn
 > {
   readonly id: IntegrationId
 }
@@ -71,6 +75,8 @@ export const integrationColumns = [
   "overrides",
   "failing_since",
   "failing_noticed",
+  "failing_attempts",
+  "failing_retry_after",
   "version",
   "created_at",
   "updated_at"
@@ -96,6 +102,8 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
     overrides: encodeOverrides(integration.overrides),
     failing_since: null,
     failing_noticed: 0,
+    failing_attempts: 0,
+    failing_retry_after: null,
     version: integration.version,
     created_at: integration.created_at,
     updated_at: integration.updated_at
@@ -103,11 +111,23 @@ export const toValues = (integration: NewIntegration, secrets: SecretBox): Reado
   return integrationColumns.map((column) => row[column])
 }
 
-export const failingOf = ({
-  failing_noticed,
-  failing_since
-}: Pick<IntegrationRow, "failing_since" | "failing_noticed">): Failing.Failing | null =>
-  failing_since === null ? null : { since: failing_since, noticed: failing_noticed }
+export const failingOf = (row: Pick<IntegrationRow, FailingColumn>): Failing.Failing | null =>
+  row.failing_since === null
+    ? null
+    : {
+        since: row.failing_since,
+        noticed: row.failing_noticed,
+        attempts: row.failing_attempts,
+        retry_after: row.failing_retry_after
+      }
+
+/** The values of `setFailing`, before the id. */
+export const failingValues = (failing: Failing.Failing | null): ReadonlyArray<number | null> => [
+  failing?.since ?? null,
+  failing?.noticed ?? 0,
+  failing?.attempts ?? 0,
+  failing?.retry_after ?? null
+]
 
 const decodeSubject = Schema.decodeUnknownEffect(
   Schema.Struct({

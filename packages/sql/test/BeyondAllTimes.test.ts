@@ -11,7 +11,8 @@ import { describeOnPostgres } from "@doorhook/testkit/postgres/TestServer"
 import { keptStore } from "./postgres/KeptStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-const { claim, claimOne, createIntegration, enqueueOne, idsOf, newEvent, retryAt, settle, start } = StoreFixtures
+const { claim, claimOne, createIntegration, enqueueOne, idsOf, newEvent, nextDue, retryAt, settle, start } =
+  StoreFixtures
 
 const beyond = 1.2 * latest
 
@@ -28,12 +29,14 @@ const canBeListedAndSent = Effect.gen(function* () {
     [first, second].map((id) => [id, "retrying", "+275760-09-13T00:00:00.000Z"])
   )
   assert.deepInclude((yield* store.summary(start)).states, { retrying: 2 })
-  assert.isAtLeast((yield* store.nextDue) ?? 0, latest)
+  assert.isAtLeast((yield* nextDue(start)) ?? 0, latest)
   assert.lengthOf(yield* claim(start + 1), 0)
 
-  assert.strictEqual(yield* store.resend(first, start + 1), "resent")
+  const one = yield* store.redeliver({ type: "delivery", id: first }, start + 1)
+  assert.deepInclude(one, { _tag: "Redelivered", delivery_id: first })
   assert.strictEqual((yield* claimOne(start + 1)).id, first)
-  assert.strictEqual(yield* store.recover(integration.id, 0, start + 2), 1)
+  const rest = yield* store.redeliver({ type: "integration", id: integration.id, since: 0 }, start + 2)
+  assert.deepInclude(rest, { _tag: "Redelivered", count: 1 })
   assert.deepStrictEqual(idsOf(yield* claim(start + 2)), [second])
 })
 

@@ -1,6 +1,6 @@
 /**
- * An integration with very many active deliveries is removed or disabled: all of them are cancelled at once, for every
- * call to see, though their rows are moved afterwards.
+ * An integration with very many open deliveries is removed or disabled: all of them are cancelled at once, for every
+ * call to see, though their rows change afterwards.
  */
 import { deliveryStates, DeliveryStore, IntegrationStore } from "@doorhook/core"
 import type { Integration } from "@doorhook/core"
@@ -12,19 +12,20 @@ import { EndingBatch } from "../src/stores/Endings.ts"
 import { onStore } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-const { claim, createIntegration, enqueue, findDelivery, records, settle, settlement, start } = StoreFixtures
+const { claim, createIntegration, enqueue, findDelivery, nextDue, records, release, settle, settlement, start } =
+  StoreFixtures
 
 const many = 6_000
 
-/** So few are moved at once that they are still being moved when a slow disk has answered. */
+/** So few change at once that they are still being changed when a slow disk has answered. */
 const slowly = Effect.provideService(EndingBatch, 3)
 
-/** How many deliveries stand in the queue of a file, and how many endings are under way. */
+/** How many rows of a file are open, and how many cancellations are not carried out. */
 const rowsIn = (filename: string) =>
   Effect.sync(() => {
     const db = new DatabaseSync(filename)
-    const count = (table: string) => Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"])
-    const counts = { queue: count("queue"), endings: count("endings") }
+    const count = (query: string) => Number(db.prepare(`SELECT count(*) AS n FROM ${query}`).get()?.["n"])
+    const counts = { open: count("deliveries WHERE state IN (0, 2)"), cancellations: count("cancellations") }
     db.close()
     return counts
   })
@@ -78,32 +79,32 @@ describe("very many deliveries end", () => {
         assert.isTrue(yield* (yield* IntegrationStore).remove(dead))
         // The first rows may have been moved while the disk answered, and no more than these.
         const left = yield* rowsIn(filename)
-        assert.strictEqual(left.endings, 1)
-        assert.isAbove(left.queue, 1)
+        assert.strictEqual(left.cancellations, 1)
+        assert.isAbove(left.open, 1)
         const found = yield* findDelivery(second.id)
         assert.deepEqual([found.state, found.reason, found.next_attempt_at], ["cancelled", "integration_deleted", null])
         assert.strictEqual((yield* store.list({ limit: 1 }))[0]?.state, "cancelled")
+        const others = yield* claim(start)
         assert.deepEqual(
-          (yield* claim(start)).map(({ integration }) => integration.id),
+          others.map(({ integration }) => integration.id),
           [well.id]
         )
-        assert.strictEqual(yield* store.nextDue, start + 20_000)
-        yield* store.release([{ delivery_id: second.id, token: second.lease.token }], start)
-        const last = yield* claim(start + 20_000)
-        assert.strictEqual(last.length, 1)
-        yield* store.release(
-          last.map(({ id, lease }) => ({ delivery_id: id, token: lease.token })),
-          start
-        )
-        assert.strictEqual(yield* store.resend(second.id, start), "integration_deleted")
+        assert.isNull(yield* nextDue(start))
+        yield* release(start, start, others)
+        const [, released] = yield* store.list({ integration_id: dead.id, limit: 2 })
+        assert.deepEqual([released?.id, released?.state], [second.id, "cancelled"])
+        assert.deepEqual(yield* store.redeliver({ type: "delivery", id: second.id }, start), {
+          _tag: "Refused",
+          why: "integration_deleted"
+        })
         // The attempt that was under way is recorded, and changes nothing else.
         assert.deepEqual([...(yield* settle(start, settlement(second)))], [second.id])
         assert.strictEqual((yield* findDelivery(second.id)).state, "cancelled")
-        assert.strictEqual((yield* store.attempts(second.id)).length, 1)
+        assert.strictEqual((yield* store.find(second.id))?.attempts.length, 1)
         assert.strictEqual((yield* settle(start, settlement(second))).size, 0)
         yield* expectAllCancelled(dead, ids)
-        while ((yield* rowsIn(filename)).endings > 0) yield* Effect.yieldNow
-        assert.strictEqual((yield* rowsIn(filename)).queue, 1)
+        while ((yield* rowsIn(filename)).cancellations > 0) yield* Effect.yieldNow
+        assert.strictEqual((yield* rowsIn(filename)).open, 1)
         yield* expectAllCancelled(dead, ids)
       })
       yield* slowly(onStore({ filename }, use))
@@ -119,7 +120,7 @@ describe("very many deliveries end", () => {
         if (first === undefined) return assert.fail("nothing stored")
         assert.isTrue(yield* (yield* IntegrationStore).update(disabled(dead), dead.version))
         assert.isTrue(yield* (yield* IntegrationStore).remove(disabled(dead)))
-        assert.strictEqual((yield* rowsIn(filename)).endings, 1)
+        assert.strictEqual((yield* rowsIn(filename)).cancellations, 1)
         assert.strictEqual((yield* findDelivery(first)).reason, "integration_disabled")
         yield* expectAllCancelled(dead, ids)
       })
@@ -135,10 +136,11 @@ describe("very many deliveries end", () => {
         const integrations = yield* IntegrationStore
         const { dead, well } = yield* fill
         assert.isTrue(yield* integrations.update(disabled(dead), dead.version))
-        assert.strictEqual(yield* store.recover(dead.id, 0, start), 0)
+        const recover = store.redeliver({ type: "integration", id: dead.id, since: 0 }, start)
+        assert.deepEqual(yield* recover, { _tag: "Refused", why: "integration_disabled" })
         assert.isTrue(yield* integrations.update({ ...dead, version: dead.version + 2 }, dead.version + 1))
         yield* enqueue(...records(many + 2, many + 2, dead))
-        assert.strictEqual(yield* store.recover(dead.id, 0, start), many)
+        assert.deepInclude(yield* recover, { _tag: "Redelivered", count: many })
         const { states } = yield* store.summary(start)
         assert.deepEqual([states.cancelled, states.pending], [0, many + 2])
         const limits = StoreFixtures.nothingOf(well)
@@ -158,10 +160,10 @@ describe("very many deliveries end", () => {
         { filename },
         Effect.tap(fill, ({ dead }) => IntegrationStore.use((store) => store.remove(dead)))
       )
-      assert.strictEqual((yield* rowsIn(filename)).endings, 1)
+      assert.strictEqual((yield* rowsIn(filename)).cancellations, 1)
       const moved = Effect.gen(function* () {
-        while ((yield* rowsIn(filename)).endings > 0) yield* Effect.yieldNow
-        assert.strictEqual((yield* rowsIn(filename)).queue, 1)
+        while ((yield* rowsIn(filename)).cancellations > 0) yield* Effect.yieldNow
+        assert.strictEqual((yield* rowsIn(filename)).open, 1)
         yield* expectAllCancelled(filled.dead, filled.ids)
       })
       yield* onStore({ filename }, moved)

@@ -1,5 +1,5 @@
 /**
- * How an integration fails is written when it changes, and not with each attempt that fails.
+ * How an integration fails is written with the outcomes that change it, once for a batch, and not with others.
  */
 import { StoreFixtures } from "@doorhook/core/testing"
 import { assert, it } from "@effect/vitest"
@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
-const { claimOne, createIntegration, enqueue, records, retryAt, settle, start } = StoreFixtures
+const { claim, claimOne, createIntegration, enqueue, records, retryAt, settle, settlement, start } = StoreFixtures
 
 /** Counts what is written of failing in `settings`. */
 const counting = `CREATE TRIGGER counting AFTER UPDATE OF failing_since ON integrations
@@ -22,18 +22,19 @@ const written = (filename: string) =>
     return Number(count)
   })
 
-it.effect("an integration that goes on failing is not written anew each time", () =>
+it.effect("an integration that fails is written once for a batch, and one that acknowledges is not", () =>
   Effect.gen(function* () {
     const filename = yield* temporaryFile
     const use = Effect.gen(function* () {
-      const ids = yield* enqueue(...records(1, 5, yield* createIntegration()))
+      yield* enqueue(...records(1, 9, yield* createIntegration()))
       yield* tamper(filename, counting)
-      for (const [at] of ids.entries()) yield* settle(start + at, retryAt(yield* claimOne(start), start + 60_000))
+      const failing = yield* claim(start, { limit: 5 })
+      yield* settle(start, ...failing.map((each) => retryAt(each, start + 60_000)))
       assert.strictEqual(yield* written(filename), 1)
-      // Half of the time it may fail is over: that was noticed.
-      const late = yield* claimOne(start + 60_000, { lease: { token: "late", until: start + 80_000 } })
-      yield* settle(start + StoreFixtures.disableAfter / 2, retryAt(late, start + 90_000))
-      assert.strictEqual(yield* written(filename), 2)
+      for (const count of [2, 2, 2]) {
+        yield* settle(start, settlement(yield* claimOne(start)))
+        assert.strictEqual(yield* written(filename), count)
+      }
     })
     yield* onStore({ filename }, use)
   })

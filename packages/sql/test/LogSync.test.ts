@@ -15,44 +15,8 @@ import { syncBuiltinESMExports } from "node:module"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { fleeting } from "../src/Durability.ts"
+import { eio, heldDisk, sync, turns, until } from "./HeldDisk.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
-
-type Done = (error: NodeJS.ErrnoException | null) => void
-
-const eio = new Error("EIO: i/o error, fdatasync")
-
-/** Takes the place of the disk: what is asked of it waits in the list. */
-const heldDisk = Effect.acquireRelease(
-  Effect.sync(() => {
-    const real = { ...fs }
-    const asked: Array<Done> = []
-    /** How much was written at a time, past SQLite. */
-    const written: Array<number> = []
-    /** Which folders were synced. */
-    const folders: Array<string> = []
-    fs.fdatasync = Object.assign((_: number, done: Done) => void asked.push(done), {
-      __promisify__: real.fdatasync.__promisify__
-    })
-    fs.writeSync = (descriptor: number, bytes: NodeJS.ArrayBufferView | string, ...place: ReadonlyArray<unknown>) => {
-      const size = Number(Reflect.apply(real.writeSync, fs, [descriptor, bytes, ...place]))
-      written.push(size)
-      return size
-    }
-    fs.fsyncSync = (descriptor) => {
-      folders.push(real.readlinkSync(`/proc/self/fd/${descriptor}`))
-      real.fsyncSync(descriptor)
-    }
-    syncBuiltinESMExports()
-    return { real, asked, written, folders }
-  }),
-  ({ asked, real: { fdatasync, fsyncSync, writeSync } }) =>
-    Effect.sync(() => {
-      // A file is not closed before these are answered.
-      for (const done of asked.splice(0)) done(eio)
-      Object.assign(fs, { fdatasync, fsyncSync, writeSync })
-      syncBuiltinESMExports()
-    })
-)
 
 const onNewFile = (synchronous: "FULL" | "NORMAL" = "FULL") =>
   Layer.unwrap(Effect.map(temporaryFile, (filename) => SqliteClient.layer({ filename, synchronous })))
@@ -61,22 +25,6 @@ const setUp = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE t (n INTEGER) STRICT`
   return { sql, disk: yield* heldDisk }
-})
-
-const until = (condition: () => boolean) =>
-  Effect.callback<void>((resume) => {
-    const look = () => {
-      if (condition()) resume(Effect.void)
-      else setImmediate(look)
-    }
-    look()
-  })
-
-/** Enough turns of the event loop for whatever does not wait for the disk. */
-const turns = Effect.callback<void>((resume) => {
-  let left = 20
-  const turn = () => (left-- === 0 ? resume(Effect.void) : void setImmediate(turn))
-  turn()
 })
 
 const count = (sql: SqlClient.SqlClient) => Effect.map(sql`SELECT n FROM t`, (rows) => rows.length)
@@ -101,12 +49,6 @@ const afterCrash = (filename: string) => {
 }
 
 const logged = (lines: Array<string>) => Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
-
-/** Answers what waits, once as much does. */
-const sync = Effect.fnUntraced(function* (asked: Array<Done>, error: Error | null = null) {
-  yield* until(() => asked.length > 0)
-  for (const done of asked.splice(0)) done(error)
-})
 
 describe("LogSync", () => {
   it.effect("answers for a transaction when it is on disk, and goes on meanwhile", () =>

@@ -8,11 +8,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import * as Migrations from "../src/sqlite/migrations/index.ts"
+import { asFifthVersion } from "./FifthVersion.ts"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
 /** Takes the later migrations back: what is left is what the first version would have made. */
-const asFirstVersion = `ALTER TABLE integrations DROP COLUMN previous_secrets;
+const asFirstVersion = `${asFifthVersion}
+  ALTER TABLE integrations DROP COLUMN previous_secrets;
   ALTER TABLE integrations ADD COLUMN previous_secret TEXT;
   ALTER TABLE integrations ADD COLUMN previous_secret_until INTEGER;
   DROP INDEX grants_by_user; DROP INDEX refresh_tokens_by_rotation;

@@ -112,25 +112,6 @@ describe("SqliteClient", () => {
     }).pipe(Effect.provide(onNewFile))
   )
 
-  it.effect("runs a statement for each of many rows, as part of the transaction", () =>
-    Effect.gen(function* () {
-      const sql = yield* withTable
-      const { run } = yield* SqliteClient.SqliteRows
-      const statement = "INSERT INTO t VALUES (?, ?)"
-      const rows = Array.from({ length: 100 }, (_, index) => [`row ${index}`, index % 2 === 0 ? null : index])
-      yield* sql.withTransaction(run(statement, rows))
-      assert.strictEqual((yield* names(sql)).length, 100)
-      const again = [
-        ["one more", 1],
-        ["row 7", 1]
-      ]
-      const twice = yield* Effect.flip(sql.withTransaction(run(statement, again)))
-      assert.strictEqual(twice._tag, "SqlError")
-      assert.strictEqual((yield* names(sql)).length, 100)
-      yield* run(statement, [])
-    }).pipe(Effect.provide(onNewFile))
-  )
-
   it.effect("begins a transaction with the right to write, so that none fails half way for want of it", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile

@@ -12,7 +12,6 @@ import { DatabaseSync } from "node:sqlite"
 import * as Migrations from "../src/sqlite/migrations/index.ts"
 import { onStore, open, refusal, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
-import { TestClock } from "effect/testing"
 
 describe("opening a file", () => {
   it.effect("makes one that only its owner can read", () =>
@@ -49,33 +48,47 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("takes over at once what a dead process held, if nobody else can have the file", () =>
+  it.effect("makes due at once what a dead process held, and counts everything as it was", () =>
     Effect.gen(function* () {
-      const { claim, claimRequest, start } = StoreFixtures
-      yield* TestClock.setTime(start)
-      for (const clearsUp of [false, true]) {
-        const filename = yield* temporaryFile
-        yield* onStore(
-          { filename },
-          Effect.gen(function* () {
-            const integration = yield* StoreFixtures.createIntegration()
-            yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 3, integration))
-            const store = yield* DeliveryStore
-            assert.lengthOf(yield* store.claim(claimRequest(start, { limit: 2 })), 2)
-            yield* store.beat("dead", start, start + 15_000)
-          })
-        )
-        const { due, roll, states } = yield* onStore(
-          { filename, clearsUp },
-          Effect.gen(function* () {
-            const store = yield* DeliveryStore
-            const { states } = yield* store.summary(start)
-            return { states, roll: yield* store.beat("living", start, start + 15_000), due: yield* claim(start) }
-          })
-        )
-        assert.deepInclude(states, { delivering: 2, pending: 1 })
-        assert.deepEqual([due.length, roll.workers], clearsUp ? [3, 1] : [1, 2])
-      }
+      const { beat, claim, createIntegration, newEvent, pending, records, settle, settlement, start } = StoreFixtures
+      const filename = yield* temporaryFile
+      const copy = `${filename}.killed`
+      const before = yield* onStore(
+        { filename },
+        Effect.gen(function* () {
+          const store = yield* DeliveryStore
+          const integration = yield* createIntegration()
+          yield* beat(start)
+          yield* StoreFixtures.enqueue(...records(1, 3, integration))
+          const handedOver = { state: "delivering", worker: StoreFixtures.worker } as const
+          for (const n of [4, 5]) {
+            const event = newEvent(n, { created_at: start + n })
+            yield* store.enqueue([{ event, deliveries: [{ ...pending(integration, event), initial: handedOver }] }])
+          }
+          const [first] = yield* claim(start, { limit: 2 })
+          if (first === undefined) return assert.fail("nothing claimed")
+          yield* settle(start, settlement(first))
+          for (const suffix of ["", "-wal"]) writeFileSync(copy + suffix, readFileSync(filename + suffix))
+          return yield* store.summary(start)
+        })
+      )
+      assert.deepInclude(before.states, { pending: 1, delivering: 3, delivered: 1 })
+      yield* onStore(
+        { filename: copy },
+        Effect.gen(function* () {
+          const store = yield* DeliveryStore
+          const after = yield* store.summary(start)
+          assert.deepEqual(after.states, { ...before.states, pending: 4, delivering: 0 })
+          assert.strictEqual(after.events, 5)
+          const listed = yield* store.list({ states: ["pending"], limit: 9 })
+          assert.deepEqual(
+            listed.map(({ next_attempt_at }) => next_attempt_at),
+            [start, start, start + 4, start + 5]
+          )
+          assert.deepInclude(yield* beat(start, "another"), { workers: 1, continued: false })
+          assert.lengthOf(yield* claim(start + 5), 4)
+        })
+      )
     })
   )
 
@@ -90,7 +103,7 @@ describe("opening a file", () => {
     })
   )
 
-  it.effect("shares it with another that has it open", () =>
+  it.effect("shares it, and what is leased, with another store of the process that has it open", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       const { start } = StoreFixtures
@@ -105,6 +118,12 @@ describe("opening a file", () => {
         claimed.push(...StoreFixtures.idsOf(taken))
       }
       assert.deepEqual(claimed, [...ids])
+      const counted = yield* Effect.provideContext(
+        DeliveryStore.use((store) => store.summary(start)),
+        here
+      )
+      assert.deepInclude(counted, { events: 10 })
+      assert.deepInclude(counted.states, { delivering: 10, pending: 0 })
     })
   )
 
@@ -214,19 +233,30 @@ describe("a call that fails", () => {
           yield* StoreFixtures.enqueue(...StoreFixtures.records(1, 3, yield* StoreFixtures.createIntegration()))
           const [first, second] = yield* StoreFixtures.claim(StoreFixtures.start)
           if (first === undefined || second === undefined) return assert.fail("nothing claimed")
-          // The second has ended already, though it still stands in the queue: its settlement can't be recorded.
+          // The second can't be changed: its settlement can't be recorded.
           yield* tamper(
             filename,
-            `INSERT INTO deliveries (id, event_id, integration_id, created_at, state, attempts, lane)
-              SELECT id, event_id, integration_id, created_at, 'expired', 0, lane FROM queue WHERE id = ${second.id}`
+            `CREATE TRIGGER broken BEFORE UPDATE ON deliveries WHEN old.id = ${second.id}
+              BEGIN SELECT raise(ABORT, 'broken'); END`
           )
           const settlements = [first, second].map((delivery) => StoreFixtures.settlement(delivery))
-          const error = yield* Effect.flip(store.settle(settlements, StoreFixtures.start, StoreFixtures.disableAfter))
+          const outcomes = { worker: StoreFixtures.worker, settlements, releases: [] }
+          const error = yield* Effect.flip(store.settle(outcomes, StoreFixtures.start, StoreFixtures.disableAfter))
           assert.strictEqual(error.operation, "DeliveryStore.settle")
-          assert.include(error.message, "DeliveryStore.settle")
-          assert.strictEqual((yield* store.find(first.id))?.state, "delivering")
-          assert.deepEqual(yield* store.attempts(first.id), [])
+          assert.include(error.message, "broken")
+          const found = yield* store.find(first.id)
+          assert.deepInclude(found, { attempts: [] })
+          assert.strictEqual(found?.delivery.state, "delivering")
           assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 3)
+          // Beside others, it fails alone.
+          const one = (at: number) =>
+            store.settle({ ...outcomes, settlements: settlements.slice(at, at + 1) }, StoreFixtures.start, 1)
+          const [good, bad] = yield* Effect.all([Effect.exit(one(0)), Effect.exit(one(1))], {
+            concurrency: "unbounded"
+          })
+          assert.deepEqual([Exit.isSuccess(good), Exit.isSuccess(bad)], [true, false])
+          const { states } = yield* store.summary(StoreFixtures.start)
+          assert.deepInclude(states, { delivered: 1, delivering: 2 })
         })
       )
     })

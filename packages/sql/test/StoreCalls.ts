@@ -10,7 +10,7 @@ import type {
   Integration,
   KeyTaken,
   LeasedDelivery,
-  ResendResult,
+  RedeliverResult,
   StoreError
 } from "@doorhook/core"
 import {
@@ -20,7 +20,6 @@ import {
   IdempotencyStore,
   IntegrationId,
   IntegrationStore,
-  laneOf,
   surveyedStatuses,
   TenantId
 } from "@doorhook/core"
@@ -38,6 +37,7 @@ const disableAfter = 30
 const place = fc.nat(1_000)
 const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
+const worker = fc.constantFrom("a", "B", "c")
 const initial = fc.constantFrom("pending", "delivering", "skipped")
 const ending = fc.constantFrom("delivered", "exhausted", "expired", "cancelled", "retrying")
 
@@ -57,6 +57,7 @@ const call = fc.oneof(
     repeat: fc.integer({ min: 0, max: 9 }),
     keys: fc.array(fc.record({ name: fc.constantFrom("a", "b", "c"), lifetime: fc.nat(60) }), { maxLength: 2 }),
     outdated: fc.boolean(),
+    worker,
     events: fc.array(
       fc.record({
         urgent: fc.boolean(),
@@ -71,7 +72,8 @@ const call = fc.oneof(
     limit: fc.integer({ min: 0, max: 8 }),
     limitPerIntegration: fc.integer({ min: 1, max: 4 }),
     limits: fc.array(fc.tuple(place, fc.nat(3)), { maxLength: 2 }),
-    lease: fc.integer({ min: 1, max: 40 })
+    worker,
+    early: fc.option(place, { nil: undefined, freq: 3 })
   }),
   fc.record({
     op: fc.constant("settle"),
@@ -85,10 +87,10 @@ const call = fc.oneof(
         shows: fc.constantFrom("acknowledged", "acknowledged", "bad_status", "timeout", "gone")
       }),
       { maxLength: 6 }
-    )
+    ),
+    released: fc.array(fc.record({ leased: place, delay: fc.nat(20) }), { maxLength: 3 })
   }),
   fc.record({ op: fc.constant("warn"), limit: fc.integer({ min: 1, max: 3 }) }),
-  fc.record({ op: fc.constant("release"), leased: fc.array(place, { maxLength: 4 }), delay: fc.nat(20) }),
   fc.record({ op: fc.constant("resend"), delivery: place }),
   fc.record({ op: fc.constant("recover"), integration: place, since: fc.integer({ min: -50, max: 50 }) }),
   fc.record({ op: fc.constant("probe"), integration: place }),
@@ -105,10 +107,23 @@ const call = fc.oneof(
   }),
   fc.record({ op: fc.constant("purge"), age: fc.integer({ min: -5, max: 30 }), limit: fc.integer({ min: 1, max: 6 }) }),
   fc.record({ op: fc.constant("purge keys"), limit: fc.constant(10) }),
-  fc.record({ op: fc.constant("beat"), worker: fc.constantFrom("a", "B", "c"), lifetime: fc.nat(20) }),
-  fc.record({ op: fc.constant("leave"), worker: fc.constantFrom("a", "B", "c") })
+  fc.record({
+    op: fc.constant("heartbeat"),
+    worker,
+    lifetime: fc.option(fc.nat(60), { nil: null, freq: 4 }),
+    holds: fc.option(fc.record({ leased: fc.array(place, { maxLength: 3 }), age: fc.integer({ min: -5, max: 30 }) }), {
+      nil: undefined,
+      freq: 3
+    })
+  })
 )
 type Call = typeof call extends fc.Arbitrary<infer A> ? A : never
+
+/** A delivery as a worker has leased it, now or at some time. */
+interface Lease {
+  readonly worker: string
+  readonly delivery: LeasedDelivery
+}
 
 /** A call, and how much time goes by before it. */
 const step = fc.record({ after: fc.nat(15), call })
@@ -123,7 +138,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const keyStore = yield* IdempotencyStore
   const integrations: Array<IntegrationId> = [IntegrationId.make(99)]
   const deliveries: Array<DeliveryId> = []
-  const leases: Array<LeasedDelivery> = []
+  const leases: Array<Lease> = []
   const answers: Array<unknown> = []
   let now = start
   let events = 0
@@ -132,6 +147,9 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   const placeOf = (id: DeliveryId): number => deliveries.indexOf(id)
   const inPlaces = <A extends { readonly id: DeliveryId }>(items: ReadonlyArray<A>) =>
     items.map((item) => ({ ...item, id: placeOf(item.id) }))
+
+  const redelivered = (result: RedeliverResult) =>
+    result._tag === "Refused" ? result.why : [result.count, result.delivery_id && placeOf(result.delivery_id)]
 
   const integrationAt = (index: number): IntegrationId => at(integrations, index) ?? IntegrationId.make(99)
 
@@ -165,7 +183,7 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         return yield* integrationStore.remove((yield* integrationStore.find(gone.id)) ?? gone)
       }
       case "enqueue": {
-        const lease = { token: `handed-over-${now}-${events}`, until: now + 20 }
+        const { worker } = call
         const versions = new Map<IntegrationId, number>()
         for (const id of integrations) {
           const version = (yield* integrationStore.find(id))?.version ?? 1
@@ -181,13 +199,13 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             event,
             deliveries: wanted.deliveries.map((each) => ({
               integration_id: integrationAt(each.integration),
-              lane: laneOf(urgent, 0),
+              lane: StoreFixtures.laneFor(urgent, 0),
               matched_version: versions.get(integrationAt(each.integration)) ?? 1,
               initial:
                 each.initial === "pending"
                   ? ({ state: "pending" } as const)
                   : each.initial === "delivering"
-                    ? ({ state: "delivering", lease } as const)
+                    ? ({ state: "delivering", worker } as const)
                     : ({ state: "skipped", reason: "integration_disabled" } as const)
             }))
           }
@@ -208,26 +226,31 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             if (id === undefined) return
             deliveries.push(id)
             const integration = { id: integration_id, ...newIntegration() }
-            if (initial.state === "delivering") leases.push({ id, lease, lane, attempts: 0, event, integration })
+            const first = { attempts: 0, early: 0, early_due_at: null, resend: false }
+            if (initial.state === "delivering")
+              leases.push({ worker, delivery: { id, lane, ...first, event, integration } })
           })
         )
         return ids.map(inPlaces)
       }
       case "claim": {
-        const { limit, limitPerIntegration } = call
-        const claimed = yield* store.claim({
+        const { early, limit, limitPerIntegration, worker } = call
+        const { deliveries: claimed, next_due } = yield* store.claim({
+          worker,
           now,
-          lease: { token: `claim-${now}-${leases.length}`, until: now + call.lease },
           limit,
           limitPerIntegration,
-          limits: new Map(call.limits.map(([index, most]) => [integrationAt(index), most]))
+          limits: new Map(call.limits.map(([index, most]) => [integrationAt(index), most])),
+          ...(early !== undefined && { early: integrationAt(early) })
         })
-        leases.push(...claimed)
-        return inPlaces(claimed)
+        leases.push(...claimed.map((delivery) => ({ worker, delivery })))
+        return { claimed: inPlaces(claimed), next_due }
       }
       case "settle": {
+        // One worker settles a batch: that of the first lease.
+        const worker = at(leases, call.settlements[0]?.leased ?? call.released[0]?.leased ?? 0)?.worker ?? "a"
         const settlements = call.settlements.flatMap((wanted) => {
-          const leased = at(leases, wanted.leased)
+          const leased = at(leases, wanted.leased)?.delivery
           if (leased === undefined) return []
           const retrying = wanted.ending === "retrying"
           const shown =
@@ -236,35 +259,48 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
             {
               delivery_id: leased.id,
               integration_id: leased.integration.id,
-              token: leased.lease.token,
               attempt: wanted.attempted ? attempt(leased.attempts + 1, { started_at: now, ...shown }) : null,
               state: wanted.ending,
               reason: null,
               next_attempt_at: retrying ? now + wanted.delay : null,
-              lane: laneOf(leased.event.resource_type, leased.attempts + 1),
+              lane: StoreFixtures.laneFor(leased.event.resource_type, leased.attempts + 1),
+              early: leased.early + (leased.early_due_at === null ? 0 : 1),
+              retry_after: retrying && wanted.delay % 2 === 0 ? now + wanted.delay : null,
               gone: wanted.shows === "gone"
             }
           ]
         })
-        const { applied, changed, notices } = yield* store.settle(settlements, now, disableAfter)
-        return { changed, notices, applied: Array.from(applied, placeOf).toSorted((a, b) => a - b) }
+        const releases = call.released.flatMap(({ delay, leased }) => {
+          const id = at(leases, leased)?.delivery.id
+          return id === undefined ? [] : [{ delivery_id: id, due_at: now + delay }]
+        })
+        // What is settled is not released as well.
+        const settledIds = new Set(settlements.map(({ delivery_id }) => delivery_id))
+        const { applied, changed, dueAgain, notices, recovered } = yield* store.settle(
+          { worker, settlements, releases: releases.filter(({ delivery_id }) => !settledIds.has(delivery_id)) },
+          now,
+          disableAfter
+        )
+        return {
+          changed,
+          dueAgain,
+          notices,
+          recovered,
+          applied: Array.from(applied, placeOf).toSorted((a, b) => a - b)
+        }
       }
       case "warn":
         return yield* store.warn(now, disableAfter, call.limit)
-      case "release": {
-        const held = call.leased.flatMap((index) => at(leases, index) ?? [])
-        const given = held.map(({ id, lease }) => ({ delivery_id: id, token: lease.token }))
-        return yield* store.release(given, now + call.delay)
-      }
       case "resend": {
         const id = at(deliveries, call.delivery)
-        const answer: ResendResult = id === undefined ? "not_found" : yield* store.resend(id, now)
-        return answer
+        return id === undefined ? "no delivery" : redelivered(yield* store.redeliver({ type: "delivery", id }, now))
       }
-      case "recover":
-        return yield* store.recover(integrationAt(call.integration), start + call.since, now)
+      case "recover": {
+        const request = { type: "integration", id: integrationAt(call.integration), since: start + call.since } as const
+        return redelivered(yield* store.redeliver(request, now))
+      }
       case "probe":
-        return yield* store.probe(integrationAt(call.integration), now, 20_000)
+        return redelivered(yield* store.redeliver({ type: "probe", id: integrationAt(call.integration) }, now))
       case "feed": {
         const after = at(deliveries, call.after) ?? 0
         const items = yield* store.feed({ integration_id: integrationAt(call.integration), after, limit: call.limit })
@@ -298,10 +334,16 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
       }
       case "purge keys":
         return yield* keyStore.purgeExpired(now, call.limit)
-      case "beat":
-        return yield* store.beat(call.worker, now, now + call.lifetime)
-      case "leave":
-        return yield* store.leave(call.worker)
+      case "heartbeat": {
+        const { holds, lifetime, worker } = call
+        const held = holds?.leased.flatMap((index) => at(leases, index)?.delivery.id ?? [])
+        return yield* store.heartbeat({
+          worker,
+          now,
+          until: lifetime === null ? null : now + lifetime,
+          ...(holds !== undefined && held !== undefined && { holds: { ids: held, before: now - holds.age } })
+        })
+      }
     }
   })
 
@@ -310,7 +352,8 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
   for (const { after, call } of steps) {
     now += after
     answers.push(yield* Effect.match(make(call), { onFailure, onSuccess: (a) => a }))
-    answers.push(yield* store.nextDue, yield* store.summary(now), yield* keyStore.find(["a", "b", "c"], now))
+    const { next_due } = yield* store.claim(StoreFixtures.claimRequest(now, { limit: 0 }))
+    answers.push(next_due, yield* store.summary(now), yield* keyStore.find(["a", "b", "c"], now))
   }
 
   const all = yield* store.list({ limit: 10_000 })
@@ -325,7 +368,9 @@ const carryOut = Effect.fnUntraced(function* (steps: Sequence) {
         .pipe(Effect.map(inPlaces))
     )
   )
-  const histories = yield* Effect.forEach(all, ({ id }) => store.attempts(id))
+  const histories = yield* Effect.forEach(all, ({ id }) =>
+    Effect.map(store.find(id), (found) => found && { ...found, delivery: null })
+  )
   const kept = yield* Effect.forEach(integrations, (id) => integrationStore.find(id))
   const surveyed = yield* Effect.forEach([...surveyedStatuses, undefined], (status) =>
     integrationStore.survey({ ...(status && { status }), after: 0, limit: 100 })

@@ -3,18 +3,17 @@
  */
 import type { DeliverySettingsShape } from "@doorhook/core"
 import {
+  builtInTable,
   CommandFailure,
   defaultDeliverySettings,
   DurationText,
-  ResourceType,
   fileTrouble,
   longestAckTimeout,
-  resourceTypeNames,
   RetryPolicy,
   Signature,
   UrlPolicy
 } from "@doorhook/core"
-import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
+import { Config, Effect, FileSystem, Option, Redacted } from "effect"
 import { mostBuildings } from "../scenario/Scenario.ts"
 import { readReceiver } from "../receivers/ReceiverText.ts"
 import type { ReceiverRule } from "../receivers/ReceiverText.ts"
@@ -116,13 +115,13 @@ const readRetries = Effect.fnUntraced(function* (given: ReadonlyArray<string>) {
   for (const one of given) {
     const at = one.indexOf("=")
     const type = one.slice(0, at)
-    if (at < 0 || !Schema.is(ResourceType)(type))
+    if (at < 0 || !builtInTable.has(type))
       return yield* CommandFailure.usage(
-        `--retry ${one}: expected RESOURCE=d1,d2,..., RESOURCE being one of ${resourceTypeNames.join(", ")}`
+        `--retry ${one}: expected RESOURCE=d1,d2,..., RESOURCE being one of ${[...builtInTable.keys()].join(", ")}`
       )
     const rest = one.slice(at + 1)
     const delays = yield* Effect.forEach(rest === "" ? [] : rest.split(","), (delay) => duration("retry", delay))
-    const policy = { ...retry[type], delays }
+    const policy = { ...RetryPolicy.policyOf(retry, type), delays }
     const flaw = RetryPolicy.flawOf(policy)
     if (flaw !== null) return yield* CommandFailure.usage(`--retry ${one}: delay ${flaw.at + 1} ${flaw.detail}`)
     retry = { ...retry, [type]: policy }

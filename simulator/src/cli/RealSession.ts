@@ -2,7 +2,7 @@
  * `simulate run` in real time: against a service, against a receiver, or against modelled receivers in this process.
  */
 import { CommandFailure } from "@doorhook/core"
-import { Cause, Clock, Console, Effect, Exit } from "effect"
+import { Cause, Clock, Console, Effect, Exit, Record } from "effect"
 import type { Scope } from "effect"
 import { beginningOf, plan, spanOf } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
@@ -77,7 +77,7 @@ export const realSession = Effect.fnUntraced(function* (settings: RunSettings, t
       ? { ack_timeout: null, retry: null }
       : {
           ack_timeout: settings.ackTimeout,
-          retry: { access_log: settings.retry.access_log.delays, call: settings.retry.call.delays }
+          retry: Record.map(settings.retry, ({ delays }) => delays)
         }
   const clocks = new Map<number, LocalClock>(
     scenario.buildings.map(({ building }) => [building.id, new LocalClock(building.time_zone)])

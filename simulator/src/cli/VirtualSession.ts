@@ -2,7 +2,7 @@
  * `simulate run --virtual`: one seed after the other.
  */
 import { CommandFailure } from "@doorhook/core"
-import { Cause, Clock, Console, Effect, Exit, FileSystem, Predicate } from "effect"
+import { Cause, Clock, Console, Effect, Exit, FileSystem, Predicate, Record } from "effect"
 import { beginningOf, endOf, plan, spanOf } from "../plan/Plan.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { counted } from "../results/Words.ts"
@@ -12,7 +12,8 @@ import { makeReport } from "../results/MakeReport.ts"
 import type { RunReport } from "../results/RunReport.ts"
 import { progressLine, summaryLine, summaryText } from "../results/RunText.ts"
 import { plannedIntegrations } from "../run/World.ts"
-import { makeIntegrations, memoryStores, storesOf } from "../virtual/MemoryStores.ts"
+import { storesOf } from "../engine/world/Storage.ts"
+import { makeIntegrations, memoryStores } from "../virtual/MemoryStores.ts"
 import { RealWork } from "../virtual/RealWork.ts"
 import { storageOf } from "../virtual/StorageProbe.ts"
 import { virtualRun } from "../virtual/VirtualRun.ts"
@@ -125,7 +126,7 @@ const runSeed = Effect.fnUntraced(function* (
       integrations: integrations.length,
       speed: 1,
       ack_timeout: ackTimeout,
-      retry: { access_log: retry.access_log.delays, call: retry.call.delays },
+      retry: Record.map(retry, ({ delays }) => delays),
       command: commandLine(texts, `${seed}`),
       began_at: new Date(beginning).toISOString()
     },

@@ -105,13 +105,13 @@ export type Ending<A> =
       readonly isOpen: boolean
     }
 
-/** Operations that the process's own dispatcher is told of before they are answered. */
+/** Operations that the process's own dispatcher knows of before they are answered. */
 const changesIntegration: ReadonlySet<string> = new Set(["patch", "remove", "rotate", "switch"])
 
 export class Engine {
   readonly process: Process
   readonly #history: History
-  readonly #ports: Ports
+  readonly #ports: Effect.Effect<Ports, never, Scope.Scope>
   readonly #rng: Rng
   readonly #signals = new Mailbox<"signal">()
   readonly #changes = new Mailbox<Changed>()
@@ -121,7 +121,13 @@ export class Engine {
   #services: Context.Context<Services> | null = null
   #scope: Scope.Closeable | null = null
 
-  constructor(process: Process, ports: Ports, history: History, rng: Rng, signalAll: () => void) {
+  constructor(
+    process: Process,
+    ports: Effect.Effect<Ports, never, Scope.Scope>,
+    history: History,
+    rng: Rng,
+    signalAll: () => void
+  ) {
     this.process = process
     this.#ports = ports
     this.#history = history
@@ -143,8 +149,11 @@ export class Engine {
     const scope = Scope.makeUnsafe()
     this.#scope = scope
     this.#note("started")
-    const layer = Layer.fresh(servicesOver(this.#ports, wake, this.#rng))
-    Effect.runForkWith(this.process.context)(Layer.buildWithScope(layer, scope)).addObserver((exit) => {
+    const services = this.#ports.pipe(
+      Effect.flatMap((ports) => Layer.buildWithScope(Layer.fresh(servicesOver(ports, wake, this.#rng)), scope)),
+      Scope.provide(scope)
+    )
+    Effect.runForkWith(this.process.context)(services).addObserver((exit) => {
       if (Exit.isFailure(exit)) return whenFailed(exit.cause)
       this.#services = exit.value
     })

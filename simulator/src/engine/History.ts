@@ -12,9 +12,8 @@ import type {
   Event,
   Integration,
   IntegrationId,
-  Lease,
-  NewEvent,
   IntegrationNotice,
+  NewEvent,
   Notice,
   PurgeRequest,
   Purged,
@@ -61,12 +60,32 @@ export type Fact =
   | {
       readonly kind: "claimed"
       readonly engine: number
-      readonly lease: Lease
-      readonly ids: ReadonlyArray<DeliveryId>
+      readonly worker: string
+      /** The time that the engine says it is. */
+      readonly now: number
+      /** `early_due_at`: when one would be due that is claimed early; null otherwise. */
+      readonly deliveries: ReadonlyArray<{ readonly id: DeliveryId; readonly early_due_at: number | null }>
+    }
+  /** A worker's heartbeat took effect in the store. */
+  | {
+      readonly kind: "heartbeat"
+      readonly engine: number
+      readonly worker: string
+      readonly now: number
+      readonly until: number | null
+      readonly continued: boolean
+    }
+  /** The answer to a heartbeat has come: from now on the engine knows how long it is a member, and whether it was. */
+  | {
+      readonly kind: "member"
+      readonly engine: number
+      readonly until: number | null
+      readonly continued: boolean
     }
   | {
       readonly kind: "settled"
       readonly engine: number
+      readonly worker: string
       /** The time that the engine says it is. */
       readonly now: number
       readonly settlements: ReadonlyArray<Settlement>
@@ -82,7 +101,15 @@ export type Fact =
     }
   /** The answer of the store has come: from now on the engine knows its notices. */
   | { readonly kind: "noted"; readonly engine: number; readonly notices: ReadonlyArray<Notice> }
-  | { readonly kind: "released"; readonly engine: number; readonly ids: ReadonlyArray<DeliveryId> }
+  /** Given back by the engine that held them, or released by its heartbeat, because their workers are members no more. */
+  | {
+      readonly kind: "released"
+      readonly engine: number
+      readonly why: "given_back" | "lapsed"
+      readonly ids: ReadonlyArray<DeliveryId>
+    }
+  /** An engine opened a store that has one owner at a time: whatever was leased before is due again. */
+  | { readonly kind: "opened"; readonly engine: number }
   | { readonly kind: "resent"; readonly ids: ReadonlyArray<DeliveryId> }
   | { readonly kind: "probed"; readonly integration_id: IntegrationId; readonly ids: ReadonlyArray<DeliveryId> }
   | {
@@ -132,7 +159,8 @@ export interface EnqueuedEvent {
     readonly id: DeliveryId
     readonly integration_id: IntegrationId
     readonly state: DeliveryState
-    readonly lease: Lease | null
+    /** Whose lease it is from the start, if anybody's. */
+    readonly worker: string | null
   }>
 }
 

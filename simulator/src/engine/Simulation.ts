@@ -2,16 +2,9 @@
  * One simulation: a world drawn from a seed, in which the real delivery engine runs, dies and is started again.
  */
 import type { Delivery, DeliverySummary, Event, EventId, Integration, Notice } from "@doorhook/core"
-import {
-  DeliveryId,
-  DeliveryStore,
-  IdempotencyStore,
-  IntegrationId,
-  IntegrationStore,
-  MemoryStore,
-  TokenStore
-} from "@doorhook/core"
-import { Cause, Context, Effect, Layer, Scope } from "effect"
+import { DeliveryId, IntegrationId } from "@doorhook/core"
+import type { Scope } from "effect"
+import { Cause, Effect } from "effect"
 import type { Substream } from "../random/Substream.ts"
 import { child, Rng, root } from "../random/Substream.ts"
 import { act } from "./Actors.ts"
@@ -28,6 +21,8 @@ import { Receivers } from "./world/Receivers.ts"
 import { Rights } from "./world/Rights.ts"
 import type { Scenario } from "./world/Scenario.ts"
 import { actionKinds, scenarioOf } from "./world/Scenario.ts"
+import type { Storage, StorageKind } from "./world/Storage.ts"
+import { sharedMemory } from "./world/Storage.ts"
 import { storeCalls } from "./world/StoreCalls.ts"
 import type { Stores } from "./world/WatchedStore.ts"
 import { allDeliveries, watchedStores } from "./world/WatchedStore.ts"
@@ -40,6 +35,14 @@ export interface Breakage {
   readonly engine?: (ports: Ports) => Ports
   /** The scenario, where a fault shows only under some conditions. */
   readonly scenario?: (scenario: Scenario) => Scenario
+}
+
+export interface SimulationOptions {
+  readonly breakage?: Breakage | undefined
+  /** Draws the world. Default: minutes of chaos. */
+  readonly draw?: ((seed: Substream) => Scenario) | undefined
+  /** Where the engines store. Default: a memory that all share. */
+  readonly storage?: StorageKind | undefined
 }
 
 /** All that checks may look at. */
@@ -66,7 +69,11 @@ export class Simulation {
   readonly #hearing: Hearing
   /** Draws what happens next in the world. */
   readonly rng: Rng
-  readonly stores: Stores
+  readonly #storage: Storage
+  readonly #isOwned: boolean
+  readonly #members = new Map<string, number>()
+  /** What is stored now; null while no process has it open. */
+  #stores: Stores | null = null
   readonly #number: number
   readonly #seed
   readonly #events = new Map<EventId, Event>()
@@ -77,13 +84,14 @@ export class Simulation {
   /** An engine that could not begin: a world without engines keeps every rule. */
   #unbegun: Error | null = null
 
-  constructor(seed: number, breakage: Breakage, draw: (seed: Substream) => Scenario) {
+  constructor(seed: number, { breakage = {}, draw = scenarioOf, storage = sharedMemory }: SimulationOptions) {
     const stream = root(seed)
     this.#number = seed
     this.#seed = stream
     this.#breakage = breakage
     const drawn = draw(stream)
-    this.scenario = breakage.scenario?.(drawn) ?? drawn
+    const wanted = breakage.scenario?.(drawn) ?? drawn
+    this.scenario = storage.isOwned ? ownedBy(wanted) : wanted
     const rngOf = (name: string) => new Rng(child(stream, name))
     this.rng = rngOf("actions")
     this.time = new VirtualTime(rngOf("interleaving"), this.scenario.interleaving)
@@ -92,8 +100,8 @@ export class Simulation {
     this.receivers = new Receivers(this.scenario.receivers, this.time, this.history, rngOf("receivers"))
     this.#hearing = new Hearing(this.scenario.hearing, this.time, this.faults, rngOf("hearing"))
     this.rights = new Rights(this.scenario.places, this.history)
-    const stores = memoryStores()
-    this.stores = breakage.store?.(stores) ?? stores
+    this.#storage = storage.make()
+    this.#isOwned = storage.isOwned
   }
 
   get ready(): ReadonlyArray<Engine> {
@@ -110,9 +118,12 @@ export class Simulation {
     const number = ++this.#processes
     const own = new Rng(child(child(this.#seed, "process"), number))
     const process = new Process(number, time, own, between(own, -scenario.skew, scenario.skew))
-    const ports = this.#portsOf(process)
+    const ports = Effect.map(this.#open(number), (stores) => {
+      const all = this.#portsOf(process, stores)
+      return this.#breakage.engine?.(all) ?? all
+    })
     const crypto = new Rng(child(child(this.#seed, "crypto"), number))
-    const engine = new Engine(process, this.#breakage.engine?.(ports) ?? ports, history, crypto, () => {
+    const engine = new Engine(process, ports, history, crypto, () => {
       // A signal can be late or lost: there is a poll behind it.
       for (const other of this.#engines) {
         if (!happens(rng, scenario.signalsLost)) time.after(rng.below(scenario.storeLatency + 1), () => other.wake())
@@ -130,11 +141,17 @@ export class Simulation {
     const engine = this.#engines.find((candidate) => candidate.process === process)
     if (engine === undefined || !process.alive) return
     engine.kill()
+    this.#leave()
     this.#replace(engine)
   }
 
   closeEngine(engine: Engine): void {
-    engine.close(() => this.#replace(engine))
+    // It closes its stores, too.
+    if (this.#isOwned) this.#stores = null
+    engine.close(() => {
+      this.#leave()
+      this.#replace(engine)
+    })
   }
 
   run(): Outcome {
@@ -150,16 +167,37 @@ export class Simulation {
     this.receivers.calmDown()
     time.runUntil(scenario.chaos + scenario.calm)
     if (this.#unbegun !== null) throw this.#unbegun
-    return this.#outcome()
+    const outcome = this.#outcome()
+    this.#storage.dispose()
+    return outcome
   }
 
-  #portsOf(process: Process): Ports {
+  /** Opens the storage for an engine. */
+  #open(engine: number): Effect.Effect<Stores, never, Scope.Scope> {
+    return Effect.map(this.#storage.open, (opened) => {
+      if (this.#isOwned) {
+        this.#members.clear()
+        this.history.add({ kind: "opened", engine })
+      } else if (this.#stores !== null) return this.#stores
+      this.#stores = this.#breakage.store?.(opened) ?? opened
+      return this.#stores
+    })
+  }
+
+  /** A process is gone that may have had the storage to itself. */
+  #leave(): void {
+    if (!this.#isOwned) return
+    this.#stores = null
+    this.#storage.crashed()
+  }
+
+  #portsOf(process: Process, stores: Stores): Ports {
     const { faults, history, receivers, rights, scenario, time } = this
     const call = storeCalls(process, time, faults, (dying) => this.killEngine(dying))
     const changed = (integration: IntegrationId) => this.#hearing.tell(this.#engines, integration)
     const engine = process.number
     return {
-      stores: watchedStores(this.stores, { engine, call, history, events: this.#events, changed }),
+      stores: watchedStores(stores, { engine, call, history, events: this.#events, members: this.#members, changed }),
       directory: rights.directoryOf(process, time, faults),
       transport: receivers.transportOf(process),
       settings: scenario.settings,
@@ -177,11 +215,15 @@ export class Simulation {
   }
 
   #outcome(): Outcome {
-    const { deliveries } = this.stores
-    const final = Effect.all({
-      deliveries: allDeliveries(deliveries),
-      summary: deliveries.summary(this.time.wall),
-      notices: deliveries.notices({ limit: Number.MAX_SAFE_INTEGER })
+    const final = Effect.gen({ self: this }, function* () {
+      if (this.#stores === null)
+        return yield* Effect.die(new Error(`seed ${this.#number}: no engine is left at the end`))
+      const { deliveries } = this.#stores
+      return yield* Effect.all({
+        deliveries: allDeliveries(deliveries),
+        summary: deliveries.summary(this.time.wall),
+        notices: deliveries.notices({ limit: Number.MAX_SAFE_INTEGER })
+      })
     })
     return {
       scenario: this.scenario,
@@ -191,31 +233,20 @@ export class Simulation {
     }
   }
 
-  /** Everything that is stored of an integration, whoever asks. */
+  /** Everything that is stored of an integration; null when there is none, or no process that could look. */
   integration(id: number): Integration | null {
-    return Effect.runSync(this.stores.integrations.find(IntegrationId.make(id)))
+    return this.#stores === null ? null : Effect.runSync(this.#stores.integrations.find(IntegrationId.make(id)))
   }
 
   /** A delivery that exists, or null. */
   delivery(id: number): Delivery | null {
-    return Effect.runSync(this.stores.deliveries.find(DeliveryId.make(id)))
+    if (this.#stores === null) return null
+    return Effect.runSync(this.#stores.deliveries.find(DeliveryId.make(id)))?.delivery ?? null
   }
 }
 
-/** A store of its own for each simulation. */
-const memoryStores = (): Stores => {
-  const context = Effect.runSync(Layer.buildWithScope(Layer.fresh(MemoryStore.layer), Scope.makeUnsafe()))
-  return {
-    deliveries: Context.get(context, DeliveryStore),
-    integrations: Context.get(context, IntegrationStore),
-    keys: Context.get(context, IdempotencyStore),
-    tokens: Context.get(context, TokenStore)
-  }
-}
+/** The same world with a single process at a time. */
+const ownedBy = (scenario: Scenario): Scenario => ({ ...scenario, engines: 1, replaced: 1 })
 
 /** Runs the world of a seed: minutes of chaos, or what else is drawn. */
-export const simulate = (
-  seed: number,
-  breakage: Breakage = {},
-  draw: (seed: Substream) => Scenario = scenarioOf
-): Outcome => new Simulation(seed, breakage, draw).run()
+export const simulate = (seed: number, options: SimulationOptions = {}): Outcome => new Simulation(seed, options).run()

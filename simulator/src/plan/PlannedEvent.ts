@@ -1,7 +1,7 @@
 /**
  * An event as a plan holds it: one line of NDJSON, and what is published (without `at`) when its time has come.
  */
-import { AccessLogData, Action, BuildingId, CallData, TenantId } from "@doorhook/core"
+import { AccessLogData, Action, builtInTable, BuildingId, CallData, TenantId } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Access, Call } from "../traffic/Happening.ts"
 import { fromIso, toIso } from "./IsoTime.ts"
@@ -17,7 +17,7 @@ const common = {
 /** What a line of any type has: what is wrong with one of no known type is said by this. */
 export const AnyPlannedEvent = Schema.Struct({
   ...common,
-  resource_type: Schema.Literals(["call", "access_log"]),
+  resource_type: Schema.Literals([...builtInTable.keys()]),
   action: Action,
   data: Schema.Record(Schema.String, Schema.Unknown)
 })

@@ -1,7 +1,7 @@
 /**
  * What an operator asks, answered in words from what a run has measured, with the arithmetic beside it.
  */
-import { defaultDeliverySettings, laneOf, placesFor } from "@doorhook/core"
+import { builtInTypes, defaultDeliverySettings, laneOf, placesFor } from "@doorhook/core"
 import type { IntegrationLine, RunReport } from "./RunReport.ts"
 import { fewestStored } from "./RunReport.ts"
 import { sinceMidnight, zoneMark } from "./Start.ts"
@@ -205,7 +205,7 @@ const workers = (report: Measured): Answer | null => {
   const { concurrency, concurrencyPerIntegration } = defaultDeliverySettings
   // What is not answered in time holds its place all that time, too.
   const open = (rate * answer.mean) / 1_000
-  const places = placesFor(laneOf("access_log", 0), concurrency)
+  const places = placesFor(laneOf(builtInTypes.access_log, 0), concurrency)
   const needed = Math.max(1, Math.ceil(open / places))
   const times = Math.max(1, Math.floor((needed * places) / Math.max(open, 0.001)))
   const upTo = times > 100_000 ? "more than 100,000" : `about ${grouped(Number(times.toPrecision(2)))}`

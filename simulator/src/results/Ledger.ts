@@ -13,14 +13,11 @@ import type {
   Event,
   EventId,
   IntegrationId,
-  Lease,
-  RetrySchedule,
   Settlement,
   TransportResult
 } from "@doorhook/core"
-import { bodyOf, deliveryStates } from "@doorhook/core"
+import { bodyOf, deliveryStates, RetryPolicy } from "@doorhook/core"
 import { acknowledges } from "../engine/rules/Acknowledging.ts"
-import { tooLittleLeft } from "../engine/rules/LeaseTime.ts"
 import type { IntegrationTotals, Measurements } from "./Measurements.ts"
 import { isDown } from "./Outage.ts"
 import type { RuleName, Violation } from "./Rules.ts"
@@ -33,7 +30,7 @@ export interface LedgerOptions {
   readonly measurements: Measurements
   /** Milliseconds since the beginning of the run, on the report's axis, of an instant. */
   readonly timeOf: (instant: number) => number
-  readonly retry: Readonly<Record<Event["resource_type"], RetrySchedule>>
+  readonly retry: RetryPolicy.RetryPolicies
   readonly ackTimeout: number
   /** By how much clocks of the engine and the ledger can be apart, in milliseconds. */
   readonly tolerance: number
@@ -51,8 +48,12 @@ interface Tracked {
   processed: boolean
   /** Whether its receiver was down when it came. */
   refused: boolean
-  /** The lease that it was given last. */
-  lease: Lease | null
+  /** The worker that it was leased to last. */
+  worker: string | null
+  /** When the attempt that is made next was due, if it is made early. */
+  earlyOf: number | null
+  /** Attempts that were made early and failed. */
+  early: number
   /** Until when its last request is open at the latest; it is answered before, or its process dies. */
   openUntil: number
   dueAt: number | null
@@ -76,6 +77,8 @@ export class Ledger {
   readonly #byId = new Map<DeliveryId, Tracked>()
   readonly #byIntegration = new Map<IntegrationId, Map<EventId, Tracked>>()
   readonly #ended = new Set<IntegrationId>()
+  /** When the membership of each worker ends. */
+  readonly #members = new Map<string, number>()
   /** What was stored as ended for integrations that have not: the first of each, and how many. */
   readonly #unsent = new Map<IntegrationId, { readonly first: string; count: number }>()
   readonly #brokenIn = new Map<RuleName, number>()
@@ -115,7 +118,9 @@ export class Ledger {
       attempts: 0,
       processed: false,
       refused: false,
-      lease: null,
+      worker: null,
+      earlyOf: null,
+      early: 0,
       openUntil: 0,
       dueAt: null,
       last: null,
@@ -164,10 +169,10 @@ export class Ledger {
     const who = `delivery ${tracked.id}`
     if (attempt !== tracked.attempts + 1)
       this.tell("attempt-numbers", now, `${who} was sent as attempt ${attempt} after ${tracked.attempts} attempts`)
-    const { lifetime } = retry[event.resource_type]
+    const { lifetime } = RetryPolicy.policyOf(retry, event.resource_type)
     if (lifetime !== null && now - event.created_at >= lifetime + tolerance)
       this.tell("call-lifetime", now, `${who} was sent when its event was ${now - event.created_at} ms old`)
-    if (dueAt !== null) {
+    if (dueAt !== null && tracked.earlyOf === null) {
       if (now < dueAt - tolerance) this.tell("retry-times", now, `${who} was sent ${dueAt - now} ms before it was due`)
       if (slack !== null && now - dueAt > slack && this.#busyAt < dueAt)
         this.tell("retry-times", now, `${who} was sent ${now - dueAt} ms after it was due`)
@@ -181,10 +186,18 @@ export class Ledger {
     return tracked
   }
 
-  /** It is leased: by who stored it, or by who claims it. */
-  leased(id: DeliveryId, lease: Lease): void {
+  /** The membership of a worker goes on until an instant; null when it has ended. */
+  member(worker: string, until: number | null): void {
+    if (until === null) this.#members.delete(worker)
+    else this.#members.set(worker, until)
+  }
+
+  /** It is leased to the worker that stored or claimed it; `earlyOf` is when it was due, if it is to be sent before. */
+  leased(id: DeliveryId, worker: string, earlyOf: number | null = null): void {
     const tracked = this.#byId.get(id)
-    if (tracked !== undefined) tracked.lease = lease
+    if (tracked === undefined) return
+    tracked.worker = worker
+    tracked.earlyOf = earlyOf
   }
 
   /** The process died that had a request open: nobody waits for the answer. */
@@ -229,6 +242,8 @@ export class Ledger {
       tracked.attempts = attempt.number
     }
     this.#checkSchedule(tracked, settlement, now)
+    tracked.early = settlement.early
+    tracked.earlyOf = null
     if (state === "retrying") {
       if (tracked.dueAt === null && next_attempt_at !== null) this.moving--
       tracked.dueAt = next_attempt_at
@@ -289,21 +304,23 @@ export class Ledger {
 
   #checkLease(tracked: Tracked, now: number): void {
     const { ackTimeout, tolerance } = this.#options
-    const { id, lease, openUntil } = tracked
+    const { id, openUntil, worker } = tracked
     if (openUntil > now) this.tell("leases", now, `delivery ${id} was open twice at once`)
     tracked.openUntil = now + ackTimeout
-    const left = lease === null ? Number.NEGATIVE_INFINITY : tooLittleLeft(lease, now - tolerance, ackTimeout)
-    if (left !== null) this.tell("leases", now, `delivery ${id} was sent with ${left} ms left of its lease`)
+    if (worker === null) return this.tell("leases", now, `delivery ${id} was sent without a lease`)
+    const left = (this.#members.get(worker) ?? Number.NEGATIVE_INFINITY) - now
+    if (left < ackTimeout - tolerance)
+      this.tell("leases", now, `delivery ${id} was sent with ${left} ms left of its worker's membership`)
   }
 
   #checkSchedule(tracked: Tracked, settlement: Settlement, now: number): void {
     const { retry, tolerance } = this.#options
-    const { next_attempt_at, state } = settlement
+    const { state } = settlement
     if (state === "delivered") return
-    const schedule = retry[tracked.event.resource_type]
+    const schedule = RetryPolicy.policyOf(retry, tracked.event.resource_type)
     const flaw =
       state === "retrying"
-        ? flawOfRetry(tracked, schedule, next_attempt_at, tolerance)
+        ? flawOfRetry(tracked, schedule, settlement, tolerance)
         : flawOfEnd(tracked, schedule, settlement, now, tolerance)
     if (flaw !== null) this.tell("retry-times", now, `delivery ${tracked.id} ${flaw}`)
   }

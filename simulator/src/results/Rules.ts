@@ -15,13 +15,13 @@ export const rules = {
   "nothing-lost":
     "Every accepted event gets a delivery for each integration it matches, each delivery ends or waits, and only those of a disabled integration are skipped",
   "retry-times":
-    "A retry comes when its schedule or Retry-After says, up to a fifth later, and nothing is given up before",
+    "A retry comes when its schedule or Retry-After says, up to a fifth later, or early after an outage; nothing is given up before, and a failed early attempt leaves its delivery due when it was",
   "nothing-after-end": "Nothing is sent after a delivery has ended, or to an integration that is deleted or disabled",
   "call-lifetime": "No call is sent after its lifetime",
   "attempt-numbers": "Attempts are numbered from 1 without gaps",
   "delivered-is-received": "What ends as delivered was answered 200 in time",
   "same-body": "All attempts of an event carry the same bytes: its data as published",
-  leases: "A delivery is never open twice at once, and each attempt fits into its lease",
+  leases: "A delivery is never open twice at once, and each attempt fits into the membership of its worker",
   isolation: "A receiver sees only events of its scope and of its bindings",
   caps: "No process has more requests open than its settings say, in all or to one integration",
   signatures: "Every request is signed with its integration's secret, at the time of its attempt"

@@ -10,6 +10,10 @@ import { mayGiveUp } from "../engine/rules/GivingUp.ts"
 export interface Attempted {
   readonly event: Event
   readonly attempts: number
+  /** How many attempts before the last were made early and failed. */
+  readonly early: number
+  /** When the last attempt was due, if it was made early; null otherwise. */
+  readonly earlyOf: number | null
   readonly last: TransportResult | null
   readonly lastEnd: number
 }
@@ -20,15 +24,31 @@ const askedBy = ({ last, lastEnd }: Attempted): number => {
   return Math.min(RetryPolicy.parseRetryAfter(asks, lastEnd) ?? 0, RetryPolicy.maxRetryAfter)
 }
 
+/** What is wrong with when the retry of a failed early attempt is due: when it was, or when the receiver asked for. */
+const flawOfEarly = (
+  { attempts, early, earlyOf, ...delivery }: Attempted & { readonly earlyOf: number },
+  settlement: Pick<Settlement, "early" | "next_attempt_at">,
+  tolerance: number
+): string | null => {
+  if (settlement.early !== early + 1) return `counts attempt ${attempts}, which was made early, in its schedule`
+  const asked = askedBy({ attempts, early, earlyOf, ...delivery })
+  const dueAt = Math.max(earlyOf, asked === 0 ? 0 : delivery.lastEnd + asked)
+  return Math.abs((settlement.next_attempt_at ?? 0) - dueAt) <= tolerance
+    ? null
+    : `is not due when it was before attempt ${attempts}, which was made early`
+}
+
 /** What is wrong with when a retry is due; null when nothing is. */
 export const flawOfRetry = (
   delivery: Attempted,
   { delays }: RetrySchedule,
-  dueAt: number | null,
+  settlement: Pick<Settlement, "early" | "next_attempt_at">,
   tolerance: number
 ): string | null => {
-  const { attempts, lastEnd } = delivery
-  const delay = delays[attempts - 1]
+  const { attempts, earlyOf, lastEnd } = delivery
+  if (earlyOf !== null) return flawOfEarly({ ...delivery, earlyOf }, settlement, tolerance)
+  const { next_attempt_at: dueAt } = settlement
+  const delay = delays[attempts - delivery.early - 1]
   if (delay === undefined || dueAt === null) return `has no retry ${attempts} in its schedule`
   const { from, to } = dueWindow(lastEnd, delay, askedBy(delivery))
   if (dueAt >= from - tolerance && dueAt <= to + tolerance) return null
@@ -43,8 +63,8 @@ export const flawOfEnd = (
   now: number,
   tolerance: number
 ): string | null => {
-  const { attempts, event, last, lastEnd } = delivery
-  const failed = attempt === null ? null : { number: attempts, end: lastEnd, asked: askedBy(delivery) }
+  const { attempts, early, event, last, lastEnd } = delivery
+  const failed = attempt === null ? null : { number: attempts - early, end: lastEnd, asked: askedBy(delivery) }
   const isRight =
     state === "cancelled"
       ? last?._tag === "Answered" && last.status === 410

@@ -164,7 +164,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
           Layer.succeed(DeliveryStore, store),
           Layer.succeed(IntegrationStore, integrationStore),
           Layer.succeed(IdempotencyStore, yield* Effect.provide(IdempotencyStore, stores)),
-          Layer.succeed(Transport, { post }),
+          Layer.effect(Transport, Transport.fromPost(post)),
           Layer.succeed(NoticeListener, () => Effect.void),
           Layer.orDie(DeliverySettings.layer(settings)),
           Wake.layerLocal,
@@ -188,7 +188,7 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
           deliveries: published.reduce((sum, { deliveries }) => sum + deliveries, 0),
           events: published
         })),
-        Effect.catchTag(["StoreError", "KeyReused", "PublisherClosed"], ({ message }) =>
+        Effect.catchTag(["StoreError", "KeyReused", "PublisherBusy", "PublisherClosed"], ({ message }) =>
           Effect.succeed<Answer>({ _tag: "Refused", status: 0, why: message })
         )
       )

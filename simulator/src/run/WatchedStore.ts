@@ -43,19 +43,22 @@ export const watchedStore = (
             const delivery = stored[at]?.[nth]
             if (delivery === undefined) return
             ledger.stored(delivery.id, delivery.state, event, integration_id, totals(integration_id))
-            if (initial.state === "delivering") ledger.leased(delivery.id, initial.lease)
+            if (initial.state === "delivering") ledger.leased(delivery.id, initial.worker)
           })
         })
         return stored
       }),
     claim: (request) =>
       Effect.map(store.claim(request), (claimed) => {
-        for (const { id, lease } of claimed) ledger.leased(id, lease)
+        for (const { early_due_at, id } of claimed.deliveries) ledger.leased(id, request.worker, early_due_at)
         return claimed
       }),
-    settle: (settlements, now, disableAfter) =>
-      Effect.tap(store.settle(settlements, now, disableAfter), ({ applied, changed }) => {
-        for (const settlement of settlements) {
+    heartbeat: (beat) =>
+      Effect.tap(store.heartbeat(beat), () => Effect.sync(() => ledger.member(beat.worker, beat.until))),
+    settle: (outcomes, now, disableAfter) =>
+      Effect.tap(store.settle(outcomes, now, disableAfter), ({ applied, changed }) => {
+        for (const { due_at } of outcomes.releases) due(due_at)
+        for (const settlement of outcomes.settlements) {
           if (!applied.has(settlement.delivery_id)) continue
           ledger.settled(settlement, now)
           if (settlement.next_attempt_at !== null) due(settlement.next_attempt_at)

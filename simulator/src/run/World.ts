@@ -2,7 +2,7 @@
  * The integrations of a run: who gets what, and by which URL.
  */
 import type { Event, IntegrationId, NewIntegration, Scope } from "@doorhook/core"
-import { BuildingId, ClientId, resourceTypeNames, TenantId, UserId } from "@doorhook/core"
+import { bindAll, builtInTable, BuildingId, ClientId, TenantId, UserId } from "@doorhook/core"
 import { Redacted } from "effect"
 import { child, Rng } from "../random/Substream.ts"
 import type { Substream } from "../random/Substream.ts"
@@ -59,7 +59,7 @@ export const integrationOf = (
   scope,
   integrator: "webhook",
   configuration: { url, method: "post" },
-  bindings: resourceTypeNames.map((resource_type) => ({ resource_type, actions: ["create"] })),
+  bindings: bindAll(builtInTable),
   status: "enabled",
   disabled_reason: null,
   created_by: { user_id: UserId.make("simulator"), client_id: ClientId.make("simulator") },

@@ -1,25 +1,15 @@
 /**
  * The stores that a virtual world can have, with the integrations that it begins with.
  */
-import { DeliveryStore, IdempotencyStore, IntegrationStore, MemoryStore, TokenStore } from "@doorhook/core"
-import { Effect, Layer } from "effect"
+import { MemoryStore } from "@doorhook/core"
+import { Effect } from "effect"
+import { storesOf } from "../engine/world/Storage.ts"
 import type { Stores } from "../engine/world/WatchedStore.ts"
 import { root } from "../random/Substream.ts"
 import type { PlannedIntegration } from "../run/World.ts"
 import { integrationOf } from "../run/World.ts"
 import type { StoredIntegration } from "./VirtualOptions.ts"
 import { urlOf } from "./VirtualOptions.ts"
-
-/** The stores of a layer, for as long as the scope lives. */
-export const storesOf = <E>(layer: Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore, E>) =>
-  Effect.flatMap(Layer.build(Layer.fresh(layer)), (services) =>
-    Effect.all({
-      deliveries: DeliveryStore,
-      integrations: IntegrationStore,
-      keys: IdempotencyStore,
-      tokens: TokenStore
-    }).pipe(Effect.provide(services))
-  )
 
 /** In memory, each time anew. */
 export const memoryStores = storesOf(MemoryStore.layer)

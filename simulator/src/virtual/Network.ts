@@ -1,9 +1,8 @@
 /**
  * The way from the engine to modelled receivers. What each request shows on its way is held against the rules.
  */
-import type { DeliverySettingsShape, Transport, TransportRequest, TransportResult } from "@doorhook/core"
-import { Acknowledgement, laneOf, placesFor, Signature } from "@doorhook/core"
-import { Effect } from "effect"
+import type { DeliverySettingsShape, TransportRequest, TransportResult } from "@doorhook/core"
+import { Acknowledgement, builtInTypes, laneOf, placesFor, Signature, Transport } from "@doorhook/core"
 import { maySee } from "../engine/rules/MaySee.ts"
 import type { Places } from "../engine/rules/Places.ts"
 import { placesOf } from "../engine/rules/Places.ts"
@@ -44,38 +43,43 @@ export class Network {
 
   /** How a process sends. */
   transportOf(process: Process): Transport["Service"] {
-    const { beginning, begun, ledger, targets, time } = this.#options
-    return {
-      post: (request) =>
-        Effect.callback<TransportResult>((resume) => {
-          const { body, deadline, headers, url } = request
-          const target = targets.at(url)
-          if (target === undefined || !process.alive) return
-          const now = time.wall
-          const number = Number(headers[Signature.headerNames.attempt] ?? 0)
-          const id = headers[Signature.headerNames.id] ?? ""
-          this.#noteBusy(target, now)
-          const tracked = ledger.requested(target.integration.id, id, number, body, now)
-          if (tracked !== null) this.#check(tracked, target, request, now)
-          this.#opened(target, process, now)
-          const sinceStart = now - beginning
-          const { processed, result } = target.receiver.receive({
-            now,
-            sinceStart,
-            deadline,
-            local: target.clock.at(now)
-          })
-          if (processed && tracked !== null) ledger.processed(tracked, now)
-          time.after(result.elapsed, () => {
-            if (!process.alive) return
-            this.#closed(target, process)
-            const outcome = Acknowledgement.judge(result, deadline, "200")
-            if (tracked !== null) ledger.responded(tracked, result, outcome, time.wall)
-            resume(Effect.succeed(result))
-          })
-          begun(process, result.elapsed)
+    return Transport.make({
+      send: (request, done) => {
+        let isOpen = true
+        this.#carry(process, request, (result) => {
+          if (isOpen) done(result)
         })
-    }
+        return () => {
+          isOpen = false
+        }
+      }
+    })
+  }
+
+  /** Carries a request to its receiver, and the answer back unless the process dies. */
+  #carry(process: Process, request: TransportRequest, done: (result: TransportResult) => void): void {
+    const { beginning, begun, ledger, targets, time } = this.#options
+    const { body, deadline, headers, url } = request
+    const target = targets.at(url)
+    if (target === undefined || !process.alive) return
+    const now = time.wall
+    const number = Number(headers[Signature.headerNames.attempt] ?? 0)
+    const id = headers[Signature.headerNames.id] ?? ""
+    this.#noteBusy(target, now)
+    const tracked = ledger.requested(target.integration.id, id, number, body, now)
+    if (tracked !== null) this.#check(tracked, target, request, now)
+    this.#opened(target, process, now)
+    const sinceStart = now - beginning
+    const { processed, result } = target.receiver.receive({ now, sinceStart, deadline, local: target.clock.at(now) })
+    if (processed && tracked !== null) ledger.processed(tracked, now)
+    time.after(result.elapsed, () => {
+      if (!process.alive) return
+      this.#closed(target, process)
+      const outcome = Acknowledgement.judge(result, deadline, "200")
+      if (tracked !== null) ledger.responded(tracked, result, outcome, time.wall)
+      done(result)
+    })
+    begun(process, result.elapsed)
   }
 
   /** The process died: nobody waits for its answers. */
@@ -116,7 +120,7 @@ export class Network {
   #noteBusy(target: Target, now: number): void {
     const { ledger, settings, workers } = this.#options
     const share = Math.floor(settings.concurrencyPerIntegration / workers)
-    const isFull = target.open >= placesFor(laneOf("access_log", 1), share)
+    const isFull = target.open >= placesFor(laneOf(builtInTypes.access_log, 1), share)
     if (isFull || this.#open >= busyShare * settings.concurrency) ledger.busy(now)
   }
 

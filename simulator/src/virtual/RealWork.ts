@@ -64,14 +64,11 @@ export class RealWork {
       ...deliveries,
       enqueue: (records, remembered) => counted(publishing, deliveries.enqueue(records, remembered)),
       claim: (request) => counted("deliveries.claim", deliveries.claim(request)),
-      settle: (settlements, now, disableAfter) =>
-        counted("deliveries.settle", deliveries.settle(settlements, now, disableAfter)),
+      settle: (outcomes, now, disableAfter) =>
+        counted("deliveries.settle", deliveries.settle(outcomes, now, disableAfter)),
       warn: (now, disableAfter, limit) => counted("deliveries.warn", deliveries.warn(now, disableAfter, limit)),
-      release: (leases, dueAt) => counted("deliveries.release", deliveries.release(leases, dueAt)),
-      nextDue: counted("deliveries.nextDue", deliveries.nextDue),
       purge: (request) => counted("deliveries.purge", deliveries.purge(request)),
-      beat: (worker, now, until) => counted("deliveries.beat", deliveries.beat(worker, now, until)),
-      leave: (worker) => counted("deliveries.leave", deliveries.leave(worker))
+      heartbeat: (beat) => counted("deliveries.heartbeat", deliveries.heartbeat(beat))
     }
     return {
       deliveries: store,

@@ -2,7 +2,7 @@
  * How much storage the events of a scenario take: measured on real SQLite files, one with events alone and one with their
  * deliveries.
  */
-import type { DeliveryId, Event, IntegrationId, NewEventRecord } from "@doorhook/core"
+import type { DeliveryId, Event, IntegrationId, NewEventRecord, Settlement } from "@doorhook/core"
 import { DeliveryStore, EventId, eventIdPrefix, IntegrationStore } from "@doorhook/core"
 import { Effect, FileSystem, Stream } from "effect"
 import type { PlannedEvent } from "../plan/PlannedEvent.ts"
@@ -17,6 +17,9 @@ import type { PlannedIntegration } from "../run/World.ts"
 /** Enough for the share of half-filled pages to be small. */
 const events = 4_000
 const batch = 200
+
+/** The only worker over these files. */
+const worker = "storage-probe"
 
 /** More than this on average is an outage that lasts. */
 const mostAttempts = 20
@@ -39,7 +42,7 @@ const spread = (mean: number) => {
   }
 }
 
-/** Stores events with deliveries that are settled after so many attempts on average; says how many deliveries. */
+/** Stores events with deliveries that are settled after a number of attempts on average; returns how many deliveries. */
 const fill = Effect.fnUntraced(function* (
   planned: ReadonlyArray<PlannedEvent>,
   integrations: ReadonlyArray<PlannedIntegration>,
@@ -55,40 +58,40 @@ const fill = Effect.fnUntraced(function* (
   const attemptsOfNext = spread(attempts)
   const attemptsOf = new Map<DeliveryId, number>()
   /** Settles what is leased, attempt after attempt: all but the last fail. */
-  const settle = Effect.fnUntraced(function* (leased: ReadonlyArray<Leased>, token: string, now: number) {
+  const settle = Effect.fnUntraced(function* (leased: ReadonlyArray<Leased>, now: number) {
     for (let number = 1, left = leased; left.length > 0; number++) {
-      const settlements = left.map(({ id, integration_id }) => {
+      const settlements = left.map(({ id, integration_id }): Settlement => {
         const isLast = number >= (attemptsOf.get(id) ?? 1)
         return {
           delivery_id: id,
           integration_id,
-          token,
           attempt: {
             number,
             started_at: now,
             duration_ms: 50,
-            outcome: isLast ? ("acknowledged" as const) : ("bad_status" as const),
+            outcome: isLast ? "acknowledged" : "bad_status",
             status: isLast ? 200 : 500,
             response_excerpt: "",
             detail: null
           },
-          state: isLast ? ("delivered" as const) : ("retrying" as const),
+          state: isLast ? "delivered" : "retrying",
           reason: null,
           next_attempt_at: isLast ? null : now,
-          lane: 3 as const,
+          lane: 3,
+          early: 0,
+          retry_after: null,
           gone: false
         }
       })
-      yield* store.settle(settlements, now, Number.MAX_SAFE_INTEGER)
+      yield* store.settle({ worker, settlements, releases: [] }, now, Number.MAX_SAFE_INTEGER)
       const limit = settlements.filter(({ state }) => state === "retrying").length
       if (limit === 0) return
-      const lease = { token, until: Number.MAX_SAFE_INTEGER }
-      const claimed = yield* store.claim({ now, lease, limit, limitPerIntegration: limit, limits: new Map() })
-      left = claimed.map(({ id, integration }) => ({ id, integration_id: integration.id }))
+      const claimed = yield* store.claim({ worker, now, limit, limitPerIntegration: limit, limits: new Map() })
+      left = claimed.deliveries.map(({ id, integration }) => ({ id, integration_id: integration.id }))
     }
   })
+  yield* store.heartbeat({ worker, now: 0, until: Number.MAX_SAFE_INTEGER })
   for (let at = 0; at < planned.length; at += batch) {
-    const lease = { token: `probe.${at}`, until: Number.MAX_SAFE_INTEGER }
     const to: Array<IntegrationId> = []
     const records = planned.slice(at, at + batch).map((event, nth): NewEventRecord => {
       const stored: Event = { ...newEventOf(event), id: eventIdOf(at + nth), created_at: Date.parse(event.at) }
@@ -100,7 +103,7 @@ const fill = Effect.fnUntraced(function* (
           integration_id,
           lane: 2,
           matched_version: 1,
-          initial: { state: "delivering", lease }
+          initial: { state: "delivering", worker }
         }))
       }
     })
@@ -109,12 +112,12 @@ const fill = Effect.fnUntraced(function* (
       return integration_id === undefined ? [] : [{ id, integration_id }]
     })
     for (const { id } of leased) attemptsOf.set(id, attemptsOfNext())
-    yield* settle(leased, lease.token, Date.parse(planned[at]?.at ?? ""))
+    yield* settle(leased, Date.parse(planned[at]?.at ?? ""))
   }
   return attemptsOf.size
 })
 
-/** Measures, with so many attempts of each delivery on average; null with too few events. The files are gone afterwards. */
+/** Measures, with a number of attempts of each delivery on average; null with too few events. The files are gone afterwards. */
 export const storageOf = Effect.fnUntraced(function* <E, R>(
   plan: Stream.Stream<PlannedEvent, E, R>,
   integrations: ReadonlyArray<PlannedIntegration>,

@@ -31,7 +31,7 @@ import { Worker } from "./Worker.ts"
 /** How long a process is away that died. */
 const absence = 5_000
 
-/** For how much longer than a lease and an absence what has moved is under way: it is sent again, by another process too. */
+/** For how much longer than two leases and an absence what has moved is under way: another process sends it again. */
 const patience = 60_000
 
 /** How often old rows are cleared away. */
@@ -164,7 +164,7 @@ export class VirtualWorld {
   /** Judges how it stands at the end, given what the store says. */
   finish(summary: DeliverySummary): void {
     const now = this.time.wall
-    this.ledger.finish(now, summary, now - this.#settings.lease - absence - patience)
+    this.ledger.finish(now, summary, now - 2 * this.#settings.lease - absence - patience)
   }
 
   /** Does something with the store, outside of all processes. */
@@ -267,11 +267,12 @@ export class VirtualWorld {
     worker.kill()
     this.#workers = this.#workers.filter((other) => other !== worker)
     this.#network.cutOff(process)
-    // What the dead process held comes free when its leases end.
+    // What the dead process held is released by the first heartbeat of another after its membership has ended.
     const { lease } = this.#settings
     const back = this.time.wall + absence
-    this.ledger.busy(back + lease)
+    this.ledger.busy(back + 2 * lease)
     this.#wakeAt(back + lease)
+    this.#wakeAt(back + 2 * lease)
     this.#agenda.at(back, () => this.#startWorker())
     for (const again of this.#publications.cutOff(worker)) this.#agenda.at(back, again)
   }

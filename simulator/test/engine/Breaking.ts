@@ -1,7 +1,8 @@
 /**
  * How a store or an engine is broken, for one variant after the other.
  */
-import type { DeliveryStore, Settlement } from "@doorhook/core"
+import type { DeliveryStore, Settled, Settlement } from "@doorhook/core"
+import { Effect } from "effect"
 import type { Ports } from "../../src/engine/Engine.ts"
 import type { Breakage } from "../../src/engine/Simulation.ts"
 import type { Scenario } from "../../src/engine/world/Scenario.ts"
@@ -37,7 +38,23 @@ export const settling = (change: (settlement: Settlement) => Settlement): Breaka
       ...stores,
       deliveries: {
         ...stores.deliveries,
-        settle: (settlements, now, disableAfter) => stores.deliveries.settle(settlements.map(change), now, disableAfter)
+        settle: (outcomes, now, disableAfter) =>
+          stores.deliveries.settle({ ...outcomes, settlements: outcomes.settlements.map(change) }, now, disableAfter)
+      }
+    }
+  }))
+
+/** An engine that is answered otherwise than its outcomes deserve. */
+export const answering = (change: (settled: Settled, settlements: ReadonlyArray<Settlement>) => Settled): Breakage =>
+  engine(({ stores }) => ({
+    stores: {
+      ...stores,
+      deliveries: {
+        ...stores.deliveries,
+        settle: (outcomes, now, disableAfter) =>
+          Effect.map(stores.deliveries.settle(outcomes, now, disableAfter), (settled) =>
+            change(settled, outcomes.settlements)
+          )
       }
     }
   }))

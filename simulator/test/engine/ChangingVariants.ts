@@ -1,7 +1,7 @@
 /**
  * Ways in which changes of integrations go wrong: by users, by the operator, and by doorhook itself.
  */
-import type { Integration, Notice } from "@doorhook/core"
+import type { Integration, NewEventRecord, Notice, RememberedRequest } from "@doorhook/core"
 import { isUnreadable, NoticeId } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Breakage } from "../../src/engine/Simulation.ts"
@@ -17,9 +17,10 @@ const seeing = (change: (integration: Integration) => Integration): Breakage =>
       deliveries: {
         ...stores.deliveries,
         claim: (request) =>
-          Effect.map(stores.deliveries.claim(request), (claimed) =>
-            claimed.map((delivery) => ({ ...delivery, integration: change(delivery.integration) }))
-          )
+          Effect.map(stores.deliveries.claim(request), ({ deliveries, next_due }) => ({
+            deliveries: deliveries.map((delivery) => ({ ...delivery, integration: change(delivery.integration) })),
+            next_due
+          }))
       },
       integrations: {
         ...stores.integrations,
@@ -93,13 +94,16 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a store that leases what was matched before its integration moved",
     check: "nothing-after-end",
-    seed: 6,
+    seed: 13,
     breakage: {
       store: (stores) => ({
         ...stores,
         deliveries: {
           ...stores.deliveries,
-          enqueue: Effect.fnUntraced(function* (records, keys) {
+          enqueue: Effect.fnUntraced(function* (
+            records: ReadonlyArray<NewEventRecord>,
+            keys?: ReadonlyArray<RememberedRequest>
+          ) {
             const current = yield* stores.integrations.survey({ after: 0, limit: 1_000 })
             const versions = new Map(
               current.flatMap((one) =>
@@ -125,11 +129,11 @@ export const changingVariants: ReadonlyArray<Variant> = [
     check: "nothing-after-end",
     seed: 6,
     breakage: {
-      ...settlingThen((stores, [settlements, now], settled) =>
+      ...settlingThen((stores, [{ settlements }, now], settled) =>
         Effect.as(
           Effect.forEach(
             settlements.filter(({ attempt }) => attempt !== null && attempt.outcome !== "acknowledged"),
-            ({ integration_id }) => stores.deliveries.probe(integration_id, now, 20_000)
+            ({ integration_id }) => stores.deliveries.redeliver({ type: "probe", id: integration_id }, now)
           ),
           settled
         )
@@ -149,7 +153,39 @@ export const changingVariants: ReadonlyArray<Variant> = [
     }
   },
   {
-    name: "an integration that fails for ever",
+    name: "an integration that is disabled at its third failed attempt",
+    check: "disabling",
+    seed: 6,
+    breakage: {
+      store: (stores) => {
+        const failures = new Map<number, { since: number; count: number }>()
+        const { deliveries } = stores
+        return {
+          ...stores,
+          deliveries: {
+            ...deliveries,
+            settle: Effect.fnUntraced(function* (outcomes, now, disableAfter) {
+              const settled = yield* deliveries.settle(outcomes, now, disableAfter)
+              const changed = new Set(settled.changed)
+              for (const { attempt, delivery_id, integration_id } of outcomes.settlements) {
+                if (attempt === null || !settled.applied.has(delivery_id)) continue
+                const { count, since } = failures.get(integration_id) ?? { count: 0, since: now }
+                if (attempt.outcome === "acknowledged") failures.delete(integration_id)
+                else failures.set(integration_id, { count: count + 1, since })
+                const isLong = attempt.outcome !== "acknowledged" && count >= 2 && now - since >= disableAfter
+                const to = { status: "disabled", disabled_reason: "failing" } as const
+                if (isLong && (yield* switched(stores, integration_id, to))) changed.add(integration_id)
+              }
+              return { ...settled, changed: [...changed] }
+            })
+          }
+        }
+      },
+      scenario: failing
+    }
+  },
+  {
+    name: "an integration that fails forever",
     check: "disabling",
     seed: 6,
     breakage: {
@@ -162,7 +198,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "a probe that succeeds and does not enable",
     check: "probes",
-    seed: 21,
+    seed: 1,
     breakage: {
       ...settlingThen((stores, _, settled) =>
         Effect.as(
@@ -181,7 +217,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
     seed: 13,
     breakage: {
       ...settlingThen(
-        Effect.fnUntraced(function* (stores, [settlements], settled) {
+        Effect.fnUntraced(function* (stores, [{ settlements }], settled) {
           const changed = new Set(settled.changed)
           for (const { attempt, integration_id } of settlements) {
             if (attempt?.outcome !== "acknowledged") continue
@@ -221,7 +257,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
     check: "notices",
     seed: 21,
     breakage: settlingThen(
-      Effect.fnUntraced(function* (stores, [settlements, now], settled) {
+      Effect.fnUntraced(function* (stores, [{ settlements }, now], settled) {
         const [first] = settlements
         if (first?.attempt?.outcome !== "acknowledged" || settled.notices.length > 0) return settled
         const integration = yield* stores.integrations.find(first.integration_id)
@@ -270,7 +306,7 @@ export const changingVariants: ReadonlyArray<Variant> = [
   {
     name: "overrides that are not heeded",
     check: "overrides",
-    seed: 25,
+    seed: 3,
     breakage: {
       ...seeing((integration) => ({ ...integration, overrides: {} })),
       scenario: within({ override: 20, publish: 30 }, {}, { receivers: ["prompt", "accepting"] })

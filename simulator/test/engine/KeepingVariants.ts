@@ -18,21 +18,22 @@ const aging = within({ publish: 40 }, { retention: 15_000 }, { receivers: ["prom
 /** Ends everything that waits, so that it can be purged. */
 const endAll = (deliveries: Deliveries, now: number) =>
   Effect.gen(function* () {
-    const lease = { token: "broken", until: now + 24 * hour }
+    const worker = "broken"
     const limits = { limit: 1_000, limitPerIntegration: 1_000, limits: new Map() }
-    const claimed = yield* deliveries.claim({ now: now + 12 * hour, lease, ...limits })
-    const settlements = claimed.map(({ id, integration, lane }) => ({
+    const claimed = yield* deliveries.claim({ now: now + 12 * hour, worker, ...limits })
+    const settlements = claimed.deliveries.map(({ early, id, integration, lane }) => ({
       delivery_id: id,
       integration_id: integration.id,
-      token: lease.token,
       attempt: null,
       state: "cancelled" as const,
       reason: "right_lost" as const,
       next_attempt_at: null,
       lane,
+      early,
+      retry_after: null,
       gone: false
     }))
-    yield* deliveries.settle(settlements, now, hour)
+    yield* deliveries.settle({ worker, settlements, releases: [] }, now, hour)
   })
 
 const before = (id: DeliveryId | 0): DeliveryId | 0 => (id <= 1 ? 0 : Id.make(id - 1))
@@ -74,7 +75,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a feed that leaves out what was skipped",
     check: "feeds",
-    seed: 24,
+    seed: 1,
     breakage: {
       ...store((deliveries) => ({
         feed: (of) =>
@@ -106,7 +107,7 @@ export const keepingVariants: ReadonlyArray<Variant> = [
   {
     name: "a purge of what is not settled",
     check: "purges",
-    seed: 1,
+    seed: 3,
     breakage: {
       ...store((deliveries) => ({
         purge: (request) => Effect.andThen(endAll(deliveries, request.before), deliveries.purge(request))

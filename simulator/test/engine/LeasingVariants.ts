@@ -1,35 +1,62 @@
 /**
  * Ways in which workers get into each other's way, and in which what they record goes wrong.
  */
-import type { DeliveryId } from "@doorhook/core"
+import type { DeliveryId, Outcomes } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Deliveries, Variant } from "./Breaking.ts"
 import { engine, hour, store, within } from "./Breaking.ts"
 
-/** A store that takes a settlement under any token for the current one. */
+/** A store that takes outcomes of any worker for those of the one that has the lease. */
 const unfenced = (deliveries: Deliveries): Partial<Deliveries> => {
-  const tokens = new Map<DeliveryId, string>()
+  const workers = new Map<DeliveryId, string>()
   return {
     claim: (request) =>
       Effect.tap(deliveries.claim(request), (claimed) =>
-        Effect.sync(() => claimed.forEach(({ id, lease }) => tokens.set(id, lease.token)))
+        Effect.sync(() => claimed.deliveries.forEach(({ id }) => workers.set(id, request.worker)))
       ),
-    settle: (settlements, now, disableAfter) =>
-      deliveries.settle(
-        settlements.map((settlement) => ({
-          ...settlement,
-          token: tokens.get(settlement.delivery_id) ?? settlement.token
-        })),
-        now,
-        disableAfter
-      )
+    settle: Effect.fnUntraced(function* (outcomes, now, disableAfter) {
+      const workerOf = (id: DeliveryId): string => workers.get(id) ?? outcomes.worker
+      const applied = new Set<DeliveryId>()
+      for (const settlement of outcomes.settlements) {
+        const worker = workerOf(settlement.delivery_id)
+        if (worker === outcomes.worker) continue
+        const stale = yield* deliveries.settle({ worker, settlements: [settlement], releases: [] }, now, disableAfter)
+        for (const id of stale.applied) applied.add(id)
+      }
+      const settlements = outcomes.settlements.filter(({ delivery_id }) => workerOf(delivery_id) === outcomes.worker)
+      const settled = yield* deliveries.settle({ ...outcomes, settlements }, now, disableAfter)
+      return { ...settled, applied: new Set([...settled.applied, ...applied]) }
+    })
   }
 }
 
-/** A store that claims what others hold. */
-const greedy = (deliveries: Deliveries): Partial<Deliveries> => ({
-  claim: (request) => deliveries.claim({ ...request, now: request.now + hour })
-})
+/** A store that ends the leases of others before it claims. */
+const greedy = (deliveries: Deliveries): Partial<Deliveries> => {
+  const workers = new Map<string, number>()
+  return {
+    heartbeat: (beat) =>
+      Effect.suspend(() => {
+        if (beat.until === null) workers.delete(beat.worker)
+        else workers.set(beat.worker, beat.until)
+        return deliveries.heartbeat(beat)
+      }),
+    claim: Effect.fnUntraced(function* (request) {
+      for (const [worker, until] of workers) {
+        if (worker === request.worker || until <= request.now) continue
+        yield* deliveries.heartbeat({ worker, now: request.now, until: null })
+        yield* deliveries.heartbeat({ worker, now: request.now, until })
+      }
+      return yield* deliveries.claim(request)
+    })
+  }
+}
+
+/** Several engines with slow receivers, and clocks that jump: memberships lapse under attempts. */
+const lapsing = within(
+  { publish: 40, clock: 8, kill: 0 },
+  {},
+  { engines: 3, receivers: ["slow", "late", "slow"], replaced: 1 }
+)
 
 export const leasingVariants: ReadonlyArray<Variant> = [
   {
@@ -45,7 +72,10 @@ export const leasingVariants: ReadonlyArray<Variant> = [
     check: "caps",
     seed: 15,
     breakage: {
-      ...store(() => ({ beat: () => Effect.succeed({ workers: 1, rank: 0 }) })),
+      ...store((deliveries) => ({
+        heartbeat: (beat) =>
+          Effect.map(deliveries.heartbeat(beat), (membership) => ({ ...membership, workers: 1, rank: 0 }))
+      })),
       scenario: within(
         { publish: 30, burst: 3, kill: 0, restart: 0, storeDown: 0, directoryDown: 0, clock: 0 },
         { concurrency: 64, concurrencyPerIntegration: 5, disableAfter: 24 * hour },
@@ -57,25 +87,16 @@ export const leasingVariants: ReadonlyArray<Variant> = [
     name: "a store that hands out what others hold",
     check: "leases",
     seed: 4,
-    breakage: store(greedy)
+    breakage: { ...store(greedy), scenario: within({ publish: 30, burst: 2 }, {}, { engines: 3 }) }
   },
   {
-    name: "a store that takes stale settlements",
+    name: "a store that takes outcomes of a lease that is over",
     check: "leases",
-    seed: 24,
-    breakage: {
-      ...store(unfenced),
-      // Leases run out under attempts when clocks jump.
-      scenario: (scenario) => ({
-        ...scenario,
-        engines: 2,
-        receivers: ["slow", "late"],
-        actions: { ...scenario.actions, publish: 30, clock: 8 }
-      })
-    }
+    seed: 2,
+    breakage: { ...store(unfenced), scenario: lapsing }
   },
   {
-    name: "an engine that believes its leases last longer than they do",
+    name: "an engine that believes its membership lasts longer than it does",
     check: "leases",
     seed: 6,
     breakage: engine(({ stores }) => ({
@@ -83,19 +104,88 @@ export const leasingVariants: ReadonlyArray<Variant> = [
         ...stores,
         deliveries: {
           ...stores.deliveries,
-          claim: (request) => {
-            const lease = { ...request.lease, until: request.now + 500 }
-            const claimed = stores.deliveries.claim({ ...request, lease })
-            return Effect.map(claimed, (all) => all.map((delivery) => ({ ...delivery, lease: request.lease })))
-          }
+          heartbeat: (beat) =>
+            stores.deliveries.heartbeat({ ...beat, until: beat.until === null ? null : beat.now + 500 })
         }
       }
     }))
   },
   {
-    name: "clocks that are farther apart than leases allow for",
+    name: "an engine that does not notice that its membership has lapsed",
     check: "leases",
-    seed: 8,
+    seed: 3,
+    breakage: {
+      ...engine(({ stores }) => ({
+        stores: {
+          ...stores,
+          deliveries: {
+            ...stores.deliveries,
+            // The store takes it for a member for a quarter of the time that the engine believes in.
+            heartbeat: (beat) =>
+              Effect.map(
+                stores.deliveries.heartbeat({
+                  ...beat,
+                  until: beat.until === null ? null : beat.now + (beat.until - beat.now) / 4
+                }),
+                (membership) => ({ ...membership, continued: true })
+              )
+          }
+        }
+      })),
+      scenario: lapsing
+    }
+  },
+  {
+    name: "an engine that keeps what it holds when it ends",
+    check: "leases",
+    seed: 2,
+    breakage: {
+      ...engine(({ stores }) => ({
+        stores: {
+          ...stores,
+          deliveries: {
+            ...stores.deliveries,
+            settle: (outcomes, now, disableAfter) =>
+              stores.deliveries.settle({ ...outcomes, releases: [] }, now, disableAfter),
+            heartbeat: (beat) =>
+              beat.until === null
+                ? Effect.succeed({ workers: 1, rank: 0, continued: true })
+                : stores.deliveries.heartbeat(beat)
+          }
+        }
+      })),
+      scenario: within({ publish: 30, burst: 3, restart: 4, kill: 0, storeDown: 0 }, {}, { engines: 2 })
+    }
+  },
+  {
+    name: "an engine that gives back twice what it has claimed again since",
+    check: "leases",
+    seed: 1,
+    breakage: {
+      ...engine(({ stores }) => {
+        let before: Outcomes["releases"] = []
+        return {
+          stores: {
+            ...stores,
+            deliveries: {
+              ...stores.deliveries,
+              settle: (outcomes, now, disableAfter) =>
+                Effect.suspend(() => {
+                  const releases = [...outcomes.releases, ...before]
+                  before = outcomes.releases
+                  return stores.deliveries.settle({ ...outcomes, releases }, now, disableAfter)
+                })
+            }
+          }
+        }
+      }),
+      scenario: within({ publish: 40, burst: 3, change: 20, create: 6 }, {}, { receivers: ["slow", "prompt", "late"] })
+    }
+  },
+  {
+    name: "clocks that are farther apart than memberships allow for",
+    check: "leases",
+    seed: 1,
     breakage: {
       scenario: within({ clock: 0, publish: 30 }, {}, { skew: 20_000, engines: 3, receivers: ["slow", "late"] })
     }
@@ -105,11 +195,14 @@ export const leasingVariants: ReadonlyArray<Variant> = [
     check: "attempt-numbers",
     seed: 18,
     breakage: store((deliveries) => ({
-      settle: (settlements, now, disableAfter) =>
+      settle: (outcomes, now, disableAfter) =>
         deliveries.settle(
-          settlements.map((settlement) =>
-            settlement.attempt?.number === 2 ? { ...settlement, attempt: null } : settlement
-          ),
+          {
+            ...outcomes,
+            settlements: outcomes.settlements.map((settlement) =>
+              settlement.attempt?.number === 2 ? { ...settlement, attempt: null } : settlement
+            )
+          },
           now,
           disableAfter
         )

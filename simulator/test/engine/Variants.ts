@@ -2,6 +2,7 @@
  * The engine, broken in one way after another, each with the check that must notice.
  */
 import type { Variant } from "./Breaking.ts"
+import { catchingUpVariants } from "./CatchingUpVariants.ts"
 import { changingVariants } from "./ChangingVariants.ts"
 import { keepingVariants } from "./KeepingVariants.ts"
 import { leasingVariants } from "./LeasingVariants.ts"
@@ -13,5 +14,6 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendingVariants,
   ...leasingVariants,
   ...changingVariants,
-  ...keepingVariants
+  ...keepingVariants,
+  ...catchingUpVariants
 ]

@@ -29,7 +29,11 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
     case "notice":
       return [`notice ${entry.notice.kind}`]
     case "told":
-      return [entry.integration_id === null ? "told of anything" : "told"]
+      return [entry.integration_id === null ? "told that anything may have changed" : "told"]
+    case "claimed":
+      return entry.deliveries.some(({ early_due_at }) => early_due_at !== null) ? ["claimed early"] : []
+    case "released":
+      return [entry.why]
     case "integration":
       return entry.what === "settled" ? [`settled as ${entry.integration.status}`] : [entry.what]
     case "ok":
@@ -48,10 +52,10 @@ const thingsIn = (entry: Entry): ReadonlyArray<string> => {
 /** What worlds should have shown when enough of them were seen, so that the checks are about something. */
 const wanted: ReadonlyArray<string> = [
   ["delivered", "exhausted", "expired", "cancelled", "skipped"],
-  ["killed", "closed", "store", "directory", "clock", "right", "info", "told of anything"],
+  ["killed", "closed", "store", "directory", "clock", "right", "info", "told that anything may have changed"],
   // What the store did not carry out, and what nobody knows of.
   ["fail of the store", "info of the store"],
-  ["resent", "released", "probed", "purged", "fed", "KeyReused", "NotProbed"],
+  ["resent", "given_back", "lapsed", "claimed early", "probed", "purged", "fed", "KeyReused", "NotProbed"],
   ["settled as disabled", "settled as enabled", "notice failing", "notice disabled", "notice recovered"]
 ].flat()
 
@@ -77,7 +81,7 @@ describe("the engine", () => {
   })
 
   it("keeps every rule in a week under its own settings", () => {
-    const outcome = simulate(6, {}, weekOf)
+    const outcome = simulate(6, { draw: weekOf })
     assert.deepStrictEqual(failuresOf(6, outcome), [])
     const delivered = outcome.deliveries.filter(({ state }) => state === "delivered").length
     assert.isAbove(delivered, 20)
@@ -85,7 +89,7 @@ describe("the engine", () => {
 
   it("that does not start is told, and no world without it passes", () => {
     const unusable: Breakage = { engine: (ports) => ({ ...ports, settings: { ackTimeout: -1 } }) }
-    assert.throws(() => simulate(1, unusable), /seed 1: engine 1 did not start.*ackTimeout/)
+    assert.throws(() => simulate(1, { breakage: unusable }), /seed 1: engine 1 did not start.*ackTimeout/)
   })
 
   it("does exactly the same again with the same seed, and something else with another", () => {
@@ -97,7 +101,7 @@ describe("the engine", () => {
 })
 
 const fails = (name: string, seed: number, breakage: Breakage): boolean => {
-  const trace = traceOf(simulate(seed, breakage))
+  const trace = traceOf(simulate(seed, { breakage }))
   return checks.some((check) => check.name === name && check.violations(trace).length > 0)
 }
 
@@ -122,7 +126,7 @@ describe("the checks", () => {
 
   it("tell which rule broke, where, and how to see it again", () => {
     const variant = variants.find(({ check }) => check === "tallies")
-    const outcome = simulate(7, variant?.breakage)
+    const outcome = simulate(7, { breakage: variant?.breakage })
     const text = describeFailures(7, outcome, judge(outcome))
     assert.include(text, "seed 7 breaks tallies")
     assert.include(text, "npm run simulate:seeds -- --seed 7")

@@ -4,23 +4,37 @@
 import type {
   DeliverySettingsShape,
   DeliveryStore,
+  Directory,
   IdempotencyStore,
   IntegrationStore,
   Transport
 } from "@doorhook/core"
-import { AbsentDirectory, DeliverySettings, Dispatcher, Notices, Publisher, Wake } from "@doorhook/core"
+import { DeliverySettings, Dispatcher, Notices, Publisher, Wake, withDeadlines } from "@doorhook/core"
 import { NodeCrypto, UndiciTransport } from "@doorhook/node"
 import { SqliteStore } from "@doorhook/sql"
 import { PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
+import { directoryOf } from "doorhook/effect"
 import { Layer, Logger, Redacted } from "effect"
 import { IpNetwork } from "effect/net"
 
 type Storage<E> = Layer.Layer<DeliveryStore | IntegrationStore | IdempotencyStore | Wake, E>
 
+/** The directory of an embedding host, whose functions answer at once: what `createDoorhook` makes of them. */
+const hostDirectory = withDeadlines(
+  directoryOf({
+    client: () => null,
+    authenticate: () => null,
+    isActive: () => true,
+    administers: () => true,
+    isTenant: () => true
+  })
+)
+
 const engineOn = <E>(
   storage: Storage<E>,
   settings: Partial<DeliverySettingsShape>,
-  transport: Layer.Layer<Transport>
+  transport: Layer.Layer<Transport>,
+  directory: Layer.Layer<Directory>
 ) =>
   Publisher.layer.pipe(
     Layer.provideMerge(Dispatcher.layer),
@@ -29,7 +43,7 @@ const engineOn = <E>(
       Layer.mergeAll(
         storage,
         transport,
-        AbsentDirectory.layer,
+        directory,
         DeliverySettings.layer({ allow: [IpNetwork.fromStringUnsafe("127.0.0.0/8")], ...settings })
       )
     ),
@@ -43,23 +57,26 @@ const engineOn = <E>(
 const onPostgres = (url: string) =>
   PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
 
-/** A new engine on a SQLite file, synced at each commit, that sends by undici or by what it is given. */
+/** A new engine on a SQLite file, synced at each commit. Sends by undici if no transport is given. */
 export const sqliteEngine = (
   filename: string,
   settings: Partial<DeliverySettingsShape> = {},
   transport: Layer.Layer<Transport> = UndiciTransport.layer()
-) => engineOn(Layer.merge(SqliteStore.layer({ filename }), Wake.layerLocal), settings, transport)
+) => engineOn(Layer.merge(SqliteStore.layer({ filename }), Wake.layerLocal), settings, transport, hostDirectory)
 
-/** A new engine on a PostgreSQL database. */
+/** A new engine on a PostgreSQL database, with the directory of a host or without one. */
 export const postgresEngine = (
   url: string,
   settings: Partial<DeliverySettingsShape> = {},
-  transport: Layer.Layer<Transport> = UndiciTransport.layer()
-) => engineOn(onPostgres(url), settings, transport)
+  transport: Layer.Layer<Transport> = UndiciTransport.layer(),
+  directory: Layer.Layer<Directory> = hostDirectory
+) => engineOn(onPostgres(url), settings, transport, directory)
 
 /** Takes events in on a PostgreSQL database, and leaves their delivery to workers. */
 export const postgresPublisher = (url: string) =>
   Publisher.layer.pipe(
-    Layer.provideMerge(Layer.mergeAll(onPostgres(url), Dispatcher.layerNone, NodeCrypto.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(onPostgres(url), Dispatcher.layerNone, NodeCrypto.layer, Layer.orDie(DeliverySettings.layer()))
+    ),
     Layer.fresh
   )

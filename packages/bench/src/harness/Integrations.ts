@@ -1,7 +1,7 @@
 /**
  * What is in the store before a run, and what must be in it afterwards.
  */
-import { BuildingId, ClientId, DeliveryStore, IntegrationStore, resourceTypeNames, UserId } from "@doorhook/core"
+import { bindAll, BuildingId, builtInTable, ClientId, DeliveryStore, IntegrationStore, UserId } from "@doorhook/core"
 import { Effect, Redacted, Schedule } from "effect"
 import { integrationCount, signingSecret } from "./Workload.ts"
 
@@ -12,7 +12,7 @@ export const createIntegration = (building: number, port: number, host = "127.0.
       scope: { type: "building", id: BuildingId.make(building) },
       integrator: "webhook",
       configuration: { url: `http://${host}:${port}/hook`, method: "post" },
-      bindings: resourceTypeNames.map((resource_type) => ({ resource_type, actions: ["create"] })),
+      bindings: bindAll(builtInTable),
       status: "enabled",
       disabled_reason: null,
       created_by: { user_id: UserId.make("admin"), client_id: ClientId.make("c1") },

@@ -13,7 +13,14 @@ const tables = ["events", "events_of", "deliveries"]
 /** How many rows one statement makes. */
 const chunk = 100_000
 
-const numberColumns = new Set(["deliveries.id", "first_delivery", "last_delivery", "seq", "event_seq"])
+const numberColumns = new Set([
+  "deliveries.id",
+  "deliveries.event",
+  "first_delivery",
+  "last_delivery",
+  "seq",
+  "event_seq"
+])
 const textColumns = new Set(["events.id", "event_id"])
 
 /** A column of copy number `k` of a row. The time in an event's id becomes the number of the copy. */
@@ -39,10 +46,10 @@ interface Database {
   readonly tidy: () => Promise<void>
 }
 
-/** Tells how far it has come, at most once in so many milliseconds. */
+/** Progress is reported this often at most, in milliseconds. */
 const tellEvery = 10_000
 
-/** Copies what is there until there are so many deliveries. */
+/** Copies what is there until there is this number of deliveries. */
 const fill = async (db: Database, rows: number): Promise<void> => {
   let told = performance.now()
   const templates = await db.numberOf("SELECT count(*) FROM deliveries")
@@ -91,7 +98,10 @@ const inSqlite = (file: string, rows: number) =>
             padded: "printf('%09d', k)",
             skipTo: (number) =>
               Promise.resolve(
-                db.exec(`UPDATE numbers SET event = ${number}, delivery = ${number}, indexed = ${number}`)
+                db.exec(
+                  `UPDATE owner SET event = ${number}, delivery = ${number}, indexed = ${number}, low = ${number + 1},
+                    events = (SELECT count(*) FROM events), delivered = (SELECT count(*) FROM deliveries)`
+                )
               ),
             tidy: () => Promise.resolve(db.exec("PRAGMA wal_checkpoint(TRUNCATE)"))
           },
@@ -140,6 +150,6 @@ const inPostgres = (url: string, rows: number) =>
     (client) => Effect.promise(() => client.end())
   )
 
-/** Fills the store, which holds nothing but settled deliveries, until there are so many. */
+/** Fills the store, which holds nothing but delivered deliveries, until there is this number of them. */
 export const fillWithSettled = (storage: "sqlite" | "postgres", address: string, rows: number): Effect.Effect<void> =>
   storage === "sqlite" ? inSqlite(address, rows) : inPostgres(address, rows)

@@ -27,20 +27,22 @@ export const watch = (
   const answered = new Map<number, number>()
   const transport = Layer.effect(
     Transport,
-    Effect.map(Transport, ({ post }) => ({
-      post: (request) => {
-        if (!test(request)) return post(request)
-        const n = numberOf(request)
-        if (!left.has(n)) left.set(n, performance.now())
-        return Effect.tap(post(request), (result) =>
-          Effect.sync(() => {
-            if (result._tag !== "Answered") return
-            answered.set(n, performance.now())
-            onAnswer(n)
+    Effect.map(Transport, ({ send }) =>
+      Transport.make({
+        send: (request, done) => {
+          if (!test(request)) return send(request, done)
+          const n = numberOf(request)
+          if (!left.has(n)) left.set(n, performance.now())
+          return send(request, (report) => {
+            if (report._tag === "Answered") {
+              answered.set(n, performance.now())
+              onAnswer(n)
+            }
+            done(report)
           })
-        )
-      }
-    }))
+        }
+      })
+    )
   ).pipe(Layer.provide(UndiciTransport.layer(options)))
   return { transport, left, answered }
 }

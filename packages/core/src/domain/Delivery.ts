@@ -17,8 +17,7 @@ import { Schema } from "effect"
 import type { Event } from "./Event.ts"
 import { DeliveryId, EventId, IntegrationId } from "./Ids.ts"
 import type { Integration } from "./Integration.ts"
-import { definitionOf } from "./ResourceType.ts"
-import type { ResourceType } from "./ResourceType.ts"
+import type { ResourceTypeDefinition } from "./ResourceType.ts"
 
 /** States in which a delivery will still be attempted. */
 export const activeStates = ["pending", "delivering", "retrying"] as const
@@ -95,10 +94,7 @@ export const Delivery = Schema.Struct({
   reason: Schema.NullOr(DeliveryReason),
   /** How many attempts were made. */
   attempts: Schema.Int,
-  /**
-   * When the next attempt is due, in milliseconds since the epoch; null in settled states. While one is under way, when
-   * another is made if nothing is heard of it.
-   */
+  /** When the next attempt is due, in milliseconds since the epoch; null in settled states and while one is under way. */
   next_attempt_at: Schema.NullOr(Schema.Int),
   created_at: Schema.Int
 })
@@ -124,31 +120,24 @@ export const isUrgentLane = (lane: Lane): boolean => lane <= 1
 export const placesFor = (lane: Lane, places: number): number =>
   isUrgentLane(lane) ? places : Math.max(1, Math.floor(places * 0.8))
 
-/** The lane of a delivery with so many attempts behind it. */
-export const laneOf = (type: ResourceType, attempts: number): Lane => {
-  if (definitionOf(type).urgent) return attempts === 0 ? 0 : 1
+/** The lane of a delivery after this many attempts. */
+export const laneOf = ({ urgent }: Pick<ResourceTypeDefinition, "urgent">, attempts: number): Lane => {
+  if (urgent) return attempts === 0 ? 0 : 1
   return attempts === 0 ? 2 : 3
 }
 
-/**
- * The right to attempt a delivery, given to one dispatcher for a time. `token` fences: a settlement with another token
- * than the delivery's current one changes nothing.
- */
-export interface Lease {
-  readonly token: string
-  /** When others may take the delivery, in milliseconds since the epoch. */
-  readonly until: number
-}
-
-/** A delivery under lease, with everything an attempt needs. */
+/** A delivery that is leased to a worker, with everything an attempt needs. */
 export interface LeasedDelivery {
   readonly id: DeliveryId
-  readonly lease: Lease
   readonly lane: Lane
   /** Attempts made before this one. */
   readonly attempts: number
+  /** How many of them were made early and failed: they do not count in the schedule. */
+  readonly early: number
+  /** When it would be due by its schedule, in milliseconds since the epoch, if it is sent early; null otherwise. */
+  readonly early_due_at: number | null
   /** Whether somebody asked for this attempt: it is made even when the event's lifetime is over. */
-  readonly resend?: boolean
+  readonly resend: boolean
   readonly event: Event
   readonly integration: Integration
 }

@@ -1,9 +1,9 @@
 /**
  * An integration: where a building's or a tenant's events are sent, and which (document sections 1 and 2.2).
  */
-import { Record, Schema } from "effect"
+import { Schema } from "effect"
 import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "./Ids.ts"
-import { Action, ResourceType, resourceTypes } from "./ResourceType.ts"
+import { Action, ResourceType } from "./ResourceType.ts"
 
 /** What an integration belongs to and therefore may see. */
 export const Scope = Schema.Union([
@@ -42,9 +42,7 @@ export const DeliveryOverrides = Schema.Struct({
   /** Which statuses acknowledge: 200 alone, or any of 2xx. */
   acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
   /** Delays between attempts, in milliseconds, by resource type; an empty list is no retry. */
-  retry: Schema.optionalKey(
-    Schema.Struct(Record.map(resourceTypes, () => Schema.optionalKey(Schema.Array(Schema.Natural))))
-  ),
+  retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.Natural))),
   /** Special-purpose networks (CIDR) that it may use beside those that all may. */
   allow_targets: Schema.optionalKey(Schema.Array(Schema.String))
 })

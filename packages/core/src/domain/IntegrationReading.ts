@@ -9,13 +9,13 @@ import type { UrlProblem } from "../rules/UrlPolicy.ts"
 import type { Binding, Configuration, Integration, IntegrationAttributes } from "./Integration.ts"
 import { integrationType } from "./IntegrationDocument.ts"
 import type { DocumentProblem } from "./IntegrationDocument.ts"
-import type { ResourceType } from "./ResourceType.ts"
-import { Action, definitionOf, resourceTypeNames } from "./ResourceType.ts"
+import type { ResourceType, ResourceTypeTable } from "./ResourceType.ts"
 
 /** What a reader must know besides the document. */
 export interface ReadContext {
   /** What is wrong with the URL that `candidateUrl` finds; null when nothing is. */
   readonly urlProblem: UrlProblem | null
+  readonly types: ResourceTypeTable
   /** Other names that clients may use for resource types. */
   readonly aliases: Readonly<Record<string, ResourceType>>
 }
@@ -143,11 +143,13 @@ const readConfigurationChanges = (attributes: Members, context: ReadContext): Re
 
 const readBinding = (value: unknown, base: string, context: ReadContext): Read<Binding> => {
   if (!Predicate.isReadonlyObject(value)) return invalid(base, "an object")
-  const resource_type = wordMember(value, base, "resource_type", resourceTypeNames, (name) =>
+  const { types } = context
+  const resource_type = wordMember(value, base, "resource_type", [...types.keys()], (name) =>
     Object.hasOwn(context.aliases, name) ? (context.aliases[name] ?? name) : name
   )
-  // Of an unknown type, judge the actions as if they were of any.
-  const allowed = Result.isSuccess(resource_type) ? definitionOf(resource_type.success).actions : Action.literals
+  const definition = Result.isSuccess(resource_type) ? types.get(resource_type.success) : undefined
+  // Under an unknown type, an action of any type is no further problem.
+  const allowed = definition?.actions ?? [...new Set([...types.values()].flatMap(({ actions }) => actions))]
   const actions = Result.flatMap(listMember(value, base, "actions", "action"), (elements) =>
     collect(elements.map((element, index) => word(element, `${base}/actions/${index}`, allowed)))
   )

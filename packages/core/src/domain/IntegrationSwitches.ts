@@ -1,12 +1,13 @@
 /**
  * What the operator sets of an integration: whether it is enabled, and where its deliveries differ from the others'.
  */
-import { Option, Record, Result, Schema } from "effect"
+import { Option, Predicate, Result, Schema } from "effect"
 import { parseNetwork } from "../rules/AddressPolicy.ts"
 import * as DurationText from "./DurationText.ts"
 import type { DeliveryOverrides, Integration } from "./Integration.ts"
-import { resourceTypeNames, resourceTypes } from "./ResourceType.ts"
-import { notKnown, schemaProblems } from "./SchemaProblems.ts"
+import type { ResourceTypeTable } from "./ResourceType.ts"
+import { namesIn } from "./ResourceType.ts"
+import { schemaProblems } from "./SchemaProblems.ts"
 
 const Network = Schema.String.check(
   Schema.makeFilter(
@@ -17,9 +18,7 @@ const Network = Schema.String.check(
 /** The overrides as they are written: delays as durations. */
 export const OverridesDocument = Schema.Struct({
   acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
-  retry: Schema.optionalKey(
-    Schema.Struct(Record.map(resourceTypes, () => Schema.optionalKey(Schema.Array(DurationText.DurationText))))
-  ),
+  retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(DurationText.DurationText))),
   allow_targets: Schema.optionalKey(Schema.Array(Network))
 })
 
@@ -44,15 +43,29 @@ export class InvalidSwitches extends Schema.TaggedError<InvalidSwitches>()("Inva
 
 const decode = Schema.decodeUnknownResult(IntegrationSwitches, { errors: "all", onExcessProperty: "error" })
 
-/** A resource type that there is not is told with those that there are. */
-const reword = ({ detail, pointer }: { readonly pointer: string; readonly detail: string }) =>
-  detail === notKnown && pointer.startsWith("/overrides/retry/")
-    ? { pointer, detail: `is no resource type; there are ${resourceTypeNames.join(" and ")}` }
-    : { pointer, detail }
+/** Schedules for resource types that are not declared. */
+const undeclaredIn = (value: unknown, types: ResourceTypeTable): InvalidSwitches["problems"] => {
+  const overrides = Predicate.hasProperty(value, "overrides") ? value.overrides : undefined
+  const retry = Predicate.hasProperty(overrides, "retry") ? overrides.retry : undefined
+  if (!Predicate.isReadonlyObject(retry)) return []
+  return Object.keys(retry).flatMap((name) =>
+    types.has(name)
+      ? []
+      : [{ pointer: `/overrides/retry/${name}`, detail: `is no resource type; there are ${namesIn(types, "and")}` }]
+  )
+}
 
-/** Reads a change. A member it does not know is an error: an operator's slip of the pen must not go unnoticed. */
-export const readSwitches = (value: unknown): Result.Result<IntegrationSwitches, InvalidSwitches> =>
-  Result.mapError(decode(value), (error) => new InvalidSwitches({ problems: schemaProblems(error).map(reword) }))
+/** Reads a change. An unknown member is an error: a mistyped one must not go unnoticed. */
+export const readSwitches = (
+  value: unknown,
+  types: ResourceTypeTable
+): Result.Result<IntegrationSwitches, InvalidSwitches> => {
+  const read = decode(value)
+  const problems = [...(Result.isFailure(read) ? schemaProblems(read.failure) : []), ...undeclaredIn(value, types)]
+  return problems.length > 0 || Result.isFailure(read)
+    ? Result.fail(new InvalidSwitches({ problems }))
+    : Result.succeed(read.success)
+}
 
 const encode = Schema.encodeSync(OverridesDocument)
 

@@ -1,5 +1,5 @@
 /**
- * What doorhook tells those who run it about an integration, without being asked: nothing stops silently.
+ * Notifications for operators about integrations and the service: nothing stops silently.
  */
 import { Schema } from "effect"
 import * as DurationText from "./DurationText.ts"
@@ -18,13 +18,16 @@ const about = {
 
 /** About one integration, before the store has given it an id. Times in milliseconds since the epoch. */
 export const IntegrationNotice = Schema.Union([
-  /** Nothing was acknowledged for so long that, unless something is, the first failed attempt from a time on disables it. */
+  /**
+   * A warning: nothing was acknowledged for a while. Unless something is, a failed attempt disables the integration, at
+   * `disables_at` at the earliest, and not before the tenth (`leastFailedAttempts`).
+   */
   Schema.Struct({ kind: Schema.Literal("failing"), ...about, failing_since: Schema.Int, disables_at: Schema.Int }),
   /** doorhook disabled it: its receiver answered 410, or acknowledged nothing for too long. */
   Schema.Struct({ kind: Schema.Literal("disabled"), ...about, reason: DisabledReason }),
   /** It acknowledges again: after a notice that it fails, or after it was disabled and probed. */
   Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.Int) }),
-  /** So many deliveries were given up, because their schedules are used up. */
+  /** Some deliveries were given up, because their schedules are used up. */
   Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Int })
 ])
 export type IntegrationNotice = typeof IntegrationNotice.Type
@@ -54,7 +57,7 @@ export type Notice<Kind extends NewNotice = NewNotice> = Kind & { readonly id: N
 
 /** What a process knows of an integration that it has sent to. */
 export interface Seen {
-  /** The host of its URL; no other part of the URL is told, because these hold the receiver's secrets. */
+  /** The host of its URL; the rest is left out, because it may hold the receiver's secrets. */
   readonly host: string
   /** How the last attempt ended, in words; empty when it was acknowledged. */
   readonly last: string
@@ -74,7 +77,7 @@ export const noticeText = (notice: NewNotice, formatTime: (millis: number) => st
 const whatOf = (notice: IntegrationNotice, who: string, formatTime: (millis: number) => string): string => {
   switch (notice.kind) {
     case "failing":
-      return `${who} has acknowledged nothing since ${formatTime(notice.failing_since)}; unless it does, its first failed attempt from ${formatTime(notice.disables_at)} on disables it.`
+      return `${who} has acknowledged nothing since ${formatTime(notice.failing_since)}; unless it does, a failed attempt disables it: at ${formatTime(notice.disables_at)} at the earliest, and not before the tenth.`
     case "disabled":
       return notice.reason === "gone"
         ? `${who} is disabled: its receiver answered 410 Gone.`

@@ -1,7 +1,7 @@
 /**
  * Reads what a host publishes, from JSON text or from values, and finds every problem with it at once.
  */
-import { Array, Option, Predicate, Result, Schema } from "effect"
+import { Array, Effect, Option, Predicate, Result, Schema } from "effect"
 import type { NewEvent } from "./Event.ts"
 import { maxDataBytes, maxEventsPerPublish } from "./Event.ts"
 import { BuildingId, hostIdFlaw, readHostId, TenantId } from "./Ids.ts"
@@ -10,7 +10,8 @@ import { elementsOf, fromObjectText, membersNamed } from "./JsonText.ts"
 import type { JsonText } from "./JsonText.ts"
 import { oversightsOf } from "./PublishOversights.ts"
 import { nameOf } from "./SchemaProblems.ts"
-import { Action, ResourceType, resourceTypeNames } from "./ResourceType.ts"
+import type { Action, ResourceTypeTable } from "./ResourceType.ts"
+import { namesIn, ResourceType, ResourceTypes } from "./ResourceType.ts"
 
 /** One thing that is wrong with a published event. */
 export interface PublishProblem {
@@ -40,19 +41,47 @@ type Read<A> = Result.Result<A, ReadonlyArray<PublishProblem>>
 
 const wrong = (pointer: string, detail: string): Read<never> => Result.fail([{ pointer, detail }])
 
-/** Reads one member by a schema, or says what it should have been. */
-const member = <A>(
+/** Which resource types may be published, and which actions on them. */
+interface Kinds {
+  readonly types: string
+  readonly hasType: (type: string) => boolean
+  readonly actions: (type: string | null) => string
+  /** `type` is null where it is not one of these. */
+  readonly hasAction: (type: string | null, action: string) => boolean
+}
+
+const kindsOf = (types: ResourceTypeTable): Kinds => {
+  const all = [...new Set([...types.values()].flatMap(({ actions }) => actions))]
+  const actionsOf = (type: string | null): ReadonlyArray<Action> => types.get(type ?? "")?.actions ?? all
+  return {
+    types: namesIn(types, "or"),
+    hasType: (type) => types.has(type),
+    actions: (type) => actionsOf(type).join(" or "),
+    hasAction: (type, action) => actionsOf(type).includes(action)
+  }
+}
+
+const isName = Schema.is(ResourceType)
+
+const anyKind: Kinds = {
+  types: "a resource type",
+  hasType: isName,
+  actions: () => "an action, like create",
+  hasAction: (_, action) => isName(action)
+}
+
+/** Reads a member that is one of some words, or says what it should have been. */
+const wordIn = (
   record: Readonly<Record<PropertyKey, unknown>>,
   base: string,
   name: string,
-  schema: Schema.Codec<A, unknown>,
-  expected: string
-): Read<A> => {
+  { expected, has }: { readonly expected: string; readonly has: (word: string) => boolean }
+): Read<string> => {
   const value = record[name]
   if (value === undefined) return wrong(base, `\`${name}\` is missing; it must be ${expected}`)
-  return Result.mapError(Schema.decodeResult(schema)(value), () => [
-    { pointer: `${base}/${name}`, detail: `must be ${expected}` }
-  ])
+  return Predicate.isString(value) && has(value)
+    ? Result.succeed(value)
+    : wrong(`${base}/${name}`, `must be ${expected}`)
 }
 
 /** Reads the id of a building or tenant. */
@@ -86,10 +115,14 @@ const tenantsIn = (
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
 /** Reads one event whose members are `value`, and whose data has been read. */
-const readEvent = (value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
+const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
   if (!Predicate.isObject(value) || globalThis.Array.isArray(value)) return wrong(base, "must be an object")
-  const resource_type = member(value, base, "resource_type", ResourceType, resourceTypeNames.join(" or "))
-  const action = member(value, base, "action", Action, "create")
+  const resource_type = wordIn(value, base, "resource_type", { expected: kinds.types, has: kinds.hasType })
+  const type = Result.getOrNull(resource_type)
+  const action = wordIn(value, base, "action", {
+    expected: kinds.actions(type),
+    has: (word) => kinds.hasAction(type, word)
+  })
   const building_id = buildingIn(value, base)
   const tenant_ids = tenantsIn(value, base)
   const problems = Array.getFailures([resource_type, action, building_id, tenant_ids, data]).flat()
@@ -127,23 +160,22 @@ const tooMany = (count: number): boolean => count > maxEventsPerPublish
 const tooManyDetail = `at most ${maxEventsPerPublish} events can be published at once; split the list`
 
 /** Reads one event that is `value` and was written as `text`. */
-const readText = (value: unknown, text: string, base: string): Read<NewEvent> =>
-  readEvent(value, readData(membersNamed(text, "data"), base), base)
+const readText = (kinds: Kinds, value: unknown, text: string, base: string): Read<NewEvent> =>
+  readEvent(kinds, value, readData(membersNamed(text, "data"), base), base)
 
-/** Reads a request body: one event, or a list of them. `data` is taken over byte for byte. */
-export const fromText = (text: string): Result.Result<PublishRequest, InvalidPublish> => {
+const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, InvalidPublish> => {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return refuse("the body is not JSON")
   }
-  if (!globalThis.Array.isArray(value)) return collect([readText(value, text, "")], [value], false)
+  if (!globalThis.Array.isArray(value)) return collect([readText(kinds, value, text, "")], [value], false)
   if (tooMany(value.length)) return refuse(tooManyDetail)
   const values: ReadonlyArray<unknown> = value
   const texts = elementsOf(text)
   return collect(
-    values.map((item, index) => readText(item, texts[index] ?? "", `/${index}`)),
+    values.map((item, index) => readText(kinds, item, texts[index] ?? "", `/${index}`)),
     values,
     true
   )
@@ -160,20 +192,41 @@ const encodeData = (item: unknown, base: string): Read<JsonText> => {
 }
 
 /** Reads one event that is given as a value. Its members are the host's own code, which may throw. */
-const readValue = (item: unknown, base: string): Read<NewEvent> => {
+const readValue = (kinds: Kinds, item: unknown, base: string): Read<NewEvent> => {
   try {
-    return readEvent(item, encodeData(item, base), base)
+    return readEvent(kinds, item, encodeData(item, base), base)
   } catch (thrown) {
     return wrong(base, `can't be read: ${Predicate.isError(thrown) ? thrown.message : "it throws"}`)
   }
 }
 
-/** Reads events given as values, as an embedding host does. */
-export const fromValue = (value: unknown): Result.Result<PublishRequest, InvalidPublish> => {
+const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, InvalidPublish> => {
   const isList = globalThis.Array.isArray(value)
   const values: ReadonlyArray<unknown> = isList ? value : [value]
   if (tooMany(values.length)) return refuse(tooManyDetail)
-  // Spread, so that a place of the list that was never filled is read as one.
-  const reads = [...values].map((item, index) => readValue(item, isList ? `/${index}` : ""))
+  // Spread, so that an empty place in a sparse list is read as one.
+  const reads = [...values].map((item, index) => readValue(kinds, item, isList ? `/${index}` : ""))
   return collect(reads, values, isList)
 }
+
+/** Reads what is published to a service. */
+export interface PublishReader {
+  /** Reads a request body: one event, or a list of them. `data` is taken over byte for byte. */
+  readonly fromText: (text: string) => Result.Result<PublishRequest, InvalidPublish>
+  /** Reads events given as values, as an embedding host does. */
+  readonly fromValue: (value: unknown) => Result.Result<PublishRequest, InvalidPublish>
+}
+
+const readerWith = (kinds: Kinds): PublishReader => ({
+  fromText: (text) => fromText(kinds, text),
+  fromValue: (value) => fromValue(kinds, value)
+})
+
+/** A reader for the resource types of a service: make it once. */
+export const readerOf = (types: ResourceTypeTable): PublishReader => readerWith(kindsOf(types))
+
+/** A reader for the resource types of this service. */
+export const reader: Effect.Effect<PublishReader> = Effect.map(ResourceTypes, readerOf)
+
+/** A reader for events whose type and action the database checks (`doorhook.publish` in SQL). */
+export const uncheckedReader: PublishReader = readerWith(anyKind)

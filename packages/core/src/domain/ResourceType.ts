@@ -1,30 +1,49 @@
 /**
- * The resource types an integration can bind to: the one table to extend when there is a new one.
+ * Resource types: what an event can be about. `call` and `access_log` are built in; a host may declare more.
  *
- * Each entry says which actions exist (document section 2.2), how urgent an event of the type is, and by what schedule
- * it is retried unless settings say otherwise.
+ * One table drives everything that depends on the type: bindings, publishing, priority, retries, read routes, OpenAPI,
+ * metrics and page texts. Parsers, services and routes take it from `ResourceTypes`.
  */
-import { Schema, Struct } from "effect"
-import type { RetryPolicy } from "../rules/RetryPolicy.ts"
+import { Context, Record, Result, Schema } from "effect"
+import type { RetryPolicies, RetryPolicy } from "../rules/RetryPolicy.ts"
+import { flawOf } from "../rules/RetryPolicy.ts"
+import * as DurationText from "./DurationText.ts"
+
+const nameRule = /^[a-z][a-z0-9_]{0,63}$/
+
+const nameRuleText = "1 to 64 lower-case letters, digits and underscores, the first of them a letter"
+
+const Name = Schema.String.check(Schema.isPattern(nameRule, { message: `must be a name: ${nameRuleText}` }))
+
+/** The name of a resource type. One that was stored may not be declared any more. */
+export const ResourceType = Name
+export type ResourceType = typeof ResourceType.Type
+
+/** The name of something that happens to a resource. The built-in types have `create` only (document section 2.2). */
+export const Action = Name
+export type Action = typeof Action.Type
+
+export interface ResourceTypeDefinition {
+  readonly actions: ReadonlyArray<Action>
+  /** Urgent types overtake all others, whatever their backlog. */
+  readonly urgent: boolean
+  /** Schedule and lifetime, unless the service's or the integration's settings replace the schedule. */
+  readonly retry: RetryPolicy
+  /** Last segment of the read routes, and `type` of the resources there. */
+  readonly path: string
+}
 
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** What doorhook knows of one resource type. */
-export interface ResourceTypeDefinition {
-  readonly actions: ReadonlyArray<"create">
-  /** Urgent types overtake all others, whatever their backlog. */
-  readonly urgent: boolean
-  readonly retry: RetryPolicy
-}
-
-export const resourceTypes = {
-  // A ring is worthless once nobody stands at the door: quick retries, then never again.
+export const builtInTypes = {
+  // A late ring is worthless: quick retries, then none.
   call: {
     actions: ["create"],
     urgent: true,
-    retry: { delays: [1 * second, 3 * second, 8 * second], lifetime: 45 * second }
+    retry: { delays: [1 * second, 3 * second, 8 * second], lifetime: 45 * second },
+    path: "calls"
   },
   // An audit record must survive a weekend of a receiver being down: about three days.
   access_log: {
@@ -44,19 +63,126 @@ export const resourceTypes = {
         24 * hour
       ],
       lifetime: null
-    }
+    },
+    path: "access_logs"
   }
 } as const satisfies Record<string, ResourceTypeDefinition>
 
-/** The names, in the order of the table. */
-export const resourceTypeNames = Struct.keys(resourceTypes)
+export type BuiltInType = keyof typeof builtInTypes
 
-export const ResourceType = Schema.Literals(resourceTypeNames)
-export type ResourceType = typeof ResourceType.Type
+/** All resource types of a service by name: the built-in ones, then the declared ones in the order of their declaration. */
+export type ResourceTypeTable = ReadonlyMap<ResourceType, ResourceTypeDefinition>
 
-/** What can happen to a resource; the document knows only `create`. */
-export const Action = Schema.Literals(["create"])
-export type Action = typeof Action.Type
+const builtIn: ReadonlyArray<readonly [ResourceType, ResourceTypeDefinition]> = Object.entries(builtInTypes)
 
-/** The definition of a type, widened to its interface. */
-export const definitionOf = (type: ResourceType): ResourceTypeDefinition => resourceTypes[type]
+export const builtInTable: ResourceTypeTable = new Map(builtIn)
+
+/** The resource types of this service. Default: the built-in ones. */
+export const ResourceTypes = Context.Reference<ResourceTypeTable>("@doorhook/core/domain/ResourceTypes", {
+  defaultValue: () => builtInTable
+})
+
+/** The declared types of a table, without the built-in ones. */
+export const declaredIn = (types: ResourceTypeTable): ResourceTypeTable =>
+  new Map([...types].filter(([name]) => !builtInTable.has(name)))
+
+/** The names of a table in a sentence, like `call or access_log`. */
+export const namesIn = (types: ResourceTypeTable, conjunction: "and" | "or"): string =>
+  [...types.keys()].join(` ${conjunction} `)
+
+/** Bindings to everything. */
+export const bindAll = (
+  types: ResourceTypeTable
+): ReadonlyArray<{ readonly resource_type: ResourceType; readonly actions: ReadonlyArray<Action> }> =>
+  [...types].map(([resource_type, { actions }]) => ({ resource_type, actions }))
+
+/** A resource type as people read it: `access log`. */
+export const labelOf = (type: ResourceType): string => type.replaceAll("_", " ")
+
+/** Schedule and lifetime of each type. */
+export const policiesOf = (types: ResourceTypeTable): RetryPolicies => ({
+  ...Record.map(builtInTypes, ({ retry }) => retry),
+  ...Object.fromEntries([...types].map(([name, { retry }]) => [name, retry]))
+})
+
+/** A resource type as a host declares it. */
+export const ResourceTypeDeclaration = Schema.Struct({
+  /** What can happen to it. Default: `create`. */
+  actions: Schema.optional(Schema.Array(Schema.String)),
+  /** Delays between attempts, like `["5s", "30s"]`; an empty list is no retry. Default: as `access_log`. */
+  retry: Schema.optional(Schema.Array(Schema.String)),
+  /** How long after its publication an event is worth sending, like `10m`. Default: no limit. */
+  lifetime: Schema.optional(Schema.String),
+  /** `high` overtakes all that is `normal`, as `call` does. Default `normal`. */
+  priority: Schema.optional(Schema.Literals(["high", "normal"]))
+})
+export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
+
+/** Declarations that can't be used: every problem, each with the setting and what is accepted. */
+export class InvalidResourceTypes extends Schema.TaggedError<InvalidResourceTypes>()("InvalidResourceTypes", {
+  problems: Schema.Array(Schema.String)
+}) {
+  override get message(): string {
+    return this.problems.join("; ")
+  }
+}
+
+/** Bindings take no longer list, and an event is published with one of them. */
+const mostActions = 20
+
+/** Names with another meaning: of doorhook's own webhooks, and of routes beside the read routes. */
+const reserved: ReadonlySet<string> = new Set(["notification", "integrations", ...builtIn.map(([, { path }]) => path)])
+
+const nameProblem = (name: string): string | null => {
+  if (!nameRule.test(name)) return `must have ${nameRuleText}`
+  if (builtInTable.has(name)) return "is built in; set its schedule with `retry`"
+  return reserved.has(name) ? "is reserved; choose another name" : null
+}
+
+const actionProblems = (at: string, actions: ReadonlyArray<string>): ReadonlyArray<string> => {
+  if (actions.length === 0) return [`${at}.actions: must be a list of at least one action, like ["create"]`]
+  if (actions.length > mostActions) return [`${at}.actions: must be a list of at most ${mostActions} actions`]
+  return [
+    ...actions.flatMap((action, index) =>
+      nameRule.test(action) ? [] : [`${at}.actions.${index}: must have ${nameRuleText}, not ${JSON.stringify(action)}`]
+    ),
+    ...(new Set(actions).size < actions.length ? [`${at}.actions: must not repeat an action`] : [])
+  ]
+}
+
+type Declared = Result.Result<readonly [ResourceType, ResourceTypeDefinition], ReadonlyArray<string>>
+
+const declare = (name: string, declaration: ResourceTypeDeclaration): Declared => {
+  const at = `resourceTypes.${name}`
+  const problem = nameProblem(name)
+  if (problem !== null) return Result.fail([`resourceTypes: ${JSON.stringify(name)} ${problem}`])
+  const { actions = ["create"], lifetime, priority = "normal", retry } = declaration
+  const problems = [...actionProblems(at, actions)]
+  const millisOf = (place: string, text: string): number => {
+    const read = DurationText.read(text)
+    if (Result.isSuccess(read)) return read.success
+    problems.push(`${place}: ${JSON.stringify(text)} is not ${read.failure}`)
+    return 0
+  }
+  const lives = lifetime === undefined ? null : millisOf(`${at}.lifetime`, lifetime)
+  const delays =
+    retry?.map((text, index) => millisOf(`${at}.retry.${index}`, text)) ?? builtInTypes.access_log.retry.delays
+  if (problems.length > 0) return Result.fail(problems)
+  if (lives === 0) return Result.fail([`${at}.lifetime: must be more than 0, like 10m`])
+  const policy = { delays, lifetime: lives }
+  const flaw = flawOf(policy)
+  if (flaw !== null) return Result.fail([`${at}.retry.${flaw.at}: ${flaw.detail}`])
+  return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
+}
+
+/** The table of a service that declares types of its own. */
+export const declareTypes = (
+  declarations: Readonly<Record<string, ResourceTypeDeclaration>>
+): Result.Result<ResourceTypeTable, InvalidResourceTypes> => {
+  const declared = Object.entries(declarations).map(([name, declaration]) => declare(name, declaration))
+  const problems = declared.flatMap((one) => (Result.isFailure(one) ? one.failure : []))
+  if (problems.length > 0) return Result.fail(new InvalidResourceTypes({ problems }))
+  return Result.succeed(
+    new Map([...builtIn, ...declared.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))])
+  )
+}

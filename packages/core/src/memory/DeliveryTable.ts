@@ -1,5 +1,6 @@
 /**
- * Stored deliveries with the indexes over them: by integration, by event, and what waits by lane and integration.
+ * Stored deliveries with the indexes over them: by integration and by event, waiting ones by lane and integration, leased
+ * ones by worker.
  */
 import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane } from "../domain/Delivery.ts"
 import { lanes, noDeliveries } from "../domain/Delivery.ts"
@@ -22,16 +23,16 @@ export interface StoredDelivery {
   heap_index: number
 }
 
-/** What the outside sees of a stored delivery. */
-export const toDelivery = (stored: StoredDelivery): Delivery => ({
-  id: stored.id,
-  event_id: stored.event.id,
-  integration_id: stored.integration_id,
-  state: stored.standing.state,
-  reason: stored.standing.reason,
-  attempts: stored.standing.attempts,
-  next_attempt_at: stored.standing.due_at,
-  created_at: stored.event.created_at
+/** A stored delivery as callers see it. */
+export const toDelivery = ({ event, id, integration_id, standing }: StoredDelivery): Delivery => ({
+  id,
+  event_id: event.id,
+  integration_id,
+  state: standing.state,
+  reason: standing.reason,
+  attempts: standing.attempts,
+  next_attempt_at: standing.worker === null ? standing.due_at : null,
+  created_at: event.created_at
 })
 
 interface StoredEvent {
@@ -43,7 +44,7 @@ interface StoredEvent {
 
 type Heaps = Map<IntegrationId, DueHeap<StoredDelivery>>
 
-/** How many items at the beginning of a list meet a condition that none behind them meets. */
+/** How many items at the beginning of a list meet a condition that no item behind them meets. */
 export const countWhile = <A>(list: ReadonlyArray<A>, meets: (item: A) => boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -73,8 +74,10 @@ export class DeliveryTable {
   /** What each building and each tenant may read, by type, in the order of publication times. */
   private readonly lists = new Map<string, Array<Event>>()
   readonly counts: Record<DeliveryState, number> = { ...noDeliveries }
-  /** What waits, of each lane, of each integration. */
+  /** Deliveries that are due now or later and not leased, by lane and integration. */
   private readonly waiting: Readonly<Record<Lane, Heaps>> = { 0: new Map(), 1: new Map(), 2: new Map(), 3: new Map() }
+  /** What is leased to each worker. */
+  private readonly leases = new Map<string, Set<StoredDelivery>>()
 
   get(id: DeliveryId): StoredDelivery | undefined {
     return this.all[id - 1]
@@ -96,7 +99,7 @@ export class DeliveryTable {
     }
   }
 
-  /** Stores an event with the deliveries that are wanted of it, each where it is said to stand. */
+  /** Stores an event with its deliveries. */
   addEvent(
     event: Event,
     wanted: ReadonlyArray<NewDelivery>,
@@ -107,7 +110,7 @@ export class DeliveryTable {
     for (const key of listsOf(event)) {
       const list = this.lists.get(key)
       if (list === undefined) this.lists.set(key, [event])
-      // Nearly always at the end: a clock was set back otherwise.
+      // Not at the end only if a clock was set back.
       else if ((list.at(-1)?.created_at ?? 0) <= event.created_at) list.push(event)
       else
         list.splice(
@@ -124,10 +127,11 @@ export class DeliveryTable {
     return this.lists.get(listKey(type, id, resource_type)) ?? []
   }
 
-  /** Deletes an event whose deliveries are all settled, and these. `forget` follows, once for many events. */
+  /** Deletes an event and its deliveries. Call `forget` afterwards, once for many events. */
   removeEvent(id: EventId): void {
     for (const delivery of this.events.get(id)?.deliveries ?? []) {
       this.all[delivery.id - 1] = undefined
+      this.unqueue(delivery)
       this.counts[delivery.standing.state]--
     }
     this.events.delete(id)
@@ -168,50 +172,82 @@ export class DeliveryTable {
     this.queue(delivery)
   }
 
-  /** Ends all active deliveries of an integration. One under lease keeps its token. */
+  /** Ends all active deliveries of an integration. Leased ones keep their worker. */
   cancelActive(integration: IntegrationId, reason: DeliveryReason): void {
     for (const lane of lanes) {
       const heaps = this.waiting[lane]
-      for (let next = heaps.get(integration)?.first; next !== undefined; next = heaps.get(integration)?.first) {
+      for (let next = heaps.get(integration)?.first; next !== undefined; next = heaps.get(integration)?.first)
         this.move(next, cancelled(next.standing, reason))
-      }
     }
+    for (const leased of this.leases.values())
+      for (const delivery of leased)
+        if (delivery.integration_id === integration && delivery.standing.state === "delivering")
+          this.move(delivery, cancelled(delivery.standing, reason))
   }
 
-  /** Of each integration that waits in a lane, the delivery to take next. */
+  /** The delivery to take next of each integration that has any in a lane. */
   heads(lane: Lane): Array<StoredDelivery> {
     const heads: Array<StoredDelivery> = []
     for (const { first } of this.waiting[lane].values()) if (first !== undefined) heads.push(first)
     return heads
   }
 
-  /** The earliest time at which anything can be claimed. */
+  /** The delivery to take next of one integration. */
+  head(lane: Lane, integration: IntegrationId): StoredDelivery | undefined {
+    return this.waiting[lane].get(integration)?.first
+  }
+
+  /** What waits of one integration, in no order. */
+  waitingOf(integration: IntegrationId): ReadonlyArray<StoredDelivery> {
+    return lanes.flatMap((lane) => this.waiting[lane].get(integration)?.items ?? [])
+  }
+
+  /** When the first waiting delivery is due; null when none waits. */
   nextDue(): number | null {
     let earliest: number | null = null
-    for (const lane of lanes) {
-      for (const { standing } of this.heads(lane)) {
-        const { due_at } = standing
+    for (const lane of lanes)
+      for (const { first } of this.waiting[lane].values()) {
+        const due_at = first?.standing.due_at ?? null
         if (due_at !== null && (earliest === null || due_at < earliest)) earliest = due_at
       }
-    }
     return earliest
   }
 
+  /** The workers that hold leases. */
+  holders(): ReadonlyArray<string> {
+    return [...this.leases.keys()]
+  }
+
+  /** What a worker holds. */
+  heldBy(worker: string): ReadonlyArray<StoredDelivery> {
+    return [...(this.leases.get(worker) ?? [])]
+  }
+
   private queue(delivery: StoredDelivery): void {
-    const { due_at, lane } = delivery.standing
-    if (due_at === null) return
-    const heaps = this.waiting[lane]
-    const heap = heaps.get(delivery.integration_id) ?? new DueHeap<StoredDelivery>()
-    heaps.set(delivery.integration_id, heap)
-    heap.add(delivery)
+    const { due_at, lane, worker } = delivery.standing
+    if (worker !== null) {
+      const leased = this.leases.get(worker)
+      if (leased === undefined) this.leases.set(worker, new Set([delivery]))
+      else leased.add(delivery)
+    } else if (due_at !== null) {
+      const heaps = this.waiting[lane]
+      const heap = heaps.get(delivery.integration_id) ?? new DueHeap<StoredDelivery>()
+      heaps.set(delivery.integration_id, heap)
+      heap.add(delivery)
+    }
   }
 
   private unqueue(delivery: StoredDelivery): void {
-    const { due_at, lane } = delivery.standing
-    if (due_at === null) return
-    const heaps = this.waiting[lane]
-    const heap = heaps.get(delivery.integration_id)
-    heap?.remove(delivery)
-    if (heap?.size === 0) heaps.delete(delivery.integration_id)
+    const { due_at, lane, worker } = delivery.standing
+    if (worker !== null) {
+      const leased = this.leases.get(worker)
+      leased?.delete(delivery)
+      if (leased?.size === 0) this.leases.delete(worker)
+    } else if (due_at !== null) {
+      const heaps = this.waiting[lane]
+      const heap = heaps.get(delivery.integration_id)
+      heap?.remove(delivery)
+      if (heap?.size === 0) heaps.delete(delivery.integration_id)
+    }
   }
 }

@@ -25,6 +25,11 @@ export class DueHeap<A extends Waiting> {
     return this.#items.length
   }
 
+  /** All items, in no order. */
+  get items(): ReadonlyArray<A> {
+    return this.#items
+  }
+
   /** The item to take next. */
   get first(): A | undefined {
     return this.#items[0]

@@ -1,38 +1,70 @@
 /**
- * Deliveries in memory. Settled ones are kept, as in a database; nothing survives the process.
+ * Deliveries in memory. Ended ones are kept, as in a database; nothing survives the process.
  */
 import { Effect, Layer } from "effect"
-import type { DeliveryState } from "../domain/Delivery.ts"
-import type { DeliveryId } from "../domain/Ids.ts"
-import type { LastAttempt, NewEventRecord, ProbeResult, ResendResult } from "../ports/DeliveryStore.ts"
+import type { DeliveryState, LeasedDelivery } from "../domain/Delivery.ts"
+import { lanes } from "../domain/Delivery.ts"
+import type { Event } from "../domain/Event.ts"
+import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
+import { NoticeId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
+import type {
+  ClaimRequest,
+  DeliveryFilter,
+  EventFilter,
+  EventPage,
+  Heartbeat,
+  ListedDelivery,
+  Membership,
+  NewEventRecord,
+  Outcomes,
+  Purged,
+  PurgeRequest,
+  Recovery,
+  RedeliverRequest,
+  RedeliverResult,
+  Settled
+} from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
 import { KeyTaken } from "../ports/IdempotencyStore.ts"
 import { StoreError } from "../ports/StoreError.ts"
-import { begun, isRecoverable, released, resent, unacknowledgedStates } from "../rules/Standing.ts"
-import { takeDue } from "./Claiming.ts"
-import type { DeliveryTable } from "./DeliveryTable.ts"
-import { toDelivery } from "./DeliveryTable.ts"
-import { pageOfEvents, select, sliceAfter } from "./Listing.ts"
-import { MemoryState, takenKey } from "./MemoryState.ts"
-import { purgeOld } from "./Purging.ts"
-import { note, settleAll, warnAll } from "./Settling.ts"
+import type { Applied } from "../rules/Consequences.ts"
+import { consequencesOf, warningOf } from "../rules/Consequences.ts"
+import {
+  begun,
+  claimed,
+  isCurrent,
+  isDue,
+  isRecoverable,
+  reasonToEnd,
+  released,
+  resent,
+  settled,
+  unacknowledgedStates
+} from "../rules/Standing.ts"
+import type { DeliveryTable, StoredDelivery } from "./DeliveryTable.ts"
+import { countWhile, toDelivery } from "./DeliveryTable.ts"
+import { MemoryState, switchIntegration, takenKey } from "./MemoryState.ts"
 
-const unacknowledged: ReadonlySet<DeliveryState> = new Set(unacknowledgedStates)
+type State = MemoryState["Service"]
 
 const make = Effect.gen(function* () {
   const state = yield* MemoryState
   const { deliveries, integrations } = state
-  /** Until when each worker lives. */
-  const workers = new Map<string, number>()
+  /** When each worker's membership ends. */
+  const members = new Map<string, number>()
 
   return DeliveryStore.of({
-    enqueue: (records, keys = []) =>
+    enqueue: (records, given?: ReadonlyArray<RememberedRequest>) =>
       Effect.gen(function* () {
+        const keys = given ?? []
         const taken = takenKey(state, keys)
         if (taken !== undefined) return yield* new KeyTaken({ key: taken })
         const repeated = repeatedEvent(deliveries, records)
         if (repeated !== undefined) {
-          const cause = new Error(`There is an event ${repeated} already.`)
+          const cause = new Error(`Event ${repeated} is stored already.`)
           return yield* new StoreError({ operation: "DeliveryStore.enqueue", cause })
         }
         for (const key of keys) state.keys.set(key.key, key)
@@ -43,90 +75,27 @@ const make = Effect.gen(function* () {
         )
       }),
 
-    claim: (request) =>
-      Effect.sync(() =>
-        takeDue(deliveries, request).flatMap(({ event, id, integration_id, standing }) => {
-          const integration = integrations.get(integration_id)
-          const { attempts, lane, resend } = standing
-          return integration === undefined
-            ? []
-            : [{ id, lease: request.lease, lane, attempts, resend: resend > 0, event, integration }]
-        })
-      ),
+    claim: (request) => Effect.sync(() => ({ deliveries: claimFrom(state, request), next_due: deliveries.nextDue() })),
 
-    settle: (settlements, now, disableAfter) => Effect.sync(() => settleAll(state, settlements, now, disableAfter)),
+    settle: (outcomes, now, disableAfter) => Effect.sync(() => settleAll(state, outcomes, now, disableAfter)),
+
+    heartbeat: (beat) => Effect.sync(() => beatOf(deliveries, members, beat)),
+
+    redeliver: (request, now) => Effect.sync(() => redeliverFrom(state, request, now)),
 
     warn: (now, disableAfter, limit) => Effect.sync(() => warnAll(state, now, disableAfter, limit)),
 
-    release: (leases, dueAt) =>
-      Effect.sync(() => {
-        for (const { delivery_id, token } of leases) {
-          const delivery = deliveries.get(delivery_id)
-          if (delivery?.standing.state !== "delivering" || delivery.standing.lease_token !== token) continue
-          deliveries.move(delivery, released(delivery.standing, dueAt))
-        }
-      }),
-
-    nextDue: Effect.sync(() => deliveries.nextDue()),
+    addNotice: (notice) => Effect.sync(() => keep(state, notice)),
 
     find: (id) =>
       Effect.sync(() => {
-        const delivery = deliveries.get(id)
-        return delivery === undefined ? null : toDelivery(delivery)
+        const stored = deliveries.get(id)
+        return stored === undefined
+          ? null
+          : { delivery: toDelivery(stored), event: stored.event, attempts: [...stored.history] }
       }),
 
-    list: (filter) => Effect.sync(() => select(deliveries, filter).map(toDelivery)),
-
-    lastAttempts: (ids) =>
-      Effect.sync(() => {
-        const last = new Map<DeliveryId, LastAttempt>()
-        for (const id of ids) {
-          const attempt = deliveries.get(id)?.history.at(-1)
-          if (attempt === undefined) continue
-          const { response_excerpt: _, ...rest } = attempt
-          last.set(id, rest)
-        }
-        return last
-      }),
-    attempts: (id) => Effect.sync(() => [...(deliveries.get(id)?.history ?? [])]),
-
-    findEvent: (id) => Effect.sync(() => deliveries.events.get(id)?.event ?? null),
-
-    resend: (id, now) =>
-      Effect.sync((): ResendResult => {
-        const delivery = deliveries.get(id)
-        if (delivery === undefined) return "not_found"
-        const integration = integrations.get(delivery.integration_id)
-        if (integration === undefined) return "integration_deleted"
-        if (integration.status === "disabled") return "integration_disabled"
-        deliveries.move(delivery, resent(delivery.standing, now))
-        return "resent"
-      }),
-
-    recover: (integration, since, now) =>
-      Effect.sync(() => {
-        if (integrations.get(integration)?.status !== "enabled") return 0
-        const lost = (deliveries.byIntegration.get(integration) ?? []).filter(
-          ({ event, standing }) => isRecoverable(standing) && event.created_at >= since
-        )
-        for (const delivery of lost) deliveries.move(delivery, resent(delivery.standing, now))
-        return lost.length
-      }),
-
-    probe: (id, now, lease) =>
-      Effect.sync((): ProbeResult => {
-        const integration = integrations.get(id)
-        if (integration === undefined) return "not_found"
-        if (integration.status === "enabled" || integration.disabled_reason === "manual") return "not_disabled"
-        // Whoever held one and died leaves its token behind.
-        const leasesAreOver = integration.updated_at + lease <= now
-        const newest = (deliveries.byIntegration.get(id) ?? []).findLast(
-          ({ standing }) => (leasesAreOver || standing.lease_token === null) && unacknowledged.has(standing.state)
-        )
-        if (newest === undefined) return "nothing_to_send"
-        deliveries.move(newest, resent(newest.standing, now))
-        return newest.id
-      }),
+    list: (filter) => Effect.sync(() => select(deliveries, filter).map(toListed)),
 
     feed: ({ after, integration_id, limit }) =>
       Effect.sync(() =>
@@ -138,8 +107,6 @@ const make = Effect.gen(function* () {
     events: (filter) =>
       Effect.sync(() => pageOfEvents(deliveries.eventsOf(filter.scope, filter.resource_type), filter)),
 
-    addNotice: (notice) => Effect.sync(() => note(state, notice)),
-
     notices: ({ after, integration_id, limit, order }) =>
       Effect.sync(() =>
         (order === "newest" ? state.notices.toReversed() : state.notices)
@@ -149,14 +116,6 @@ const make = Effect.gen(function* () {
       ),
 
     purge: (request) => Effect.sync(() => purgeOld(state, request)),
-
-    beat: (worker, now, until) =>
-      Effect.sync(() => {
-        workers.set(worker, until)
-        for (const [other, end] of workers) if (end <= now) workers.delete(other)
-        return { workers: workers.size, rank: [...workers.keys()].filter((other) => other < worker).length }
-      }),
-    leave: (worker) => Effect.sync(() => void workers.delete(worker)),
 
     summary: (now) =>
       Effect.sync(() => {
@@ -181,4 +140,301 @@ const repeatedEvent = (deliveries: DeliveryTable, records: ReadonlyArray<NewEven
     seen.add(event.id)
   }
   return undefined
+}
+
+const claimFrom = ({ deliveries, integrations }: State, request: ClaimRequest): ReadonlyArray<LeasedDelivery> => {
+  const leased: Array<LeasedDelivery> = []
+  const taken = request.early === undefined ? dueOf(deliveries, request) : retriesOf(deliveries, request.early, request)
+  for (const delivery of taken) {
+    deliveries.move(delivery, claimed(delivery.standing, request.worker))
+    const { event, id, integration_id, standing } = delivery
+    const integration = integrations.get(integration_id)
+    if (integration === undefined) continue
+    const { attempts, due_at, early, lane, resend } = standing
+    const early_due_at = request.early === undefined ? null : due_at
+    leased.push({ id, lane, attempts, early, early_due_at, resend: resend > 0, event, integration })
+  }
+  return leased
+}
+
+/**
+ * What is due, lane by lane, and within a lane in rounds, one delivery of each integration in a round, the earliest due
+ * first. Looks at the heads of queues only: each delivery must be moved out of its queue before the next one is asked for.
+ */
+const dueOf = function* (
+  deliveries: DeliveryTable,
+  { limit, limitPerIntegration, limits, now }: ClaimRequest
+): Iterable<StoredDelivery> {
+  let places = limit
+  const placesOf = new Map(limits)
+  for (const lane of lanes) {
+    let heads = places > 0 ? deliveries.heads(lane) : []
+    while (heads.length > 0) {
+      const next: Array<StoredDelivery> = []
+      const round = heads.filter(
+        ({ integration_id, standing }) =>
+          isDue(standing, now) && (placesOf.get(integration_id) ?? limitPerIntegration) > 0
+      )
+      for (const delivery of round.toSorted(byDue)) {
+        if (places === 0) return
+        places--
+        const { integration_id } = delivery
+        placesOf.set(integration_id, (placesOf.get(integration_id) ?? limitPerIntegration) - 1)
+        yield delivery
+        const head = deliveries.head(lane, integration_id)
+        if (head !== undefined) next.push(head)
+      }
+      heads = next
+    }
+  }
+}
+
+const byDue = (a: StoredDelivery, b: StoredDelivery): number =>
+  (a.standing.due_at ?? 0) - (b.standing.due_at ?? 0) || a.integration_id - b.integration_id
+
+/** Retries of an integration that are not due yet, the oldest delivery first. */
+const retriesOf = (
+  deliveries: DeliveryTable,
+  integration: IntegrationId,
+  { limit, limitPerIntegration, limits, now }: ClaimRequest
+): ReadonlyArray<StoredDelivery> => {
+  const places = Math.min(limit, limits.get(integration) ?? limitPerIntegration)
+  const oldest: Array<StoredDelivery> = []
+  for (const delivery of deliveries.waitingOf(integration)) {
+    if (oldest.length >= places && delivery.id > (oldest.at(-1)?.id ?? 0)) continue
+    if (delivery.standing.state !== "retrying" || isDue(delivery.standing, now)) continue
+    oldest.splice(
+      countWhile(oldest, ({ id }) => id < delivery.id),
+      0,
+      delivery
+    )
+    if (oldest.length > places) oldest.pop()
+  }
+  return oldest
+}
+
+const settleAll = (
+  state: State,
+  { releases, settlements, worker }: Outcomes,
+  now: number,
+  disableAfter: number
+): Settled => {
+  const { deliveries, failing, integrations } = state
+  const applied = new Set<DeliveryId>()
+  const batches = new Map<IntegrationId, Array<Applied>>()
+  let dueAgain = false
+  for (const settlement of settlements) {
+    const delivery = deliveries.get(settlement.delivery_id)
+    if (delivery === undefined || !isCurrent(delivery.standing, settlement, worker)) continue
+    const { integration_id, standing: from } = delivery
+    const to = settled(from, settlement, now, reasonToEnd(integrations.get(integration_id)))
+    if (settlement.attempt !== null) delivery.history.push(settlement.attempt)
+    deliveries.move(delivery, to)
+    applied.add(delivery.id)
+    const batch = batches.get(integration_id)
+    if (batch === undefined) batches.set(integration_id, [{ settlement, from, to }])
+    else batch.push({ settlement, from, to })
+    dueAgain ||= to.state === "pending"
+  }
+  for (const { delivery_id, due_at } of releases) {
+    const delivery = deliveries.get(delivery_id)
+    if (delivery?.standing.worker === worker) deliveries.move(delivery, released(delivery.standing, due_at))
+  }
+  const changed: Array<IntegrationId> = []
+  const recovered: Array<Recovery> = []
+  const notices: Array<Notice<IntegrationNotice>> = []
+  // Afterwards, so that what was acknowledged in the same batch stays so.
+  for (const [id, batch] of [...batches].toSorted(([a], [b]) => a - b)) {
+    const integration = integrations.get(id)
+    if (integration === undefined) continue
+    const before = failing.get(id) ?? null
+    const follows = consequencesOf({ integration, failing: before }, batch, now, disableAfter)
+    if (follows.failing === null) failing.delete(id)
+    else failing.set(id, follows.failing)
+    if (follows.disable !== null)
+      switchIntegration(state, id, { status: "disabled", disabled_reason: follows.disable }, now)
+    if (follows.enable) switchIntegration(state, id, { status: "enabled", disabled_reason: null }, now)
+    if (follows.enable || follows.disable !== null) changed.push(id)
+    if (follows.recovered !== null) {
+      const { retry_after, since } = follows.recovered
+      recovered.push({ integration_id: id, failing_since: since, retry_after })
+    }
+    for (const notice of follows.notices) notices.push(keep(state, notice))
+  }
+  return { applied, changed, recovered, notices, dueAgain }
+}
+
+const beatOf = (
+  deliveries: DeliveryTable,
+  members: Map<string, number>,
+  { holds, now, until, worker }: Heartbeat
+): Membership => {
+  for (const [member, end] of members) if (end <= now) members.delete(member)
+  const continued = members.has(worker)
+  const release = (delivery: StoredDelivery): void => deliveries.move(delivery, released(delivery.standing))
+  // Also what was claimed by a worker that did not know that its membership had lapsed.
+  for (const holder of deliveries.holders())
+    if (!members.has(holder) || (holder === worker && until === null)) deliveries.heldBy(holder).forEach(release)
+  if (until === null) members.delete(worker)
+  else members.set(worker, until)
+  if (holds !== undefined) {
+    const held = new Set(holds.ids)
+    for (const delivery of deliveries.heldBy(worker))
+      if (!held.has(delivery.id) && delivery.event.created_at < holds.before) release(delivery)
+  }
+  let rank = 0
+  for (const member of members.keys()) if (member < worker) rank++
+  return { workers: members.size, rank, continued }
+}
+
+const unacknowledged: ReadonlySet<DeliveryState> = new Set(unacknowledgedStates)
+
+const redeliverFrom = (
+  { deliveries, integrations }: State,
+  request: RedeliverRequest,
+  now: number
+): RedeliverResult => {
+  const redelivered = (count: number, delivery_id: DeliveryId | null): RedeliverResult => ({
+    _tag: "Redelivered",
+    count,
+    delivery_id
+  })
+  const refused = (why: Extract<RedeliverResult, { _tag: "Refused" }>["why"]): RedeliverResult => ({
+    _tag: "Refused",
+    why
+  })
+  const resend = (delivery: StoredDelivery): void => deliveries.move(delivery, resent(delivery.standing, now))
+  if (request.type === "delivery") {
+    const delivery = deliveries.get(request.id)
+    if (delivery === undefined) return refused("not_found")
+    const integration = integrations.get(delivery.integration_id)
+    if (integration === undefined) return refused("integration_deleted")
+    if (integration.status === "disabled") return refused("integration_disabled")
+    resend(delivery)
+    return redelivered(1, delivery.id)
+  }
+  const integration: Integration | undefined = integrations.get(request.id)
+  if (integration === undefined) return refused("not_found")
+  const all = deliveries.byIntegration.get(request.id) ?? []
+  if (request.type === "integration") {
+    if (integration.status === "disabled") return refused("integration_disabled")
+    const missed = all.filter(({ event, standing }) => isRecoverable(standing) && event.created_at >= request.since)
+    missed.forEach(resend)
+    return redelivered(missed.length, null)
+  }
+  if (integration.status === "enabled" || integration.disabled_reason === "manual") return refused("not_disabled")
+  const newest = all.findLast(({ standing }) => standing.worker === null && unacknowledged.has(standing.state))
+  if (newest === undefined) return refused("nothing_to_send")
+  resend(newest)
+  return redelivered(1, newest.id)
+}
+
+/** Notifies of integrations whose failing has crossed a warning threshold. */
+const warnAll = (
+  state: State,
+  now: number,
+  disableAfter: number,
+  limit: number
+): ReadonlyArray<Notice<IntegrationNotice>> => {
+  const notices: Array<Notice<IntegrationNotice>> = []
+  for (const [id, failing] of [...state.failing].toSorted(([a], [b]) => a - b)) {
+    if (notices.length >= limit) break
+    const integration = state.integrations.get(id)
+    const warning = integration === undefined ? null : warningOf({ integration, failing }, now, disableAfter)
+    if (warning === null) continue
+    state.failing.set(id, warning.failing)
+    notices.push(keep(state, warning.notice))
+  }
+  return notices
+}
+
+const keep = <Kind extends NewNotice>(state: State, notice: Kind): Notice<Kind> => {
+  const kept = { ...notice, id: NoticeId.make(++state.lastNotice) }
+  state.notices.push(kept)
+  return kept
+}
+
+const toListed = (stored: StoredDelivery): ListedDelivery => {
+  const last = stored.history.at(-1)
+  if (last === undefined) return { ...toDelivery(stored), last_attempt: null }
+  const { response_excerpt: _, ...last_attempt } = last
+  return { ...toDelivery(stored), last_attempt }
+}
+
+/** The deliveries that a filter selects, by the narrowest index. */
+const select = (deliveries: DeliveryTable, filter: DeliveryFilter): ReadonlyArray<StoredDelivery> => {
+  const found: Array<StoredDelivery> = []
+  for (const delivery of candidates(deliveries, filter)) {
+    if (found.length === filter.limit) break
+    if (filter.states?.includes(delivery.standing.state) === false) continue
+    if (filter.integration_id !== undefined && delivery.integration_id !== filter.integration_id) continue
+    found.push(delivery)
+  }
+  return found
+}
+
+const candidates = (
+  deliveries: DeliveryTable,
+  { after, event_id, integration_id, order }: DeliveryFilter
+): Iterable<StoredDelivery> => {
+  const narrow =
+    event_id !== undefined
+      ? (deliveries.events.get(event_id)?.deliveries ?? [])
+      : integration_id !== undefined
+        ? (deliveries.byIntegration.get(integration_id) ?? [])
+        : null
+  if (order === "newest") {
+    if (narrow === null) return deliveries.until(after)
+    return (after === undefined ? narrow : narrow.filter(({ id }) => id < after)).toReversed()
+  }
+  return narrow === null ? deliveries.since(after ?? 0) : sliceAfter(narrow, after ?? 0)
+}
+
+/** The deliveries after one, of a list by id. */
+const sliceAfter = (list: ReadonlyArray<StoredDelivery>, after: DeliveryId | 0): ReadonlyArray<StoredDelivery> =>
+  list.slice(countWhile(list, ({ id }) => id <= after))
+
+/** A page of a list that is in the order of publication times. */
+const pageOfEvents = (
+  list: ReadonlyArray<Event>,
+  { countUpTo, limit, offset, since, until }: EventFilter
+): EventPage => {
+  const from = since === undefined ? 0 : countWhile(list, ({ created_at }) => created_at < since)
+  const to = until === undefined ? list.length : countWhile(list, ({ created_at }) => created_at < until)
+  const count = Math.max(0, to - from)
+  const end = Math.max(from, to - offset)
+  return {
+    items: list.slice(Math.max(from, end - limit), end).toReversed(),
+    total: Math.min(count, countUpTo),
+    isCapped: count > countUpTo
+  }
+}
+
+/** Purges in the order of storing. A clock may have been wrong: an old event may be behind a younger one. */
+const purgeOld = (state: State, { after, before, limit }: PurgeRequest): Purged => {
+  const { deliveries } = state
+  state.notices.splice(0, state.notices.findLastIndex(({ at }) => at < before) + 1)
+  const touched = new Set<IntegrationId>()
+  const deleted: Array<Event> = []
+  let [purged, looked, old] = [0, 0, 0]
+  let last = after
+  let next: number | null = null
+  for (const [id, stored] of deliveries.events) {
+    if (stored.seq <= after) continue
+    if (looked === limit) {
+      next = old > 0 ? last : null
+      break
+    }
+    looked++
+    last = stored.seq
+    if (stored.event.created_at >= before) continue
+    old++
+    if (stored.deliveries.some(({ standing }) => standing.due_at !== null)) continue
+    deleted.push(stored.event)
+    purged += stored.deliveries.length
+    for (const { integration_id } of stored.deliveries) touched.add(integration_id)
+    deliveries.removeEvent(id)
+  }
+  deliveries.forget(deleted, touched)
+  return { events: deleted.length, deliveries: purged, next }
 }

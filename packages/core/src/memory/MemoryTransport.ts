@@ -70,7 +70,7 @@ const make = Effect.fnUntraced(function* (initial: Receive) {
     next: Queue.take(untaken),
     reply: (next) => Effect.sync(() => (receive = next))
   })
-  return Context.make(Transport, { post }).pipe(Context.add(Receivers, receivers))
+  return Context.make(Transport, yield* Transport.fromPost(post)).pipe(Context.add(Receivers, receivers))
 })
 
 /** Replies 200 to everything, unless told otherwise. */

@@ -1,23 +1,19 @@
 /**
  * Where events, deliveries and attempts are kept.
  *
- * Batch first: one call, one transaction, one sync to disk for as many rows as wait. `now` comes in as a parameter
- * wherever time matters, so that a test clock drives real databases. Every call is all or nothing, but for `recover`.
+ * Batch first: one call stores as many rows as the caller has. `now` is a parameter wherever time matters, so that a test
+ * clock drives real databases. Each call is all or nothing, except `redeliver` of an integration.
+ *
+ * A delivery is sent by one worker at a time. A worker is a member for as long as its heartbeats say; what it has claimed,
+ * or published and kept, is leased to it until it settles or releases it, or its membership ends. On SQLite, whose file has
+ * one owner, leases live in that process's memory: after a crash everything open is due again.
  */
 import type { Array, Effect } from "effect"
-import { Context } from "effect"
-import type {
-  Attempt,
-  Delivery,
-  DeliveryReason,
-  DeliveryState,
-  Lane,
-  Lease,
-  LeasedDelivery
-} from "../domain/Delivery.ts"
+import { Context, Schema } from "effect"
+import type { Attempt, Delivery, DeliveryReason, DeliveryState, Lane, LeasedDelivery } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import type { DeliveryId, EventId, IntegrationId, NoticeId } from "../domain/Ids.ts"
-import type { Scope } from "../domain/Integration.ts"
+import type { Integration, Scope } from "../domain/Integration.ts"
 import type { IntegrationNotice, NewNotice, Notice } from "../domain/Notice.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import type { KeyTaken, RememberedRequest } from "./IdempotencyStore.ts"
@@ -27,12 +23,12 @@ import type { StoreError } from "./StoreError.ts"
 export interface NewDelivery {
   readonly integration_id: IntegrationId
   readonly lane: Lane
-  /** The integration's version when the event was matched: one that has changed since is not sent what is in memory. */
+  /** The integration's version when the event was matched: a delivery of one that has changed since is not leased. */
   readonly matched_version: number
-  /** `delivering` is leased from the start and handed over in memory; `skipped` is kept for a later resend. */
+  /** `delivering`: leased to the publishing worker from the start. `skipped`: kept for a later resend. */
   readonly initial:
     | { readonly state: "pending" }
-    | { readonly state: "delivering"; readonly lease: Lease }
+    | { readonly state: "delivering"; readonly worker: string }
     | { readonly state: "skipped"; readonly reason: DeliveryReason }
 }
 
@@ -42,30 +38,61 @@ export interface NewEventRecord {
   readonly deliveries: ReadonlyArray<NewDelivery>
 }
 
-/** How a delivery was stored. Only one that is `delivering` is leased as it was asked to be. */
+/** How a delivery was stored. Only one that is `delivering` is leased. */
 export interface Enqueued {
   readonly id: DeliveryId
   readonly state: DeliveryState
 }
 
+/** An integration that events were matched with, whether they match it or not. */
+export type MatchCandidate = Pick<Integration, "id" | "version">
+
+/** The integrations that events were matched with have changed, or there are others. Nothing was stored. */
+export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {}) {
+  override get message(): string {
+    return "Integrations have changed since the events were matched with them: match them again with a fresh read."
+  }
+}
+
+/** Stores events with their deliveries. */
+export interface Enqueue {
+  /** Of events that were matched with an answer of `IntegrationStore.ofScopes` which may be older than the call. */
+  (
+    records: ReadonlyArray<NewEventRecord>,
+    keys: ReadonlyArray<RememberedRequest>,
+    candidates: ReadonlyArray<MatchCandidate>
+  ): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken | StaleMatch>
+  (
+    records: ReadonlyArray<NewEventRecord>,
+    keys?: ReadonlyArray<RememberedRequest>
+  ): Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken>
+}
+
 /** What to claim. */
 export interface ClaimRequest {
+  readonly worker: string
   readonly now: number
-  readonly lease: Lease
-  /** The most deliveries to take. */
+  /** The most deliveries to take; 0 only asks when the next one is due. */
   readonly limit: number
   /** The most to take of one integration. */
   readonly limitPerIntegration: number
   /** Other limits for some integrations; 0 takes nothing of one. */
   readonly limits: ReadonlyMap<IntegrationId, number>
+  /** Takes only retries of this integration that are not due yet, the oldest delivery first. */
+  readonly early?: IntegrationId
 }
 
-/** How an attempt, or the decision to make none, ends. */
+/** What was claimed. */
+export interface Claimed {
+  readonly deliveries: ReadonlyArray<LeasedDelivery>
+  /** When the first delivery that is not leased is due, in milliseconds since the epoch; null when none waits. */
+  readonly next_due: number | null
+}
+
+/** The outcome of a lease: what an attempt, or the decision to make none, makes of its delivery. */
 export interface Settlement {
   readonly delivery_id: DeliveryId
   readonly integration_id: IntegrationId
-  /** The token it was leased under. */
-  readonly token: string
   /** The attempt that was made; null when the delivery ended without one. */
   readonly attempt: Attempt | null
   readonly state: Exclude<DeliveryState, "pending" | "delivering" | "skipped">
@@ -74,23 +101,75 @@ export interface Settlement {
   readonly next_attempt_at: number | null
   /** The lane the delivery waits in next. */
   readonly lane: Lane
+  /** How many of its failed attempts were made early and do not count in its schedule, this one included. */
+  readonly early: number
+  /** Until when the receiver asked for no request (`Retry-After`), in milliseconds since the epoch; null when it did not. */
+  readonly retry_after: number | null
   /**
-   * The receiver is gone for good: disable the delivery's integration, and cancel what else waits for it. A store that
-   * would have to wait for others before it can, sends the delivery again instead (`Settling.askedAgain`).
+   * The receiver is gone for good: disable the integration and cancel what else waits for it. A store that would have to
+   * wait for others before it can, sends the delivery again instead (`Settling.askedAgain`).
    */
   readonly gone: boolean
 }
 
-/** What settlements led to. */
+/** A leased delivery that is given back unattempted. */
+export interface Release {
+  readonly delivery_id: DeliveryId
+  /** When it is due, in milliseconds since the epoch. */
+  readonly due_at: number
+}
+
+/** The end of some leases of one worker. */
+export interface Outcomes {
+  readonly worker: string
+  readonly settlements: ReadonlyArray<Settlement>
+  readonly releases: ReadonlyArray<Release>
+}
+
+/** An integration that acknowledges again after failed attempts. */
+export interface Recovery {
+  readonly integration_id: IntegrationId
+  /** Since when it had failed, in milliseconds since the epoch. */
+  readonly failing_since: number
+  /** Until when its receiver asked for no retries, in milliseconds since the epoch; null when it did not. */
+  readonly retry_after: number | null
+}
+
+/** What outcomes led to. */
 export interface Settled {
   /** The deliveries whose settlements were not stale. */
   readonly applied: ReadonlySet<DeliveryId>
-  /** Integrations that are disabled or enabled by it: what is held of them is void. */
+  /** Integrations that this disabled or enabled: deliveries of them that are held are void. */
   readonly changed: ReadonlyArray<IntegrationId>
-  /** What those who run the service should be told, as it was stored. */
+  /** Integrations whose failing ended with an acknowledgement. */
+  readonly recovered: ReadonlyArray<Recovery>
+  /** Notifications for operators, as stored. */
   readonly notices: ReadonlyArray<Notice<IntegrationNotice>>
-  /** Whether some are due though their settlements do not say so, as those that were asked for while they were under way. */
+  /** Whether deliveries are due now though their settlements do not say so, because they were resent during the attempt. */
   readonly dueAgain: boolean
+}
+
+/** A sign of life of a worker. */
+export interface Heartbeat {
+  readonly worker: string
+  readonly now: number
+  /** When the membership ends without a further heartbeat, in milliseconds since the epoch; null ends it now. */
+  readonly until: number | null
+  /**
+   * What the worker holds, where it does not know what else was leased to it, as after a lost answer: everything else that
+   * it leases of deliveries created before a time is released.
+   */
+  readonly holds?: { readonly ids: ReadonlyArray<DeliveryId>; readonly before: number }
+}
+
+/** The workers that live over one store. */
+export interface Membership {
+  /** How many workers there are, the asking one included. */
+  readonly workers: number
+  /** How many of them come before the asking one, in the order of their names. */
+  readonly rank: number
+  /** Whether the worker was a member until this heartbeat. If not, it holds no leases. */
+  readonly continued: boolean
 }
 
 /** What an integration should have received, as its catching-up feed shows it. */
@@ -120,7 +199,7 @@ export interface Purged {
   readonly next: number | null
 }
 
-/** In which order a list goes: `oldest` first, unless it is told. */
+/** The order of a list; `oldest` first by default. */
 export type ListOrder = "oldest" | "newest"
 
 /** Which deliveries to list. Absent members do not filter. */
@@ -136,8 +215,21 @@ export interface DeliveryFilter {
   readonly limit: number
 }
 
-/** The last attempt of a delivery, without what was answered. */
+/** The last attempt of a delivery, without the answer's body. */
 export type LastAttempt = Omit<Attempt, "response_excerpt">
+
+/** A delivery in a list, with its last attempt; null before the first. */
+export interface ListedDelivery extends Delivery {
+  readonly last_attempt: LastAttempt | null
+}
+
+/** A delivery with its event and all its attempts, the first one first. */
+export interface FoundDelivery {
+  readonly delivery: Delivery
+  /** Null when its row can't be found, because something else than doorhook deleted it. */
+  readonly event: Event | null
+  readonly attempts: ReadonlyArray<Attempt>
+}
 
 /** Numbers that say whether deliveries flow. */
 export interface DeliverySummary {
@@ -172,14 +264,6 @@ export interface EventPage {
   readonly isCapped: boolean
 }
 
-/** The workers that live over one store. */
-export interface Roll {
-  /** How many there are, the asking one included. */
-  readonly workers: number
-  /** How many of them come before the asking one, in the order of their names. */
-  readonly rank: number
-}
-
 /** Which notices to list. */
 export interface NoticeFilter {
   readonly integration_id?: IntegrationId
@@ -189,48 +273,70 @@ export interface NoticeFilter {
   readonly limit: number
 }
 
-/** What became of a request to probe a disabled integration: the delivery that is sent, or why none is. */
-export type ProbeResult = DeliveryId | "not_found" | "not_disabled" | "nothing_to_send"
+/** What to send again. */
+export type RedeliverRequest =
+  /** One delivery, in any state; its waiting retry, if any, is replaced. */
+  | { readonly type: "delivery"; readonly id: DeliveryId }
+  /** Every delivery of an integration created since a time that was not acknowledged or waits for a retry. */
+  | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
+  /**
+   * The newest unacknowledged, ended delivery of an integration that doorhook disabled. Acknowledged, it enables the
+   * integration; otherwise it ends as it was. Deliveries that a worker may still be sending are passed over.
+   */
+  | { readonly type: "probe"; readonly id: IntegrationId }
 
-/** What became of a request to send a delivery again. */
-export type ResendResult = "resent" | "not_found" | "integration_disabled" | "integration_deleted"
+/** What was made due. */
+export type RedeliverResult =
+  | { readonly _tag: "Redelivered"; readonly count: number; readonly delivery_id: DeliveryId | null }
+  | {
+      readonly _tag: "Refused"
+      readonly why: "not_found" | "integration_deleted" | "integration_disabled" | "not_disabled" | "nothing_to_send"
+    }
 
 export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
     /**
      * Stores events with their deliveries, and the idempotency keys of the requests that published them. Answers how the
-     * deliveries of each event are stored, in the order given: what was matched before its integration was deleted as
+     * deliveries of each event were stored, in the order given: what was matched before its integration was deleted as
      * cancelled, before it was disabled as skipped, and before it was changed in another way as pending. Fails, with
-     * nothing stored, when one of the keys is taken.
+     * nothing stored, when one of the keys is taken; given the candidates that the events were matched with, also when
+     * these are not all integrations of the events' scopes any more, in the same versions. Wakes the workers of other
+     * processes for what is due.
      */
-    readonly enqueue: (
-      records: ReadonlyArray<NewEventRecord>,
-      keys?: ReadonlyArray<RememberedRequest>
-    ) => Effect.Effect<ReadonlyArray<ReadonlyArray<Enqueued>>, StoreError | KeyTaken>
+    readonly enqueue: Enqueue
 
     /**
-     * Leases due deliveries: those that wait and are due, and those whose lease has run out. Within an integration the
-     * most urgent lane goes first, then the earliest due. One that can't be read holds up nothing else: a store puts it off
-     * and says so.
+     * Leases due deliveries to a worker. Within an integration the most urgent lane goes first, then the earliest due. A
+     * delivery that can't be read holds up nothing else: the store puts it off and logs it.
      */
-    readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<LeasedDelivery>, StoreError>
+    readonly claim: (request: ClaimRequest) => Effect.Effect<Claimed, StoreError>
 
     /**
-     * Records attempts and what follows from them. A settlement whose token is not the delivery's current one changes
-     * nothing; one of a delivery cancelled meanwhile records the attempt only. What the others show of their integrations
-     * is judged by `rules/Failing`: one that failed for `disableAfter` milliseconds is disabled. A disabled one whose probe
-     * is acknowledged is enabled.
+     * Records outcomes of a worker's leases and what follows from them. Those of deliveries that are not leased to it, or
+     * whose attempt is not the next one, are stale and change nothing; a delivery that was cancelled during its attempt
+     * only gets the attempt recorded. What the attempts show of their integrations is judged by `rules/Consequences`: one
+     * that failed for `disableAfter` milliseconds, and often enough, is disabled. A disabled one whose probe is
+     * acknowledged is enabled.
      */
-    readonly settle: (
-      settlements: ReadonlyArray<Settlement>,
-      now: number,
-      disableAfter: number
-    ) => Effect.Effect<Settled, StoreError>
+    readonly settle: (outcomes: Outcomes, now: number, disableAfter: number) => Effect.Effect<Settled, StoreError>
 
     /**
-     * Tells of enabled integrations that fail and are due to be told of by `rules/Failing`, though nothing was sent to them
-     * since; of `limit` of them at most. Each notice is written once, whoever else looks at the same time.
+     * Begins, continues or ends the membership of a worker. Ends memberships that have lapsed; what their workers had
+     * leased is released, due when it was.
+     */
+    readonly heartbeat: (beat: Heartbeat) => Effect.Effect<Membership, StoreError>
+
+    /**
+     * Makes deliveries due now. One under lease is due as soon as its attempt is settled, however that ends: it is never
+     * sent twice at once. Many of an integration are made due in parts: a call that fails in the middle, or finds the
+     * integration disabled, keeps what it has done, and calling it again does the rest.
+     */
+    readonly redeliver: (request: RedeliverRequest, now: number) => Effect.Effect<RedeliverResult, StoreError>
+
+    /**
+     * Stores a notification for each enabled integration whose failing has crossed a warning threshold, `limit` of them at
+     * most, each once.
      */
     readonly warn: (
       now: number,
@@ -238,52 +344,15 @@ export class DeliveryStore extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<Notice<IntegrationNotice>>, StoreError>
 
-    /** Keeps a notice that is about no integration. */
+    /** Stores a notification that concerns no integration. */
     readonly addNotice: (notice: NewNotice) => Effect.Effect<Notice, StoreError>
 
-    /** Gives leased deliveries back unattempted, for whoever claims next, due at `dueAt`. Stale tokens change nothing. */
-    readonly release: (
-      leases: ReadonlyArray<{ readonly delivery_id: DeliveryId; readonly token: string }>,
-      dueAt: number
-    ) => Effect.Effect<void, StoreError>
-
-    /** When the next delivery will be due (in the past when one is), or null when none waits. */
-    readonly nextDue: Effect.Effect<number | null, StoreError>
-
-    readonly find: (id: DeliveryId) => Effect.Effect<Delivery | null, StoreError>
-    readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
-    readonly attempts: (id: DeliveryId) => Effect.Effect<ReadonlyArray<Attempt>, StoreError>
-    /** The last attempt of each of some deliveries; those that were never attempted are left out. */
-    readonly lastAttempts: (
-      ids: ReadonlyArray<DeliveryId>
-    ) => Effect.Effect<ReadonlyMap<DeliveryId, LastAttempt>, StoreError>
-    readonly findEvent: (id: EventId) => Effect.Effect<Event | null, StoreError>
-
-    /**
-     * Makes a delivery due now, whatever its state; its waiting retry, if any, is replaced. One under a live lease is due
-     * as soon as its attempt is settled, however it ends: it is never sent twice at once.
-     */
-    readonly resend: (id: DeliveryId, now: number) => Effect.Effect<ResendResult, StoreError>
-
-    /**
-     * Makes every delivery of an integration created since a time due now that ended without an acknowledgement or waits for
-     * a retry, as `resend` does; says how many. None when the integration is disabled or gone. Carried out in parts, where
-     * there are many: one that fails in the middle, or finds the integration disabled, keeps what it has done, and calling
-     * it again does the rest.
-     */
-    readonly recover: (integration: IntegrationId, since: number, now: number) => Effect.Effect<number, StoreError>
-
-    /**
-     * Makes the newest unacknowledged, settled delivery of an integration that doorhook disabled due now. When it is
-     * acknowledged the integration is enabled; else it ends as it was, cancelled. What was under lease when the integration
-     * was disabled may be under way until `lease` milliseconds later, as long as a lease lasts, and is not taken before.
-     */
-    readonly probe: (integration: IntegrationId, now: number, lease: number) => Effect.Effect<ProbeResult, StoreError>
+    readonly find: (id: DeliveryId) => Effect.Effect<FoundDelivery | null, StoreError>
+    readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
 
     /**
      * What was stored for an integration after a delivery (0: from the beginning), in the order of ids, skipped and
-     * cancelled deliveries too. Complete: none is left out that another transaction, still open, will show with a smaller
-     * id than the last one answered.
+     * cancelled deliveries included. Complete: it ends before the first id that a transaction still open may add.
      */
     readonly feed: (of: {
       readonly integration_id: IntegrationId
@@ -300,15 +369,10 @@ export class DeliveryStore extends Context.Service<
     readonly notices: (filter: NoticeFilter) => Effect.Effect<ReadonlyArray<Notice>, StoreError>
 
     /**
-     * Deletes old events whose deliveries are all settled, with these and their attempts, and notices of the same age.
-     * What is not settled stays, whatever its age.
+     * Deletes old events whose deliveries have all ended, with these and their attempts, and notifications of the same age.
+     * What has not ended stays, whatever its age.
      */
     readonly purge: (request: PurgeRequest) => Effect.Effect<Purged, StoreError>
-
-    /** Notes that a worker lives, until a time; answers how many do and where it stands among them. */
-    readonly beat: (worker: string, now: number, until: number) => Effect.Effect<Roll, StoreError>
-    /** Notes that a worker has ended. */
-    readonly leave: (worker: string) => Effect.Effect<void, StoreError>
 
     readonly summary: (now: number) => Effect.Effect<DeliverySummary, StoreError>
   }

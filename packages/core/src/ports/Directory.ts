@@ -2,7 +2,7 @@
  * The host's own users, clients and buildings. doorhook keeps none of them: it asks, at each request and before each
  * attempt, so that a right that ends takes effect at once.
  */
-import { Context, Effect, Exit, Schema } from "effect"
+import { Context, Effect, Exit, Layer, Schema } from "effect"
 import type { Redacted } from "effect"
 import type { Client } from "../domain/Client.ts"
 import * as DurationText from "../domain/DurationText.ts"
@@ -100,8 +100,8 @@ export class Directory extends Context.Service<
  */
 const deadline = 10_000
 
-/** Waits for the answer to a question until the deadline, and then fails with a `DirectoryError`. */
-export const withinDeadline = <A>(
+/** Fails with a `DirectoryError` after the deadline. An answer that is there already needs no timer. */
+const withinDeadline = <A>(
   operation: string,
   answer: Effect.Effect<A, DirectoryError>
 ): Effect.Effect<A, DirectoryError> =>
@@ -115,8 +115,7 @@ export const withinDeadline = <A>(
         }
       })
 
-/** The same directory, each of whose answers has a deadline. */
-export const withDeadlines = (directory: Directory["Service"]): Directory["Service"] => {
+const bounded = (directory: Directory["Service"]): Directory["Service"] => {
   const { hasBuilding, session } = directory
   return {
     client: (id) => withinDeadline("client", directory.client(id)),
@@ -135,7 +134,11 @@ export const withDeadlines = (directory: Directory["Service"]): Directory["Servi
   }
 }
 
-/** Whether a user who exists, as whoever presents a token does, may manage the integrations of a scope. */
+/** The same directory, with a deadline for each answer. */
+export const withDeadlines = <E, R>(directory: Layer.Layer<Directory, E, R>): Layer.Layer<Directory, E, R> =>
+  Layer.effect(Directory, Effect.map(Directory, bounded)).pipe(Layer.provide(directory))
+
+/** Whether a user who is known to exist may manage the integrations of a scope. */
 export const hasRight = (
   directory: Directory["Service"],
   user: UserId,
@@ -143,12 +146,12 @@ export const hasRight = (
 ): Effect.Effect<boolean, DirectoryError> =>
   scope.type === "building" ? directory.administers(user, scope.id) : directory.isTenant(user, scope.id)
 
-/** Whether a user exists still and may receive the events of a scope. */
+/** Whether a user still exists and may receive the events of a scope. Asks at once where the directory does. */
 export const mayAccess = (
   directory: Directory["Service"],
   user: UserId,
   scope: Scope
 ): Effect.Effect<boolean, DirectoryError> =>
-  Effect.flatMap(directory.isActive(user), (isActive) =>
+  Effect.flatMapEager(directory.isActive(user), (isActive) =>
     isActive ? hasRight(directory, user, scope) : Effect.succeed(false)
   )

@@ -94,6 +94,11 @@ export class IntegrationStore extends Context.Service<
     readonly ofScopes: (scopes: {
       readonly buildings: ReadonlyArray<BuildingId>
       readonly tenants: ReadonlyArray<TenantId>
+      /**
+       * The answer may come from memory and be older than the call: give it to `DeliveryStore.enqueue` as the candidates,
+       * which checks it.
+       */
+      readonly cached?: boolean
     }) => Effect.Effect<ReadonlyArray<Integration | UnreadableMatch>, StoreError>
     /**
      * All integrations of a status, troubled ones, or all, in the order of their ids, with how they fail. Those that can't

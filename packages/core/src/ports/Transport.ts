@@ -2,40 +2,39 @@
  * One POST to a receiver. A transport reports what it saw; whether that is an acknowledgement is decided by
  * `rules/Acknowledgement`.
  */
-import { Context, Schema } from "effect"
-import type { Effect } from "effect"
+import { Cause, Context, Effect, Exit, Result, Schema } from "effect"
 import type { AttemptOutcome } from "../domain/Delivery.ts"
 import type { AllowList } from "../rules/AddressPolicy.ts"
 
 export interface TransportRequest {
   readonly url: string
-  /** All that are sent, beside those that HTTP itself needs to carry a request: nothing of the sender's traces leaks. */
+  /** All headers that are sent, except those that HTTP needs to carry a request: no trace context leaks to third parties. */
   readonly headers: Readonly<Record<string, string>>
   /** Sent in UTF-8. */
   readonly body: string
   /** From the start, name resolution and connecting included, to the end of the answer; in milliseconds. */
   readonly deadline: number
-  /** Special-purpose addresses that may be connected to all the same. */
+  /** Special-purpose networks that may be connected to. */
   readonly allow: AllowList
-  /** The client that made the integration: what a sender has little of, such as name look-ups, is shared among clients. */
+  /** The client that created the integration. Scarce resources of the sender, such as name look-ups, are shared fairly among clients. */
   readonly client: string
 }
 
 /**
- * What became of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed; interim
- * answers (status 1xx) are none. The request is made once, with one exception: over a kept connection that ends before a
- * byte of the answer has come, which is what a receiver does that closes idle connections, it is made once more on a fresh one,
+ * The result of a request. `elapsed` is in milliseconds from its start. Redirects are answers and are not followed; interim
+ * answers (status 1xx) are skipped. The request is made once, with one exception: if a kept connection ends before the first
+ * byte of the answer, as happens when a receiver closes idle connections, the request is repeated once on a fresh connection
  * within the same deadline.
  */
 export type TransportResult =
   | {
       readonly _tag: "Answered"
       readonly status: number
-      /** The `retry-after` header as sent, null when there was none. */
+      /** The `retry-after` header as sent; null without one. */
       readonly retry_after: string | null
       /** The `location` header of a redirect as sent, if there was one. */
       readonly location?: string | null
-      /** The beginning of the body, read until its end, `maxExcerptLength` or the deadline, or until it breaks off. */
+      /** The beginning of the body, up to `maxExcerptLength`, the deadline or the end of the connection. */
       readonly excerpt: string
       /** When the answer's headers were complete. */
       readonly headers_elapsed: number
@@ -43,38 +42,118 @@ export type TransportResult =
     }
   | {
       readonly _tag: "Failed"
-      /** Also `blocked_address` where the URL is none of http or https. */
+      /** `blocked_address` also for a URL that is neither http nor https. */
       readonly outcome: Exclude<AttemptOutcome, "acknowledged" | "bad_status">
-      /** For operators: one line, with nothing of the URL's path and query, which may hold a secret, nor of what was sent. */
+      /** One line for operators, without the URL's path and query, which may hold a secret, and without what was sent. */
       readonly detail: string
       readonly elapsed: number
     }
 
-/**
- * The sender's own way out failed: its proxy, or its supply of sockets. The receiver had no part in it, so that nothing
- * was attempted.
- */
+/** The sender's own way out failed: its proxy, or its supply of sockets. The receiver is not at fault; nothing was attempted. */
 export class TransportUnavailable extends Schema.TaggedError<TransportUnavailable>()("TransportUnavailable", {
   /** What failed, in one line. */
   message: Schema.String
 }) {}
 
 /**
- * The sender had too little left for this receiver: its name had to wait for a look-up behind others, and the deadline
- * passed. The receiver is not at fault and other receivers are not affected. The request may have been made.
+ * A scarce resource of the sender was exhausted for this receiver: its name waited for a look-up behind others until the
+ * deadline. The receiver is not at fault and other receivers are not affected. The request may have been made.
  */
 export class TransportBusy extends Schema.TaggedError<TransportBusy>()("TransportBusy", {
-  /** What was short, in one line. */
+  /** What was exhausted, in one line. */
   message: Schema.String
 }) {}
 
+/** A bug in the transport ended the request. Only `send` reports it; `post` dies with the cause. */
+export interface TransportDefect {
+  readonly _tag: "TransportDefect"
+  readonly cause: Cause.Cause<never>
+}
+
+/** Everything that can become of a request. */
+export type TransportReport = TransportResult | TransportUnavailable | TransportBusy | TransportDefect
+
+/** Sends requests. An implementation has `send` or `post`; `make` or `fromPost` derives the other. */
 export class Transport extends Context.Service<
   Transport,
   {
     /**
-     * Whatever goes wrong on the way to the receiver, or with it, is a result, and so is a deadline that has passed: nobody else
-     * keeps to it. Interrupting closes the connection.
+     * Makes a request and calls `done` exactly once, possibly before `send` returns. Never throws; `done` must not throw.
+     * Every failure on the way to the receiver is a result, and so is a deadline that has passed: the caller enforces none.
+     *
+     * The returned function cancels the request: it closes the connection, and `done` is not called. After `done` it does nothing.
      */
+    readonly send: (request: TransportRequest, done: (report: TransportReport) => void) => () => void
+    /** The same as an effect, which dies of a `TransportDefect`. Interrupting it closes the connection. */
     readonly post: (request: TransportRequest) => Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
   }
->()("@doorhook/core/ports/Transport") {}
+>()("@doorhook/core/ports/Transport") {
+  /** A transport written with callbacks. */
+  static make({ send }: { readonly send: Send }): Transport["Service"] {
+    const post: Post = (request) =>
+      Effect.callback((resume) => {
+        const cancel = send(request, (report) => resume(endingOf(report)))
+        return Effect.sync(cancel)
+      })
+    return Transport.of({ send, post })
+  }
+
+  /**
+   * A transport written as an effect. `send` runs that effect with the clock, tracer and other references of the fiber that runs
+   * this one: those that the layer is built with.
+   */
+  static fromPost(post: Post): Effect.Effect<Transport["Service"]> {
+    return Effect.map(Effect.context<never>(), (context) => {
+      const run = Effect.runForkWith(context)
+      const send: Send = (request, done) => {
+        const effect = effectOf(post, request)
+        if (isExit(effect)) {
+          done(reportOf(effect))
+          return noop
+        }
+        const fiber = run(effect)
+        const ignore = fiber.addObserver((exit) => done(reportOf(exit)))
+        return () => {
+          ignore()
+          fiber.interruptUnsafe()
+        }
+      }
+      return Transport.of({ send, post })
+    })
+  }
+}
+
+type Send = Transport["Service"]["send"]
+type Post = Transport["Service"]["post"]
+
+const noop = (): void => undefined
+
+const isExit = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
+
+const endingOf = (report: TransportReport): ReturnType<Post> => {
+  switch (report._tag) {
+    case "Answered":
+    case "Failed":
+      return Effect.succeed(report)
+    case "TransportUnavailable":
+    case "TransportBusy":
+      return Effect.fail(report)
+    case "TransportDefect":
+      return Effect.failCause(report.cause)
+  }
+}
+
+/** What `post` returns; a defect if it throws before it returns an effect. */
+const effectOf = (post: Post, request: TransportRequest): ReturnType<Post> => {
+  try {
+    return post(request)
+  } catch (defect) {
+    return Effect.die(defect)
+  }
+}
+
+const reportOf = (exit: Exit.Exit<TransportResult, TransportUnavailable | TransportBusy>): TransportReport => {
+  if (Exit.isSuccess(exit)) return exit.value
+  const error = Cause.findError(exit.cause)
+  return Result.isSuccess(error) ? error.success : { _tag: "TransportDefect", cause: error.failure }
+}

@@ -1,12 +1,12 @@
 /**
- * What a batch of settlements means for one integration: whether it fails, is disabled, or acknowledges again, and what
- * those who run the service are told. The one definition that all stores share.
+ * What a batch of settlements means for one integration: whether it fails, is disabled, or acknowledges again, and which
+ * notifications follow. The one definition that all stores share.
  */
 import type { DisabledReason, Integration } from "../domain/Integration.ts"
 import type { IntegrationNotice } from "../domain/Notice.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { Failing } from "./Failing.ts"
-import { judgeFailing, warned } from "./Failing.ts"
+import { judgeFailing, laterOf, leastFailedAttempts, warned } from "./Failing.ts"
 import type { Standing } from "./Standing.ts"
 
 /** What a store knows of an integration. */
@@ -17,13 +17,15 @@ export interface Subject {
 
 /** A settlement that was not stale, and where its delivery stood before and stands now. */
 export interface Applied {
-  readonly settlement: Pick<Settlement, "attempt" | "gone">
+  readonly settlement: Pick<Settlement, "attempt" | "gone" | "retry_after">
   readonly from: Standing
   readonly to: Standing
 }
 
 export interface Consequences {
   readonly failing: Failing | null
+  /** Its failing until now, if an acknowledgement has ended it; null otherwise. */
+  readonly recovered: Failing | null
   /** Disable it for this reason, and cancel what waits for it. */
   readonly disable: Extract<DisabledReason, "gone" | "failing"> | null
   readonly enable: boolean
@@ -53,7 +55,10 @@ export const mayDisable = (
   disableAfter: number
 ): boolean =>
   integration.status === "enabled" &&
-  (settlements.some(({ gone }) => gone) || (failing !== null && now - failing.since >= disableAfter))
+  (settlements.some(({ gone }) => gone) ||
+    (failing !== null &&
+      now - failing.since >= disableAfter &&
+      failing.attempts + settlements.length >= leastFailedAttempts))
 
 type About = Pick<IntegrationNotice, "integration_id" | "scope" | "at">
 
@@ -72,12 +77,12 @@ export interface Warning {
   readonly notice: IntegrationNotice
 }
 
-/** Whether it is time to tell that an integration fails; null when it is not. */
+/** The warning that is due for an integration that fails; null when none is. */
 export const warningOf = ({ failing, integration }: Subject, now: number, disableAfter: number): Warning | null => {
-  const told = failing === null || integration.status === "disabled" ? null : warned(failing, now, disableAfter)
-  return told === null
+  const next = failing === null || integration.status === "disabled" ? null : warned(failing, now, disableAfter)
+  return next === null
     ? null
-    : { failing: told, notice: failingNotice(aboutOf(integration, now), told.since, disableAfter) }
+    : { failing: next, notice: failingNotice(aboutOf(integration, now), next.since, disableAfter) }
 }
 
 /** Judges a batch at a time. Where its store can't disable the integration now, whatever fails next decides. */
@@ -95,21 +100,22 @@ export const consequencesOf = (
     return probed && integration.disabled_reason !== "manual"
       ? {
           failing: null,
+          recovered: failing,
           disable: null,
           enable: true,
           notices: [{ kind: "recovered", ...about, failing_since: failing?.since ?? null }]
         }
-      : { failing, disable: null, enable: false, notices: [] }
+      : { failing, recovered: null, disable: null, enable: false, notices: [] }
   }
-  const judged = judgeFailing(
-    failing,
-    {
-      acknowledged: applied.some(({ settlement }) => isAcknowledged(settlement)),
-      failed: applied.some(({ settlement }) => settlement.attempt !== null && !isAcknowledged(settlement))
-    },
-    now,
-    disableAfter
-  )
+  const evidence = {
+    acknowledged: applied.some(({ settlement }) => isAcknowledged(settlement)),
+    failed: applied.filter(({ settlement }) => settlement.attempt !== null && !isAcknowledged(settlement)).length,
+    retry_after: applied.reduce<number | null>(
+      (latest, { settlement }) => laterOf(latest, settlement.retry_after),
+      null
+    )
+  }
+  const judged = judgeFailing(failing, evidence, now, disableAfter)
   const decision = judged.disable && !canDisable ? { ...judged, failing, disable: false } : judged
   const gone = canDisable && applied.some(({ from, settlement }) => settlement.gone && from.state === "delivering")
   const disable = gone ? "gone" : decision.disable ? "failing" : null
@@ -120,7 +126,12 @@ export const consequencesOf = (
   if (decision.recovered) notices.push({ kind: "recovered", ...about, failing_since: failing?.since ?? null })
   if (disable !== null) notices.push({ kind: "disabled", ...about, reason: disable })
   else if (decision.notice) notices.push(failingNotice(about, failing_since, disableAfter))
-  return { failing: decision.failing, disable, enable: false, notices }
+  // The receiver may have asked for no requests beside the acknowledgement.
+  const recovered =
+    failing === null || decision.failing !== null || disable !== null
+      ? null
+      : { ...failing, retry_after: laterOf(failing.retry_after, evidence.retry_after) }
+  return { failing: decision.failing, recovered, disable, enable: false, notices }
 }
 
 const isAcknowledged = ({ attempt }: Pick<Settlement, "attempt">): boolean => attempt?.outcome === "acknowledged"

@@ -9,18 +9,17 @@ import type { ResourceType } from "../domain/ResourceType.ts"
 import type { AcknowledgementRule } from "./Acknowledgement.ts"
 import type { AllowList } from "./AddressPolicy.ts"
 import { parseNetwork } from "./AddressPolicy.ts"
-import type { RetryPolicy } from "./RetryPolicy.ts"
+import type { RetryPolicies, RetryPolicy } from "./RetryPolicy.ts"
+import { policyOf } from "./RetryPolicy.ts"
 
 type Overridden = Pick<Integration, "overrides">
 
 /** The retry policy of a resource type. A lifetime is the event's own: no override changes it. */
-export const retryOf = (
-  retry: Readonly<Record<ResourceType, RetryPolicy>>,
-  { overrides }: Overridden,
-  type: ResourceType
-): RetryPolicy => {
-  const delays = overrides.retry?.[type]
-  return delays === undefined ? retry[type] : { ...retry[type], delays }
+export const retryOf = (retry: RetryPolicies, { overrides }: Overridden, type: ResourceType): RetryPolicy => {
+  const policy = policyOf(retry, type)
+  const own = overrides.retry ?? {}
+  const delays = Object.hasOwn(own, type) ? own[type] : undefined
+  return delays === undefined ? policy : { ...policy, delays }
 }
 
 /** The special-purpose networks that it may use. */

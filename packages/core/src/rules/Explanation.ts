@@ -1,7 +1,6 @@
 /**
  * Why a delivery stands as it does, in plain words, and what can be done: the one place where a delivery's state
- * and reason become sentences. Commands, the operator API and whatever shows deliveries to people say these, each to its own
- * reader.
+ * and reason become sentences. Commands, the operator API and the pages show these, each to its own reader.
  */
 import * as DurationText from "../domain/DurationText.ts"
 import { isoOf } from "../domain/IsoTime.ts"
@@ -104,7 +103,7 @@ export const explain = (explained: Explained, reader: Reader = "operator"): Expl
     case "delivering":
       return {
         why: join(ending, "An attempt is under way."),
-        next: `If nothing is heard of it, another is made ${due}.`,
+        next: "If its process ends before the outcome is recorded, another attempt is made.",
         actions: []
       }
     case "retrying":

@@ -1,54 +1,66 @@
 /**
- * When an integration that acknowledges nothing is disabled, and who is told before.
+ * When an integration that acknowledges nothing is disabled, and when operators are warned before that.
  *
- * The time runs from the first failed attempt after the last acknowledgement. So an integration that nothing is sent to
- * does not fail, and one acknowledgement begins anew. Whether to disable it is looked at whenever an attempt has failed;
- * whether to tell of it also while nothing is sent to it, so that a quiet one is not disabled without a word before.
+ * The time runs from the first failed attempt after the last acknowledgement. An integration that is sent nothing does not
+ * fail, and one acknowledgement ends its failing. It is disabled after a time and a number of failed attempts, so that a
+ * quiet one does not end by its second failure. Warnings also come while nothing is sent to it.
  */
 
 /** How an integration fails. */
 export interface Failing {
   /** When the first attempt failed after which none was acknowledged, in milliseconds since the epoch. */
   readonly since: number
-  /** How many of `noticeShares` were told. */
+  /** How many of `noticeShares` were notified. */
   readonly noticed: number
+  /** Failed attempts since then. */
+  readonly attempts: number
+  /** Until when its receiver asked for no requests (`Retry-After`), in milliseconds since the epoch; null if it did not. */
+  readonly retry_after: number | null
 }
+
+/** An integration is not disabled for failing before this many failed attempts. */
+export const leastFailedAttempts = 10
 
 /** How long an integration may fail before it is disabled, in milliseconds, unless settings say otherwise. */
 export const defaultDisableAfter = 3 * 24 * 3_600_000
 
-/** At which shares of that time those who run the service are told. */
+/** At which shares of that time operators are warned. */
 export const noticeShares = [0.5, 0.7, 0.9] as const
 
 /** What a batch of attempts showed of one integration. */
 export interface Evidence {
   readonly acknowledged: boolean
-  readonly failed: boolean
+  /** How many attempts failed. */
+  readonly failed: number
+  /** The latest time until which the receiver asked for no requests; null if it did not. */
+  readonly retry_after: number | null
 }
 
 /** What follows for it. */
 export interface FailingDecision {
   /** Null: it does not fail. */
   readonly failing: Failing | null
-  /** It is time to tell that it fails. */
+  /** A warning that it fails is due. */
   readonly notice: boolean
   /** It has failed for too long. */
   readonly disable: boolean
-  /** It was told that it fails, and now it acknowledges. */
+  /** A warning was stored, and now it acknowledges. */
   readonly recovered: boolean
 }
 
-/** How it stands once it was told of, if there is more to tell at a time than was told; null otherwise. Of several notices one. */
-export const warned = ({ noticed, since }: Failing, now: number, disableAfter: number): Failing | null => {
-  const passed = noticeShares.filter((share) => now - since >= share * disableAfter).length
-  return passed > noticed ? { since, noticed: passed } : null
+/** The next failure state if another warning threshold was crossed, else null. */
+export const warned = (failing: Failing, now: number, disableAfter: number): Failing | null => {
+  const passed = noticeShares.filter((share) => now - failing.since >= share * disableAfter).length
+  return passed > failing.noticed ? { ...failing, noticed: passed } : null
 }
 
-/**
- * The same as a search: the latest times since when one fails that is to be told of, by how often it was.
- */
+/** The same as a search: the latest `since` for which a warning is due, by how many were stored. */
 export const warnedSince = (now: number, disableAfter: number): ReadonlyArray<number> =>
   noticeShares.map((share) => Math.floor(now - share * disableAfter))
+
+/** The later of two times, either of which may be missing. */
+export const laterOf = (a: number | null, b: number | null): number | null =>
+  a === null || (b !== null && b > a) ? b : a
 
 /** Judges an enabled integration at a time. One acknowledgement outweighs any number of failures beside it. */
 export const judgeFailing = (
@@ -59,9 +71,15 @@ export const judgeFailing = (
 ): FailingDecision => {
   if (evidence.acknowledged)
     return { failing: null, notice: false, disable: false, recovered: before !== null && before.noticed > 0 }
-  if (!evidence.failed) return { failing: before, notice: false, disable: false, recovered: false }
-  if (before === null) return { failing: { since: now, noticed: 0 }, notice: false, disable: false, recovered: false }
-  const told = warned(before, now, disableAfter)
-  const disable = now - before.since >= disableAfter
-  return { failing: told ?? before, notice: !disable && told !== null, disable, recovered: false }
+  if (evidence.failed === 0) return { failing: before, notice: false, disable: false, recovered: false }
+  const failing: Failing = {
+    since: before?.since ?? now,
+    noticed: before?.noticed ?? 0,
+    attempts: (before?.attempts ?? 0) + evidence.failed,
+    retry_after: laterOf(before?.retry_after ?? null, evidence.retry_after)
+  }
+  if (before === null) return { failing, notice: false, disable: false, recovered: false }
+  const warning = warned(failing, now, disableAfter)
+  const disable = now - failing.since >= disableAfter && failing.attempts >= leastFailedAttempts
+  return { failing: warning ?? failing, notice: !disable && warning !== null, disable, recovered: false }
 }

@@ -14,6 +14,19 @@ export interface RetryPolicy {
   readonly lifetime: number | null
 }
 
+/** The policy of each resource type; the built-in types always have one. */
+export interface RetryPolicies extends Readonly<Record<string, RetryPolicy>> {
+  readonly access_log: RetryPolicy
+  readonly call: RetryPolicy
+}
+
+/**
+ * The policy of a resource type. A type that is stored but not declared any more has that of access logs: its events are
+ * still sent, with long patience.
+ */
+export const policyOf = (policies: RetryPolicies, type: string): RetryPolicy =>
+  (Object.hasOwn(policies, type) ? policies[type] : undefined) ?? policies.access_log
+
 /** The most that jitter adds, as a share of the delay. */
 export const maxJitter = 0.2
 

@@ -2,7 +2,7 @@
  * What an attempt's outcome makes of its delivery: the transitions of the state machine in `domain/Delivery`.
  */
 import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
-import { laneOf } from "../domain/Delivery.ts"
+import { isUrgentLane, laneOf } from "../domain/Delivery.ts"
 import * as DurationText from "../domain/DurationText.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 import type { RetryPolicy } from "./RetryPolicy.ts"
@@ -20,7 +20,7 @@ export const askAgainAfter = 5_000
 /** Each time twice as long, up to 21 minutes: to some, somebody publishes without a gap, and the receiver has said it all. */
 const askAgainAfterAttempt = (number: number): number => askAgainAfter * 2 ** Math.min(number - 1, 8)
 
-/** Statuses whose `Retry-After` is heeded. */
+/** Statuses whose `Retry-After` is respected. */
 export const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
 /** What an attempt's answer asked of the next one, for those who wonder why it takes so long; else the attempt as it is. */
@@ -35,12 +35,18 @@ const withWait = (attempt: Attempt, retryAfter: number | null): Attempt => {
 
 type Ending = Pick<Settlement, "state" | "reason" | "next_attempt_at" | "gone">
 
-const settlement = (delivery: LeasedDelivery, attempt: Attempt | null, ending: Ending): Settlement => ({
+const settlement = (
+  delivery: LeasedDelivery,
+  attempt: Attempt | null,
+  ending: Ending,
+  retry_after: number | null = null
+): Settlement => ({
   delivery_id: delivery.id,
   integration_id: delivery.integration.id,
-  token: delivery.lease.token,
   attempt,
-  lane: laneOf(delivery.event.resource_type, attempt === null ? delivery.attempts : attempt.number),
+  early: delivery.early,
+  retry_after,
+  lane: laneOf({ urgent: isUrgentLane(delivery.lane) }, attempt === null ? delivery.attempts : attempt.number),
   ...ending
 })
 
@@ -61,26 +67,29 @@ export const settleAttempt = (
   if (attempt.outcome === "acknowledged") return settlement(delivery, attempt, ended("delivered", null))
   if (attempt.status === goneStatus) return settlement(delivery, attempt, ended("cancelled", "integration_gone", true))
   const retryAfter = heedsRetryAfter(attempt.status) ? context.retryAfter : null
+  const retryAfterUntil = retryAfter === null ? null : context.now + Math.min(retryAfter, maxRetryAfter)
+  const settledAs = (ending: Ending): Settlement =>
+    settlement(delivery, withWait(attempt, retryAfter), ending, retryAfterUntil)
+  const retryAt = (next_attempt_at: number): Settlement =>
+    settledAs({ state: "retrying", reason: null, next_attempt_at, gone: false })
+  const { early_due_at } = delivery
+  // An early attempt does not use up the schedule: the delivery stays due when it was, or when the receiver asks for.
+  if (early_due_at !== null)
+    return { ...retryAt(Math.max(early_due_at, retryAfterUntil ?? 0)), early: delivery.early + 1 }
   const decision = next(policy, {
-    failed: attempt.number,
+    failed: attempt.number - delivery.early,
     publishedAt: delivery.event.created_at,
     now: context.now,
     random: context.random,
     retryAfter
   })
-  const made = withWait(attempt, retryAfter)
   switch (decision._tag) {
     case "RetryAt":
-      return settlement(delivery, made, {
-        state: "retrying",
-        reason: null,
-        next_attempt_at: decision.at,
-        gone: false
-      })
+      return retryAt(decision.at)
     case "Exhausted":
-      return settlement(delivery, made, ended("exhausted", "schedule_used_up"))
+      return settledAs(ended("exhausted", "schedule_used_up"))
     case "Expired":
-      return settlement(delivery, made, ended("expired", "lifetime_over"))
+      return settledAs(ended("expired", "lifetime_over"))
   }
 }
 

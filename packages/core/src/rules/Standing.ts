@@ -1,8 +1,8 @@
 /**
  * Where a delivery stands in its queue, and where it stands after each store call: the one definition that all stores
- * share. What stores differ in is how they find and keep rows.
+ * share. Stores differ in how they find and keep rows.
  */
-import type { DeliveryReason, DeliveryState, Lane, Lease } from "../domain/Delivery.ts"
+import type { DeliveryReason, DeliveryState, Lane } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import type { Integration } from "../domain/Integration.ts"
 import type { NewDelivery, Settlement } from "../ports/DeliveryStore.ts"
@@ -13,17 +13,20 @@ export interface Standing {
   readonly reason: DeliveryReason | null
   /** How many attempts were made. */
   readonly attempts: number
+  /** How many of them were made early and failed. */
+  readonly early: number
   readonly lane: Lane
-  /** When it can be claimed; of a delivery under lease, when the lease ends. Null unless it is active. */
+  /** When it is due, or was when it was leased, in milliseconds since the epoch. Null once it has ended. */
   readonly due_at: number | null
-  /** The lease it is attempted under. One that was ended meanwhile keeps it, so that its attempt is recorded all the same. */
-  readonly lease_token: string | null
-  /** 1: the next attempt was asked for. 2: it was asked for during an attempt, so that one more follows. */
+  /** The worker it is leased to. A delivery that was cancelled during its attempt keeps it until the attempt is recorded. */
+  readonly worker: string | null
+  /** 1: the next attempt was asked for. 2: it was asked for during an attempt, and one more follows. */
   readonly resend: 0 | 1 | 2
 }
 
 /** Whether a delivery can be claimed. */
-export const isDue = ({ due_at }: Pick<Standing, "due_at">, now: number): boolean => due_at !== null && due_at <= now
+export const isDue = ({ due_at, worker }: Pick<Standing, "due_at" | "worker">, now: number): boolean =>
+  due_at !== null && due_at <= now && worker === null
 
 /** States of deliveries that ended, or never began, without an acknowledgement. */
 export const unacknowledgedStates = [
@@ -54,72 +57,80 @@ export const reasonToEnd = (
 export type Target = Pick<Integration, "status" | "version"> | undefined
 
 /**
- * A new delivery: as asked for, unless its integration was deleted, disabled or changed since the event was matched. A
- * changed one is claimed anew, so that the request goes where the integration says by then.
+ * A new delivery: as asked for, unless its integration was deleted, disabled or changed since the event was matched. One of
+ * a changed integration is claimed later, so that the request goes where the integration says by then.
  */
 export const begun = ({ initial, lane, matched_version }: NewDelivery, event: Event, integration: Target): Standing => {
-  // One that is not leased as it was asked to be is not sent: nobody holds a lease of it.
-  const inactive = { attempts: 0, lane, due_at: null, lease_token: null, resend: 0 } as const
+  const inactive = { attempts: 0, early: 0, lane, due_at: null, worker: null, resend: 0 } as const
   if (integration === undefined) return { ...inactive, state: "cancelled", reason: "integration_deleted" }
   if (initial.state === "skipped") return { ...inactive, state: "skipped", reason: initial.reason }
   if (integration.status === "disabled") return { ...inactive, state: "skipped", reason: "integration_disabled" }
-  if (initial.state === "pending" || integration.version !== matched_version)
-    return { ...inactive, state: "pending", reason: null, due_at: event.created_at }
-  const { token, until } = initial.lease
-  return { ...inactive, state: "delivering", reason: null, due_at: until, lease_token: token }
+  const active = { ...inactive, reason: null, due_at: event.created_at }
+  return initial.state === "delivering" && integration.version === matched_version
+    ? { ...active, state: "delivering", worker: initial.worker }
+    : { ...active, state: "pending" }
 }
 
-/** Claimed: whatever was asked for until now is answered by the attempt that follows. */
-export const claimed = ({ attempts, lane, resend }: Standing, lease: Lease): Standing => ({
+/** Claimed by a worker: the attempt that follows answers every resend asked for until now. */
+export const claimed = (standing: Standing, worker: string): Standing => ({
+  ...standing,
   state: "delivering",
   reason: null,
-  attempts,
-  lane,
-  due_at: lease.until,
-  lease_token: lease.token,
-  resend: resend === 0 ? 0 : 1
-})
-
-/**
- * Settled under its current token: as the settlement says. One that was ended meanwhile stays so, and only its attempt
- * counts; one that was to be sent again is due at once. A probe, sent though the integration is disabled, ends as it was if it
- * is not acknowledged, whatever would follow for others.
- */
-export const settled = (
-  standing: Standing,
-  settlement: Settlement,
-  now: number,
-  toEnd: ReturnType<typeof reasonToEnd>
-): Standing => {
-  const { attempt, lane, next_attempt_at, reason, state } = settlement
-  const attempts = attempt?.number ?? standing.attempts
-  if (standing.state !== "delivering") return { ...standing, attempts, lease_token: null }
-  if (toEnd !== null && attempt !== null && attempt.outcome !== "acknowledged")
-    return { ...cancelled({ ...standing, lane }, toEnd), attempts, lease_token: null }
-  if (standing.resend === 2)
-    return { state: "pending", reason: null, attempts, lane, due_at: now, lease_token: null, resend: 1 }
-  return { state, reason, attempts, lane, due_at: next_attempt_at, lease_token: null, resend: 0 }
-}
-
-/** Given back unattempted. */
-export const released = (standing: Standing, dueAt: number): Standing => ({
-  ...standing,
-  state: standing.attempts === 0 || standing.resend > 0 ? "pending" : "retrying",
-  due_at: dueAt,
-  lease_token: null,
+  worker,
   resend: standing.resend === 0 ? 0 : 1
 })
 
+/** Whether a settlement is of the lease that a worker has, and not of an earlier one. */
+export const isCurrent = (
+  standing: Pick<Standing, "attempts" | "worker">,
+  { attempt }: Pick<Settlement, "attempt">,
+  worker: string
+): boolean => standing.worker === worker && (attempt === null || attempt.number === standing.attempts + 1)
+
 /**
- * To be sent again. Under a live lease it may be on its way at this moment and must not be sent twice at once: it is
- * marked, and due as soon as that attempt is settled, however it ends.
+ * Settled by the worker that has its lease. A delivery that was ended during the attempt stays so, and only its attempt
+ * counts; one that is to be sent again is due at once. A probe, sent though the integration is disabled, ends as it was
+ * unless it is acknowledged.
+ */
+export const settled = (
+  standing: Standing,
+  settlement: Pick<Settlement, "attempt" | "early" | "lane" | "next_attempt_at" | "reason" | "state">,
+  now: number,
+  toEnd: ReturnType<typeof reasonToEnd>
+): Standing => {
+  const { attempt, early, lane, next_attempt_at, reason, state } = settlement
+  const attempts = attempt?.number ?? standing.attempts
+  const made = { attempts, early, lane, worker: null }
+  if (standing.state !== "delivering") return { ...standing, attempts, early, worker: null }
+  if (toEnd !== null && attempt !== null && attempt.outcome !== "acknowledged")
+    return { ...made, state: "cancelled", reason: toEnd, due_at: null, resend: 0 }
+  if (standing.resend === 2) return { ...made, state: "pending", reason: null, due_at: now, resend: 1 }
+  return { ...made, state, reason, due_at: next_attempt_at, resend: 0 }
+}
+
+/** Given back unattempted, due at a time, by default when it was. A delivery that was ended under its lease stays so. */
+export const released = (standing: Standing, dueAt: number | null = standing.due_at): Standing =>
+  standing.state === "delivering"
+    ? {
+        ...standing,
+        state: standing.attempts === 0 || standing.resend > 0 ? "pending" : "retrying",
+        // A resend that was asked for in the meantime does not wait for anything else.
+        due_at: standing.resend === 2 && dueAt !== null ? Math.min(dueAt, standing.due_at ?? dueAt) : dueAt,
+        worker: null,
+        resend: standing.resend === 0 ? 0 : 1
+      }
+    : { ...standing, worker: null }
+
+/**
+ * To be sent again. Under a lease it may be on its way at this moment and must not be sent twice at once: it is marked, and
+ * due as soon as that attempt is settled, however it ends, or its lease is lost, also if it was made early.
  */
 export const resent = (standing: Standing, now: number): Standing =>
-  standing.state === "delivering" && !isDue(standing, now)
-    ? { ...standing, resend: 2 }
-    : { ...standing, state: "pending", reason: null, due_at: now, lease_token: null, resend: 1 }
+  standing.state === "delivering"
+    ? { ...standing, due_at: Math.min(standing.due_at ?? now, now), resend: 2 }
+    : { ...standing, state: "pending", reason: null, due_at: now, worker: null, resend: 1 }
 
-/** Ended because its integration takes no more. One under lease keeps its token. */
+/** Ended because its integration takes no more. A delivery under lease keeps its worker. */
 export const cancelled = (standing: Standing, reason: DeliveryReason): Standing => ({
   ...standing,
   state: "cancelled",

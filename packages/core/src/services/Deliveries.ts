@@ -1,16 +1,23 @@
 /**
- * The operator's view of deliveries: look, send again, recover.
+ * The operator's view of deliveries: list, show, resend, recover.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Attempt, Delivery } from "../domain/Delivery.ts"
 import { formatDeliveryId, DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { DeliveryFilter, DeliverySummary, LastAttempt } from "../ports/DeliveryStore.ts"
+import type {
+  DeliveryFilter,
+  DeliverySummary,
+  FoundDelivery,
+  ListedDelivery,
+  RedeliverResult
+} from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
 import type { Explanation, Reader } from "../rules/Explanation.ts"
 import { explain } from "../rules/Explanation.ts"
+import { policyOf } from "../rules/RetryPolicy.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
 import { waking } from "./Waking.ts"
 
@@ -39,14 +46,11 @@ export class NotDeliverable extends Schema.TaggedError<NotDeliverable>()("NotDel
   }
 }
 
-/** A delivery in a list, with its last attempt; null before the first. */
-export interface ListedDelivery extends Delivery {
-  readonly last_attempt: LastAttempt | null
-}
-
-/** A delivery with all its attempts, the first one first. */
+/** A delivery with its event and all its attempts, the first one first. */
 export interface DeliveryWithAttempts extends Delivery {
   readonly history: ReadonlyArray<Attempt>
+  /** Null when its row was deleted by something else than doorhook. */
+  readonly event: FoundDelivery["event"]
   /** Why it ended, or what it waits for, and what can be done, in plain words. */
   readonly explanation: Explanation
 }
@@ -55,14 +59,14 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<ListedDelivery>, StoreError>
-    /** One delivery, explained to a reader; default: to whoever runs the service. */
+    /** One delivery, explained to a reader; by default to an operator. */
     readonly show: (
       id: DeliveryId,
       reader?: Reader
     ) => Effect.Effect<DeliveryWithAttempts, DeliveryNotFound | StoreError>
     /** Sends a delivery at once as its next attempt, whatever its state. */
     readonly resend: (id: DeliveryId) => Effect.Effect<void, DeliveryNotFound | NotDeliverable | StoreError>
-    /** Sends all that an integration has not acknowledged since a time (ms since the epoch); says how many. */
+    /** Sends all that an integration has not acknowledged since a time (ms since the epoch); returns how many. */
     readonly recover: (
       integration: IntegrationId,
       since: number
@@ -79,47 +83,58 @@ export class Deliveries extends Context.Service<
         const wake = yield* Wake
         const settings = yield* DeliverySettings
 
-        /** When the event of a delivery became too old; null when it does not. */
-        const lifetimeEnd = Effect.fnUntraced(function* ({ event_id }: Delivery) {
-          const event = yield* store.findEvent(event_id)
-          const lifetime = event === null ? null : settings.retry[event.resource_type].lifetime
+        /** When an event became too old to be sent; null when it does not. */
+        const lifetimeEnd = (event: FoundDelivery["event"]): number | null => {
+          const lifetime = event === null ? null : policyOf(settings.retry, event.resource_type).lifetime
           return event === null || lifetime === null ? null : event.created_at + lifetime
-        })
+        }
 
         const show = Effect.fnUntraced(function* (id: DeliveryId, reader?: Reader) {
-          const delivery = yield* store.find(id)
-          if (delivery === null) return yield* new DeliveryNotFound({ id })
-          const history = yield* store.attempts(id)
+          const found = yield* store.find(id)
+          if (found === null) return yield* new DeliveryNotFound({ id })
+          const { attempts, delivery, event } = found
           const integration = yield* integrations.find(delivery.integration_id)
-          const lifetime_over_at = delivery.state === "expired" ? yield* lifetimeEnd(delivery) : null
-          const explanation = explain({ delivery, last: history.at(-1) ?? null, integration, lifetime_over_at }, reader)
-          return { ...delivery, history, explanation }
-        })
-
-        const list = Effect.fnUntraced(function* (filter: DeliveryFilter) {
-          const found = yield* store.list(filter)
-          const last = yield* store.lastAttempts(found.map(({ id }) => id))
-          return found.map((delivery) => ({ ...delivery, last_attempt: last.get(delivery.id) ?? null }))
+          const lifetime_over_at = delivery.state === "expired" ? lifetimeEnd(event) : null
+          const explanation = explain(
+            { delivery, last: attempts.at(-1) ?? null, integration, lifetime_over_at },
+            reader
+          )
+          return { ...delivery, event, history: attempts, explanation }
         })
 
         const resend = Effect.fnUntraced(function* (id: DeliveryId) {
-          const resending = store.resend(id, yield* Clock.currentTimeMillis)
-          const result = yield* waking(wake, resending, (resent) => resent === "resent")
-          if (result === "not_found") return yield* new DeliveryNotFound({ id })
-          if (result !== "resent") return yield* new NotDeliverable({ why: result })
+          const resending = store.redeliver({ type: "delivery", id }, yield* Clock.currentTimeMillis)
+          const result = yield* waking(wake, resending, leavesWork)
+          if (result._tag === "Redelivered") return
+          return yield* result.why === "not_found"
+            ? new DeliveryNotFound({ id })
+            : new NotDeliverable({ why: deadEnd(result.why) })
         })
 
         const recover = Effect.fnUntraced(function* (id: IntegrationId, since: number) {
-          const integration = yield* integrations.find(id)
-          if (integration === null) return yield* new UnknownIntegration({ id })
-          if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
-          const recovering = store.recover(id, since, yield* Clock.currentTimeMillis)
-          return yield* waking(wake, recovering, (count) => count > 0)
+          const recovering = store.redeliver({ type: "integration", id, since }, yield* Clock.currentTimeMillis)
+          const result = yield* waking(wake, recovering, leavesWork)
+          if (result._tag === "Redelivered") return result.count
+          switch (result.why) {
+            case "nothing_to_send":
+              return 0
+            case "integration_disabled":
+              return yield* new NotDeliverable({ why: result.why })
+            default:
+              return yield* new UnknownIntegration({ id })
+          }
         })
 
         const summary = Effect.flatMap(Clock.currentTimeMillis, (now) => store.summary(now))
 
-        return Deliveries.of({ list, show, resend, recover, summary })
+        return Deliveries.of({ list: store.list, show, resend, recover, summary })
       })
     )
 }
+
+/** Whether deliveries were made due. */
+const leavesWork = (result: RedeliverResult): boolean => result._tag === "Redelivered" && result.count > 0
+
+/** Why no delivery of an integration can be sent. */
+const deadEnd = (why: Extract<RedeliverResult, { _tag: "Refused" }>["why"]): NotDeliverable["why"] =>
+  why === "integration_deleted" ? why : "integration_disabled"

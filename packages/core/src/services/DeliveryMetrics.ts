@@ -7,7 +7,6 @@ import { AttemptOutcome, settledStates } from "../domain/Delivery.ts"
 import type { Attempt } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
-import { resourceTypeNames } from "../domain/ResourceType.ts"
 import type { Settlement } from "../ports/DeliveryStore.ts"
 
 /**
@@ -17,35 +16,70 @@ import type { Settlement } from "../ports/DeliveryStore.ts"
 const counters = (id: string, description: string) => (attributes: Metric.Metric.AttributeSet) =>
   Metric.counter(id, { description, attributes, incremental: true })
 
-const byType = <A>(make: (resource_type: ResourceType) => A): ReadonlyMap<ResourceType, A> =>
-  new Map(resourceTypeNames.map((type) => [type, make(type)]))
+/** One value for each resource type that was seen; a type that is stored but not declared any more counts as well. */
+class ByType<A> {
+  readonly #seen = new Map<ResourceType, A>()
+  readonly #make: (resource_type: ResourceType) => A
+
+  constructor(make: (resource_type: ResourceType) => A) {
+    this.#make = make
+  }
+
+  of(type: ResourceType): A {
+    const seen = this.#seen.get(type)
+    if (seen !== undefined) return seen
+    const made = this.#make(type)
+    this.#seen.set(type, made)
+    return made
+  }
+
+  all(): Iterable<A> {
+    return this.#seen.values()
+  }
+}
 
 const accepted = counters("doorhook_events_accepted", "Events accepted: durable, whether or not an integration matched")
 
-/** Events accepted, by resource type. */
-export const eventsAccepted = byType((resource_type) => accepted({ resource_type }))
+const eventsAccepted = new ByType((resource_type) => accepted({ resource_type }))
+
+/** Counts accepted events by resource type. */
+export const countAccepted = (
+  events: ReadonlyArray<Pick<Event, "resource_type">>,
+  context: Context.Context<never>
+): void => {
+  const counts = new Map<ResourceType, number>()
+  for (const { resource_type } of events) counts.set(resource_type, (counts.get(resource_type) ?? 0) + 1)
+  for (const [type, count] of counts) eventsAccepted.of(type).updateUnsafe(count, context)
+}
 
 const attempts = counters("doorhook_attempts", "HTTP requests made to receivers, by outcome")
 
 /** Attempts made, by resource type and outcome. */
-const attemptsMade = byType(
+const attemptsMade = new ByType(
   (resource_type) => new Map(AttemptOutcome.literals.map((outcome) => [outcome, attempts({ resource_type, outcome })]))
+)
+
+const early = counters("doorhook_early_attempts", "Attempts made early after an outage of their receiver, by outcome")
+
+/** Attempts made before they were due, because their integration catches up, by resource type and outcome. */
+const earlyAttempts = new ByType(
+  (resource_type) => new Map(AttemptOutcome.literals.map((outcome) => [outcome, early({ resource_type, outcome })]))
 )
 
 const ended = counters("doorhook_deliveries_ended", "Deliveries that ended in this process, by the state they ended in")
 
 /** Deliveries that ended, by resource type and state: those that expired are told by no notice. */
-const deliveriesEnded = byType(
+const deliveriesEnded = new ByType(
   (resource_type) => new Map(settledStates.map((state) => [state, ended({ resource_type, state })]))
 )
 
-/** Settlements of deliveries whose lease had passed to somebody else. */
+/** Outcomes of deliveries that were no longer leased to this worker. */
 export const staleSettlements = Metric.counter("doorhook_stale_settlements", {
   description: "Outcomes that came after the delivery's lease had ended; the delivery is sent again",
   incremental: true
 })
 
-/** What those who run the service were told, by kind. */
+/** Notifications for operators, by kind. */
 export const noticesGiven = Metric.counter("doorhook_notices", {
   description:
     "Operational notices: integrations that fail, were disabled or recovered, deliveries given up, retention paused",
@@ -63,7 +97,7 @@ export const acknowledgementLatency = Metric.histogram("doorhook_acknowledgement
 
 /** What an attempt was made of, and the attempt; null when none was made. */
 interface Attempted {
-  readonly delivery: { readonly event: Pick<Event, "resource_type"> }
+  readonly delivery: { readonly event: Pick<Event, "resource_type">; readonly early_due_at: number | null }
   readonly settlement: { readonly attempt: Attempt | null; readonly state: Settlement["state"] }
 }
 
@@ -81,15 +115,16 @@ export const makeCounter = Effect.contextWith((context: Context.Context<never>) 
       for (const { delivery, settlement } of outcomes) {
         const { attempt } = settlement
         if (attempt === null) continue
-        attemptsMade.get(delivery.event.resource_type)?.get(attempt.outcome)?.updateUnsafe(1, context)
+        const { early_due_at, event } = delivery
+        attemptsMade.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
+        if (early_due_at !== null) earlyAttempts.of(event.resource_type).get(attempt.outcome)?.updateUnsafe(1, context)
         if (attempt.outcome === "acknowledged") acknowledgementLatency.updateUnsafe(attempt.duration_ms, context)
       }
     },
     ended: (recorded) => {
       for (const { delivery, settlement } of recorded) {
         const { state } = settlement
-        if (state !== "retrying")
-          deliveriesEnded.get(delivery.event.resource_type)?.get(state)?.updateUnsafe(1, context)
+        if (state !== "retrying") deliveriesEnded.of(delivery.event.resource_type).get(state)?.updateUnsafe(1, context)
       }
     }
   })
@@ -107,9 +142,9 @@ export interface Counted {
 /** The counts so far, for who compares them with those of a moment ago. */
 export const counted: Effect.Effect<Counted> = Effect.gen(function* () {
   let events_accepted = 0
-  for (const counter of eventsAccepted.values()) events_accepted += (yield* Metric.value(counter)).count
+  for (const counter of eventsAccepted.all()) events_accepted += (yield* Metric.value(counter)).count
   const attempts: Partial<Record<AttemptOutcome, number>> = {}
-  for (const byOutcome of attemptsMade.values()) {
+  for (const byOutcome of attemptsMade.all()) {
     for (const [outcome, counter] of byOutcome) {
       const { count } = yield* Metric.value(counter)
       if (count > 0) attempts[outcome] = (attempts[outcome] ?? 0) + count

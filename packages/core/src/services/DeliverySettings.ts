@@ -1,23 +1,27 @@
 /**
  * How deliveries are made. One service, so that every place that needs a number takes it from here.
  */
-import { Context, Effect, Layer, Record, Result, Schema } from "effect"
+import { Context, Effect, Layer, Result, Schema } from "effect"
 import * as DurationText from "../domain/DurationText.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
-import { resourceTypeNames, resourceTypes } from "../domain/ResourceType.ts"
+import { maxDataBytes } from "../domain/Event.ts"
+import type { ResourceTypeTable } from "../domain/ResourceType.ts"
+import { builtInTable, policiesOf, ResourceTypes } from "../domain/ResourceType.ts"
 import { defaultDeadline } from "../rules/Acknowledgement.ts"
 import type { AllowList } from "../rules/AddressPolicy.ts"
 import { defaultDisableAfter } from "../rules/Failing.ts"
-import type { RetryPolicy } from "../rules/RetryPolicy.ts"
+import type { RetryPolicies, RetryPolicy } from "../rules/RetryPolicy.ts"
 import { flawOf } from "../rules/RetryPolicy.ts"
 
 /** All durations in milliseconds. */
 export interface DeliverySettingsShape {
   /** The retry policy of each resource type. */
-  readonly retry: Readonly<Record<ResourceType, RetryPolicy>>
+  readonly retry: RetryPolicies
   /** How long a receiver has to acknowledge. */
   readonly ackTimeout: number
-  /** How long a dispatcher may hold a delivery; others take it afterwards. */
+  /**
+   * How long a worker's membership lasts after its last heartbeat. Others then send what it held. It must be longer than
+   * `ackTimeout` and `settleBudget` together.
+   */
   readonly lease: number
   /** The most requests open at once in this process. */
   readonly concurrency: number
@@ -25,10 +29,18 @@ export interface DeliverySettingsShape {
   readonly concurrencyPerIntegration: number
   /**
    * The most deliveries that this process holds in memory; all others wait in the store. An eighth of it is kept for calls,
-   * a quarter for integrations of which less is held than twice `concurrencyPerIntegration`. Once the events of those that
-   * are held have 64 Mi characters of data, no more are taken over until some have ended.
+   * a quarter for integrations of which less is held than twice `concurrencyPerIntegration`.
    */
   readonly buffer: number
+  /** The most event data of deliveries that this process holds in memory, in bytes. Beyond that, deliveries wait in the store. */
+  readonly queueBytes: number
+  /**
+   * The most event data of publications that wait to be stored, in bytes. Beyond that, callers wait for up to 5 s and then
+   * get a `PublisherBusy`.
+   */
+  readonly waitingBytes: number
+  /** Whether an integration that acknowledges again after an outage is sent its waiting retries early. */
+  readonly catchUp: boolean
   /** How long to wait for a wake signal before looking for due deliveries anyway. */
   readonly pollInterval: number
   /** Special-purpose networks that every integration may use. */
@@ -37,28 +49,34 @@ export interface DeliverySettingsShape {
   readonly sign: boolean
   /** The most integrations of one building or tenant; null is any number. Those that are there already stay. */
   readonly integrationsPerScope: number | null
-  /** For how long an integration may acknowledge nothing of what is sent before it is disabled. */
+  /**
+   * For how long an integration may acknowledge nothing of what is sent before it is disabled. It is not disabled before ten
+   * failed attempts (`leastFailedAttempts`).
+   */
   readonly disableAfter: number
-  /** How long settled deliveries and their events are kept; null is for ever. */
+  /** How long settled deliveries and their events are kept; null is forever. */
   readonly retention: number | null
 }
 
-/** The longest that a receiver may take: nothing is behind it any more, and its place is taken all the time. In milliseconds. */
+/** The longest `ackTimeout`, in milliseconds: a request keeps its place in the queue all that time. */
 export const longestAckTimeout = 3_600_000
 
-/** The longest that this process holds a delivery, or does not look for any, in milliseconds. */
+/** The longest `lease` and `pollInterval`, in milliseconds. */
 export const longestHold = 24 * 3_600_000
 
-/** Time that must be left of a lease after the longest attempt, to record how it ended. */
+/** The part of a lease that is left to record how the longest attempt ended, in milliseconds. */
 export const settleBudget = 5_000
 
 export const defaultDeliverySettings: DeliverySettingsShape = {
-  retry: Record.map(resourceTypes, ({ retry }) => retry),
+  retry: policiesOf(builtInTable),
   ackTimeout: defaultDeadline,
   lease: 20_000,
   concurrency: 512,
   concurrencyPerIntegration: 10,
-  buffer: 8_192,
+  buffer: 32_768,
+  queueBytes: 32 * 1024 * 1024,
+  waitingBytes: 64 * 1024 * 1024,
+  catchUp: true,
   pollInterval: 1_000,
   allow: [],
   sign: true,
@@ -73,8 +91,8 @@ export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("Inva
 }) {}
 
 /**
- * How long the directory has for its answer before an attempt, in milliseconds: as long as the receiver, but no longer than
- * leaves the attempt its part of the lease. Half of what is over, because a delivery may have waited for a place meanwhile.
+ * How long the directory has for its answer before an attempt, in milliseconds: as long as the receiver, but at most half of
+ * what a lease has beyond the attempt and its recording. The other half is for the wait for a place.
  */
 export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape): number =>
   Math.min(ackTimeout, (lease - ackTimeout - settleBudget) / 2)
@@ -83,11 +101,17 @@ export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape):
 export const longestAttempt = (settings: DeliverySettingsShape): number =>
   directoryPatience(settings) + settings.ackTimeout
 
-/** A setting that is longer than it may be; one that is no number is as well. */
+/** A setting that exceeds its limit, or is not a number. */
 const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<string> =>
   millis <= longest
     ? []
     : [`${name}: must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`]
+
+/** A limit in bytes holds the largest event at least. */
+const tooFewBytes = (name: string, bytes: number): ReadonlyArray<string> =>
+  Number.isSafeInteger(bytes) && bytes >= maxDataBytes
+    ? []
+    : [`${name}: must be a whole number of bytes from ${maxDataBytes}, which the largest event has, not ${bytes}`]
 
 const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
   const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, integrationsPerScope, lease, retention } =
@@ -99,12 +123,14 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
     ...tooLong("pollInterval", settings.pollInterval, longestHold),
     ...tooLong("disableAfter", settings.disableAfter, DurationText.longest),
     ...tooLong("retention", retention ?? 0, DurationText.longest),
-    ...resourceTypeNames.flatMap((type) => {
-      const flaw = flawOf(settings.retry[type])
+    ...Object.entries(settings.retry).flatMap(([type, policy]) => {
+      const flaw = flawOf(policy)
       return flaw === null ? [] : [`retry of ${type}: delay ${flaw.at + 1} ${flaw.detail}`]
     }),
     ...(concurrency >= 1 ? [] : ["concurrency: must be at least 1"]),
     ...(buffer >= concurrency ? [] : ["buffer: must be at least concurrency"]),
+    ...tooFewBytes("queueBytes", settings.queueBytes),
+    ...tooFewBytes("waitingBytes", settings.waitingBytes),
     ...((integrationsPerScope ?? 1) >= 1 ? [] : ["integrationsPerScope: must be at least 1"]),
     ...(concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration: must be at least 1"]),
     ...(lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout
@@ -116,18 +142,25 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
   ]
 }
 
+/** Settings that replace defaults; of `retry`, policy by policy. */
+export interface DeliverySettingsOverrides extends Partial<Omit<DeliverySettingsShape, "retry">> {
+  readonly retry?: Readonly<Record<string, RetryPolicy>>
+}
+
 /**
- * The defaults with some of them replaced; fails where they contradict each other. A lease that is not given grows with the
- * acknowledgement timeout, because a lease shorter than an attempt would let two dispatchers send the same delivery at once.
+ * The defaults with some of them replaced; fails where they contradict each other. Unless it is given, `lease` grows with
+ * `ackTimeout`: with a shorter one, a worker that misses a heartbeat would still be sending what another sends already.
  */
 export const deliverySettingsOf = (
-  overrides: Partial<DeliverySettingsShape>
+  overrides: DeliverySettingsOverrides,
+  types: ResourceTypeTable = builtInTable
 ): Result.Result<DeliverySettingsShape, InvalidSettings> => {
   const { ackTimeout = defaultDeliverySettings.ackTimeout } = overrides
   const settings = {
     ...defaultDeliverySettings,
     lease: Math.max(defaultDeliverySettings.lease, Math.min(longestHold, 2 * ackTimeout + 2 * settleBudget)),
-    ...overrides
+    ...overrides,
+    retry: { ...policiesOf(types), ...overrides.retry }
   }
   const problems = problemsOf(settings)
   return problems.length === 0
@@ -138,8 +171,11 @@ export const deliverySettingsOf = (
 export class DeliverySettings extends Context.Service<DeliverySettings, DeliverySettingsShape>()(
   "@doorhook/core/services/DeliverySettings"
 ) {
-  /** As `deliverySettingsOf`. */
-  static layer(overrides: Partial<DeliverySettingsShape> = {}): Layer.Layer<DeliverySettings, InvalidSettings> {
-    return Layer.effect(DeliverySettings, Effect.fromResult(deliverySettingsOf(overrides)))
+  /** As `deliverySettingsOf`, for the resource types of the service. */
+  static layer(overrides: DeliverySettingsOverrides = {}): Layer.Layer<DeliverySettings, InvalidSettings> {
+    return Layer.effect(
+      DeliverySettings,
+      Effect.flatMap(ResourceTypes, (types) => Effect.fromResult(deliverySettingsOf(overrides, types)))
+    )
   }
 }

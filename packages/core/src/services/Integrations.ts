@@ -18,7 +18,7 @@ import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { NameResolver } from "../ports/NameResolver.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { DeliverySettings } from "./DeliverySettings.ts"
-import type { Dispatcher } from "./Dispatcher.ts"
+import type { Dispatcher } from "../delivery/Dispatcher.ts"
 import type { KeyInUse, KeyReused } from "./Idempotency.ts"
 import type {
   DocumentMismatch,

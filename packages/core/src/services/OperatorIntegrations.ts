@@ -1,13 +1,12 @@
 /**
- * The operator's view of integrations: which there are, which fail, and what the operator can set.
+ * The operator's view of integrations: list them, see which fail, and set what the operator can set.
  */
-import { Clock, Context, Effect, Layer, Predicate, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { switched } from "../domain/Integration.ts"
 import type { IntegrationSwitches } from "../domain/IntegrationSwitches.ts"
 import { InvalidSwitches } from "../domain/IntegrationSwitches.ts"
-import { resourceTypeNames } from "../domain/ResourceType.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { SurveyedIntegration, SurveyedStatus, UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
@@ -17,7 +16,7 @@ import { retryOf } from "../rules/DeliveryPolicy.ts"
 import { flawOf } from "../rules/RetryPolicy.ts"
 import { UnknownIntegration } from "./Deliveries.ts"
 import { DeliverySettings } from "./DeliverySettings.ts"
-import type { Dispatcher } from "./Dispatcher.ts"
+import type { Dispatcher } from "../delivery/Dispatcher.ts"
 import { makeStoredChange } from "./integrations/StoredChange.ts"
 import { waking } from "./Waking.ts"
 
@@ -28,7 +27,7 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
   override get message(): string {
     return this.why === "not_disabled"
       ? "Only an integration that doorhook disabled (gone, failing) can be probed. If this one is enabled, send one of its deliveries again; if it was disabled by hand, enable it."
-      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. What was under way when it was disabled can be probed once its lease is over (20 s by default). Else enable it."
+      : "The integration has no delivery left that was not acknowledged, so there is nothing to probe it with. What was under way when it was disabled can be probed once that attempt is recorded. Else enable it."
   }
 }
 
@@ -48,8 +47,8 @@ export class OperatorIntegrations extends Context.Service<
       switches: IntegrationSwitches
     ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | InvalidSwitches | StoreError>
     /**
-     * Sends the newest unacknowledged delivery of a disabled integration: acknowledged, it enables the integration. Answers
-     * which delivery that is.
+     * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. Acknowledged, it enables the
+     * integration.
      */
     readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, UnknownIntegration | NotProbed | StoreError>
   }
@@ -63,7 +62,7 @@ export class OperatorIntegrations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const deliveries = yield* DeliveryStore
-      const { lease, retry } = yield* DeliverySettings
+      const { retry } = yield* DeliverySettings
       const stored = yield* makeStoredChange
       const wake = yield* Wake
 
@@ -81,11 +80,20 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const probe = Effect.fnUntraced(function* (id: IntegrationId) {
-        const probing = deliveries.probe(id, yield* Clock.currentTimeMillis, lease)
-        const result = yield* waking(wake, probing, Predicate.isNumber)
-        if (result === "not_found") return yield* new UnknownIntegration({ id })
-        if (result === "not_disabled" || result === "nothing_to_send") return yield* new NotProbed({ why: result })
-        return result
+        const probing = deliveries.redeliver({ type: "probe", id }, yield* Clock.currentTimeMillis)
+        const result = yield* waking(wake, probing, ({ _tag }) => _tag === "Redelivered")
+        if (result._tag === "Redelivered") {
+          return result.delivery_id ?? (yield* new NotProbed({ why: "nothing_to_send" }))
+        }
+        switch (result.why) {
+          case "not_found":
+          case "integration_deleted":
+            return yield* new UnknownIntegration({ id })
+          case "nothing_to_send":
+            return yield* new NotProbed({ why: result.why })
+          default:
+            return yield* new NotProbed({ why: "not_disabled" })
+        }
       })
 
       return OperatorIntegrations.of({ list: store.survey, show, set, probe })
@@ -98,8 +106,8 @@ const problemsOf = (
   { overrides }: IntegrationSwitches,
   retry: DeliverySettings["Service"]["retry"]
 ): InvalidSwitches["problems"] =>
-  resourceTypeNames.flatMap((type) => {
-    const flaw = overrides?.retry?.[type] === undefined ? null : flawOf(retryOf(retry, { overrides }, type))
+  Object.keys(overrides?.retry ?? {}).flatMap((type) => {
+    const flaw = overrides === undefined ? null : flawOf(retryOf(retry, { overrides }, type))
     return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
   })
 

@@ -11,8 +11,8 @@ import { BuildingId, makeEventId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { isoOf } from "../domain/IsoTime.ts"
 import { JsonText } from "../domain/JsonText.ts"
-import type { ResourceType } from "../domain/ResourceType.ts"
-import { definitionOf } from "../domain/ResourceType.ts"
+import type { Action, BuiltInType, ResourceType, ResourceTypeTable } from "../domain/ResourceType.ts"
+import { ResourceTypes } from "../domain/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
@@ -37,43 +37,57 @@ const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
  */
 const testId = (now: number): number => 2_000_000_000 + (Math.floor(now / 1_000) % 147_000_000)
 
-/** What both say beside the fields of the document: receivers that look for it can leave the event aside. */
+/** Lets receivers leave test events aside. */
 const mark = { test: true } as const
 const name = "doorhook test event"
 
-/** `data` as the document describes it, so that a receiver takes it as it takes any other. */
-const dataOf = (type: ResourceType, now: number, guid: string): object => {
-  switch (type) {
-    case "access_log":
-      return {
-        id: testId(now),
-        logged_at: isoOf(now),
-        access_point: 0,
-        entry_method: "app",
-        release_status: "Unlocked",
-        name,
-        image_url: null,
-        ...mark
-      } satisfies AccessLogData & typeof mark
-    case "call":
-      return {
-        id: testId(now),
-        guid,
-        logged_at: isoOf(now),
-        status: "initializing",
-        notification_type: "visitor",
-        unit: null,
-        panel: { id: 0, name },
-        image_url: null,
-        ...mark
-      } satisfies CallData & typeof mark
-  }
+/** `data` of the built-in types as the document describes it. */
+const samples = {
+  access_log: (now: number) =>
+    ({
+      id: testId(now),
+      logged_at: isoOf(now),
+      access_point: 0,
+      entry_method: "app",
+      release_status: "Unlocked",
+      name,
+      image_url: null,
+      ...mark
+    }) satisfies AccessLogData & typeof mark,
+  call: (now: number, guid: string) =>
+    ({
+      id: testId(now),
+      guid,
+      logged_at: isoOf(now),
+      status: "initializing",
+      notification_type: "visitor",
+      unit: null,
+      panel: { id: 0, name },
+      image_url: null,
+      ...mark
+    }) satisfies CallData & typeof mark
+} satisfies Record<BuiltInType, (now: number, guid: string) => object>
+
+const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
+
+/** Data of a declared type is the host's own: a test event has no more than an id, a time and the mark. */
+const plainSample = (now: number): object => ({ id: testId(now), logged_at: isoOf(now), name, ...mark })
+
+/** What a test event is about. */
+export interface TestKind {
+  readonly resource_type: ResourceType
+  readonly action: Action
+  readonly urgent: boolean
 }
 
-/** Which type a test is of: one that the integration is bound to, and one that rings nowhere if there is one. */
-export const testTypeOf = ({ bindings }: Pick<Integration, "bindings">): ResourceType => {
-  const types = bindings.map(({ resource_type }) => resource_type)
-  return types.find((type) => !definitionOf(type).urgent) ?? types[0] ?? "access_log"
+const defaultKind: TestKind = { resource_type: "access_log", action: "create", urgent: false }
+
+/** The kind of an integration's test events: one it is bound to, of normal priority if there is one. */
+export const testKindOf = ({ bindings }: Pick<Integration, "bindings">, types: ResourceTypeTable): TestKind => {
+  const kinds = bindings.flatMap(({ actions: [action], resource_type }): ReadonlyArray<TestKind> =>
+    action === undefined ? [] : [{ resource_type, action, urgent: types.get(resource_type)?.urgent ?? false }]
+  )
+  return kinds.find(({ urgent }) => !urgent) ?? kinds[0] ?? defaultKind
 }
 
 /** Sixteen random bytes as a UUID of version 4 (RFC 9562 section 5.4). */
@@ -101,18 +115,20 @@ export class TestEvents extends Context.Service<
         const integrations = yield* IntegrationStore
         const wake = yield* Wake
         const crypto = yield* Crypto
+        const types = yield* ResourceTypes
 
         const send = Effect.fnUntraced(function* (id: IntegrationId) {
           const integration = yield* integrations.find(id)
           if (integration === null) return yield* new UnknownIntegration({ id })
           if (integration.status === "disabled") return yield* new NotDeliverable({ why: "integration_disabled" })
           const now = yield* Clock.currentTimeMillis
-          const resource_type = testTypeOf(integration)
-          const data = JSON.stringify(dataOf(resource_type, now, uuidOf(yield* crypto.randomBytes(16))))
+          const { action, resource_type, urgent } = testKindOf(integration, types)
+          const sample = sampleOf.get(resource_type) ?? plainSample
+          const data = JSON.stringify(sample(now, uuidOf(yield* crypto.randomBytes(16))))
           const event: Event = {
             id: yield* Effect.provideService(makeEventId(now), Crypto, crypto),
             resource_type,
-            action: "create",
+            action,
             building_id: nowhere,
             tenant_ids: [],
             data: JsonText.make(data),
@@ -120,7 +136,7 @@ export class TestEvents extends Context.Service<
           }
           const delivery = {
             integration_id: id,
-            lane: laneOf(resource_type, 0),
+            lane: laneOf({ urgent }, 0),
             matched_version: integration.version,
             initial: { state: "pending" }
           } as const

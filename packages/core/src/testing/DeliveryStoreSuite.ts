@@ -5,18 +5,17 @@ import type { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { backlogCases } from "./deliveries/BacklogCases.ts"
 import { claimCases } from "./deliveries/ClaimCases.ts"
+import { earlyCases } from "./deliveries/EarlyCases.ts"
 import { enqueueCases } from "./deliveries/EnqueueCases.ts"
 import { failingCases } from "./deliveries/FailingCases.ts"
 import { feedCases } from "./deliveries/FeedCases.ts"
 import { fidelityCases } from "./deliveries/FidelityCases.ts"
-import { lastAttemptCases } from "./deliveries/LastAttemptCases.ts"
 import { leaseCases } from "./deliveries/LeaseCases.ts"
 import { listCases } from "./deliveries/ListCases.ts"
 import { probeCases } from "./deliveries/ProbeCases.ts"
 import { purgeCases } from "./deliveries/PurgeCases.ts"
 import { resendCases } from "./deliveries/ResendCases.ts"
 import { settleCases } from "./deliveries/SettleCases.ts"
-import { workerCases } from "./deliveries/WorkerCases.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
 
 export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
@@ -24,14 +23,13 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
   ...fidelityCases,
   ...claimCases,
   ...leaseCases,
+  ...earlyCases,
   ...settleCases,
   ...resendCases,
   ...backlogCases,
   ...listCases,
-  ...lastAttemptCases,
   ...failingCases,
   ...probeCases,
   ...feedCases,
-  ...purgeCases,
-  ...workerCases
+  ...purgeCases
 ]

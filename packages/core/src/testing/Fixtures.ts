@@ -2,20 +2,30 @@
  * Integrations, events and attempts to fill a store with, and short ways to do so.
  */
 import { Effect, Redacted } from "effect"
-import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
+import type { Attempt, Lane, LeasedDelivery } from "../domain/Delivery.ts"
 import { laneOf } from "../domain/Delivery.ts"
 import type { Event } from "../domain/Event.ts"
 import { BuildingId, ClientId, EventId, TenantId, UserId } from "../domain/Ids.ts"
-import type { DeliveryId } from "../domain/Ids.ts"
+import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
 import { JsonText } from "../domain/JsonText.ts"
-import type { ClaimRequest, NewDelivery, NewEventRecord, Settlement } from "../ports/DeliveryStore.ts"
+import { builtInTable } from "../domain/ResourceType.ts"
+import type { ResourceType } from "../domain/ResourceType.ts"
+import type {
+  ClaimRequest,
+  NewDelivery,
+  NewEventRecord,
+  Outcomes,
+  RedeliverRequest,
+  Release,
+  Settlement
+} from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { NewIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import { expectPresent } from "./SuiteCase.ts"
 
-/** The time at which cases begin: far from the system's, because stores may know no time but what they are told. */
+/** The time at which cases begin: far from the system clock, which stores must not read. */
 export const start = 5_000_000
 
 export const building = (id: number): Scope => ({ type: "building", id: BuildingId.make(id) })
@@ -52,10 +62,14 @@ export const newEvent = (n: number, fields: Partial<Event> = {}): Event => ({
   ...fields
 })
 
+/** The lane of a built-in type after this many attempts. */
+export const laneFor = (type: ResourceType, attempts: number): Lane =>
+  laneOf({ urgent: builtInTable.get(type)?.urgent ?? false }, attempts)
+
 /** A pending delivery of an event to an integration, in the lane of its first attempt. */
 export const pending = (integration: Integration, event: Event): NewDelivery => ({
   integration_id: integration.id,
-  lane: laneOf(event.resource_type, 0),
+  lane: laneFor(event.resource_type, 0),
   matched_version: integration.version,
   initial: { state: "pending" }
 })
@@ -78,13 +92,13 @@ export const records = (
 export const nothingOf = (...integrations: ReadonlyArray<Integration>): ClaimRequest["limits"] =>
   new Map(integrations.map(({ id }) => [id, 0]))
 
-/** How long a lease lasts in these cases, in milliseconds. */
-export const leaseLength = 20_000
+/** The worker of cases that need only one. */
+export const worker = "worker"
 
-/** Claims all that is due, unless told otherwise. */
+/** Claims all that is due, by default. */
 export const claimRequest = (now: number, fields: Partial<ClaimRequest> = {}): ClaimRequest => ({
+  worker,
   now,
-  lease: { token: `lease-at-${now}`, until: now + leaseLength },
   limit: 1_000,
   limitPerIntegration: 1_000,
   limits: new Map(),
@@ -104,16 +118,17 @@ export const attempt = (number: number, fields: Partial<Attempt> = {}): Attempt 
 
 const failed = { outcome: "bad_status", status: 500, response_excerpt: "no" } as const
 
-/** How a leased delivery ends: acknowledged, unless told otherwise. */
+/** The settlement of a leased delivery: acknowledged, by default. */
 export const settlement = (delivery: LeasedDelivery, fields: Partial<Settlement> = {}): Settlement => ({
   delivery_id: delivery.id,
   integration_id: delivery.integration.id,
-  token: delivery.lease.token,
   attempt: attempt(delivery.attempts + 1, fields.state === undefined || fields.state === "delivered" ? {} : failed),
   state: "delivered",
   reason: null,
   next_attempt_at: null,
-  lane: laneOf(delivery.event.resource_type, delivery.attempts + 1),
+  lane: laneFor(delivery.event.resource_type, delivery.attempts + 1),
+  early: delivery.early,
+  retry_after: null,
   gone: false,
   ...fields
 })
@@ -126,18 +141,18 @@ export const createIntegration = Effect.fnUntraced(function* (fields: Partial<Ne
   return yield* (yield* IntegrationStore).create(newIntegration(fields))
 })
 
-/** Stores events and answers the ids of their deliveries in one list. */
+/** Stores events and returns the ids of their deliveries in one list. */
 export const enqueue = Effect.fnUntraced(function* (...items: ReadonlyArray<NewEventRecord>) {
   return (yield* (yield* DeliveryStore).enqueue(items)).flat().map(({ id }) => id)
 })
 
-/** Stores an event with one delivery to an integration; answers its id. */
+/** Stores an event with one delivery to an integration; returns its id. */
 export const enqueueOne = Effect.fnUntraced(function* (event: Event, integration: Integration) {
   return yield* expectPresent("id of the delivery", (yield* enqueue(record(event, integration)))[0])
 })
 
 export const claim = Effect.fnUntraced(function* (now: number, fields: Partial<ClaimRequest> = {}) {
-  return yield* (yield* DeliveryStore).claim(claimRequest(now, fields))
+  return (yield* (yield* DeliveryStore).claim(claimRequest(now, fields))).deliveries
 })
 
 /** Claims the only delivery that is due. */
@@ -146,23 +161,87 @@ export const claimOne = Effect.fnUntraced(function* (now: number, fields: Partia
   return yield* expectPresent("a claimed delivery", claimed[0])
 })
 
+/** When the next delivery is due, by a claim that takes nothing. */
+export const nextDue = Effect.fnUntraced(function* (now: number) {
+  return (yield* (yield* DeliveryStore).claim(claimRequest(now, { limit: 0 }))).next_due
+})
+
+/** How long a heartbeat lasts in these cases, in milliseconds. */
+export const membershipLength = 20_000
+
+/** A heartbeat of a worker, the first one included. */
+export const beat = Effect.fnUntraced(function* (now: number, by = worker) {
+  return yield* (yield* DeliveryStore).heartbeat({ worker: by, now, until: now + membershipLength })
+})
+
 /** For how long integrations may fail in these cases, in milliseconds. */
 export const disableAfter = 10_000
 
-export const settleWithConsequences = Effect.fnUntraced(function* (
+export const settleOutcomes = Effect.fnUntraced(function* (now: number, outcomes: Partial<Outcomes>) {
+  return yield* (yield* DeliveryStore).settle({ worker, settlements: [], releases: [], ...outcomes }, now, disableAfter)
+})
+
+export const settleWithConsequences = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
+  settleOutcomes(now, { settlements })
+
+/** Settles for a worker, and returns what was not stale. */
+export const settleAs = Effect.fnUntraced(function* (
+  by: string,
   now: number,
   ...settlements: ReadonlyArray<Settlement>
 ) {
-  return yield* (yield* DeliveryStore).settle(settlements, now, disableAfter)
+  return (yield* settleOutcomes(now, { worker: by, settlements })).applied
 })
 
-/** Settles, and answers what was not stale. */
-export const settle = Effect.fnUntraced(function* (now: number, ...settlements: ReadonlyArray<Settlement>) {
-  return (yield* settleWithConsequences(now, ...settlements)).applied
+/** Settles, and returns what was not stale. */
+export const settle = (now: number, ...settlements: ReadonlyArray<Settlement>) => settleAs(worker, now, ...settlements)
+
+/** Gives deliveries back, due at a time. */
+export const release = (
+  now: number,
+  due_at: number,
+  deliveries: ReadonlyArray<{ readonly id: DeliveryId }>,
+  by = worker
+) =>
+  settleOutcomes(now, {
+    worker: by,
+    releases: deliveries.map(({ id }): Release => ({ delivery_id: id, due_at }))
+  })
+
+const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: number) {
+  const result = yield* (yield* DeliveryStore).redeliver(request, now)
+  return result._tag === "Refused" ? result.why : ([result.count, result.delivery_id] as const)
+})
+
+/** Sends a delivery again; returns the count and the id, or why not. */
+export const resend = (id: DeliveryId, now: number) => redeliver({ type: "delivery", id }, now)
+
+/** Sends again what an integration missed since a time; returns the count and null, or why not. */
+export const recover = (id: IntegrationId, since: number, now: number) =>
+  redeliver({ type: "integration", id, since }, now)
+
+/** Probes an integration; returns the count and the id of the delivery, or why not. */
+export const probe = (id: IntegrationId, now: number) => redeliver({ type: "probe", id }, now)
+
+const find = Effect.fnUntraced(function* (id: DeliveryId) {
+  return yield* expectPresent(`delivery ${id}`, yield* (yield* DeliveryStore).find(id))
 })
 
 export const findDelivery = Effect.fnUntraced(function* (id: DeliveryId) {
-  return yield* expectPresent(`delivery ${id}`, yield* (yield* DeliveryStore).find(id))
+  return (yield* find(id)).delivery
+})
+
+/** All attempts of a delivery. */
+export const attemptsOf = Effect.fnUntraced(function* (id: DeliveryId) {
+  return (yield* find(id)).attempts
+})
+
+/** An event as its building may read it, found by its id; undefined when it is not kept. */
+export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resource_type }: Event) {
+  const scope = building(building_id)
+  const all = { offset: 0, limit: 10_000, countUpTo: 10_000 }
+  const { items } = yield* (yield* DeliveryStore).events({ scope, resource_type, ...all })
+  return items.find((event) => event.id === id)
 })
 
 /** Ids of claimed deliveries, in the order claimed. */

@@ -6,7 +6,7 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { RememberedRequest } from "../ports/IdempotencyStore.ts"
 import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
-import { createIntegration, eventId, newEvent, newIntegration, record, start } from "./Fixtures.ts"
+import { createIntegration, keptEvent, newEvent, newIntegration, record, start } from "./Fixtures.ts"
 import type { SuiteCase } from "./SuiteCase.ts"
 import { atOnce, expectEqual } from "./SuiteCase.ts"
 
@@ -54,7 +54,7 @@ export const cases: ReadonlyArray<SuiteCase<IdempotencyStore | DeliveryStore | I
         )
       )
       yield* expectEqual("error", [refused._tag, refused._tag === "KeyTaken" && refused.key], ["KeyTaken", "a"])
-      yield* expectEqual("event", yield* deliveries.findEvent(eventId(2)), null)
+      yield* expectEqual("event", yield* keptEvent(newEvent(2)), undefined)
       yield* expectEqual("counted", (yield* deliveries.summary(start)).events, 1)
       yield* expectEqual("other key", yield* keys.find(["b"], start), [])
     })

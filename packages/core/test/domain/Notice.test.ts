@@ -18,6 +18,13 @@ describe("a notice in the log", () => {
     assert.notMatch(text, /s3cret|user|pass/)
   })
 
+  it("says when a failing integration is disabled at the earliest", () => {
+    assert.match(
+      noticeText(failing, isoOf),
+      /a failed attempt disables it: at 1970-01-01T00:00:01\.000Z at the earliest, and not before the tenth\.$/
+    )
+  })
+
   it("says no more than is known", () => {
     assert.match(
       noticeText({ kind: "recovered", ...about, failing_since: null }, isoOf),

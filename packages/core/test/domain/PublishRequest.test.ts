@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { PublishRequest } from "@doorhook/core"
+import { builtInTable, PublishRequest } from "@doorhook/core"
 import { Result } from "effect"
 import fc from "fast-check"
 
 const event = { resource_type: "access_log", action: "create", building_id: 1, tenant_ids: [101], data: { id: 1 } }
 
-const problemsOf = (result: ReturnType<typeof PublishRequest.fromText>) =>
+const { fromText, fromValue } = PublishRequest.readerOf(builtInTable)
+
+const problemsOf = (result: ReturnType<typeof fromText>) =>
   Result.match(result, { onSuccess: () => [], onFailure: ({ problems }) => problems.map(({ pointer }) => pointer) })
 
 const withChange = (change: Record<string, unknown>) => JSON.stringify({ ...event, ...change })
@@ -15,15 +17,13 @@ describe("PublishRequest", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
         for (const given of [id, BigInt(id), String(id)]) {
-          const [read] = Result.getOrThrow(
-            PublishRequest.fromValue({ ...event, building_id: given, tenant_ids: [given] })
-          ).events
+          const [read] = Result.getOrThrow(fromValue({ ...event, building_id: given, tenant_ids: [given] })).events
           assert.deepStrictEqual<unknown>([read?.building_id, read?.tenant_ids], [id, [id]])
         }
       })
     )
     assert.deepStrictEqual<unknown>(
-      Result.getOrThrow(PublishRequest.fromText(withChange({ building_id: "12" }))).events[0]?.building_id,
+      Result.getOrThrow(fromText(withChange({ building_id: "12" }))).events[0]?.building_id,
       12
     )
   })
@@ -42,13 +42,10 @@ describe("PublishRequest", () => {
     [null, "must be a positive whole number, not null"],
     [[1], "must be a positive whole number, not a list"]
   ])("refuses the id %j with the rule and the value", (given, detail) => {
-    const problems = Result.match(
-      PublishRequest.fromValue({ ...event, building_id: given, tenant_ids: [101, given] }),
-      {
-        onSuccess: () => [],
-        onFailure: (failure) => failure.problems
-      }
-    )
+    const problems = Result.match(fromValue({ ...event, building_id: given, tenant_ids: [101, given] }), {
+      onSuccess: () => [],
+      onFailure: (failure) => failure.problems
+    })
     assert.deepStrictEqual(problems, [
       { pointer: "/building_id", detail },
       { pointer: "/tenant_ids/1", detail }
@@ -58,7 +55,7 @@ describe("PublishRequest", () => {
   it("keeps data as it was written", () => {
     const data = '{ "b":1.0, "a":12345678901234567890, "1":"\u2028 \\u0041", "a":2 }'
     const text = `{"resource_type":"call","data":${data},"action":"create","building_id":7}`
-    const { events, isList } = Result.getOrThrow(PublishRequest.fromText(text))
+    const { events, isList } = Result.getOrThrow(fromText(text))
     assert.isFalse(isList)
     assert.strictEqual(events.length, 1)
     assert.strictEqual(events[0]?.data, data)
@@ -66,9 +63,7 @@ describe("PublishRequest", () => {
   })
 
   it("reads a list, each with its own data", () => {
-    const { events, isList } = Result.getOrThrow(
-      PublishRequest.fromText(JSON.stringify([event, { ...event, data: { id: 2 } }]))
-    )
+    const { events, isList } = Result.getOrThrow(fromText(JSON.stringify([event, { ...event, data: { id: 2 } }])))
     assert.isTrue(isList)
     assert.deepStrictEqual(
       events.map(({ data }) => String(data)),
@@ -93,15 +88,15 @@ describe("PublishRequest", () => {
     [JSON.stringify([event, { ...event, action: 1 }, {}]), ["/1/action", "/2", "/2", "/2", "/2"]],
     [JSON.stringify(Array.from({ length: 1_001 }, () => event)), [""]]
   ])("finds every problem of %s", (text, pointers) => {
-    assert.deepStrictEqual(problemsOf(PublishRequest.fromText(text)), pointers)
+    assert.deepStrictEqual(problemsOf(fromText(text)), pointers)
   })
 
   it("reads values of an embedding host, and refuses what JSON can't carry", () => {
-    assert.strictEqual(Result.getOrThrow(PublishRequest.fromValue(event)).events[0]?.data, '{"id":1}')
+    assert.strictEqual(Result.getOrThrow(fromValue(event)).events[0]?.data, '{"id":1}')
     const cycle: Record<string, unknown> = {}
     cycle["self"] = cycle
     for (const data of [undefined, 1n, { n: 1n }, cycle, () => 1, "text"]) {
-      assert.isAbove(problemsOf(PublishRequest.fromValue({ ...event, data })).length, 0)
+      assert.isAbove(problemsOf(fromValue({ ...event, data })).length, 0)
     }
   })
 
@@ -127,7 +122,7 @@ describe("PublishRequest", () => {
     [deep, "can't be written as JSON: it is nested too deeply, or too large"],
     [() => ({ id: 1 }), "must be an object"]
   ])("says why a value is no data", (data, detail) => {
-    const problems = Result.match(PublishRequest.fromValue([event, { ...event, data }]), {
+    const problems = Result.match(fromValue([event, { ...event, data }]), {
       onSuccess: () => [],
       onFailure: (failure) => failure.problems
     })
@@ -137,7 +132,7 @@ describe("PublishRequest", () => {
   it("notices a member that was meant for the one that may be left out, and no other", () => {
     const { tenant_ids: _, ...others } = event
     const oversightsIn = (...changes: ReadonlyArray<object>) =>
-      Result.getOrThrow(PublishRequest.fromValue(changes.map((change) => ({ ...others, ...change })))).oversights
+      Result.getOrThrow(fromValue(changes.map((change) => ({ ...others, ...change })))).oversights
     const oversight = (name: string) => `${name} is no member of an event and was not read; did you mean tenant_ids?`
     for (const name of ["tenant_id", "tenantIds", "tenants", "tenat_ids"])
       assert.deepStrictEqual(oversightsIn({ [name]: [101] }), [oversight(name)])
@@ -147,7 +142,7 @@ describe("PublishRequest", () => {
     ])
     assert.deepStrictEqual(oversightsIn({}, { tenant_ids: [1], tenants: [1] }, { id: 1, source: "x", tenure: 4 }), [])
     const text = JSON.stringify({ ...others, tenant_id: 101 })
-    assert.deepStrictEqual(Result.getOrThrow(PublishRequest.fromText(text)).oversights, [oversight("tenant_id")])
+    assert.deepStrictEqual(Result.getOrThrow(fromText(text)).oversights, [oversight("tenant_id")])
   })
 
   it("takes what JSON writes in full: empty objects, dates, what has a toJSON, and one thing at two places", () => {
@@ -155,7 +150,7 @@ describe("PublishRequest", () => {
     const list = Object.assign(new Set(["a"]), { toJSON: () => ["a"] })
     const data = { none: {}, text: "{}", at: new Date(0), list, same: [same, same] }
     assert.strictEqual(
-      Result.getOrThrow(PublishRequest.fromValue({ ...event, data })).events[0]?.data,
+      Result.getOrThrow(fromValue({ ...event, data })).events[0]?.data,
       '{"none":{},"text":"{}","at":"1970-01-01T00:00:00.000Z","list":["a"],"same":[{"id":1},{"id":1}]}'
     )
   })
@@ -163,12 +158,12 @@ describe("PublishRequest", () => {
   it("reads every place of a list, and members that throw", () => {
     const sparse: Array<unknown> = []
     sparse[1] = event
-    assert.deepStrictEqual(problemsOf(PublishRequest.fromValue(sparse)), ["/0"])
+    assert.deepStrictEqual(problemsOf(fromValue(sparse)), ["/0"])
     const throwing = Object.defineProperty({}, "resource_type", {
       get: () => {
         throw new Error("gone")
       }
     })
-    assert.deepStrictEqual(problemsOf(PublishRequest.fromValue(throwing)), [""])
+    assert.deepStrictEqual(problemsOf(fromValue(throwing)), [""])
   })
 })

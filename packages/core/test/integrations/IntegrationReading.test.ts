@@ -5,8 +5,9 @@ import { candidateUrl, mismatchOf } from "../../src/domain/IntegrationDocument.t
 import { readAttributes, readChanges } from "../../src/domain/IntegrationReading.ts"
 import type { ReadContext } from "../../src/domain/IntegrationReading.ts"
 import { IntegrationId } from "../../src/domain/Ids.ts"
+import { builtInTable } from "../../src/domain/ResourceType.ts"
 
-const context: ReadContext = { urlProblem: null, aliases: { door_release: "access_log" } }
+const context: ReadContext = { urlProblem: null, types: builtInTable, aliases: { door_release: "access_log" } }
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -7,6 +7,7 @@ import {
   DeliveryStore,
   Dispatcher,
   IntegrationStore,
+  builtInTable,
   MemoryStore,
   MemoryTransport,
   Notices,
@@ -49,7 +50,12 @@ describe("MemoryTransport", () => {
       yield* receivers.reply((_, nth) => Effect.succeed(nth === 1 ? { status: 503, retry_after: "30" } : 200))
       yield* (yield* IntegrationStore).create(StoreFixtures.newIntegration())
       const { events } = yield* Effect.fromResult(
-        PublishRequest.fromValue({ resource_type: "access_log", action: "create", building_id: 1, data: { id: 7 } })
+        PublishRequest.readerOf(builtInTable).fromValue({
+          resource_type: "access_log",
+          action: "create",
+          building_id: 1,
+          data: { id: 7 }
+        })
       )
       yield* (yield* Publisher).publish(events)
       const first = yield* receivers.next

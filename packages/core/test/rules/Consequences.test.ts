@@ -1,9 +1,10 @@
 import type { Attempt, IntegrationFailing, IntegrationNotice, Settlement } from "@doorhook/core"
-import { Consequences, IntegrationId, Standing, TenantId } from "@doorhook/core"
+import { Consequences, Failing, IntegrationId, Standing, TenantId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
+const { leastFailedAttempts } = Failing
 const { consequencesOf, mayDisable, mayHaveConsequences, warningOf } = Consequences
 
 const now = 1_000_000
@@ -26,16 +27,25 @@ const disabled = (
   failing
 })
 
+/** By default with enough failed attempts to be disabled by the next one. */
+const failingSince = (since: number, noticed: number, attempts = leastFailedAttempts - 1): IntegrationFailing => ({
+  since,
+  noticed,
+  attempts,
+  retry_after: null
+})
+
 const underLease: Standing.Standing = {
   state: "delivering",
   reason: null,
   attempts: 1,
+  early: 0,
   lane: 3,
-  due_at: now + 20_000,
-  lease_token: "lease",
+  due_at: now,
+  worker: "worker",
   resend: 0
 }
-const endedMeanwhile = Standing.cancelled(underLease, "integration_disabled")
+const endedBefore = Standing.cancelled(underLease, "integration_disabled")
 
 const acknowledged = settlementOf()
 const failed = settlementOf({ attempt: attemptOf("timeout"), state: "retrying", next_attempt_at: now + 5_000 })
@@ -65,24 +75,24 @@ const after = (
     disableAfter
   )
 
-const nothing = { failing: null, disable: null, enable: false, notices: [] } as const
+const nothing = { failing: null, recovered: null, disable: null, enable: false, notices: [] } as const
 const givenUp = (deliveries: number): IntegrationNotice => ({ kind: "exhausted", ...about, deliveries })
 
-describe("time that goes by", () => {
-  it("tells of an enabled integration that fails for a share of its time, since when, and when it is disabled", () => {
+describe("time that passes", () => {
+  it("leads to a warning of an enabled integration that fails for a share of its time, with its beginning and its end", () => {
     const since = now - 600
-    assert.deepEqual(warningOf(enabled({ since, noticed: 0 }), now, disableAfter), {
-      failing: { since, noticed: 1 },
+    assert.deepEqual(warningOf(enabled(failingSince(since, 0)), now, disableAfter), {
+      failing: failingSince(since, 1),
       notice: { kind: "failing", ...about, failing_since: since, disables_at: since + disableAfter }
     })
   })
 
-  it("tells of none that does not fail, fails for a shorter time, was told of, or is disabled", () => {
+  it("leads to none of one that does not fail, fails for a shorter time, was warned of, or is disabled", () => {
     for (const subject of [
       enabled(),
-      enabled({ since: now - 400, noticed: 0 }),
-      enabled({ since: now - 600, noticed: 1 }),
-      disabled("failing", { since: now - 600, noticed: 0 })
+      enabled(failingSince(now - 400, 0)),
+      enabled(failingSince(now - 600, 1)),
+      disabled("failing", failingSince(now - 600, 0))
     ])
       assert.isNull(warningOf(subject, now, disableAfter))
   })
@@ -96,39 +106,62 @@ describe("a batch that shows an enabled integration", () => {
   })
 
   it("that fails, begins its time, silently", () => {
-    assert.deepEqual(after(enabled(), [failed, failed]), { ...nothing, failing: { since: now, noticed: 0 } })
-    assert.deepEqual(after(enabled(), [failed, unattempted]), { ...nothing, failing: { since: now, noticed: 0 } })
+    assert.deepEqual(after(enabled(), [failed, failed]), { ...nothing, failing: failingSince(now, 0, 2) })
+    assert.deepEqual(after(enabled(), [failed, unattempted]), { ...nothing, failing: failingSince(now, 0, 1) })
   })
 
   it("that fails beside one acknowledgement, counts as acknowledged", () => {
-    assert.deepEqual(after(enabled({ since: 0, noticed: 0 }), [failed, acknowledged, failed]), nothing)
+    const failing = failingSince(0, 0)
+    const recovers = { ...nothing, recovered: failing }
+    assert.deepEqual(after(enabled(failing), [failed, acknowledged, failed]), recovers)
   })
 
-  it("that has failed for a share of its time, tells since when, and when it is disabled", () => {
-    const since = now - 600
-    assert.deepEqual(after(enabled({ since, noticed: 0 }), [failed]), {
+  it("that fails again, counts each failed attempt and keeps what its receiver asked for last", () => {
+    const waits = (retry_after: number | null) => ({ ...failed, retry_after })
+    assert.deepEqual(after(enabled(), [waits(now + 7), waits(null), waits(now + 9), waits(now + 8)]), {
       ...nothing,
-      failing: { since, noticed: 1 },
+      failing: { ...failingSince(now, 0, 4), retry_after: now + 9 }
+    })
+    const before = { ...failingSince(now - 1, 0, 4), retry_after: now + 9 }
+    const next = after(enabled(before), [waits(now + 8), unattempted])
+    assert.deepEqual(next, { ...nothing, failing: { ...before, attempts: 5 } })
+  })
+
+  it("that has failed for a share of its time, leads to a warning with its beginning and its end", () => {
+    const since = now - 600
+    assert.deepEqual(after(enabled(failingSince(since, 0, 3)), [failed]), {
+      ...nothing,
+      failing: failingSince(since, 1, 4),
       notices: [{ kind: "failing", ...about, failing_since: since, disables_at: since + disableAfter }]
     })
   })
 
   it("that has failed for all of its time, disables it and says so, instead of that it fails", () => {
     const since = now - disableAfter
-    assert.deepEqual(after(enabled({ since, noticed: 1 }), [failed]), {
+    assert.deepEqual(after(enabled(failingSince(since, 1)), [failed]), {
       ...nothing,
-      failing: { since, noticed: 3 },
+      failing: failingSince(since, 3, leastFailedAttempts),
       disable: "failing",
       notices: [{ kind: "disabled", ...about, reason: "failing" }]
     })
   })
 
-  it("that acknowledges again after it was told to fail, tells that it has recovered", () => {
-    assert.deepEqual(after(enabled({ since: 5, noticed: 1 }), [acknowledged]), {
+  it("that has failed for all of its time, but too few times, is only warned of", () => {
+    const since = now - 9 * disableAfter
+    const result = after(enabled(failingSince(since, 0, leastFailedAttempts - 2)), [failed])
+    assert.deepEqual([result.disable, result.notices.map(({ kind }) => kind)], [null, ["failing"]])
+    const both = after(enabled(failingSince(since, 0, leastFailedAttempts - 2)), [failed, exhausted])
+    assert.strictEqual(both.disable, "failing")
+  })
+
+  it("that acknowledges again has recovered, and is notified of if it was warned of", () => {
+    assert.deepEqual(after(enabled(failingSince(5, 1)), [acknowledged]), {
       ...nothing,
+      recovered: failingSince(5, 1),
       notices: [{ kind: "recovered", ...about, failing_since: 5 }]
     })
-    assert.deepEqual(after(enabled({ since: 5, noticed: 0 }), [acknowledged]), nothing)
+    const unnoticed = failingSince(5, 0)
+    assert.deepEqual(after(enabled(unnoticed), [acknowledged]), { ...nothing, recovered: unnoticed })
   })
 
   it("whose receiver is gone, disables it at once, whatever else was acknowledged or is over", () => {
@@ -137,22 +170,24 @@ describe("a batch that shows an enabled integration", () => {
       disable: "gone",
       notices: [{ kind: "disabled", ...about, reason: "gone" }]
     })
-    assert.strictEqual(after(enabled({ since: 0, noticed: 3 }), [failed, gone]).disable, "gone")
+    assert.strictEqual(after(enabled(failingSince(0, 3)), [failed, gone]).disable, "gone")
+    const { disable, recovered } = after(enabled(failingSince(0, 0)), [acknowledged, gone])
+    assert.deepEqual([disable, recovered], ["gone", null], "nothing is left to catch up with")
   })
 
   it("does not disable it for the late 410 of a delivery that was ended before, which counts as a failure", () => {
-    const result = after(enabled(), [gone], endedMeanwhile)
-    assert.deepEqual(result, { ...nothing, failing: { since: now, noticed: 0 } })
+    const result = after(enabled(), [gone], endedBefore)
+    assert.deepEqual(result, { ...nothing, failing: failingSince(now, 0, 1) })
   })
 
-  it("tells how many deliveries were given up, and of none that was ended before or is to be sent again", () => {
-    assert.deepEqual(after(enabled({ since: now, noticed: 0 }), [exhausted, failed, exhausted]).notices, [givenUp(2)])
-    assert.deepEqual(after(enabled({ since: now, noticed: 0 }), [exhausted], endedMeanwhile).notices, [])
-    assert.deepEqual(after(enabled({ since: now, noticed: 0 }), [exhausted], { ...underLease, resend: 2 }).notices, [])
+  it("leads to a notice of how many deliveries were given up, without those ended before or to be sent again", () => {
+    assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted, failed, exhausted]).notices, [givenUp(2)])
+    assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted], endedBefore).notices, [])
+    assert.deepEqual(after(enabled(failingSince(now, 0)), [exhausted], { ...underLease, resend: 2 }).notices, [])
   })
 
-  it("tells what was given up before it tells what became of the integration", () => {
-    const kinds = after(enabled({ since: 0, noticed: 3 }), [exhausted]).notices.map(({ kind }) => kind)
+  it("leads to the notice of what was given up before that of what became of the integration", () => {
+    const kinds = after(enabled(failingSince(0, 3)), [exhausted]).notices.map(({ kind }) => kind)
     assert.deepEqual(kinds, ["exhausted", "disabled"])
   })
 })
@@ -166,14 +201,15 @@ describe("a batch that shows a disabled integration", () => {
         ...enables,
         notices: [{ kind: "recovered", ...about, failing_since: null }]
       })
-      assert.deepEqual(after(disabled(reason, { since: 5, noticed: 3 }), [acknowledged, failed]), {
+      assert.deepEqual(after(disabled(reason, failingSince(5, 3)), [acknowledged, failed]), {
         ...enables,
+        recovered: failingSince(5, 3),
         notices: [{ kind: "recovered", ...about, failing_since: 5 }]
       })
     }
   )
 
-  it("tells that it acknowledges again, and nothing of a probe beside it that was the last attempt of its schedule", () => {
+  it("leads to a notice that it acknowledges again, and to none of a probe beside it that used up its schedule", () => {
     const kinds = after(disabled("failing"), [exhausted, acknowledged]).notices.map(({ kind }) => kind)
     assert.deepEqual(kinds, ["recovered"])
   })
@@ -183,11 +219,11 @@ describe("a batch that shows a disabled integration", () => {
   })
 
   it("does not enable it for what was acknowledged late, of a delivery that was ended when it was disabled", () => {
-    assert.deepEqual(after(disabled("gone"), [acknowledged], endedMeanwhile), nothing)
+    assert.deepEqual(after(disabled("gone"), [acknowledged], endedBefore), nothing)
   })
 
   it("leaves it as it fails when its probe fails, without a word", () => {
-    const failing = { since: 5, noticed: 3 }
+    const failing = failingSince(5, 3)
     assert.deepEqual(after(disabled("failing", failing), [failed, unattempted]), { ...nothing, failing })
     assert.deepEqual(after(disabled("failing", failing), [exhausted]), { ...nothing, failing })
     assert.deepEqual(after(disabled("failing", failing), [gone]), { ...nothing, failing })
@@ -198,7 +234,7 @@ describe("a batch that shows a disabled integration", () => {
 const batches = fc
   .array(
     fc.record({
-      from: fc.constantFrom(underLease, endedMeanwhile, { ...underLease, resend: 2 as const }),
+      from: fc.constantFrom(underLease, endedBefore, { ...underLease, resend: 2 as const }),
       state: fc.constantFrom<Settlement["state"]>("delivered", "retrying", "exhausted", "expired", "cancelled"),
       outcome: fc.option(fc.constantFrom<Attempt["outcome"]>("acknowledged", "acknowledged", "timeout")),
       gone: fc.integer({ min: 0, max: 9 }).map((of10) => of10 === 0)
@@ -220,7 +256,7 @@ describe("what needs nothing of a store", () => {
       // Also without an attempt.
       assert.strictEqual(mayHaveConsequences(enabled(), [{ ...other, attempt: null }]), other !== failed)
     }
-    assert.isTrue(mayHaveConsequences(enabled({ since: 0, noticed: 0 }), [acknowledged]))
+    assert.isTrue(mayHaveConsequences(enabled(failingSince(0, 0)), [acknowledged]))
     assert.isTrue(mayHaveConsequences(disabled("manual"), [acknowledged]))
   })
 
@@ -241,7 +277,12 @@ describe("what needs nothing of a store", () => {
 
 describe("what may disable an integration", () => {
   const failings = fc.option(
-    fc.record({ since: fc.constantFrom(0, now - disableAfter, now - disableAfter + 1, now), noticed: fc.nat(3) })
+    fc.record({
+      since: fc.constantFrom(0, now - disableAfter, now - disableAfter + 1, now),
+      noticed: fc.nat(3),
+      attempts: fc.integer({ min: 1, max: leastFailedAttempts + 2 }),
+      retry_after: fc.constant(null)
+    })
   )
   const subjects = fc.oneof(
     failings.map(enabled),
@@ -268,8 +309,10 @@ describe("what may disable an integration", () => {
     const may = (subject: Consequences.Subject, ...batch: ReadonlyArray<Settlement>) =>
       mayDisable(subject, batch, now, disableAfter)
     assert.isFalse(may(enabled(), failed, exhausted, acknowledged))
-    assert.isFalse(may(enabled({ since: now - disableAfter + 1, noticed: 3 }), failed))
-    assert.isTrue(may(enabled({ since: now - disableAfter, noticed: 3 }), failed))
+    assert.isFalse(may(enabled(failingSince(now - disableAfter + 1, 3)), failed))
+    assert.isTrue(may(enabled(failingSince(now - disableAfter, 3)), failed))
+    assert.isFalse(may(enabled(failingSince(now - disableAfter, 3, leastFailedAttempts - 2)), failed))
+    assert.isTrue(may(enabled(failingSince(now - disableAfter, 3, leastFailedAttempts - 2)), failed, failed))
     assert.isTrue(may(enabled(), acknowledged, gone))
     assert.isFalse(may(disabled("failing"), failed, gone, acknowledged))
   })

@@ -1,4 +1,4 @@
-import { AddressPolicy, DeliveryPolicy, resourceTypes } from "@doorhook/core"
+import { AddressPolicy, DeliveryPolicy, builtInTypes } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Record, Redacted } from "effect"
 import fc from "fast-check"
@@ -7,7 +7,7 @@ import { makeIntegration } from "../fixtures.ts"
 const hour = 3_600_000
 
 describe("how deliveries to an integration are made", () => {
-  const service = Record.map(resourceTypes, ({ retry }) => retry)
+  const service = Record.map(builtInTypes, ({ retry }) => retry)
   const plain = makeIntegration()
 
   it("is as the service's settings say, where nothing is set for it", () => {

@@ -57,11 +57,16 @@ const examples: ReadonlyArray<readonly [DeliveryState, Known, why: string, next:
   ],
   [
     "delivering",
-    { last: null, next_attempt_at: at },
+    { last: null },
     "An attempt is under way.",
-    "If nothing is heard of it, another is made at 2026-03-02T07:00:00.000Z."
+    "If its process ends before the outcome is recorded, another attempt is made."
   ],
-  ["delivering", {}, `${failedWords} An attempt is under way.`, "If nothing is heard of it, another is made soon."],
+  [
+    "delivering",
+    {},
+    `${failedWords} An attempt is under way.`,
+    "If its process ends before the outcome is recorded, another attempt is made."
+  ],
   ["retrying", { next_attempt_at: due }, failedWords, "Attempt 4 is due at 2026-03-02T07:01:02.000Z."],
   [
     "retrying",

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { DurationText, resourceTypes, RetryPolicy } from "@doorhook/core"
+import { DurationText, builtInTypes, RetryPolicy } from "@doorhook/core"
 import fc from "fast-check"
 
 const { flawOf, next, maxJitter, maxRetryAfter, parseRetryAfter } = RetryPolicy
@@ -52,7 +52,7 @@ describe("RetryPolicy", () => {
 
   it("spreads retries: different draws give different times", () => {
     const at = (random: number) =>
-      next(resourceTypes.access_log.retry, { failed: 3, publishedAt: 0, now: 0, random, retryAfter: null })
+      next(builtInTypes.access_log.retry, { failed: 3, publishedAt: 0, now: 0, random, retryAfter: null })
     assert.deepStrictEqual(at(0), { _tag: "RetryAt", at: 120_000 })
     assert.deepStrictEqual(at(0.5), { _tag: "RetryAt", at: 132_000 })
   })
@@ -76,7 +76,7 @@ describe("RetryPolicy", () => {
   })
 
   it("rings at most four times, within 45 seconds", () => {
-    const policy = resourceTypes.call.retry
+    const policy = builtInTypes.call.retry
     const at = (failed: number, now: number) =>
       next(policy, { failed, publishedAt: 0, now, random: 0, retryAfter: null })
     assert.deepStrictEqual(at(1, 5_000), { _tag: "RetryAt", at: 6_000 })
@@ -86,7 +86,7 @@ describe("RetryPolicy", () => {
   })
 
   it("keeps trying to deliver an access log for about three days", () => {
-    const total = resourceTypes.access_log.retry.delays.reduce((sum, delay) => sum + delay, 0)
+    const total = builtInTypes.access_log.retry.delays.reduce((sum, delay) => sum + delay, 0)
     assert.isAbove(total, 2.5 * 86_400_000)
     assert.isBelow(total, 3.5 * 86_400_000)
   })

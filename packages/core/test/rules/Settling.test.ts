@@ -1,11 +1,12 @@
-import { AttemptOutcome, resourceTypes, Settling } from "@doorhook/core"
+import type { Attempt } from "@doorhook/core"
+import { AttemptOutcome, builtInTypes, Settling } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { makeLeased } from "../fixtures.ts"
 import { attemptOf } from "./fixtures.ts"
 
 const context = { now: 1_000, random: 0, retryAfter: null }
-const policy = resourceTypes.access_log.retry
+const policy = builtInTypes.access_log.retry
 const call = { event: { resource_type: "call" } } as const
 
 describe("an attempt that was made", () => {
@@ -16,7 +17,6 @@ describe("an attempt that was made", () => {
         const settlement = Settling.settleAttempt(makeLeased(1, { attempts: number - 1 }), attempt, policy, context)
         assert.strictEqual(settlement.state === "delivered", outcome === "acknowledged")
         assert.strictEqual(settlement.next_attempt_at !== null, settlement.state === "retrying")
-        assert.strictEqual(settlement.token, "lease")
         assert.isFalse(settlement.gone)
       })
     )
@@ -41,16 +41,17 @@ describe("an attempt that was made", () => {
     assert.deepEqual(Settling.settleAttempt(leased, attempt, policy, context), {
       delivery_id: leased.id,
       integration_id: leased.integration.id,
-      token: "lease",
       attempt,
       lane: 3,
+      early: 0,
+      retry_after: null,
       ...expected
     })
   })
 
   it("ends a call when its lifetime is over before a retry, or its retries are used up", () => {
     const settle = (number: number, now: number) =>
-      Settling.settleAttempt(makeLeased(1, call), attemptOf("timeout", { number }), resourceTypes.call.retry, {
+      Settling.settleAttempt(makeLeased(1, call), attemptOf("timeout", { number }), builtInTypes.call.retry, {
         ...context,
         now
       })
@@ -60,7 +61,7 @@ describe("an attempt that was made", () => {
     assert.deepInclude(settle(4, 20_000), expired)
   })
 
-  it("says in its own words what its answer asked of the next one, and that is heeded on 429 and 503 alone", () => {
+  it("says in its own words what its answer asked of the next one, and that is respected on 429 and 503 alone", () => {
     const settle = (status: number, retryAfter = 60_000) =>
       Settling.settleAttempt(makeLeased(1), attemptOf("bad_status", { status }), policy, { ...context, retryAfter })
     for (const status of [429, 503]) {
@@ -72,8 +73,24 @@ describe("an attempt that was made", () => {
       assert.strictEqual(tooLong.attempt?.detail, "asked to wait 2h (Retry-After), of which 1h is heeded")
       assert.strictEqual(tooLong.next_attempt_at, 3_601_000)
     }
+    assert.deepEqual([settle(503).retry_after, settle(429, 7_200_000).retry_after], [61_000, 3_601_000])
+    assert.isNull(settle(500).retry_after)
     assert.strictEqual(settle(500).next_attempt_at, 6_000)
     assert.isNull(settle(500).attempt?.detail)
+  })
+
+  it("reports what its answer asked for also when the delivery ends with it", () => {
+    const attempt = attemptOf("bad_status", { status: 503, number: 11 })
+    const asked = { ...context, retryAfter: 60_000 }
+    const last = Settling.settleAttempt(makeLeased(1, { attempts: 10 }), attempt, policy, asked)
+    assert.deepInclude(last, { state: "exhausted", retry_after: 61_000 })
+    const tooLate = Settling.settleAttempt(
+      makeLeased(1, call),
+      { ...attempt, number: 1 },
+      builtInTypes.call.retry,
+      asked
+    )
+    assert.deepInclude(tooLate, { state: "expired", retry_after: 61_000 })
   })
 
   it("is made again a little later where its receiver is gone and the integration can't be disabled yet", () => {
@@ -91,9 +108,48 @@ describe("an attempt that was made", () => {
   })
 })
 
+describe("an early attempt", () => {
+  const early = (fields: Parameters<typeof makeLeased>[1] = {}) =>
+    makeLeased(1, { attempts: 3, early: 1, early_due_at: 90_000, ...fields })
+  const settle = (attempt: Attempt, retryAfter: number | null = null) =>
+    Settling.settleAttempt(early(), attempt, policy, { ...context, retryAfter })
+
+  it("that fails does not use up the schedule: the delivery stays due when it was, or when the receiver asks for", () => {
+    const waits = { state: "retrying", reason: null, early: 2, lane: 3 } as const
+    const failed = settle(attemptOf("timeout", { number: 4 }))
+    assert.deepInclude(failed, { ...waits, next_attempt_at: 90_000, retry_after: null })
+    const refused = attemptOf("bad_status", { number: 4, status: 503 })
+    assert.deepInclude(settle(refused, 60_000), { ...waits, next_attempt_at: 90_000, retry_after: 61_000 })
+    assert.deepInclude(settle(refused, 100_000), { ...waits, next_attempt_at: 101_000, retry_after: 101_000 })
+    assert.strictEqual(settle(refused, 100_000).attempt?.detail, "asked to wait 100s (Retry-After)")
+  })
+
+  it("ends the delivery if it is acknowledged, or if its receiver is gone", () => {
+    assert.deepInclude(settle(attemptOf("acknowledged", { number: 4 })), { state: "delivered", early: 1 })
+    const gone = settle(attemptOf("bad_status", { number: 4, status: 410 }))
+    assert.deepInclude(gone, { state: "cancelled", gone: true, early: 1 })
+  })
+
+  it("does not count when the schedule goes on", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 12 }), fc.nat(20), (made, early) => {
+        const settled = (attempts: number, of: number) =>
+          Settling.settleAttempt(
+            makeLeased(1, { attempts: attempts - 1, early: of }),
+            attemptOf("timeout", { number: attempts }),
+            policy,
+            context
+          )
+        const { next_attempt_at, state } = settled(made, 0)
+        assert.deepInclude(settled(made + early, early), { next_attempt_at, state, early })
+      })
+    )
+  })
+})
+
 describe("a delivery that is not attempted", () => {
   it("ends as expired when its event is too old, as cancelled when the right to see it is lost, in the lane it was in", () => {
-    const unattempted = { attempt: null, next_attempt_at: null, gone: false, token: "lease" }
+    const unattempted = { attempt: null, next_attempt_at: null, gone: false, early: 0, retry_after: null }
     const first = makeLeased(1, call)
     const later = makeLeased(1, { ...call, attempts: 2 })
     const expired = { ...unattempted, state: "expired", reason: "lifetime_over" } as const

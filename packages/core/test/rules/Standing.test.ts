@@ -4,10 +4,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { makeLeased } from "../fixtures.ts"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
-const { begun, cancelled, claimed, isDue, reasonToEnd, released, resent, settled } = Standing
+const { begun, cancelled, claimed, isCurrent, isDue, reasonToEnd, released, resent, settled } = Standing
 
 const now = 50_000
-const lease = { token: "lease", until: 70_000 }
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
 /** Stored and not yet sent. */
@@ -15,19 +14,20 @@ const waiting: Standing.Standing = {
   state: "pending",
   reason: null,
   attempts: 0,
+  early: 0,
   lane: 2,
   due_at: 0,
-  lease_token: null,
+  worker: null,
   resend: 0
 }
-/** Its second attempt is under way. */
+/** Its second attempt is being made. */
 const underLease: Standing.Standing = {
   ...waiting,
   state: "delivering",
   attempts: 1,
   lane: 3,
-  due_at: 70_000,
-  lease_token: "lease"
+  due_at: 40_000,
+  worker: "worker"
 }
 /** Its second attempt was made, and its receiver failed once more. */
 const failedAgain = settlementOf({
@@ -43,7 +43,8 @@ describe("a delivery can be claimed", () => {
     [50_001, false],
     [null, false]
   ])("at 50000 when due at %j: %j", (due_at, expected) => {
-    assert.strictEqual(isDue({ due_at }, now), expected)
+    assert.strictEqual(isDue({ due_at, worker: null }, now), expected)
+    assert.isFalse(isDue({ due_at, worker: "worker" }, now), "not while it is leased")
   })
 })
 
@@ -56,78 +57,94 @@ describe("a new delivery", () => {
     initial
   })
   const skipped = asked({ state: "skipped", reason: "integration_disabled" })
-  const handedOver = asked({ state: "delivering", lease })
+  const handedOver = asked({ state: "delivering", worker: "publisher" })
   const pending = asked({ state: "pending" })
   const enabled = { status: "enabled", version: 1 } as const
-  const none = { attempts: 0, lane: 2, resend: 0 } as const
-  const due: Standing.Standing = { ...none, state: "pending", reason: null, due_at: 40_000, lease_token: null }
+  const none = { attempts: 0, early: 0, lane: 2, resend: 0 } as const
+  const due: Standing.Standing = { ...none, state: "pending", reason: null, due_at: 40_000, worker: null }
 
-  it("is due from its publication, or under the lease that it was handed over with", () => {
+  it("is due from its publication, also while it is leased to its publisher", () => {
     assert.deepEqual(begun(pending, event, enabled), due)
-    const underway: Standing.Standing = {
-      ...none,
-      state: "delivering",
-      reason: null,
-      due_at: 70_000,
-      lease_token: "lease"
-    }
-    assert.deepEqual(begun(handedOver, event, enabled), underway)
+    assert.deepEqual(begun(handedOver, event, enabled), { ...due, state: "delivering", worker: "publisher" })
   })
 
-  it("is claimed anew, and so sent to where the integration says now, when that changed since the match", () => {
+  it("is not leased when its integration changed since the match, so that it is sent to where that says now", () => {
     assert.deepEqual(begun(handedOver, event, { ...enabled, version: 2 }), due)
     assert.deepEqual(begun(pending, event, { ...enabled, version: 2 }), due)
   })
 
-  it("does not vanish with what takes no more: it is skipped where disabled, cancelled where deleted", () => {
+  it("is skipped where its integration is disabled, and cancelled where it is deleted", () => {
     const disabled = { status: "disabled", version: 2 } as const
-    const ended = { ...none, due_at: null, lease_token: null }
+    const ended = { ...none, due_at: null, worker: null }
     for (const one of [skipped, pending]) {
       assert.deepEqual(begun(one, event, disabled), { ...ended, state: "skipped", reason: "integration_disabled" })
       assert.deepEqual(begun(one, event, undefined), { ...ended, state: "cancelled", reason: "integration_deleted" })
     }
   })
 
-  it("is skipped if it was asked to be, for the reason given, though the integration takes more by now", () => {
+  it("is skipped if it was asked to be, for the reason given, though the integration is enabled by now", () => {
     const forRight = asked({ state: "skipped", reason: "right_lost" })
     assert.deepInclude(begun(forRight, event, enabled), { state: "skipped", reason: "right_lost", due_at: null })
   })
 
-  it("is under no lease then: it is not handed over, so that nobody holds it", () => {
+  it("is leased to nobody then", () => {
     const disabled = { status: "disabled", version: 1 } as const
-    assert.deepInclude(begun(handedOver, event, disabled), { state: "skipped", lease_token: null })
-    assert.deepInclude(begun(handedOver, event, undefined), { state: "cancelled", lease_token: null })
+    assert.deepInclude(begun(handedOver, event, disabled), { state: "skipped", worker: null })
+    assert.deepInclude(begun(handedOver, event, undefined), { state: "cancelled", worker: null })
   })
 })
 
 describe("a claimed delivery", () => {
-  it("is under the lease until the lease ends, with its attempts and its lane as they were", () => {
-    const retrying: Standing.Standing = { ...waiting, state: "retrying", attempts: 3, lane: 3 }
-    assert.deepEqual(claimed({ ...retrying, reason: "lifetime_over" }, lease), {
+  it("is leased to the worker, with its attempts, its lane and its due time as they were", () => {
+    const retrying: Standing.Standing = {
+      ...waiting,
+      state: "retrying",
+      attempts: 3,
+      early: 1,
+      lane: 3,
+      due_at: 90_000
+    }
+    assert.deepEqual(claimed({ ...retrying, reason: "lifetime_over" }, "worker"), {
       ...retrying,
       state: "delivering",
-      due_at: lease.until,
-      lease_token: lease.token
+      worker: "worker"
     })
   })
 
   it("knows whether it was asked for, and answers all that was asked until then at once", () => {
     assert.deepEqual(
-      ([0, 1, 2] as const).map((resend) => claimed({ ...waiting, resend }, lease).resend),
+      ([0, 1, 2] as const).map((resend) => claimed({ ...waiting, resend }, "worker").resend),
       [0, 1, 1]
     )
   })
 })
 
+describe("a settlement", () => {
+  it("is of the lease that its worker has if its attempt is the next one, or if none was made", () => {
+    const current = (number: number | null, worker: string, standing = underLease) =>
+      isCurrent(standing, { attempt: number === null ? null : attemptOf("timeout", { number }) }, worker)
+    assert.deepEqual(
+      [1, 2, 3, null].map((number) => current(number, "worker")),
+      [false, true, false, true]
+    )
+    for (const number of [1, 2, 3, null]) {
+      assert.isFalse(current(number, "another"))
+      assert.isFalse(current(number, "worker", { ...underLease, worker: null }))
+    }
+    assert.isTrue(current(2, "worker", cancelled(underLease, "right_lost")), "of a delivery that was cancelled")
+  })
+})
+
 describe("a settled delivery", () => {
-  it("stands as the settlement says, under no lease", () => {
-    assert.deepEqual(settled(underLease, failedAgain, now, null), {
+  it("stands as the settlement says, leased to nobody", () => {
+    assert.deepEqual(settled(underLease, { ...failedAgain, early: 1 }, now, null), {
       state: "retrying",
       reason: null,
       attempts: 2,
+      early: 1,
       lane: 3,
       due_at: 90_000,
-      lease_token: null,
+      worker: null,
       resend: 0
     })
     const given = settlementOf({
@@ -159,11 +176,19 @@ describe("a settled delivery", () => {
     assert.deepInclude(settled(underLease, expired, now, null), { state: "expired", attempts: 1 })
   })
 
-  it("keeps its state when it was ended under its lease, and counts its attempt, once", () => {
-    for (const settlement of [failedAgain, settlementOf({ attempt: attemptOf("acknowledged", { number: 2 }) })]) {
+  it("keeps its state when it was ended under its lease, and counts its attempt", () => {
+    for (const settlement of [
+      { ...failedAgain, early: 1 },
+      settlementOf({ attempt: attemptOf("acknowledged", { number: 2 }) })
+    ]) {
       for (const toEnd of [null, "integration_gone"] as const) {
         const ended = cancelled(underLease, "right_lost")
-        assert.deepEqual(settled(ended, settlement, now, toEnd), { ...ended, attempts: 2, lease_token: null })
+        assert.deepEqual(settled(ended, settlement, now, toEnd), {
+          ...ended,
+          attempts: 2,
+          early: settlement.early,
+          worker: null
+        })
       }
     }
   })
@@ -176,7 +201,7 @@ describe("a settled delivery", () => {
         state: "pending",
         attempts: 2,
         due_at: now,
-        lease_token: null,
+        worker: null,
         resend: 1
       })
     }
@@ -204,9 +229,10 @@ describe("a settled delivery", () => {
           state: "cancelled",
           reason: "integration_disabled",
           attempts: 2,
+          early: 0,
           lane: 3,
           due_at: null,
-          lease_token: null,
+          worker: null,
           resend: 0
         })
       }
@@ -229,42 +255,55 @@ describe("a delivery that is given back unattempted", () => {
       ...underLease,
       state,
       attempts,
-      due_at: 60_000,
-      lease_token: null,
+      // A resend that was asked for during the lease does not wait.
+      due_at: resend === 2 ? underLease.due_at : 60_000,
+      worker: null,
       resend: still
     })
+  })
+
+  it("is due when it was, unless a time is named", () => {
+    assert.deepEqual(released(underLease), released(underLease, underLease.due_at))
+  })
+
+  it("stays as it was ended under its lease, and is nobody's", () => {
+    const ended = cancelled(underLease, "right_lost")
+    for (const after of [released(ended), released(ended, 60_000)]) assert.deepEqual(after, { ...ended, worker: null })
   })
 })
 
 describe("a delivery that is to be sent again", () => {
-  it("is due now in any state, and its waiting retry is replaced", () => {
+  it("is due now in any state but under a lease, and its waiting retry is replaced", () => {
     for (const state of deliveryStates) {
+      if (state === "delivering") continue
       const before: Standing.Standing = {
         ...waiting,
         state,
         reason: "schedule_used_up",
         attempts: 4,
+        early: 2,
         due_at: isActive(state) ? now : null,
-        lease_token: "ended"
+        worker: state === "cancelled" ? "worker" : null
       }
-      const expected = { ...before, state: "pending", reason: null, due_at: now, lease_token: null, resend: 1 } as const
+      const expected = { ...before, state: "pending", reason: null, due_at: now, worker: null, resend: 1 } as const
       assert.deepEqual(resent(before, now), expected)
     }
     assert.strictEqual(resent({ ...waiting, state: "retrying", due_at: 90_000 }, now).due_at, now)
   })
 
-  it("is not sent twice at once: under a live lease it is marked, and stays under it", () => {
+  it("is not sent twice at once: under a lease it is marked, and stays under it", () => {
     for (const resend of [0, 1, 2] as const)
       assert.deepEqual(resent({ ...underLease, resend }, now), { ...underLease, resend: 2 })
   })
 
-  it("does not wait for a lease that has run out, and takes it away", () => {
-    assert.deepInclude(resent(underLease, underLease.due_at ?? 0), { state: "pending", lease_token: null })
+  it("is due now when its lease is lost, though it was leased before it was due", () => {
+    const early = { ...underLease, due_at: 900_000 }
+    assert.deepInclude(released(resent(early, now)), { state: "pending", due_at: now, worker: null, resend: 1 })
   })
 })
 
 describe("a delivery that is cancelled", () => {
-  it("is due no more and asked for no more, and keeps the token of the attempt that is under way", () => {
+  it("is due no more and asked for no more, and keeps the worker that may be sending it", () => {
     assert.deepEqual(cancelled({ ...underLease, resend: 2 }, "right_lost"), {
       ...underLease,
       state: "cancelled",

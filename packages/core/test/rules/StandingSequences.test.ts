@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { attemptOf, settlementOf } from "./fixtures.ts"
 
-const { cancelled, claimed, isDue, released, resent, settled } = Standing
+const { cancelled, claimed, isCurrent, isDue, released, resent, settled } = Standing
 
 const isActive = (state: DeliveryState): boolean => activeStates.some((active) => active === state)
 
@@ -13,15 +13,16 @@ const waiting: Standing.Standing = {
   state: "pending",
   reason: null,
   attempts: 0,
-  lane: laneOf("access_log", 0),
+  early: 0,
+  lane: laneOf({ urgent: false }, 0),
   due_at: 0,
-  lease_token: null,
+  worker: null,
   resend: 0
 }
 
 /** What is done to it, where it may be done then. */
 interface Step {
-  readonly call: "claim" | "settle" | "release" | "resend" | "cancel"
+  readonly call: "claim" | "claim early" | "settle" | "release" | "lose" | "resend" | "cancel"
   /** How long after the step before. */
   readonly after: number
   readonly outcome: Settlement["state"]
@@ -31,7 +32,16 @@ interface Step {
 
 const steps = fc.array(
   fc.record<Step>({
-    call: fc.constantFrom<Step["call"]>("claim", "claim", "settle", "release", "resend", "cancel"),
+    call: fc.constantFrom<Step["call"]>(
+      "claim",
+      "claim",
+      "claim early",
+      "settle",
+      "release",
+      "lose",
+      "resend",
+      "cancel"
+    ),
     after: fc.integer({ min: 0, max: 30_000 }),
     outcome: fc.constantFrom<Settlement["state"]>("delivered", "retrying", "exhausted", "expired", "cancelled"),
     attempted: fc.boolean(),
@@ -40,23 +50,27 @@ const steps = fc.array(
   { maxLength: 30 }
 )
 
-const isHeld = ({ lease_token, state }: Standing.Standing): boolean => lease_token !== null && state === "delivering"
+const isHeld = ({ state }: Standing.Standing): boolean => state === "delivering"
 
 /** Where it stands after a step; null when that can't be done to it. */
 const apply = (from: Standing.Standing, { attempted, call, outcome, toEnd }: Step, time: number) => {
   switch (call) {
     case "claim":
-      return isDue(from, time) ? claimed(from, { token: `at ${time}`, until: time + 20_000 }) : null
+      return isDue(from, time) ? claimed(from, "worker") : null
+    case "claim early":
+      return from.state === "retrying" && !isDue(from, time) ? claimed(from, "worker") : null
     case "release":
-      return isHeld(from) ? released(from, time) : null
+      return from.worker === null ? null : released(from, time)
+    case "lose":
+      return from.worker === null ? null : released(from)
     case "resend":
       return resent(from, time)
     case "cancel":
       return isActive(from.state) ? cancelled(from, "integration_deleted") : null
     case "settle": {
-      if (from.lease_token === null) return null
       const attempt = attempted ? attemptOf("timeout", { number: from.attempts + 1 }) : null
-      const next_attempt_at = outcome === "retrying" ? time + 1 : null
+      if (!isCurrent(from, { attempt }, "worker")) return null
+      const next_attempt_at = outcome === "retrying" ? time + 40_000 : null
       return settled(from, settlementOf({ attempt, state: outcome, next_attempt_at }), time, toEnd)
     }
   }
@@ -64,6 +78,7 @@ const apply = (from: Standing.Standing, { attempted, call, outcome, toEnd }: Ste
 
 interface Move {
   readonly step: Step
+  readonly time: number
   readonly before: Standing.Standing
   readonly after: Standing.Standing
 }
@@ -77,20 +92,21 @@ const follow = (made: ReadonlyArray<Step>): ReadonlyArray<Move> => {
     time += step.after
     const after = apply(before, step, time)
     if (after === null) continue
-    moves.push({ step, before, after })
+    moves.push({ step, time, before, after })
     before = after
   }
   return moves
 }
 
 describe("whatever happens to a delivery, in whatever order", () => {
-  it("waits for something if and only if it is active, has a token only if it was leased, and counts each attempt", () => {
+  it("is due if and only if it is active, has a worker only if it was leased, and counts each attempt", () => {
     fc.assert(
       fc.property(steps, (made) => {
         for (const { after, before, step } of follow(made)) {
           assert.strictEqual(after.due_at !== null, isActive(after.state))
-          if (after.state === "delivering") assert.isNotNull(after.lease_token)
-          if (after.lease_token !== null) assert.include(["delivering", "cancelled"], after.state)
+          if (after.state === "delivering") assert.isNotNull(after.worker)
+          if (after.worker !== null) assert.include(["delivering", "cancelled"], after.state)
+          if (step.call === "claim early") assert.strictEqual(after.due_at, before.due_at)
           if (after.resend === 2) assert.strictEqual(after.state, "delivering")
           const counted = step.call === "settle" && step.attempted ? 1 : 0
           assert.strictEqual(after.attempts, before.attempts + counted)
@@ -106,17 +122,21 @@ describe("whatever happens to a delivery, in whatever order", () => {
         // An attempt that was asked for: it has not begun, or it is the one that is under way.
         let owed = false
         let underway = false
-        for (const { after, before, step } of follow(made)) {
+        for (const { after, before, step, time } of follow(made)) {
           if (step.call === "resend") owed = true
           if (step.call === "cancel") owed = false
           if (step.call === "settle" && step.toEnd !== null && after.state === "cancelled") owed = false
-          if (step.call === "release") owed ||= underway
-          if (step.call === "claim") {
-            underway = owed || (underway && isHeld(before))
+          if ((step.call === "release" || step.call === "lose") && isHeld(before)) owed ||= underway
+          if (step.call === "claim" || step.call === "claim early") {
+            underway = owed
             owed = false
             assert.strictEqual(after.resend, underway ? 1 : 0)
           }
-          if (owed) assert.isTrue(isActive(after.state), "it is still to be sent")
+          if (owed) {
+            assert.isTrue(isActive(after.state), "it is still to be sent")
+            // Only a release names a later time.
+            if (step.call !== "release" && after.worker === null) assert.isAtMost(after.due_at ?? Infinity, time)
+          }
         }
       }),
       { numRuns: 300 }

@@ -16,16 +16,17 @@ export const attemptOf = (outcome: Attempt["outcome"], fields: Partial<Attempt> 
   ...fields
 })
 
-/** What follows an acknowledged first attempt, unless told otherwise. */
+/** What follows an acknowledged first attempt, by default. */
 export const settlementOf = (fields: Partial<Settlement> = {}): Settlement => ({
   delivery_id: makeLeased(1).id,
   integration_id: makeLeased(1).integration.id,
-  token: "lease",
   attempt: attemptOf("acknowledged"),
   state: "delivered",
   reason: null,
   next_attempt_at: null,
   lane: 3,
+  early: 0,
+  retry_after: null,
   gone: false,
   ...fields
 })

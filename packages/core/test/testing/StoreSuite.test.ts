@@ -1,12 +1,13 @@
 /**
- * The suites notice a store that tells several at once that they won.
+ * The suites notice a store that lets several callers win at once.
  */
+import type { RedeliverRequest } from "@doorhook/core"
 import { ClientStore, DeliveryStore, IntegrationStore, MemoryStore, SettingStore, TokenStore } from "@doorhook/core"
 import { StoreSuite } from "@doorhook/core/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer } from "effect"
 
-/** Gives everybody who asks while the first is asking the answer of the first. */
+/** Gives all callers that ask while the first one waits the answer of the first. */
 const echoing = <Args extends ReadonlyArray<unknown>, A, E>(
   ask: (...args: Args) => Effect.Effect<A, E>
 ): ((...args: Args) => Effect.Effect<A, E>) => {
@@ -31,6 +32,16 @@ const over = <Id extends StoreSuite.Stores, Store>(
     Effect.map(Layer.build(MemoryStore.layer), (stores) => Context.add(stores, port, change(Context.get(stores, port))))
   )
 
+/** Echoes redeliveries of one kind. */
+const echoingOf =
+  (type: RedeliverRequest["type"]) =>
+  (store: DeliveryStore["Service"]): DeliveryStore["Service"] => {
+    const echo = echoing(store.redeliver)
+    const redeliver: typeof store.redeliver = (request, now) =>
+      request.type === type ? echo(request, now) : store.redeliver(request, now)
+    return { ...store, redeliver }
+  }
+
 /** Each call of which one alone may win, echoing. */
 const faults: Readonly<Record<string, Layer.Layer<StoreSuite.Stores>>> = {
   "ClientStore.add": over(ClientStore, (store) => ({ ...store, add: echoing(store.add) })),
@@ -43,8 +54,8 @@ const faults: Readonly<Record<string, Layer.Layer<StoreSuite.Stores>>> = {
   "DeliveryStore.claim": over(DeliveryStore, (store) => ({ ...store, claim: echoing(store.claim) })),
   "DeliveryStore.settle": over(DeliveryStore, (store) => ({ ...store, settle: echoing(store.settle) })),
   "DeliveryStore.warn": over(DeliveryStore, (store) => ({ ...store, warn: echoing(store.warn) })),
-  "DeliveryStore.recover": over(DeliveryStore, (store) => ({ ...store, recover: echoing(store.recover) })),
-  "DeliveryStore.probe": over(DeliveryStore, (store) => ({ ...store, probe: echoing(store.probe) })),
+  "DeliveryStore.redeliver of an integration": over(DeliveryStore, echoingOf("integration")),
+  "DeliveryStore.redeliver as a probe": over(DeliveryStore, echoingOf("probe")),
   "IntegrationStore.create": over(IntegrationStore, (store) => ({ ...store, create: echoing(store.create) })),
   "IntegrationStore.update": over(IntegrationStore, (store) => ({ ...store, update: echoing(store.update) })),
   "IntegrationStore.remove": over(IntegrationStore, (store) => ({ ...store, remove: echoing(store.remove) })),
@@ -57,7 +68,7 @@ const atTheSameTime = /at once|at the same time|concurrent|while|never both/
 
 describe("the store suites notice", () => {
   for (const [call, fault] of Object.entries(faults)) {
-    it.effect(`${call} that gives everybody who asks at once the first one's answer`, () =>
+    it.effect(`${call} that gives all that ask at once the first one's answer`, () =>
       Effect.gen(function* () {
         const cases = StoreSuite.suite("echoing", fault)
         const racing = cases.filter(({ name }) => atTheSameTime.test(name))

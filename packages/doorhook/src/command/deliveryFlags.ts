@@ -39,7 +39,9 @@ export const deliveryFlags = {
     Flag.optional
   ),
   disableAfter: Flag.String("disable-after").pipe(
-    Flag.withDescription("For how long an integration may acknowledge nothing before it is disabled (default 3d)"),
+    Flag.withDescription(
+      "How long an integration may acknowledge nothing before it is disabled, after ten failed attempts at the earliest (default 3d)"
+    ),
     Flag.withMetavar("DURATION"),
     Flag.optional
   ),

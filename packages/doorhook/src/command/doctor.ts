@@ -30,7 +30,7 @@ const nodeFinding = (): Finding => {
   return isTooOld(detail) ? fail("Node.js", `${detail}; ${oldestNode} or later is needed`) : ok("Node.js", detail)
 }
 
-/** Two clocks that differ by more, in milliseconds, are worth a warning: leases and schedules compare them. */
+/** Two clocks that differ by more, in milliseconds, are worth a warning: memberships and schedules compare them. */
 const mostSkew = 1_000
 
 /** Before this doorhook was written no clock is right. */

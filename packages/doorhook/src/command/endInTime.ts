@@ -1,6 +1,6 @@
 /**
- * Ends this process by force when it was told to stop and can't: a database that neither answers nor breaks off can hold
- * up what must not be interrupted. What it held under lease is sent by others when the leases end.
+ * Ends this process by force when it can't stop: a database that neither answers nor breaks off can hold up what must not
+ * be interrupted. Others send what it held when its membership has lapsed.
  */
 import { defaultDeliverySettings, deliverySettingsOf, longestAttempt } from "@doorhook/core"
 import { Effect, Result } from "effect"

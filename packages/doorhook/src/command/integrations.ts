@@ -1,5 +1,5 @@
 /**
- * `doorhook integrations`: which there are, which fail, and settings of their own, over the operator API.
+ * `doorhook integrations`: list them, see which fail, and change their own settings, over the operator API.
  */
 import { CommandFailure, surveyedStatuses } from "@doorhook/core"
 import { Effect, Option } from "effect"
@@ -29,12 +29,16 @@ const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
 const failingText = ({ failing }: IntegrationSummary): string =>
   failing === null ? "" : `acknowledges nothing since ${failing.since}`
 
+/** How it fails, or catches up after an outage; empty when all is well. */
+const conditionOf = (integration: IntegrationSummary): string =>
+  integration.catching_up === null ? failingText(integration) : `catches up since ${integration.catching_up.since}`
+
 const rowOf = (integration: IntegrationSummary): ReadonlyArray<string> => [
   integration.id,
   statusText(integration),
   `${integration.scope.type} ${integration.scope.id}`,
   integration.url,
-  failingText(integration)
+  conditionOf(integration)
 ]
 
 /** The overrides as the flags that set them. */
@@ -49,7 +53,7 @@ const describe = (integration: IntegrationSummary): ReadonlyArray<string> => [
   `${integration.id}: ${statusText(integration)}`,
   `of ${integration.scope.type} ${integration.scope.id}, to ${integration.url}`,
   `for ${integration.bindings.map(({ actions, resource_type }) => `${resource_type} (${actions.join(", ")})`).join(", ")}`,
-  ...(integration.failing === null ? [] : [failingText(integration)]),
+  ...(conditionOf(integration) === "" ? [] : [conditionOf(integration)]),
   `set: ${overridesText(integration) || "nothing of its own"}`,
   `created ${integration.created_at}, changed ${integration.updated_at}`
 ]

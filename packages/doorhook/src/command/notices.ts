@@ -1,5 +1,5 @@
 /**
- * `doorhook notices`: what doorhook noticed about integrations, over the operator API.
+ * `doorhook notices`: notifications for operators, over the operator API.
  */
 import { counted } from "@doorhook/core"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ const ask = askThrough(makeNoticesClient)
 const detailOf = (notice: DoorhookNotice): string => {
   switch (notice.kind) {
     case "failing":
-      return `since ${notice.failing_since}, disabled from ${notice.disables_at} on`
+      return `since ${notice.failing_since}, disabled at ${notice.disables_at} at the earliest`
     case "disabled":
       return notice.reason
     case "recovered":

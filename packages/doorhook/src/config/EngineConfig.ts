@@ -1,8 +1,15 @@
 /**
  * What can be set about the engine, by `createDoorhook`, by a configuration file, or by flags: one list of names.
  */
-import type { DeliverySettingsShape, RetryPolicy } from "@doorhook/core"
-import { defaultDeliverySettings, deliverySettingsOf, nameOf, ResourceType, resourceTypeNames } from "@doorhook/core"
+import type { DeliverySettingsOverrides, ResourceTypeTable, RetryPolicy } from "@doorhook/core"
+import {
+  builtInTable,
+  declareTypes,
+  deliverySettingsOf,
+  nameOf,
+  namesIn,
+  ResourceTypeDeclaration
+} from "@doorhook/core"
 import { EgressProxy } from "@doorhook/node"
 import { PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, Result, Schema } from "effect"
@@ -31,19 +38,46 @@ const engineFields = {
    * Delays between attempts by resource type, like `{ access_log: ["5s", "30s"] }`. An empty list is no retry. Default:
    * `access_log` 5s, 30s, 2m, 10m, 30m, 2h, 6h, 12h, 1d, 1d; `call` 1s, 3s, 8s.
    */
-  retry: Schema.optional(Schema.Record(Schema.String, Texts)),
+  retry: Schema.optional(Schema.Record(Text, Texts)),
+  /**
+   * Resource types beside `call` and `access_log`, like `{ door_forced: { priority: "high", retry: ["1s", "5s"] } }`: each with
+   * `actions` (default `["create"]`), `retry` (default as `access_log`), `lifetime` (default none) and `priority` (`high`
+   * overtakes `normal`, the default). Default none.
+   */
+  resourceTypes: Schema.optional(Schema.Record(Text, ResourceTypeDeclaration)),
   /** How long a receiver has to acknowledge. Default `5s`. */
   ackTimeout: Schema.optional(Text),
   /** Whether requests are signed. Default true. */
   sign: Schema.optional(Schema.Boolean),
   /** How long settled deliveries and their events are kept, or `forever`. Default `90d`. */
   retention: Schema.optional(Text),
-  /** For how long an integration may acknowledge nothing before it is disabled. Default `3d`. */
+  /**
+   * For how long an integration may acknowledge nothing before it is disabled; it is not disabled before its tenth failed
+   * attempt. Default `3d`.
+   */
   disableAfter: Schema.optional(Text),
   /** The most integrations of one building or tenant. Default 100. */
   integrationsPerScope: Schema.optional(CountOrUnlimited),
-  /** How long a process holds a delivery; when it dies, others take over after that. Default `20s`. */
+  /**
+   * How long a process counts as alive after its last heartbeat: when it dies, others send what it held after that. More than
+   * `ackTimeout` and 5 s. Default `20s`.
+   */
   lease: Schema.optional(Text),
+  /**
+   * Whether an integration that acknowledges again after an outage of a minute or more is sent its waiting retries early.
+   * Default true.
+   */
+  catchUp: Schema.optional(Schema.Boolean),
+  /**
+   * The most event data of deliveries that a process holds in memory, in bytes; beyond that, deliveries wait in the database.
+   * Default 33554432 (32 MiB).
+   */
+  queueBytes: Schema.optional(Schema.Number),
+  /**
+   * The most event data of publications that wait to be stored, in bytes; beyond that, a call waits up to 5 s and is then
+   * refused. Default 67108864 (64 MiB).
+   */
+  waitingBytes: Schema.optional(Schema.Number),
   /**
    * How long PostgreSQL may take for a statement. It cancels what takes longer; when it says nothing at all, calls fail a
    * second later and its connections are given up. Default `15s`.
@@ -96,19 +130,34 @@ const parseRetention = (text: string | undefined): Result.Result<number | null |
         ({ message }) => new InvalidConfig({ message: `${message}, or forever` })
       )
 
+/** The resource types of a service: the built-in ones and those that its configuration declares. */
+export const resourceTypesOf = ({
+  doorReleaseAlias = false,
+  resourceTypes = {}
+}: EngineConfig): Result.Result<ResourceTypeTable, InvalidConfig> => {
+  const declared = Result.mapError(declareTypes(resourceTypes), ({ message }) => new InvalidConfig({ message }))
+  if (!doorReleaseAlias || !Object.hasOwn(resourceTypes, "door_release")) return declared
+  const clash = invalid(
+    'resourceTypes: "door_release" means access_log while doorReleaseAlias is on; rename it, or leave doorReleaseAlias out'
+  )
+  return Result.map(collect({ declared, clash }), ({ declared: types }) => types)
+}
+
 const parseRetry = (
+  types: ResourceTypeTable,
   type: string,
   delays: ReadonlyArray<string>
-): Result.Result<[ResourceType, RetryPolicy.RetryPolicy], InvalidConfig> => {
-  if (!Schema.is(ResourceType)(type)) {
-    return invalid(`retry: ${JSON.stringify(type)} is no resource type; there are ${resourceTypeNames.join(" and ")}`)
+): Result.Result<[string, RetryPolicy.RetryPolicy], InvalidConfig> => {
+  const definition = types.get(type)
+  if (definition === undefined) {
+    return invalid(`retry: ${JSON.stringify(type)} is no resource type; there are ${namesIn(types, "and")}`)
   }
   return Result.map(
     collectAll(delays.map((delay) => parseDuration(`retry of ${type}`, delay))),
-    (millis): [ResourceType, RetryPolicy.RetryPolicy] => [
+    (millis): [string, RetryPolicy.RetryPolicy] => [
       type,
       // A schedule of one's own does not make a late ring welcome: the lifetime stays.
-      { delays: millis, lifetime: defaultDeliverySettings.retry[type].lifetime }
+      { delays: millis, lifetime: definition.retry.lifetime }
     ]
   )
 }
@@ -157,12 +206,17 @@ const usable = <A>(read: Result.Result<A | undefined, InvalidConfig>): A | undef
   Result.getOrElse(read, () => undefined)
 
 /** The delivery settings that a configuration changes. All that can be read of them must fit together. */
-export const deliveryOverrides = (
-  config: EngineConfig
-): Result.Result<Partial<DeliverySettingsShape>, InvalidConfig> => {
+export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliverySettingsOverrides, InvalidConfig> => {
+  const declared = resourceTypesOf(config)
+  const types = usable(declared) ?? builtInTable
+  // Schedules of types whose declarations can't be used are not judged.
+  const schedules = Object.entries(config.retry ?? {}).filter(
+    ([type]) => Result.isSuccess(declared) || !Object.hasOwn(config.resourceTypes ?? {}, type)
+  )
   const read = {
+    declared,
     allow: parseNetworks("allowTargets", config.allowTargets),
-    retry: collectAll(Object.entries(config.retry ?? {}).map(([type, delays]) => parseRetry(type, delays))),
+    retry: collectAll(schedules.map(([type, delays]) => parseRetry(types, type, delays))),
     ackTimeout: parseSpan("ackTimeout", config.ackTimeout),
     disableAfter: parseSpan("disableAfter", config.disableAfter),
     retention: parseRetention(config.retention),
@@ -178,6 +232,9 @@ export const deliveryOverrides = (
   const overrides = {
     allow: usable(read.allow) ?? [],
     ...(config.sign !== undefined && { sign: config.sign }),
+    ...(config.catchUp !== undefined && { catchUp: config.catchUp }),
+    ...(config.queueBytes !== undefined && { queueBytes: config.queueBytes }),
+    ...(config.waitingBytes !== undefined && { waitingBytes: config.waitingBytes }),
     ...(config.integrationsPerScope !== undefined && {
       integrationsPerScope: limitOf(config.integrationsPerScope)
     }),
@@ -186,8 +243,8 @@ export const deliveryOverrides = (
     ...(retention !== undefined && { retention }),
     ...(lease !== undefined && { lease }),
     ...(pollInterval !== undefined && { pollInterval }),
-    retry: { ...defaultDeliverySettings.retry, ...Object.fromEntries(usable(read.retry) ?? []) }
+    retry: Object.fromEntries(usable(read.retry) ?? [])
   }
-  const fits = Result.mapError(deliverySettingsOf(overrides), ({ message }) => new InvalidConfig({ message }))
+  const fits = Result.mapError(deliverySettingsOf(overrides, types), ({ message }) => new InvalidConfig({ message }))
   return Result.map(collect({ ...read, fits }), () => overrides)
 }

@@ -1,7 +1,7 @@
 /**
  * The engine's settings from the environment, or from whatever else a `ConfigProvider` reads: `DOORHOOK_DATABASE`,
  * `DOORHOOK_ACK_TIMEOUT`, and so on, each setting of `EngineConfig` under its name in capitals. Lists are separated by commas,
- * retry schedules are written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`, and `DOORHOOK_APPEARANCE` is JSON.
+ * retry schedules are written `DOORHOOK_RETRY=access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES` and `DOORHOOK_APPEARANCE` are JSON.
  */
 import { Config, Effect, Option, Record, Redacted, Result, Struct } from "effect"
 import { EngineConfig } from "./EngineConfig.ts"
@@ -38,27 +38,33 @@ const texts: Meaning = (list) => {
   return Result.succeed(items.length === 0 ? undefined : items)
 }
 
-const look: Meaning = (json) => {
-  try {
-    const value: unknown = JSON.parse(json)
-    return Result.succeed(value)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return invalid(`appearance: must be JSON, like {"name":"Doors"} (${why})`)
+const json =
+  (setting: string, example: string): Meaning =>
+  (written) => {
+    try {
+      const value: unknown = JSON.parse(written)
+      return Result.succeed(value)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      return invalid(`${setting}: must be JSON, like ${example} (${why})`)
+    }
   }
-}
 
 /** All of the settings: the type keeps one from being forgotten. */
 const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   database: text,
   allowTargets: texts,
   retry: (schedules) => parseRetryFlags(schedules.split(";")),
+  resourceTypes: json("resourceTypes", '{"door_forced":{"priority":"high"}}'),
   ackTimeout: text,
   sign: truth,
   retention: text,
   disableAfter: text,
   integrationsPerScope: number,
   lease: text,
+  catchUp: truth,
+  queueBytes: number,
+  waitingBytes: number,
   databaseTimeout: text,
   pollInterval: text,
   publicUrl: text,
@@ -75,7 +81,7 @@ const meanings: { readonly [Name in keyof EngineConfig]-?: Meaning } = {
   requestsPerMinute: number,
   tokenRequestsPerMinute: number,
   accessTokensPerGrant: number,
-  appearance: look,
+  appearance: json("appearance", '{"name":"Doors"}'),
   refreshRequiresSecret: truth,
   refreshRotation: text,
   unknownScope: text,

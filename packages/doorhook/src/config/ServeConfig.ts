@@ -1,7 +1,7 @@
 /**
  * What can be set about `doorhook serve`: by a JSON file (`--config`) and by flags, which win.
  */
-import { fileTrouble, nameOf, resourceTypeNames } from "@doorhook/core"
+import { fileTrouble, nameOf } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
 import {
   databaseOf,
@@ -133,12 +133,7 @@ export const parseRetryFlags = (
 ): Result.Result<Readonly<Record<string, ReadonlyArray<string>>>, InvalidConfig> => {
   const wrong = flags.filter((flag) => !/^[^=]+=/.test(flag)).map((flag) => JSON.stringify(flag))
   if (wrong.length > 0) {
-    const example = `${resourceTypeNames[1]}=5s,30s`
-    return Result.fail(
-      new InvalidConfig({
-        message: `retry: ${wrong.join(" and ")} must have the form RESOURCE=d1,d2,... like ${example}`
-      })
-    )
+    return invalid(`retry: ${wrong.join(" and ")} must have the form RESOURCE=d1,d2,... like access_log=5s,30s`)
   }
   const read = flags.map((flag): [string, ReadonlyArray<string>] => {
     const at = flag.indexOf("=")

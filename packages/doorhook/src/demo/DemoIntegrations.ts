@@ -3,7 +3,7 @@
  *
  * They outlive the process with the database, the receiver's port does not: what is there is pointed at the receiver.
  */
-import { BuildingId, ClientId, Integrations, TenantId, UserId } from "@doorhook/core"
+import { bindAll, builtInTable, BuildingId, ClientId, Integrations, TenantId, UserId } from "@doorhook/core"
 import type { Scope } from "@doorhook/core"
 import { Effect } from "effect"
 
@@ -19,10 +19,7 @@ const documentFor = (url: string) => ({
     attributes: {
       integrator: "webhook",
       configuration: { url, method: "post" },
-      bindings: [
-        { resource_type: "call", actions: ["create"] },
-        { resource_type: "access_log", actions: ["create"] }
-      ]
+      bindings: bindAll(builtInTable)
     }
   }
 })

@@ -3,6 +3,7 @@
  * receiver, integrations on it, and live simulated traffic.
  */
 import {
+  builtInTable,
   CommandFailure,
   Deliveries,
   DirectoryDocument,
@@ -62,12 +63,14 @@ const introduce = Effect.gen(function* () {
   )
 })
 
+const reader = PublishRequest.readerOf(builtInTable)
+
 /** The service in this process, as a run of the simulator publishes to it. What is accepted is noted, come what may. */
 const thisService = (publisher: Publisher["Service"], accepted: Map<EventId, number>): Target<never> => ({
   name: "the demo's service",
   greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
   publish: (events, key) =>
-    Effect.fromResult(PublishRequest.fromValue(events)).pipe(
+    Effect.fromResult(reader.fromValue(events)).pipe(
       Effect.flatMap((request) => publisher.publish(request.events, { key, fingerprint: key })),
       Effect.match({
         onFailure: (error) =>

@@ -5,7 +5,7 @@ import type { DirectoryBuilding, DirectoryTenant, SessionRequest } from "@doorho
 import { Client, didYouMean, Directory, HostBuildingId, HostTenantId, nameOf, readHostId, UserId } from "@doorhook/core"
 import { Effect, Layer, Predicate, Redacted, Schema, SchemaGetter } from "effect"
 import type { Answer } from "./HostAnswers.ts"
-import { askFor, found, foundList, foundUser } from "./HostAnswers.ts"
+import { askWhether, found, foundList, foundUser, questionFor } from "./HostAnswers.ts"
 
 /** A client as the host keeps it. Without a secret, or with null for one, it is public and must use PKCE. */
 export interface HostClient {
@@ -191,50 +191,32 @@ const Session = Schema.NullOr(
   ])
 )
 
-/** The directory that such an object describes. */
+const askClient = questionFor("client", Schema.NullOr(Client))
+const askLogin = questionFor("authenticate", User)
+const askSession = questionFor("session", Session)
+const askBuildings = questionFor("buildings", Schema.Array(Building))
+const askTenants = questionFor("tenants", Schema.Array(Tenant))
+
+/**
+ * The directory that such an object describes. The functions are called when a question is asked, not when its effect is run:
+ * ask again for each new answer.
+ */
 export const layer = (host: HostDirectory): Layer.Layer<Directory> =>
   Layer.succeed(Directory, {
-    client: (id) =>
-      askFor(
-        "client",
-        Schema.NullOr(Client),
-        found(() => host.client(id))
-      ),
-    authenticate: (login, password) =>
-      askFor(
-        "authenticate",
-        User,
-        foundUser(() => host.authenticate(login, Redacted.value(password)))
-      ),
+    client: (id) => askClient(found(() => host.client(id))),
+    authenticate: (login, password) => askLogin(foundUser(() => host.authenticate(login, Redacted.value(password)))),
     ...(host.session !== undefined && {
-      session: (request: SessionRequest) =>
-        askFor(
-          "session",
-          Session,
-          foundUser(() => host.session?.(request))
-        )
+      session: (request: SessionRequest) => askSession(foundUser(() => host.session?.(request)))
     }),
-    isActive: (user) =>
-      askFor("isActive", Schema.Boolean, () => (host.isActive === undefined ? true : host.isActive(user))),
-    administers: (user, building) => askFor("administers", Schema.Boolean, () => host.administers(user, building)),
-    isTenant: (user, tenant) => askFor("isTenant", Schema.Boolean, () => host.isTenant(user, tenant)),
+    isActive: (user) => askWhether("isActive", () => (host.isActive === undefined ? true : host.isActive(user))),
+    administers: (user, building) => askWhether("administers", () => host.administers(user, building)),
+    isTenant: (user, tenant) => askWhether("isTenant", () => host.isTenant(user, tenant)),
     buildings: (user) =>
-      Effect.map(
-        askFor(
-          "buildings",
-          Schema.Array(Building),
-          foundList(() => host.buildings?.(user))
-        ),
-        (found) =>
-          found.map((building): DirectoryBuilding => ({ ...building, access_points: building.access_points ?? [] }))
+      Effect.mapEager(askBuildings(foundList(() => host.buildings?.(user))), (found) =>
+        found.map((building): DirectoryBuilding => ({ ...building, access_points: building.access_points ?? [] }))
       ),
     tenants: (user) =>
-      Effect.map(
-        askFor(
-          "tenants",
-          Schema.Array(Tenant),
-          foundList(() => host.tenants?.(user))
-        ),
-        (found) => found.map((tenant): DirectoryTenant => ({ ...tenant, unit: tenant.unit ?? null }))
+      Effect.mapEager(askTenants(foundList(() => host.tenants?.(user))), (found) =>
+        found.map((tenant): DirectoryTenant => ({ ...tenant, unit: tenant.unit ?? null }))
       )
   })

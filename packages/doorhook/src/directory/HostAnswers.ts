@@ -1,32 +1,46 @@
 /**
- * What a host's functions answer, checked: a host in plain JavaScript has no types to rely on, and what can't be used is told
- * with what would be.
+ * Answers of a host's functions, checked: a host in plain JavaScript has no types to rely on, and an answer that can't be used
+ * is reported with what is expected.
  */
-import { DirectoryError, schemaProblems, withinDeadline } from "@doorhook/core"
-import { Effect, Predicate, Schema } from "effect"
+import { DirectoryError, schemaProblems } from "@doorhook/core"
+import { Effect, Exit, Predicate, Schema } from "effect"
 import { kindOf } from "../config/ReadingSettings.ts"
 
-/** What a function of the host may answer with: a thing, or a promise of it. */
+/** An answer of the host's function, or a promise of it. */
 export type Answer<A> = A | Promise<A>
 
-/** Carries on with an answer: at once, if it is there. */
+/** Continues with an answer: at once where it is there. */
 const whenAnswered = <A, B>(answer: Answer<A>, next: (answer: A) => B): Answer<B> =>
   Predicate.isPromiseLike(answer) ? answer.then(next) : next(answer)
 
-/** Waits for a promise of the host, but not forever. */
-const settled = (operation: string, promise: Promise<unknown>): Effect.Effect<unknown, DirectoryError> =>
-  withinDeadline(
-    operation,
-    Effect.tryPromise({ try: () => promise, catch: (cause) => new DirectoryError({ operation, cause }) })
-  )
+type Asked<A> = Effect.Effect<A, DirectoryError>
 
-/** Asks the host. A synchronous answer needs no timer. */
-const ask = (operation: string, question: () => Answer<unknown>): Effect.Effect<unknown, DirectoryError> =>
-  Effect.flatMap(
-    Effect.try({ try: question, catch: (cause) => new DirectoryError({ operation, cause }) }),
-    (answer): Effect.Effect<unknown, DirectoryError> =>
-      Predicate.isPromiseLike(answer) ? settled(operation, Promise.resolve(answer)) : Effect.succeed(answer)
+/** Waits for a promise of the host. A rejection is handled even if nobody runs the effect. */
+const settled = (operation: Question, promise: Promise<unknown>): Asked<unknown> => {
+  const outcome = promise.then(Effect.succeed, (cause: unknown) =>
+    Effect.fail(new DirectoryError({ operation, cause }))
   )
+  return Effect.callback((resume) => void outcome.then(resume))
+}
+
+/**
+ * Asks the host right now, not when the effect is run: a synchronous answer is an `Exit`, without a promise or a timer. Deadlines
+ * are set by `withDeadlines`.
+ */
+const ask = <A>(
+  operation: Question,
+  question: () => Answer<unknown>,
+  check: (operation: Question, answer: unknown) => Asked<A>
+): Asked<A> => {
+  let answer: Answer<unknown>
+  try {
+    answer = question()
+  } catch (cause) {
+    return Effect.fail(new DirectoryError({ operation, cause }))
+  }
+  if (!Predicate.isPromiseLike(answer)) return check(operation, answer)
+  return Effect.flatMap(settled(operation, Promise.resolve(answer)), (value) => check(operation, value))
+}
 
 /** What a question may be answered with, in words. */
 const expected = {
@@ -41,27 +55,38 @@ const expected = {
 } as const
 type Question = keyof typeof expected
 
-/** What is wrong with an answer, in words that hold nothing of it. */
-const flawOf = (question: Question, answer: unknown, error: Schema.SchemaError): string => {
-  const inside = schemaProblems(error).filter(({ pointer }) => pointer !== "")
+/** A failure that says what is wrong with an answer, and nothing that the answer holds. */
+const unusable = (operation: Question, answer: unknown, cause?: Schema.SchemaError): DirectoryError => {
+  const inside = cause === undefined ? [] : schemaProblems(cause).filter(({ pointer }) => pointer !== "")
   const found =
     inside.length === 0 ? kindOf(answer) : inside.map(({ detail, pointer }) => `${pointer} ${detail}`).join(", ")
   const isNothing = answer === undefined || answer === null
-  const hint = isNothing && expected[question] === "true or false" ? "; write `?? false` where that means no" : ""
-  return `must return ${expected[question]}${inside.length === 0 ? ", not " : ": "}${found}${hint}`
+  const hint = isNothing && expected[operation] === "true or false" ? "; write `?? false` where that means no" : ""
+  const flaw = `must return ${expected[operation]}${inside.length === 0 ? ", not " : ": "}${found}${hint}`
+  return new DirectoryError({ operation, flaw, cause: cause ?? new TypeError(flaw) })
 }
 
-/** Asks, and checks the shape of what came back. */
-export const askFor = <A>(
-  operation: Question,
-  schema: Schema.Codec<A, unknown>,
+/** A question whose answers have the shape of a schema. */
+export const questionFor = <A>(operation: Question, schema: Schema.Codec<A, unknown>) => {
+  const decode = Schema.decodeUnknownExit(schema)
+  const check = (_: Question, answer: unknown): Asked<A> =>
+    Exit.mapError(decode(answer), (error) => unusable(operation, answer, error))
+  return (question: () => Answer<unknown>): Asked<A> => ask(operation, question, check)
+}
+
+const yes = Effect.succeed(true)
+const no = Effect.succeed(false)
+
+const checkBoolean = (operation: Question, answer: unknown): Asked<boolean> => {
+  if (answer === true) return yes
+  return answer === false ? no : Effect.fail(unusable(operation, answer))
+}
+
+/** Asks a question whose answer is `true` or `false`. This is asked before each attempt, so it needs no schema. */
+export const askWhether = (
+  operation: "isActive" | "administers" | "isTenant",
   question: () => Answer<unknown>
-): Effect.Effect<A, DirectoryError> =>
-  Effect.flatMap(ask(operation, question), (value) =>
-    Schema.decodeUnknownEffect(schema)(value).pipe(
-      Effect.mapError((cause) => new DirectoryError({ operation, flaw: flawOf(operation, value, cause), cause }))
-    )
-  )
+): Asked<boolean> => ask(operation, question, checkBoolean)
 
 /** Asks for one of many: what finds none in a list or a map of its own answers undefined. */
 export const found =

@@ -48,7 +48,7 @@ const maxHashing = Math.max(1, Math.min(2, Math.floor(NameLookup.threads / 4)))
 
 /**
  * Passwords that wait to be checked. One at a time and at the default cost, about 200 ms each, the last waits for 8 seconds: a
- * directory must answer within 10 (`withinDeadline`).
+ * directory must answer within 10 (`withDeadlines`).
  */
 const maxWaiting = 40
 

@@ -1,7 +1,8 @@
 /**
  * The whole engine as a layer, for applications that are written in Effect.
  */
-import { Directory, SettingStore, withDeadlines } from "@doorhook/core"
+import type { Directory } from "@doorhook/core"
+import { SettingStore, withDeadlines } from "@doorhook/core"
 import { PublicUrl, untracedLayer } from "@doorhook/server"
 import { Context, Effect, Layer, Option } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
@@ -31,8 +32,7 @@ export const layer = <E = never, R = never, E2 = never, R2 = never, P extends Po
         yield* Effect.fromResult(checkConfig(config))
         // Stores of the application's own keep secrets as they like.
         const isOwnStore = Option.isSome(Context.getOption(own, SettingStore))
-        const asked = Layer.effect(Directory, Effect.map(Directory, withDeadlines)).pipe(Layer.provide(directory))
-        const engine = engineLayer(config, asked, own)
+        const engine = engineLayer(config, withDeadlines(directory), own)
         // After the database is open: one that was stored under a key is refused without it.
         return Layer.effectDiscard(isOwnStore ? Effect.void : warnOfReadableSecrets(config)).pipe(
           Layer.provideMerge(engine),

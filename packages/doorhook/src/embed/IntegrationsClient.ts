@@ -1,5 +1,5 @@
 /**
- * Which integrations there are, which fail, and what the operator sets of them.
+ * List integrations, see which fail, and set what operators can set.
  */
 import { OperatorIntegrationDocument, UnreadableIntegrationDocument } from "@doorhook/server"
 import { Schema } from "effect"

@@ -1,7 +1,7 @@
 /**
  * doorhook inside a backend: promises and plain objects over the same engine that the service runs.
  */
-import type { Action, NewEvent, ResourceType } from "@doorhook/core"
+import type { BuiltInType, NewEvent } from "@doorhook/core"
 import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
 import { isOwnPath, logUnanswered, OperatorKey, PublicUrl } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Metric, Predicate, Redacted, Result } from "effect"
@@ -39,10 +39,10 @@ import { checkWebRequest } from "./WebRequests.ts"
 
 /** An event to publish: something that happened at a door. */
 export interface PublishInput {
-  /** `access_log`: a door was opened, or was not; `call`: somebody rings. */
-  readonly resource_type: ResourceType
-  /** What happened to it: `create`. */
-  readonly action: Action
+  /** `access_log`: a door was opened, or was not; `call`: somebody rings; or a declared one (`resourceTypes`). */
+  readonly resource_type: BuiltInType | (string & Record<never, never>)
+  /** What happened to it: `create`, or another action that its declaration has. */
+  readonly action: "create" | (string & Record<never, never>)
   /** The building, by the id that the directory knows: a positive whole number. */
   readonly building_id: HostId
   /** The tenants it involves, by id. Default none: only integrations of the building get it. */
@@ -163,6 +163,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const key = await begin(run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made)))))
   const own = await begin(run(OwnHandlers.use(Effect.succeed)))
   const publicUrl = await begin(run(PublicUrl.use(Effect.succeed)))
+  const reader = await begin(run(PublishRequest.reader))
   const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
   /** Answers requests of the host's framework and of the facade, too. */
   const answer: Doorhook["fetch"] = async (request, peer) => {
@@ -195,7 +196,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
       Effect.gen(function* () {
-        const { events, isList, oversights } = yield* Effect.fromResult(PublishRequest.fromValue(input))
+        const { events, isList, oversights } = yield* Effect.fromResult(reader.fromValue(input))
         for (const oversight of oversights) {
           if (told.has(oversight)) continue
           told.add(oversight)

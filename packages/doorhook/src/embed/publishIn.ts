@@ -1,7 +1,7 @@
 /**
  * Publishing inside the host's own transaction on PostgreSQL, from a client of `pg`.
  */
-import { PublishRequest } from "@doorhook/core"
+import { PublishRequest, rootMessage } from "@doorhook/core"
 import { publishCall, publishRemedyFor } from "@doorhook/sql"
 import { Option, Predicate, Result, Schema } from "effect"
 import type { PublishInput, PublishResult } from "./createDoorhook.ts"
@@ -25,10 +25,18 @@ const notBegun =
 /** `no_active_sql_transaction`, by SQLSTATE. */
 const outsideTransaction = "25P01"
 
+/** `invalid_parameter_value`: what `doorhook.publish` refuses an event with. */
+const refusedEvent = "22023"
+
+/** What the function says of a type or an action, which the database knows and this program does not. */
+const undeclared = /^(resource_type|action) (must be .*)$/
+
 /** The database's own error, as hosts retry by it, but for those that doorhook knows more about. */
 const refusal = (thrown: unknown): unknown => {
   const sqlState = Predicate.hasProperty(thrown, "code") ? thrown.code : undefined
   if (sqlState === outsideTransaction) return new DoorhookError("bad_request", notBegun, thrown)
+  const [, member, detail] = (sqlState === refusedEvent && undeclared.exec(rootMessage(thrown))) || []
+  if (member !== undefined) return new DoorhookError("invalid_publish", `/${member}: ${detail}`, thrown)
   const remedy = publishRemedyFor(thrown)
   return remedy === undefined ? thrown : new DoorhookError("database_unusable", remedy, thrown)
 }
@@ -75,7 +83,7 @@ export async function publishIn(
     throw badArgument("client", "a client of pg that has begun a transaction", client)
   }
   const { events, isList } = Result.getOrThrowWith(
-    PublishRequest.fromValue(input),
+    PublishRequest.uncheckedReader.fromValue(input),
     ({ message }) => new DoorhookError("invalid_publish", message)
   )
   const { text, values } = publishCall(events)

@@ -65,8 +65,6 @@ const postgresLayer = (
 
 export const layer = (
   config: Pick<EngineConfig, "database" | "databaseTimeout" | "encryptionKey"> & {
-    /** Whether what others held in a file is due at once: they are dead. */
-    readonly clearsUp?: boolean
     /** Fails when this process may not use a file any more. */
     readonly evicted?: Effect.Effect<never, StoreLost>
   }
@@ -83,7 +81,6 @@ export const layer = (
             : SqliteStore.layer({
                 filename: database,
                 encryptionKey,
-                clearsUp: config.clearsUp,
                 evicted: config.evicted
               })
         return Layer.merge(store, Wake.layerLocal)

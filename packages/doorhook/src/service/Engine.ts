@@ -17,6 +17,7 @@ import {
   Premises,
   Publisher,
   ResourceTypeAliases,
+  ResourceTypes,
   TestEvents
 } from "@doorhook/core"
 import type { Directory } from "@doorhook/core"
@@ -31,7 +32,7 @@ import {
 } from "@doorhook/server"
 import { Context, Effect, Layer } from "effect"
 import type { EngineConfig } from "../config/EngineConfig.ts"
-import { deliveryOverrides } from "../config/EngineConfig.ts"
+import { deliveryOverrides, resourceTypesOf } from "../config/EngineConfig.ts"
 import { metricsKeyOf, operatorKeyOf } from "../config/KeySettings.ts"
 import { apiOverrides, authorizationOverrides, httpOverrides, resourceTypeAliases } from "../config/SurfaceConfig.ts"
 import * as KeptGauges from "../telemetry/KeptGauges.ts"
@@ -50,8 +51,9 @@ export const deliveryLayer = <E, R = never>(
   const settings = Layer.unwrap(
     Effect.map(Effect.fromResult(deliveryOverrides(config)), (overrides) => DeliverySettings.layer(overrides))
   )
+  const types = Layer.effect(ResourceTypes, Effect.fromResult(resourceTypesOf(config)))
   const ports = Layer.mergeAll(directory, settings, Ports.layer(config, own)).pipe(
-    Layer.provideMerge(Ports.cryptoLayer(own))
+    Layer.provideMerge(Layer.merge(Ports.cryptoLayer(own), types))
   )
   return Layer.merge(KeptGauges.layer, Housekeeping.layer).pipe(
     Layer.provideMerge(Dispatcher.layer),

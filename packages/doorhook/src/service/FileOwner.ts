@@ -237,10 +237,8 @@ const awaitLock = (database: string): Effect.Effect<void, DatabaseUnusable> =>
 const announceWait = (database: string) => (taken: Taken) =>
   Effect.logInfo(`${database} is in use by ${nameOf(taken.owner)} and is waited for ${patience / 1_000} s.`)
 
-/** Owns a file, and says whether this is the first doorhook of the process to do so. */
-const acquire = (
-  database: string
-): Effect.Effect<{ readonly own: Held; readonly isFirst: boolean }, DatabaseUnusable, Scope.Scope> =>
+/** Owns a file; logs when another doorhook of the process does so already. */
+const acquire = (database: string): Effect.Effect<Held, DatabaseUnusable, Scope.Scope> =>
   checkNoFolder(database).pipe(
     Effect.andThen(checkOneName(database)),
     Effect.andThen(awaitLock(database)),
@@ -260,15 +258,14 @@ const acquire = (
         : Effect.logWarning(
             `Another doorhook of this process has ${database} open: both deliver from it, each with settings of its own. Close the one that is not needed (await doorhook.close()); where modules are loaded anew while the process runs, keep one on globalThis.`
           )
-    )
+    ),
+    Effect.map(({ own }) => own)
   )
 
 /** The file of a setting, owned until the scope is closed. */
 export class FileOwner extends Context.Service<
   FileOwner,
   {
-    /** Whether nobody of this process had the file before: whoever held something in it is dead. */
-    readonly isFirst: boolean
     /** Fails when another process has the file. Never succeeds. */
     readonly evicted: Effect.Effect<never, StoreLost>
   }
@@ -283,8 +280,8 @@ export const layer = ({
   Layer.effect(
     FileOwner,
     isFile(database)
-      ? Effect.map(acquire(database), ({ isFirst, own }) => FileOwner.of({ isFirst, evicted: watch(database, own) }))
-      : Effect.succeed(FileOwner.of({ isFirst: true, evicted: Effect.never }))
+      ? Effect.map(acquire(database), (own) => FileOwner.of({ evicted: watch(database, own) }))
+      : Effect.succeed(FileOwner.of({ evicted: Effect.never }))
   )
 
 /** Who delivers from a file now, in words; null when nobody does. Changes nothing. */

@@ -48,7 +48,7 @@ const incomplete = (missing: ReadonlyArray<{ readonly key: string }>) =>
 /** The application's own stores, woken within this process alone, or the database of the settings. */
 const storageOf = (config: EngineConfig, own: Context.Context<never>) => {
   const database = Layer.unwrap(
-    Effect.map(FileOwner.FileOwner, ({ evicted, isFirst }) => Database.layer({ ...config, clearsUp: isFirst, evicted }))
+    Effect.map(FileOwner.FileOwner, ({ evicted }) => Database.layer({ ...config, evicted }))
   ).pipe(Layer.provide(FileOwner.layer(config)))
   const missing = storagePorts.filter(({ key }) => !own.mapUnsafe.has(key))
   if (missing.length === storagePorts.length) return database

@@ -107,9 +107,9 @@ export const tracedTransport = <E, R>(layer: Layer.Layer<Transport, E, R>): Laye
     layer,
     Layer.effect(
       Transport,
-      Effect.map(Effect.all([Transport, Remembered]), ([transport, remembered]) => ({
-        post: tracedPost(transport, remembered)
-      }))
+      Effect.flatMap(Effect.all([Transport, Remembered]), ([transport, remembered]) =>
+        Transport.fromPost(tracedPost(transport, remembered))
+      )
     ).pipe(Layer.provide(layer))
   )
 

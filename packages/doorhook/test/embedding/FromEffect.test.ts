@@ -4,7 +4,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { DeliveryStore, MemoryStore, Publisher, PublishRequest, Transport } from "@doorhook/core"
-import type { TransportRequest, TransportResult } from "@doorhook/core"
+import type { TransportRequest } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { keptSpans } from "@doorhook/testkit/KeptSpans"
@@ -190,26 +190,56 @@ describe("in one router", () => {
 /** A transport of the application's own: it counts, and answers as it is told. */
 const transportThat = (answers: (nth: number) => number) => {
   const sent: Array<TransportRequest> = []
-  const layer = Layer.succeed(Transport, {
-    post: (request) =>
-      Effect.sync((): TransportResult => {
+  const layer = Layer.effect(
+    Transport,
+    Transport.fromPost((request) =>
+      Effect.sync(() => {
         const status = answers(sent.push(request))
         return { _tag: "Answered", status, retry_after: null, excerpt: "", headers_elapsed: 1, elapsed: 1 }
       })
-  })
+    )
+  )
   return { layer, sent }
 }
 
 const anybody = Doorhook.directoryOf({ ...directory, administers: () => true })
 
 const publishOne = Effect.gen(function* () {
-  const { events } = yield* Effect.fromResult(PublishRequest.fromValue(event))
+  const { events } = yield* Effect.fromResult((yield* PublishRequest.reader).fromValue(event))
   return yield* (yield* Publisher).publish(events)
 })
 
 const stateOf = Effect.flatMap(DeliveryStore, (store) =>
   Effect.map(store.list({ limit: 10 }), (all) => all.map(({ state }) => state))
 )
+
+describe("declared resource types", () => {
+  live(
+    "reach doorhook's routes, and those of the host that publish",
+    Effect.gen(function* () {
+      const settings = { database: "memory", operatorKey, resourceTypes: { door_forced: {} } }
+      const publishHere = Effect.gen(function* () {
+        const forced = yield* HttpServerRequest.schemaBodyJson(Schema.Unknown)
+        const { events } = yield* Effect.fromResult((yield* PublishRequest.reader).fromValue(forced))
+        return yield* HttpServerResponse.json(yield* (yield* Publisher).publish(events))
+      })
+      const served = HttpRouter.serve(Layer.merge(Doorhook.Routes, HttpRouter.add("POST", "/forced", publishHere)), {
+        routerConfig: Doorhook.routerConfig,
+        disableListenLog: true
+      }).pipe(Layer.provide(Doorhook.layer(settings, anybody)), Layer.provideMerge(server))
+      const statuses = yield* Effect.gen(function* () {
+        const body = JSON.stringify({ ...event, resource_type: "door_forced" })
+        const json = { "content-type": "application/json" }
+        const headers = { ...json, authorization: `Bearer ${operatorKey}` }
+        const own = yield* ask("/forced", { method: "POST", body, headers: json })
+        const operated = yield* ask("/operator/events", { method: "POST", body, headers })
+        const listed = yield* ask("/v4/buildings/1/door_forced")
+        return [own.status, operated.status, listed.status]
+      }).pipe(Effect.provide(served))
+      assert.deepStrictEqual(statuses, [200, 202, 401])
+    })
+  )
+})
 
 describe("ports of the application's own", () => {
   it.effect("a transport is what sends, on the clock of a test", () => {

@@ -1,17 +1,19 @@
 /**
- * What a host's own functions answer in plain JavaScript: what can be meant by one thing only is taken, and what can't be used is
- * told in the log with what would be.
+ * Answers of a host's own functions in plain JavaScript: an unambiguous answer is accepted in any form, and for one that can't be
+ * used, the log says what is expected.
  */
-import { Directory } from "@doorhook/core"
+import { BuildingId, Directory, TenantId, UserId, withDeadlines } from "@doorhook/core"
 import type { DirectoryError } from "@doorhook/core"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, it } from "@effect/vitest"
 import type { HostDirectory } from "doorhook"
 import * as Doorhook from "doorhook/effect"
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Exit, Layer, Logger, Option, Redacted, Result } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
+import fc from "fast-check"
 import { createServer } from "node:http"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { eventually } from "../harness/Eventually.ts"
 import { authorizeUrl, exchange } from "../harness/CodeGrant.ts"
@@ -134,6 +136,138 @@ describe("a promise that never settles", () => {
         assert.include(lines.join("\n"), `The directory did not answer \`${question}\` within 10s.`)
       }).pipe(Effect.provide(served))
     }).pipe(Effect.scoped)
+  )
+})
+
+/** Every question, as doorhook asks it of a host. */
+const questionsTo = Effect.fnUntraced(function* (host: HostDirectory) {
+  const asked = yield* Effect.provide(Directory, withDeadlines(Doorhook.directoryOf(host)))
+  const [user, password] = [UserId.make("admin"), Redacted.make("right")]
+  const session = asked.session ?? (() => Effect.succeed(null))
+  return {
+    client: () => asked.client(client.client_id),
+    authenticate: () => asked.authenticate("admin", password),
+    session: () => session({ url: "https://host.example/", headers: {} }),
+    isActive: () => asked.isActive(user),
+    administers: () => asked.administers(user, BuildingId.make(1)),
+    isTenant: () => asked.isTenant(user, TenantId.make(1)),
+    buildings: () => asked.buildings(user),
+    tenants: () => asked.tenants(user)
+  }
+})
+
+const names = [
+  "client",
+  "authenticate",
+  "session",
+  "isActive",
+  "administers",
+  "isTenant",
+  "buildings",
+  "tenants"
+] as const
+
+/** A host that answers everything by one function. */
+const answering = (answer: () => unknown): HostDirectory =>
+  Object.assign({ ...directory }, Object.fromEntries(names.map((name) => [name, answer])))
+
+describe("an answer that is there at once", () => {
+  it.effect("is used as it is: no fiber, promise or timer waits for it", () =>
+    Effect.gen(function* () {
+      const questions = yield* questionsTo({
+        ...directory,
+        authenticate: () => null,
+        session: () => null,
+        buildings: () => [],
+        tenants: () => null
+      })
+      for (const name of names) assert.isTrue(Exit.isExit(questions[name]()), name)
+      const throwing = yield* questionsTo(
+        answering(() => {
+          throw new Error("no database")
+        })
+      )
+      for (const name of names) assert.isTrue(Exit.isExit(throwing[name]()), name)
+    })
+  )
+
+  it.effect("means the same as a promise of it, also where it can't be used", () =>
+    Effect.promise(() =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.oneof(fc.boolean(), fc.anything()),
+          fc.constantFrom("isActive", "administers", "isTenant"),
+          (value, name) =>
+            Effect.gen(function* () {
+              const atOnce = yield* questionsTo(answering(() => value))
+              const later = yield* questionsTo(answering(async () => value))
+              const [now, then] = [yield* Effect.result(atOnce[name]()), yield* Effect.result(later[name]())]
+              if (value === true || value === false) {
+                assert.deepStrictEqual([now, then], [Result.succeed(value), Result.succeed(value)])
+                return
+              }
+              const [said, saidLater] = [Result.getFailure(now), Result.getFailure(then)].map(
+                Option.match({ onNone: () => "", onSome: ({ message }) => message })
+              )
+              assert.match(said ?? "", new RegExp(`^The directory's \`${name}\` must return true or false, not `))
+              assert.strictEqual(saidLater, said)
+            }).pipe(Effect.runPromise)
+        )
+      )
+    )
+  )
+})
+
+describe("a promise that rejects", () => {
+  it.live("ends no process, even if the request that asked has gone", () =>
+    Effect.gen(function* () {
+      const unhandled: Array<unknown> = []
+      const keep = (reason: unknown) => void unhandled.push(reason)
+      process.on("unhandledRejection", keep)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("unhandledRejection", keep)))
+      const questions = yield* questionsTo(answering(() => Promise.reject(new Error("no database"))))
+      const neverRun = names.map((name) => questions[name]())
+      yield* Effect.promise(() => nextTurn())
+      yield* Effect.promise(() => nextTurn())
+      assert.deepStrictEqual(unhandled, [])
+      assert.isFalse(neverRun.some(Exit.isExit), "the promises were not asked for")
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a promise of a right", () => {
+  live(
+    "is asked for once for all deliveries that wait for it, and again for the next",
+    Effect.gen(function* () {
+      const asked: Array<PromiseWithResolvers<boolean>> = []
+      let isHeld = false
+      const { doorhook, url } = yield* over({
+        administers: () => {
+          if (!isHeld) return true
+          const answer = Promise.withResolvers<boolean>()
+          asked.push(answer)
+          return answer.promise
+        }
+      })
+      const receiver = yield* startReceiver()
+      const token = yield* tokenFrom(url)
+      yield* Effect.promise(() => createIntegration(url, token, receiver.url))
+      isHeld = true
+      const delivered = Effect.promise(async () => (await doorhook.deliveries.list({ state: "delivered" })).deliveries)
+      for (const round of [1, 2]) {
+        yield* Effect.promise(() => doorhook.publish([event, event, event, event]))
+        yield* eventually(
+          "the question is asked",
+          Effect.sync(() => asked.length),
+          (questions) => questions >= round
+        )
+        yield* Effect.promise(() => nextTurn())
+        assert.lengthOf(asked, round)
+        asked.at(-1)?.resolve(true)
+        yield* eventually("all are delivered", delivered, (found) => found.length === 4 * round)
+        assert.lengthOf(asked, round)
+      }
+    })
   )
 })
 

@@ -2,7 +2,7 @@
  * Options of `createDoorhook` as plain JavaScript gives them: what is wrong is told, all of it at once.
  */
 import { assert, describe, it, vi } from "@effect/vitest"
-import { defaultDeliverySettings, DurationText, resourceTypeNames } from "@doorhook/core"
+import { builtInTable, DurationText } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
 import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
@@ -28,8 +28,8 @@ describe("options", () => {
     assert.isAbove(settings.length, 25)
     for (const [name, comment] of settings) assert.match(comment, /Default:?\s/, `the default of ${name}`)
     const [, retry = ""] = settings.find(([name]) => name === "retry") ?? []
-    for (const type of resourceTypeNames) {
-      const delays = defaultDeliverySettings.retry[type].delays.map((millis) => DurationText.format(millis)).join(", ")
+    for (const [type, policy] of builtInTable) {
+      const delays = policy.retry.delays.map((millis) => DurationText.format(millis)).join(", ")
       assert.include(retry, `\`${type}\` ${delays}`)
     }
   })
@@ -77,6 +77,8 @@ describe("options", () => {
         telemetry: "yes",
         directry: {},
         ackTimeout: 5_000,
+        catchUp: "yes",
+        queueBytes: "32MiB",
         lease: "long"
       }
       const { message } = yield* codeOf(Reflect.apply(createDoorhook, undefined, [given]))
@@ -90,6 +92,8 @@ describe("options", () => {
         "directory.authenticte: is never called; did you mean authenticate?",
         "directry: no such setting; did you mean directory?",
         "ackTimeout: must be a text, not a number",
+        "catchUp: must be true or false",
+        "queueBytes: must be a number, not a text",
         'lease: "long" is not a duration'
       ]) {
         assert.include(message, part)
@@ -118,6 +122,11 @@ describe("options", () => {
         [{ ackTimeout: "20s", lease: "25s" }, "lease: must be more than ackTimeout (20s)"],
         [{ ackTimeout: "30d" }, "ackTimeout: must be at most 1h, not 30d"],
         [{ lease: "2d" }, "lease: must be at most 1d, not 2d"],
+        [
+          { queueBytes: 1_000 },
+          "queueBytes: must be a whole number of bytes from 262144, which the largest event has, not 1000"
+        ],
+        [{ waitingBytes: 1_000_000.5 }, "waitingBytes: must be a whole number of bytes from 262144"],
         [{ pollInterval: "25h" }, "pollInterval: must be at most 1d, not 25h"],
         [{ databaseTimeout: "61m" }, "databaseTimeout: must be at most 1h, not 61m"],
         [{ bodyTimeout: "1d" }, "bodyTimeout: must be at most 1h, not 1d"],

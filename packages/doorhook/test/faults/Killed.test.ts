@@ -21,7 +21,7 @@ import type { Receiver } from "@doorhook/testkit/Receiver"
 /** How many deliveries are under lease now: no more than these can have been sent by who just died and not recorded. */
 const leased = (server: TestServer, database: string) =>
   Effect.promise(async () => {
-    const held = "SELECT id FROM doorhook.queue WHERE lease_token IS NOT NULL"
+    const held = "SELECT id FROM doorhook.queue WHERE worker IS NOT NULL"
     return (await server.administer(held, database)).length
   })
 
@@ -44,12 +44,12 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-/** How many deliveries a file says are under lease. Reads a copy: opening the file itself would recover its log. */
+/** How many deliveries of a file are open, leased ones among them. Reads a copy: opening the file itself would recover its log. */
 const leasedIn = (file: string): number => {
   const copy = `${file}-copy`
   for (const part of ["", "-wal"]) copyFileSync(`${file}${part}`, `${copy}${part}`)
   const database = new DatabaseSync(copy)
-  const held = database.prepare("SELECT id FROM queue WHERE lease_token IS NOT NULL").all().length
+  const held = database.prepare("SELECT id FROM deliveries WHERE state IN (0, 2)").all().length
   database.close()
   return held
 }

@@ -3,7 +3,7 @@
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe } from "@effect/vitest"
-import { DeliveryStore, Publisher, PublishRequest } from "@doorhook/core"
+import { builtInTable, DeliveryStore, Publisher, PublishRequest } from "@doorhook/core"
 import type { Delivery } from "@doorhook/core"
 import { NameLookup, NodeNameResolver, UndiciTransport } from "@doorhook/node"
 import { lookUpsOn } from "@doorhook/testkit/LookUps"
@@ -40,7 +40,7 @@ const tokenOf = (url: string, of: typeof client | typeof attacker) =>
 
 const publish = Effect.fnUntraced(function* (resource_type: "call" | "access_log", building_id: number) {
   const event = { resource_type, action: "create", building_id, data: { id: 1 } }
-  const { events } = yield* Effect.fromResult(PublishRequest.fromValue(event))
+  const { events } = yield* Effect.fromResult(PublishRequest.readerOf(builtInTable).fromValue(event))
   yield* (yield* Publisher).publish(events)
 })
 

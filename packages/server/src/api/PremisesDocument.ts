@@ -2,10 +2,7 @@
  * Buildings, tenants, and what happened there as JSON:API resources.
  */
 import { isoOf, JsonText } from "@doorhook/core"
-import type { DirectoryBuilding, DirectoryTenant, Event, ResourceType } from "@doorhook/core"
-
-/** The types under which events are read, by what they are of. */
-export const eventTypes = { access_log: "access_logs", call: "calls" } as const satisfies Record<ResourceType, string>
+import type { DirectoryBuilding, DirectoryTenant, Event } from "@doorhook/core"
 
 export const buildingResource = (publicUrl: string, { access_points, id, name, time_zone }: DirectoryBuilding) => ({
   type: "buildings",
@@ -38,9 +35,8 @@ const idOf = ({ data, id }: Event): string => {
   return typeof text === "string" && text !== "" ? text : id
 }
 
-/** An event as JSON text, because its attributes must be the text that was published. */
-export const eventText = (event: Event): string => {
-  const type = eventTypes[event.resource_type]
+/** An event as JSON text, because its attributes must be the text that was published; `type` is that of the resource. */
+export const eventText = (type: string, event: Event): string => {
   const meta = JSON.stringify({ event_id: event.id, created_at: isoOf(event.created_at) })
   return `{"type":"${type}","id":${JSON.stringify(idOf(event))},"attributes":${event.data},"meta":${meta}}`
 }

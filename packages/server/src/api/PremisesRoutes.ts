@@ -2,7 +2,7 @@
  * The read side: buildings, tenants and what happened there, which the document names as protected resources (section 1).
  * An integrator finds ids here, and looks up what a webhook told.
  */
-import { BuildingId, inTurn, parseIso, parsePositiveInt, Premises } from "@doorhook/core"
+import { BuildingId, inTurn, parseIso, parsePositiveInt, Premises, ResourceTypes } from "@doorhook/core"
 import type { PageTooDeep, ResourceType } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
@@ -18,7 +18,7 @@ import { owners, ownerUrl, scopeOf } from "./Owners.ts"
 import type { Owner } from "./Owners.ts"
 import { offsetOf, pageParameters, readPage } from "./Pagination.ts"
 import type { PageRequest } from "./Pagination.ts"
-import { buildingResource, eventText, eventTypes, tenantResource } from "./PremisesDocument.ts"
+import { buildingResource, eventText, tenantResource } from "./PremisesDocument.ts"
 
 const buildingId = pathId(
   "id",
@@ -87,6 +87,7 @@ const makeRoutes = Effect.gen(function* () {
   const { operation, refuse } = yield* ApiEndpoint
   const publicUrl = yield* PublicUrl
   const settings = yield* ApiSettings
+  const types = yield* ResourceTypes
 
   const buildings = operation(pageParameters, (caller, query) =>
     Effect.gen(function* () {
@@ -118,8 +119,7 @@ const makeRoutes = Effect.gen(function* () {
     })
   )
 
-  const eventsOf = (owner: Owner, resource_type: ResourceType) => {
-    const type = eventTypes[resource_type]
+  const eventsOf = (owner: Owner, resource_type: ResourceType, type: string) => {
     const list = operation([...timeParameters, ...pageParameters], (caller, query) =>
       Effect.gen(function* () {
         const scope = yield* scopeOf(owner)
@@ -130,7 +130,12 @@ const makeRoutes = Effect.gen(function* () {
           (error) => tooDeep(page, error)
         )
         const url = `${ownerUrl(publicUrl.url, scope)}/${type}${filters === "" ? "" : `?${filters}`}`
-        const write = () => listText({ url, page, total, isCapped }, items.map(eventText), settings)
+        const write = () =>
+          listText(
+            { url, page, total, isCapped },
+            items.map((event) => eventText(type, event)),
+            settings
+          )
         return { status: 200, document: yield* inTurn(Effect.sync(write)) }
       })
     )
@@ -141,7 +146,7 @@ const makeRoutes = Effect.gen(function* () {
     resource("/v4/buildings", { GET: buildings }, refuse),
     resource("/v4/buildings/:id", { GET: building }, refuse),
     resource("/v4/tenants", { GET: tenants }, refuse),
-    ...owners.flatMap((owner) => [eventsOf(owner, "access_log"), eventsOf(owner, "call")])
+    ...owners.flatMap((owner) => [...types].map(([type, { path }]) => eventsOf(owner, type, path)))
   ]
 })
 

@@ -3,6 +3,7 @@
  * and PATCH).
  */
 import { BuildingId, IntegrationAttributes, IntegrationResource, integrationType, TenantId } from "@doorhook/core"
+import type { ResourceTypeTable } from "@doorhook/core"
 import { Schema, Struct } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { DeliveryFeed, FeedQuery } from "./FeedContract.ts"
@@ -24,27 +25,39 @@ const Resource = IntegrationResource.annotate({ identifier: "Integration" })
 
 const Status = Schema.Literals(["enabled", "disabled"])
 
-/** What a POST or a PUT sends. Without a status it enables. */
-const IntegrationDocument = Schema.Struct({
-  data: Schema.Struct({
-    type: Schema.Literal(integrationType),
-    attributes: Schema.Struct({ ...IntegrationAttributes.fields, status: Schema.optionalKey(Status) })
-  })
-}).annotate({ identifier: "IntegrationDocument" })
-
-/** What a PATCH sends: the members to change. */
-const IntegrationChangesDocument = Schema.Struct({
-  data: Schema.Struct({
-    type: Schema.Literal(integrationType),
-    attributes: Schema.Struct({
-      ...Struct.map(IntegrationAttributes.fields, Schema.optionalKey),
-      configuration: Schema.optionalKey(
-        IntegrationAttributes.fields.configuration.mapFields(Struct.map(Schema.optionalKey))
-      ),
-      status: Schema.optionalKey(Status)
-    })
-  })
-}).annotate({ identifier: "IntegrationChangesDocument" })
+/** What clients may send: only declared types. Answers may have others, which were declared once. */
+const documentsOf = (types: ResourceTypeTable) => {
+  const actions = new Set([...types.values()].flatMap((definition) => definition.actions))
+  const attributes = {
+    ...IntegrationAttributes.fields,
+    bindings: Schema.Array(
+      Schema.Struct({
+        resource_type: Schema.Literals([...types.keys()]),
+        actions: Schema.Array(Schema.Literals([...actions]))
+      })
+    )
+  }
+  return {
+    /** What a POST or a PUT sends. Without a status it enables. */
+    whole: Schema.Struct({
+      data: Schema.Struct({
+        type: Schema.Literal(integrationType),
+        attributes: Schema.Struct({ ...attributes, status: Schema.optionalKey(Status) })
+      })
+    }).annotate({ identifier: "IntegrationDocument" }),
+    /** What a PATCH sends: the members to change. */
+    changes: Schema.Struct({
+      data: Schema.Struct({
+        type: Schema.Literal(integrationType),
+        attributes: Schema.Struct({
+          ...Struct.map(attributes, Schema.optionalKey),
+          configuration: Schema.optionalKey(attributes.configuration.mapFields(Struct.map(Schema.optionalKey))),
+          status: Schema.optionalKey(Status)
+        })
+      })
+    }).annotate({ identifier: "IntegrationChangesDocument" })
+  }
+}
 
 /** The answer with one integration. */
 const SingleIntegration = Schema.Struct({ data: Resource }).annotate({ identifier: "SingleIntegration" })
@@ -76,8 +89,10 @@ const either = <S extends Schema.Top>(schema: S) => [schema.pipe(jsonApi), schem
 const operations = <const Name extends string, Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
   collection: `/v4/${string}`,
   name: Name,
-  params: Owner
+  params: Owner,
+  types: ResourceTypeTable
 ) => {
+  const documents = documentsOf(types)
   const one = { ...params, id: Schema.String }
   const item = `${collection}/:id` as const
   return HttpApiGroup.make(name)
@@ -91,7 +106,7 @@ const operations = <const Name extends string, Owner extends Readonly<Record<str
       HttpApiEndpoint.post("create", collection, {
         params,
         headers: IdempotencyKey,
-        payload: either(IntegrationDocument),
+        payload: either(documents.whole),
         success: CreatedIntegration.pipe(HttpApiSchema.status(201), jsonApi),
         error: documentErrors
       }).annotate(OpenApi.Summary, "Create an integration; the one answer that has its signing secret"),
@@ -103,7 +118,7 @@ const operations = <const Name extends string, Owner extends Readonly<Record<str
       HttpApiEndpoint.put("replace", item, {
         params: one,
         headers: IfMatch,
-        payload: either(IntegrationDocument),
+        payload: either(documents.whole),
         success: SingleIntegration.pipe(jsonApi),
         error: changeErrors
       }).annotate(
@@ -113,7 +128,7 @@ const operations = <const Name extends string, Owner extends Readonly<Record<str
       HttpApiEndpoint.patch("patch", item, {
         params: one,
         headers: IfMatch,
-        payload: either(IntegrationChangesDocument),
+        payload: either(documents.changes),
         success: SingleIntegration.pipe(jsonApi),
         error: changeErrors
       }).annotate(OpenApi.Summary, "Change some members of an integration"),
@@ -139,9 +154,8 @@ const operations = <const Name extends string, Owner extends Readonly<Record<str
     .middleware(BearerAuthorization)
 }
 
-export const BuildingIntegrations = operations("/v4/buildings/:building_id/integrations", "building integrations", {
-  building_id: BuildingId
-})
-export const TenantIntegrations = operations("/v4/tenants/:tenant_id/integrations", "tenant integrations", {
-  tenant_id: TenantId
-})
+export const buildingIntegrationsOf = (types: ResourceTypeTable) =>
+  operations("/v4/buildings/:building_id/integrations", "building integrations", { building_id: BuildingId }, types)
+
+export const tenantIntegrationsOf = (types: ResourceTypeTable) =>
+  operations("/v4/tenants/:tenant_id/integrations", "tenant integrations", { tenant_id: TenantId }, types)

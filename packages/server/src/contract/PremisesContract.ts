@@ -1,8 +1,9 @@
 /**
  * The read side in the contract: buildings, tenants, and what happened there.
  */
-import { BuildingId, countedEvents, TenantId } from "@doorhook/core"
-import { Schema } from "effect"
+import { builtInTypes, BuildingId, countedEvents, declaredIn, TenantId } from "@doorhook/core"
+import type { ResourceType, ResourceTypeDefinition, ResourceTypeTable } from "@doorhook/core"
+import { Schema, String } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import {
   BearerAuthorization,
@@ -43,29 +44,12 @@ const Tenant = Schema.Struct({
   })
 }).annotate({ identifier: "Tenant" })
 
-/** An event that was published and is still kept. The attributes are the event's `data`, as it was published. */
-const eventOf = <const Type extends string>(type: Type, identifier: string) =>
-  Schema.Struct({
-    type: Schema.Literal(type),
-    /** The `id` of the data where it is a text or a whole number, else the event's. */
-    id: Schema.String,
-    attributes: Schema.Record(Schema.String, Schema.Unknown),
-    meta: Schema.Struct({
-      /** The `webhook-id` that it was sent with. */
-      event_id: Schema.String,
-      created_at: Schema.String
-    })
-  }).annotate({ identifier })
-
 const CountedPageInfo = Schema.Struct({
   ...PageInfo.fields,
   total_is_capped: Schema.optionalKey(Schema.Literal(true)).annotate({
     description: `Present when the list has more than ${countedEvents} items: \`total_item_count\` is then ${countedEvents}.`
   })
 }).annotate({ identifier: "CountedPageInfo" })
-
-const accessLogs = list(eventOf("access_logs", "AccessLog"), CountedPageInfo, "AccessLogList")
-const calls = list(eventOf("calls", "Call"), CountedPageInfo, "CallList")
 
 const timeOf = (description: string) => Schema.optionalKey(Schema.String.annotate({ format: "date-time", description }))
 
@@ -76,47 +60,93 @@ const EventQuery = Schema.Struct({
   ...PageQuery.fields
 })
 
-/** The lists of what happened in a building or to a tenant. */
-const events = <Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
-  path: `/v4/${string}`,
-  params: Owner
+/** A list of events in the contract: the name of the operation, the type, and the names of its schemas. */
+const eventList = <const Name extends string, Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
+  owner: { readonly path: `/v4/${string}`; readonly params: Owner },
+  name: Name,
+  type: ResourceType,
+  { identifier, path }: Pick<ResourceTypeDefinition, "path"> & { readonly identifier: string }
 ) => {
-  const request = { params, query: EventQuery, error: boundedListErrors }
-  return [
-    HttpApiEndpoint.get("accessLogs", `${path}/access_logs`, { ...request, success: accessLogs }).annotate(
-      OpenApi.Summary,
-      "Doors that were unlocked, the latest first"
-    ),
-    HttpApiEndpoint.get("calls", `${path}/calls`, { ...request, success: calls }).annotate(
-      OpenApi.Summary,
-      "Calls that were placed, the latest first"
-    )
-  ] as const
+  /** The attributes are the event's `data`, as it was published. */
+  const event = Schema.Struct({
+    type: Schema.Literal(path),
+    /** The `id` of the data where it is a text or a whole number, else the event's. */
+    id: Schema.String,
+    attributes: Schema.Record(Schema.String, Schema.Unknown),
+    meta: Schema.Struct({
+      /** The `webhook-id` that it was sent with. */
+      event_id: Schema.String,
+      created_at: Schema.String
+    })
+  }).annotate({ identifier })
+  return HttpApiEndpoint.get(name, `${owner.path}/${path}`, {
+    params: owner.params,
+    query: EventQuery,
+    success: list(event, CountedPageInfo, `${identifier}List`),
+    error: boundedListErrors
+  }).annotate(OpenApi.Summary, `Events of type ${type}, newest first`)
 }
 
-export const Buildings = HttpApiGroup.make("buildings")
-  .add(
-    HttpApiEndpoint.get("list", "/v4/buildings", {
-      query: PageQuery,
-      success: list(Building, PageInfo, "BuildingList"),
-      error: ownListErrors
-    }).annotate(OpenApi.Summary, "The buildings that the user administers"),
-    HttpApiEndpoint.get("get", "/v4/buildings/:building_id", {
-      params: { building_id: BuildingId },
-      success: Schema.Struct({ data: Building }).annotate({ identifier: "SingleBuilding" }).pipe(jsonApi),
-      error: errors
-    }).annotate(OpenApi.Summary, "One of them"),
-    ...events("/v4/buildings/:building_id", { building_id: BuildingId })
-  )
-  .middleware(BearerAuthorization)
+const { access_log, call } = builtInTypes
 
-export const Tenants = HttpApiGroup.make("tenants")
-  .add(
-    HttpApiEndpoint.get("list", "/v4/tenants", {
-      query: Schema.Struct({ scope: Schema.optionalKey(Schema.Literal("self")), ...PageQuery.fields }),
-      success: list(Tenant, PageInfo, "TenantList"),
-      error: ownListErrors
-    }).annotate(OpenApi.Summary, "The tenants that the user is"),
-    ...events("/v4/tenants/:tenant_id", { tenant_id: TenantId })
+/** The lists of the built-in types, which typed clients have as `accessLogs` and `calls`. */
+const builtInLists = <Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
+  owner: Parameters<typeof eventList<string, Owner>>[0]
+) =>
+  [
+    eventList(owner, "accessLogs", "access_log", { ...access_log, identifier: "AccessLog" }),
+    eventList(owner, "calls", "call", { ...call, identifier: "Call" })
+  ] as const
+
+/** `DoorForcedEvent` for `door_forced`. */
+const identifierOf = (type: ResourceType): string => `${type.split("_").map(String.capitalize).join("")}Event`
+
+const declaredLists = <Owner extends Readonly<Record<string, Schema.Codec<number, number>>>>(
+  owner: Parameters<typeof eventList<string, Owner>>[0],
+  types: ResourceTypeTable
+) =>
+  [...declaredIn(types)].map(([type, { path }]) =>
+    eventList(owner, `events.${type}`, type, { path, identifier: identifierOf(type) })
   )
-  .middleware(BearerAuthorization)
+
+const building = { path: "/v4/buildings/:building_id", params: { building_id: BuildingId } } as const
+
+const buildings = <const Lists extends ReadonlyArray<HttpApiEndpoint.Constraint>>(lists: Lists) =>
+  HttpApiGroup.make("buildings")
+    .add(
+      HttpApiEndpoint.get("list", "/v4/buildings", {
+        query: PageQuery,
+        success: list(Building, PageInfo, "BuildingList"),
+        error: ownListErrors
+      }).annotate(OpenApi.Summary, "The buildings that the user administers"),
+      HttpApiEndpoint.get("get", building.path, {
+        params: building.params,
+        success: Schema.Struct({ data: Building }).annotate({ identifier: "SingleBuilding" }).pipe(jsonApi),
+        error: errors
+      }).annotate(OpenApi.Summary, "One of them"),
+      ...lists
+    )
+    .middleware(BearerAuthorization)
+
+const tenant = { path: "/v4/tenants/:tenant_id", params: { tenant_id: TenantId } } as const
+
+const tenants = <const Lists extends ReadonlyArray<HttpApiEndpoint.Constraint>>(lists: Lists) =>
+  HttpApiGroup.make("tenants")
+    .add(
+      HttpApiEndpoint.get("list", "/v4/tenants", {
+        query: Schema.Struct({ scope: Schema.optionalKey(Schema.Literal("self")), ...PageQuery.fields }),
+        success: list(Tenant, PageInfo, "TenantList"),
+        error: ownListErrors
+      }).annotate(OpenApi.Summary, "The tenants that the user is"),
+      ...lists
+    )
+    .middleware(BearerAuthorization)
+
+export const Buildings = buildings(builtInLists(building))
+export const Tenants = tenants(builtInLists(tenant))
+
+/** With the lists of declared types. */
+export const buildingsOf = (types: ResourceTypeTable) =>
+  buildings([...builtInLists(building), ...declaredLists(building, types)])
+export const tenantsOf = (types: ResourceTypeTable) =>
+  tenants([...builtInLists(tenant), ...declaredLists(tenant, types)])

@@ -4,7 +4,7 @@
  * A measurement is a registry of its own. Kept in the one that counters live in, a gauge would go on showing a value that
  * can't be measured any more, or of a label that is gone.
  */
-import { DeliveryStore, deliveryStates, Dispatcher, outageCauses } from "@doorhook/core"
+import { DeliveryStore, deliveryStates, Dispatcher, breakerCauses } from "@doorhook/core"
 import type { DeliverySummary, DispatcherStatus } from "@doorhook/core"
 import { Clock, Context, Effect, Metric } from "effect"
 import { ageOf, askStore } from "./Pulse.ts"
@@ -21,7 +21,7 @@ const deliveries = gauge("doorhook_deliveries", "Deliveries in the database by s
 
 /** About this process: other workers measure themselves. */
 const delivering = gauge("doorhook_delivering", "Requests to receivers that are open now")
-const buffered = gauge("doorhook_buffered", "Deliveries under lease that wait for a place")
+const buffered = gauge("doorhook_buffered", "Deliveries held in memory that wait for a place")
 const unsettled = gauge("doorhook_unsettled", "Attempts that are over and not recorded in the database yet")
 const lastClaim = gauge(
   "doorhook_last_claim_timestamp_seconds",
@@ -30,6 +30,10 @@ const lastClaim = gauge(
 const outage = gauge(
   "doorhook_outage",
   "1 while all deliveries here wait for what is away, by what that is: the directory, or the way out to receivers"
+)
+const catchingUp = gauge(
+  "doorhook_catching_up_integrations",
+  "Integrations that are sent their waiting retries early here, because they acknowledge again"
 )
 const failing = gauge("doorhook_failing_integrations", "Integrations whose last attempt here failed")
 const consecutiveFailures = gauge(
@@ -52,6 +56,7 @@ const names: ReadonlySet<string> = new Set(
     unsettled,
     lastClaim,
     outage,
+    catchingUp,
     failing,
     consecutiveFailures,
     failingSince
@@ -74,7 +79,8 @@ const ofDispatcher = (status: DispatcherStatus): ReadonlyArray<Entry> => [
   [buffered, status.buffered],
   [unsettled, status.unsettled],
   [lastClaim, (status.last_claim_at ?? 0) / 1_000],
-  ...outageCauses.map((cause): Entry => [outage, status.outage?.cause === cause ? 1 : 0, { cause }]),
+  ...breakerCauses.map((cause): Entry => [outage, status.outage?.cause === cause ? 1 : 0, { cause }]),
+  [catchingUp, status.catching_up.length],
   [failing, status.failing],
   ...status.worst.map(({ failures, integration_id }): Entry => [
     consecutiveFailures,

@@ -9,7 +9,7 @@ export interface HealthSettingsShape {
   readonly standstill: number
   /** How long ago the last successful look for due deliveries may be, in milliseconds: one is made every second. */
   readonly claimPause: number
-  /** How long outcomes may wait with none recorded, in milliseconds. A lease: what waits longer is sent again. */
+  /** How long outcomes may wait with none recorded, in milliseconds. */
   readonly recordPause: number
   /** How long the store may take to answer, or refuse changes, in milliseconds. Load balancers do not wait long either. */
   readonly patience: number

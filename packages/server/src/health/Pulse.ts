@@ -2,7 +2,7 @@
  * Whether deliveries flow: what readiness is made from, and the metrics in part.
  */
 import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError, StoreHealth } from "@doorhook/core"
-import type { DispatcherStatus, OutageCause } from "@doorhook/core"
+import type { DispatcherStatus, IntegrationId, BreakerCause } from "@doorhook/core"
 import { Clock, Context, Effect, Layer } from "effect"
 import { makeShortMemory } from "../http/ShortMemory.ts"
 import { HealthSettings } from "./HealthSettings.ts"
@@ -65,16 +65,21 @@ export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritabl
   )
 }
 
-/** Takes the pulse. Asks the store for one indexed value, and never for counts. */
+/** A claim of nothing, which returns when the next delivery is due. */
+const nothing = {
+  worker: "health",
+  limit: 0,
+  limitPerIntegration: 0,
+  limits: new Map<IntegrationId, number>()
+} as const
+
+/** Takes the pulse. Reads one indexed value from the store, and never counts. */
 export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettingsShape) {
   const store = yield* DeliveryStore
   const probe = yield* StoreProbe
   const dispatcher = yield* Dispatcher
   const now = yield* Clock.currentTimeMillis
-  const due = yield* askStore(
-    Effect.map(store.nextDue, (at) => ({ at })),
-    patience
-  )
+  const due = yield* askStore(store.claim({ ...nothing, now }), patience)
   const status = yield* dispatcher.status
   // What refuses changes already need not be asked once more.
   const store_trouble = (yield* StoreHealth).trouble()
@@ -82,21 +87,21 @@ export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettin
   const pulse: Pulse = {
     ...status,
     now,
-    oldest_due_age_ms: due === null ? null : ageOf(due.at, now),
+    oldest_due_age_ms: due === null ? null : ageOf(due.next_due, now),
     writable: !asked || (yield* probe.isWritable),
     store_trouble
   }
   return pulse
 })
 
-const waitingFor: Readonly<Record<OutageCause, string>> = {
+const waitingFor: Readonly<Record<BreakerCause, string>> = {
   directory: "The directory does not say who may see what",
   egress: "There is no way out to any receiver"
 }
 
 /** What all deliveries of this process wait for, for programs and for people. */
 export interface Wait {
-  readonly cause: OutageCause
+  readonly cause: BreakerCause
   /** ISO 8601 UTC. */
   readonly since: string
   readonly detail: string

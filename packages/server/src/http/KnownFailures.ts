@@ -17,6 +17,7 @@ import type {
   LimitReached,
   NotDeliverable,
   NotProbed,
+  PublisherBusy,
   PublisherClosed,
   ScopeNotFound,
   StoreError,
@@ -50,6 +51,7 @@ export type KnownError =
   | KeyReused
   | KeyInUse
   | LimitReached
+  | PublisherBusy
   | PublisherClosed
   | InvalidClient
   | ClientExists
@@ -123,6 +125,8 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
     case "StoreError":
     case "DirectoryError":
       return unavailable(error)
+    case "PublisherBusy":
+      return failure(503, { code: "publisher_busy", title: "Too busy", detail }, { "retry-after": "5" })
     case "PublisherClosed":
       return failure(503, { code: "unavailable", title: "Temporarily unavailable", detail }, { "retry-after": "1" })
     case "ScopeNotFound":

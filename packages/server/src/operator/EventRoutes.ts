@@ -35,6 +35,7 @@ const makeHints = Effect.map(
 
 const makeRoutes = Effect.gen(function* () {
   const publisher = yield* Publisher
+  const reader = yield* PublishRequest.reader
   const hintsFor = yield* makeHints
   const crypto = yield* Crypto
   const { operation, refuse } = yield* OperatorEndpoint
@@ -42,7 +43,7 @@ const makeRoutes = Effect.gen(function* () {
   const publish = operation([], () =>
     Effect.gen(function* () {
       const text = yield* readText(maxPublishBytes)
-      const request = PublishRequest.fromText(text)
+      const request = reader.fromText(text)
       if (Result.isFailure(request)) {
         // What is no JSON at all is a bad request; what is, but is no event, can't be processed.
         yield* parseJson(text)

@@ -2,7 +2,7 @@
  * What an operator watches, in numbers.
  */
 import type { Counted, DeliverySummary } from "@doorhook/core"
-import { AttemptOutcome, deliveryStates, isoOf, outageCauses } from "@doorhook/core"
+import { AttemptOutcome, deliveryStates, isoOf, breakerCauses } from "@doorhook/core"
 import { Schema } from "effect"
 import type { Impediment, Pulse } from "../health/Pulse.ts"
 import { waitOf } from "../health/Pulse.ts"
@@ -38,9 +38,11 @@ export const FiguresDocument = Schema.Struct({
     buffered: Count,
     unsettled: Count,
     last_claim_at: Schema.NullOr(Schema.String),
+    /** Integrations whose waiting retries it sends early, because they acknowledge again. */
+    catching_up: Schema.Array(Schema.Struct({ integration_id: Schema.String, since: Schema.String })),
     /** What all its deliveries wait for, as `/health/ready` says it; null when for nothing. */
     deliveries_wait: Schema.NullOr(
-      Schema.Struct({ cause: Schema.Literals(outageCauses), since: Schema.String, detail: Schema.String })
+      Schema.Struct({ cause: Schema.Literals(breakerCauses), since: Schema.String, detail: Schema.String })
     )
   })
 })
@@ -74,6 +76,10 @@ export const figuresDocument = (
     buffered: pulse.buffered,
     unsettled: pulse.unsettled,
     last_claim_at: pulse.last_claim_at === null ? null : isoOf(pulse.last_claim_at),
+    catching_up: pulse.catching_up.map(({ integration_id, since }) => ({
+      integration_id: String(integration_id),
+      since: isoOf(since)
+    })),
     deliveries_wait: waitOf(pulse)
   }
 })

@@ -1,5 +1,5 @@
 /**
- * Notices as those who run the service get them, in a list and as they come: ids as texts, times as ISO 8601 UTC.
+ * Notices as operators get them, in a list and as they come: ids as texts, times as ISO 8601 UTC.
  */
 import { DisabledReason, isoOf } from "@doorhook/core"
 import type { Notice } from "@doorhook/core"
@@ -15,7 +15,10 @@ const about = {
 }
 
 export const NoticeDocument = Schema.Union([
-  /** Nothing was acknowledged since a time; unless something is, the integration is disabled at another. */
+  /**
+   * Nothing was acknowledged since a time. Unless something is, a failed attempt disables the integration: at `disables_at` at
+   * the earliest, and not before the tenth.
+   */
   Schema.Struct({
     kind: Schema.Literal("failing"),
     ...about,
@@ -26,7 +29,7 @@ export const NoticeDocument = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("disabled"), ...about, reason: DisabledReason }),
   /** It acknowledges again. */
   Schema.Struct({ kind: Schema.Literal("recovered"), ...about, failing_since: Schema.NullOr(Schema.String) }),
-  /** So many deliveries were given up, because their schedules are used up. */
+  /** Some deliveries were given up, because their schedules are used up. */
   Schema.Struct({ kind: Schema.Literal("exhausted"), ...about, deliveries: Schema.Finite }),
   /** The clock jumped ahead: nothing is deleted for being old until a time. About no integration. */
   Schema.Struct({

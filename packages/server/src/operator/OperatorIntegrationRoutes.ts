@@ -1,21 +1,28 @@
 /**
- * Which integrations there are, which fail, and what the operator sets of them.
+ * List integrations, see which fail, and set what operators can set.
  */
 import {
+  Dispatcher,
   formatDeliveryId,
   isUnreadable,
   OperatorIntegrations,
   readSwitches,
+  ResourceTypes,
   surveyedStatuses,
   TestEvents
 } from "@doorhook/core"
+import type { SurveyedIntegration } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { readJson } from "../http/JsonBody.ts"
 import { resource } from "../http/Resource.ts"
 import { integrationId, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/ListQuery.ts"
 import { OperatorEndpoint } from "./OperatorEndpoint.ts"
-import { operatorIntegrationDocument, unreadableIntegrationDocument } from "./OperatorIntegrationDocument.ts"
+import {
+  catchingUpOf,
+  operatorIntegrationDocument,
+  unreadableIntegrationDocument
+} from "./OperatorIntegrationDocument.ts"
 
 /** The largest body of a change, in bytes. */
 const maxChangeBytes = 16 * 1024
@@ -23,7 +30,16 @@ const maxChangeBytes = 16 * 1024
 const makeRoutes = Effect.gen(function* () {
   const integrations = yield* OperatorIntegrations
   const tests = yield* TestEvents
+  const dispatcher = yield* Dispatcher
+  const types = yield* ResourceTypes
   const { operation, refuse } = yield* OperatorEndpoint
+
+  /** How integrations are now: as stored, and as this process sends to them. */
+  const describe = Effect.map(
+    dispatcher.status,
+    (status) => (found: SurveyedIntegration) =>
+      operatorIntegrationDocument(found, catchingUpOf(status, found.integration))
+  )
 
   const list = operation(["status", "after", "limit"], (query) =>
     Effect.gen(function* () {
@@ -32,10 +48,11 @@ const makeRoutes = Effect.gen(function* () {
       const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
         integrations.list({ after, limit, ...(status !== null && { status }) })
       )
+      const documentOf = yield* describe
       return {
         status: 200,
         body: {
-          integrations: items.flatMap((item) => (isUnreadable(item) ? [] : [operatorIntegrationDocument(item)])),
+          integrations: items.flatMap((item) => (isUnreadable(item) ? [] : [documentOf(item)])),
           unreadable: items.filter(isUnreadable).map(unreadableIntegrationDocument),
           next: next === null ? null : String(isUnreadable(next) ? next.id : next.integration.id)
         }
@@ -45,15 +62,17 @@ const makeRoutes = Effect.gen(function* () {
 
   const show = operation([], () =>
     Effect.gen(function* () {
-      return { status: 200, body: operatorIntegrationDocument(yield* integrations.show(yield* integrationId)) }
+      const found = yield* integrations.show(yield* integrationId)
+      return { status: 200, body: (yield* describe)(found) }
     })
   )
 
   const set = operation([], () =>
     Effect.gen(function* () {
       const id = yield* integrationId
-      const switches = yield* Effect.fromResult(readSwitches(yield* readJson(maxChangeBytes)))
-      return { status: 200, body: operatorIntegrationDocument(yield* integrations.set(id, switches)) }
+      const switches = yield* Effect.fromResult(readSwitches(yield* readJson(maxChangeBytes), types))
+      const changed = yield* integrations.set(id, switches)
+      return { status: 200, body: (yield* describe)(changed) }
     })
   )
 

@@ -6,23 +6,34 @@
 import {
   bodyOf,
   counted,
-  definitionOf,
   deliveryStates,
   Explanation,
   formatDeliveryId,
   Html,
   isoOf,
-  testTypeOf
+  labelOf,
+  testKindOf
 } from "@doorhook/core"
-import type { Attempt, Delivery, DeliveryWithAttempts, Event, ResourceType, SurveyedIntegration } from "@doorhook/core"
+import type {
+  Attempt,
+  CatchingUp,
+  Delivery,
+  DeliveryWithAttempts,
+  Event,
+  ResourceTypeTable,
+  SurveyedIntegration
+} from "@doorhook/core"
 import type { PageContent } from "../oauth/Page.ts"
 import { look } from "./Look.ts"
 
 /** What every page of an integration needs. */
 export interface PortalFrame {
   readonly integration: SurveyedIntegration
+  /** How it catches up after an outage; null when it does not. */
+  readonly catchingUp: CatchingUp | null
   /** The path of the integration's page as the browser sees it. */
   readonly home: string
+  readonly types: ResourceTypeTable
   /** When the page ends, in milliseconds since the epoch. */
   readonly expires_at: number
   /** Proof that a form was shown to this browser. */
@@ -48,12 +59,7 @@ const time = (millis: number): Html.Html => {
 
 const badge = (state: string): Html.Html => Html.template`<span class="state ${state}">${state}</span>`
 
-const kinds: Readonly<Record<ResourceType, string>> = { access_log: "access log", call: "call" }
-
-const kindOf = (event: Event | null): string => {
-  if (event === null) return "event"
-  return kinds[event.resource_type]
-}
+const kindOf = (event: Event | null): string => (event === null ? "event" : labelOf(event.resource_type))
 
 const frame = (
   { integration: { integration }, expires_at }: PortalFrame,
@@ -66,7 +72,7 @@ const frame = (
 <p class="muted">Whoever has opened the link sees this page, until ${time(expires_at)}.</p>`
 })
 
-const status = ({ integration: { failing, integration } }: PortalFrame): Html.Html => {
+const status = ({ catchingUp, integration: { failing, integration } }: PortalFrame): Html.Html => {
   const { bindings, configuration, disabled_reason, status } = integration
   const trouble =
     status === "disabled"
@@ -80,14 +86,18 @@ const status = ({ integration: { failing, integration } }: PortalFrame): Html.Ht
       : failing === null
         ? null
         : Html.template`<p class="alert">The receiver has acknowledged nothing since ${time(failing.since)}.</p>`
+  const recovery =
+    catchingUp === null
+      ? null
+      : Html.template`<p class="notice">The receiver acknowledges again. Events that wait for a retry are sent to it early, since ${time(catchingUp.since)}.</p>`
   return Html.template`<section class="panel" aria-labelledby="integration">
 <div class="row apart"><h2 id="integration">Integration ${String(integration.id)}</h2>${badge(status === "enabled" && failing !== null ? "failing" : status)}</div>
-${trouble}<dl class="facts"><dt>Sends to</dt><dd class="mono">${configuration.url}</dd>
-<dt>Sends</dt><dd>${bindings.map(({ resource_type }) => resource_type.replaceAll("_", " ")).join(", ")}</dd></dl>`
+${trouble}${recovery}<dl class="facts"><dt>Sends to</dt><dd class="mono">${configuration.url}</dd>
+<dt>Sends</dt><dd>${bindings.map(({ resource_type }) => labelOf(resource_type)).join(", ")}</dd></dl>`
 }
 
 /** What can be tried, which depends on why nothing is sent. */
-const trial = ({ formToken, home, integration: { integration } }: PortalFrame): Html.Html => {
+const trial = ({ formToken, home, integration: { integration }, types }: PortalFrame): Html.Html => {
   const { disabled_reason, status } = integration
   const form = (words: string, label: string): Html.Html => Html.template`<form method="post" action="${home}/test">
 <input type="hidden" name="${formTokenField}" value="${formToken}">
@@ -95,9 +105,8 @@ const trial = ({ formToken, home, integration: { integration } }: PortalFrame): 
 <button type="submit" aria-describedby="test-says">${label}</button>
 </form></section>`
   if (status === "enabled") {
-    const type = testTypeOf(integration)
-    const rings = definitionOf(type).urgent
-    const words = `Sends one made-up ${kinds[type]} to this integration and to no other. It is marked with “test”: true and is signed and retried like any other.${rings ? " Your receiver may ring." : ""}`
+    const { resource_type, urgent } = testKindOf(integration, types)
+    const words = `Sends one made-up ${labelOf(resource_type)} event to this integration and to no other. It is marked with “test”: true and is signed and retried like any other.${urgent ? " Your receiver may ring." : ""}`
     return form(words, "Send a test event")
   }
   return disabled_reason === "manual"
@@ -160,13 +169,9 @@ const attemptItem = (attempt: Attempt): Html.Html =>
 `
 
 /** One delivery, explained to an owner, with its attempts, and what was sent. */
-export const deliveryPage = (
-  input: PortalFrame,
-  { delivery, event }: { readonly delivery: DeliveryWithAttempts; readonly event: Event | null },
-  told: string | null
-): PageContent => {
+export const deliveryPage = (input: PortalFrame, delivery: DeliveryWithAttempts, told: string | null): PageContent => {
   const id = formatDeliveryId(delivery.id)
-  const { explanation, next_attempt_at, state } = delivery
+  const { event, explanation, next_attempt_at, state } = delivery
   const due = state === "retrying" && next_attempt_at !== null ? next_attempt_at : null
   return frame(
     input,

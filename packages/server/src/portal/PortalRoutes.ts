@@ -8,10 +8,12 @@ import {
   Deliveries,
   DeliveryState,
   DeliveryStore,
+  Dispatcher,
   failureText,
   formatDeliveryId,
   OperatorIntegrations,
   parseDeliveryId,
+  ResourceTypes,
   TestEvents
 } from "@doorhook/core"
 import type { Crypto, DeliveryId, IntegrationId } from "@doorhook/core"
@@ -68,6 +70,8 @@ const makeRoutes = Effect.gen(function* () {
   const integrations = yield* OperatorIntegrations
   const tests = yield* TestEvents
   const store = yield* DeliveryStore
+  const dispatcher = yield* Dispatcher
+  const types = yield* ResourceTypes
   const throttle = makeTestThrottle()
   const appearance = yield* Appearance
   const services = yield* Effect.context<Crypto | PublicUrl>()
@@ -86,8 +90,12 @@ const makeRoutes = Effect.gen(function* () {
       if (access._tag === "Expired") return yield* Page.answer(expired)
       if (access._tag === "Unknown" || access.grant.integration_id !== id) return yield* Page.answer(notOpen)
       const { grant } = access
+      const integration = yield* integrations.show(id)
+      const { catching_up } = yield* dispatcher.status
       const visitor: PortalFrame = {
-        integration: yield* integrations.show(id),
+        integration,
+        catchingUp: catching_up.find(({ integration_id }) => integration_id === id) ?? null,
+        types,
         home: yield* Cookie.homeOf(id),
         expires_at: grant.expires_at,
         formToken: yield* links.tokenFor("form", grant)
@@ -118,7 +126,7 @@ const makeRoutes = Effect.gen(function* () {
       )
       const rows: ReadonlyArray<Row> = yield* Effect.forEach(
         items,
-        (delivery) => Effect.map(store.findEvent(delivery.event_id), (event) => ({ delivery, event })),
+        (delivery) => Effect.map(store.find(delivery.id), (found) => ({ delivery, event: found?.event ?? null })),
         { concurrency: 5 }
       )
       return { rows, next: next === null ? null : formatDeliveryId(next.id) }
@@ -146,15 +154,15 @@ const makeRoutes = Effect.gen(function* () {
         .show(id, "owner")
         .pipe(Effect.catchTag("DeliveryNotFound", () => Effect.succeed(null)))
       if (delivery?.integration_id !== visitor.integration.integration.id) return yield* none
-      const event = yield* store.findEvent(delivery.event_id)
-      return yield* Page.answer(deliveryPage(visitor, { delivery, event }, null))
+      return yield* Page.answer(deliveryPage(visitor, delivery, null))
     })
 
-  /** Waits until it is known how a delivery went, for a while. It is sent already: a look that fails must not tell otherwise. */
+  /** Waits for the outcome of a delivery, for a while. It is sent already: a look that fails must not say otherwise. */
   const awaitOutcome = (id: DeliveryId) =>
     store.find(id).pipe(
       Effect.repeat({
-        until: (delivery) => delivery === null || (delivery.state !== "pending" && delivery.state !== "delivering"),
+        until: (found) =>
+          found === null || (found.delivery.state !== "pending" && found.delivery.state !== "delivering"),
         schedule: Schedule.spaced(lookEvery)
       }),
       Effect.timeoutOption(testPatience),

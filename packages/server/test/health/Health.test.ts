@@ -207,6 +207,7 @@ describe("GET /metrics", () => {
         last_claim_at: 999_000,
         store_failing_since: null,
         outage: { cause: "egress", since: 998_000 },
+        catching_up: [{ integration_id: IntegrationId.make(1), since: 999_000 }],
         failing: 40,
         worst
       }
@@ -223,6 +224,7 @@ describe("GET /metrics", () => {
         "doorhook_last_claim_timestamp_seconds 999",
         'doorhook_outage{cause="egress"} 1',
         'doorhook_outage{cause="directory"} 0',
+        "doorhook_catching_up_integrations 1",
         "doorhook_failing_integrations 40",
         'doorhook_integration_consecutive_failures{integration_id="3"} 12',
         'doorhook_integration_failing_since_seconds{integration_id="3"} 900.5'

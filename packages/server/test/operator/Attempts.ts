@@ -2,7 +2,7 @@
  * Deliveries and their attempts, for tests over a server that sends nothing itself.
  */
 import { DeliveryStore } from "@doorhook/core"
-import type { AttemptOutcome } from "@doorhook/core"
+import type { AttemptOutcome, Settlement } from "@doorhook/core"
 import { assert } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ import { call, document, operatorKey } from "../TestServer.ts"
 
 export const accessLog = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
 
-/** An integration, and so many events for it. */
+/** An integration with a number of events for it. */
 export const published = Effect.fnUntraced(function* (count: number) {
   yield* TestClock.setTime(1_000_000)
   const created = yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
@@ -23,6 +23,17 @@ export const published = Effect.fnUntraced(function* (count: number) {
 /** For how long an integration may fail in these tests, in milliseconds. */
 const disableAfter = 3_600_000
 
+const worker = "attempts"
+
+/** Leases every due delivery. */
+export const claimDue = Effect.gen(function* () {
+  const store = yield* DeliveryStore
+  const now = yield* Clock.currentTimeMillis
+  yield* store.heartbeat({ worker, now, until: now + 1_000_000 })
+  const limits = { limit: 100, limitPerIntegration: 100, limits: new Map() }
+  return (yield* store.claim({ worker, now, ...limits })).deliveries
+})
+
 /** Makes an attempt of every due delivery, with this outcome. */
 export const attempt = Effect.fnUntraced(function* (
   outcome: AttemptOutcome,
@@ -31,30 +42,26 @@ export const attempt = Effect.fnUntraced(function* (
 ) {
   const store = yield* DeliveryStore
   const now = yield* Clock.currentTimeMillis
-  const lease = { token: "lease", until: now + 1_000_000 }
-  const claimed = yield* store.claim({ now, lease, limit: 100, limitPerIntegration: 100, limits: new Map() })
-  const settled = yield* store.settle(
-    claimed.map((delivery) => ({
-      delivery_id: delivery.id,
-      integration_id: delivery.integration.id,
-      token: lease.token,
-      attempt: {
-        number: delivery.attempts + 1,
-        started_at: now,
-        duration_ms: 12,
-        outcome,
-        status: outcome === "bad_status" ? 500 : null,
-        response_excerpt: outcome === "bad_status" ? "oops" : null,
-        detail: null
-      },
-      state,
-      reason: state === "exhausted" ? "schedule_used_up" : null,
-      next_attempt_at: state === "retrying" ? now + 5_000 : null,
-      lane: 3,
-      gone
-    })),
-    now,
-    disableAfter
-  )
+  const settlements = (yield* claimDue).map((delivery): Settlement => ({
+    delivery_id: delivery.id,
+    integration_id: delivery.integration.id,
+    attempt: {
+      number: delivery.attempts + 1,
+      started_at: now,
+      duration_ms: 12,
+      outcome,
+      status: outcome === "bad_status" ? 500 : null,
+      response_excerpt: outcome === "bad_status" ? "oops" : null,
+      detail: null
+    },
+    state,
+    reason: state === "exhausted" ? "schedule_used_up" : null,
+    next_attempt_at: state === "retrying" ? now + 5_000 : null,
+    lane: 3,
+    early: delivery.early,
+    retry_after: null,
+    gone
+  }))
+  const settled = yield* store.settle({ worker, settlements, releases: [] }, now, disableAfter)
   return [...settled.applied].toSorted((a, b) => a - b)
 })

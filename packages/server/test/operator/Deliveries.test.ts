@@ -3,7 +3,7 @@ import type { DeliveryId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { call, operatorKey, testServer } from "../TestServer.ts"
-import { accessLog, attempt, published } from "./Attempts.ts"
+import { accessLog, attempt, claimDue, published } from "./Attempts.ts"
 
 const as = operatorKey
 
@@ -32,6 +32,27 @@ describe("GET /operator/deliveries", () => {
         ],
         next: null
       })
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("says no time of a next attempt while one is under way", () =>
+    Effect.gen(function* () {
+      yield* published(1)
+      const [leased] = yield* claimDue
+      const [listed, shown] = [
+        yield* call("GET", "/operator/deliveries", { as }),
+        yield* call("GET", `/operator/deliveries/${wireId(leased?.id)}`, { as })
+      ]
+      for (const [reply, path] of [
+        [listed, "/deliveries/0"],
+        [shown, ""]
+      ] as const) {
+        assert.deepStrictEqual([reply.at(`${path}/state`), reply.at(`${path}/next_attempt_at`)], ["delivering", null])
+      }
+      assert.strictEqual(
+        shown.at("/explanation/next"),
+        "If its process ends before the outcome is recorded, another attempt is made."
+      )
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -1,4 +1,4 @@
-import { DeliveryStore, EventId } from "@doorhook/core"
+import { BuildingId, DeliveryStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -79,8 +79,13 @@ describe("POST /operator/events", () => {
       const text = `{"resource_type":"call","action":"create","building_id":1,"tenant_ids":[],"data":${data}}`
       const reply = yield* publish(text)
       assert.strictEqual(reply.status, 202)
-      const stored = yield* (yield* DeliveryStore).findEvent(EventId.make(reply.textAt("/events/0/id")))
-      assert.strictEqual(stored?.data, data)
+      const scope = { type: "building", id: BuildingId.make(1) } as const
+      const store = yield* DeliveryStore
+      const { items } = yield* store.events({ scope, resource_type: "call", offset: 0, limit: 10, countUpTo: 10 })
+      assert.deepStrictEqual(
+        items.map((stored) => [stored.id, stored.data]),
+        [[reply.textAt("/events/0/id"), data]]
+      )
     }).pipe(Effect.provide(testServer()))
   )
 
@@ -116,6 +121,20 @@ describe("POST /operator/events", () => {
       }
       for (const body of ["null", "5", '"x"']) assert.strictEqual((yield* publish(body)).status, 422, body)
       assert.strictEqual(yield* storedEvents, 0)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("asks to come back later while too much waits to be stored", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls
+      controls.fault = "busy"
+      const refused = yield* publish(event())
+      assert.deepStrictEqual([refused.status, refused.at("/errors/0/code")], [503, "publisher_busy"])
+      assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/)
+      assert.include(refused.textAt("/errors/0/detail"), "waitingBytes")
+      controls.fault = "none"
+      assert.strictEqual((yield* publish(event())).status, 202)
+      assert.strictEqual(yield* storedEvents, 1)
     }).pipe(Effect.provide(testServer()))
   )
 

@@ -1,4 +1,4 @@
-import { idleStatus } from "@doorhook/core"
+import { idleStatus, IntegrationId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -22,7 +22,11 @@ describe("GET /operator/figures", () => {
         buffered: 5,
         unsettled: 1,
         last_claim_at: 1_000_000,
-        outage: { cause: "egress", since: 0 }
+        outage: { cause: "egress", since: 0 },
+        catching_up: [
+          { integration_id: IntegrationId.make(1), since: 999_000 },
+          { integration_id: IntegrationId.make(2), since: 1_000_000 }
+        ]
       }
       const reply = yield* figures()
       assert.strictEqual(reply.status, 200)
@@ -44,6 +48,10 @@ describe("GET /operator/figures", () => {
       )
       assert.strictEqual(reply.at("/process/last_claim_at"), "1970-01-01T00:16:40.000Z")
       assert.strictEqual(reply.at("/process/deliveries_wait/cause"), "egress")
+      assert.deepStrictEqual(reply.at("/process/catching_up"), [
+        { integration_id: "1", since: "1970-01-01T00:16:39.000Z" },
+        { integration_id: "2", since: "1970-01-01T00:16:40.000Z" }
+      ])
       assert.isNumber(reply.at("/process/acknowledgement_latency/buckets/0/le_ms"))
     }).pipe(Effect.provide(testServer()))
   )

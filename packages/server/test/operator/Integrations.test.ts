@@ -1,3 +1,4 @@
+import { idleStatus, IntegrationId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -30,6 +31,7 @@ describe("the operator's integrations", () => {
         status: "enabled",
         disabled_reason: null,
         failing: null,
+        catching_up: null,
         overrides: {},
         created_at: "1970-01-01T00:16:40.000Z",
         updated_at: "1970-01-01T00:16:40.000Z"
@@ -61,9 +63,26 @@ describe("the operator's integrations", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
-  it.effect("show since when they fail", () =>
+  it.effect("show whether this process sends their waiting retries early", () =>
     Effect.gen(function* () {
-      const { integration } = yield* published(1)
+      const ids = [(yield* published(0)).integration, (yield* published(0)).integration]
+      const controls = yield* Controls
+      const catching_up = [{ integration_id: IntegrationId.make(Number(ids[1])), since: 999_000 }]
+      controls.status = { ...idleStatus, catching_up }
+      const shown = { since: "1970-01-01T00:16:39.000Z" }
+      const all = yield* list()
+      assert.deepStrictEqual(
+        [all.at("/integrations/0/catching_up"), all.at("/integrations/1/catching_up")],
+        [null, shown]
+      )
+      assert.deepStrictEqual((yield* show(ids[1] ?? "")).at("/catching_up"), shown)
+      assert.deepStrictEqual((yield* set(ids[1] ?? "", {})).at("/catching_up"), shown)
+    }).pipe(Effect.provide(testServer()))
+  )
+
+  it.effect("show since when they fail, and are disabled after ten attempts at the earliest", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(3)
       yield* attempt("timeout", "retrying")
       yield* TestClock.adjust("30 minutes")
       yield* attempt("timeout", "retrying")
@@ -72,6 +91,9 @@ describe("the operator's integrations", () => {
         notices: 1
       })
       yield* TestClock.adjust("30 minutes")
+      yield* attempt("timeout", "retrying")
+      assert.strictEqual((yield* show(integration)).at("/status"), "enabled", "nine attempts have failed")
+      yield* TestClock.adjust("5 seconds")
       yield* attempt("timeout", "retrying")
       const disabled = yield* show(integration)
       assert.deepStrictEqual([disabled.at("/status"), disabled.at("/disabled_reason")], ["disabled", "failing"])
@@ -198,7 +220,7 @@ describe("the operator's integrations", () => {
 describe("GET /operator/notices", () => {
   it.effect("lists what was noticed, the oldest first", () =>
     Effect.gen(function* () {
-      const { integration } = yield* published(2)
+      const { integration } = yield* published(4)
       yield* attempt("timeout", "retrying")
       yield* TestClock.adjust("31 minutes")
       yield* attempt("timeout", "retrying")
@@ -218,7 +240,7 @@ describe("GET /operator/notices", () => {
             failing_since: "1970-01-01T00:16:40.000Z",
             disables_at: "1970-01-01T01:16:40.000Z"
           },
-          { id: ids[1], kind: "exhausted", ...about, at: "1970-01-01T01:16:40.000Z", deliveries: 2 },
+          { id: ids[1], kind: "exhausted", ...about, at: "1970-01-01T01:16:40.000Z", deliveries: 4 },
           { id: ids[2], kind: "disabled", ...about, at: "1970-01-01T01:16:40.000Z", reason: "failing" }
         ],
         next: null

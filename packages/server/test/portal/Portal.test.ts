@@ -1,4 +1,4 @@
-import { DeliveryStore, SettingStore } from "@doorhook/core"
+import { DeliveryStore, idleStatus, IntegrationId, SettingStore } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -208,6 +208,19 @@ describe("a portal link", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("says that what waited is sent early while its receiver catches up", () =>
+    Effect.gen(function* () {
+      const { integration } = yield* published(1)
+      const { cookie, home } = yield* open(yield* link(integration))
+      const early = "Events that wait for a retry are sent to it early"
+      assert.notInclude((yield* get(home, cookie)).text, early)
+      const controls = yield* Controls
+      const integration_id = IntegrationId.make(Number(integration))
+      controls.status = { ...idleStatus, catching_up: [{ integration_id, since: 999_000 }] }
+      assert.include((yield* get(home, cookie)).text, early)
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("shows no delivery of another integration", () =>
     Effect.gen(function* () {
       const { integration } = yield* published(1)
@@ -397,7 +410,7 @@ describe("POST /operator/integrations/{id}/test_event", () => {
       ] as const) {
         const { cookie, home } = yield* open(yield* link(id))
         const { text } = yield* get(home, cookie)
-        assert.include(text, `Sends one made-up ${type.replace("_", " ")} to this integration`)
+        assert.include(text, `Sends one made-up ${type.replace("_", " ")} event to this integration`)
         assert.strictEqual(text.includes("may ring"), type === "call")
         const sent = yield* call("POST", `/operator/integrations/${id}/test_event`, { as })
         assert.strictEqual(sent.status, 202)

@@ -1,58 +1,55 @@
 /**
  * Locks on several integrations at once.
  *
- * They keep others from looking at how an integration stands and fails, not from publishing to it: a host may leave the
- * transaction open in which it publishes, and what happens with every attempt must not wait for that. Nobody who keeps one
- * of these locks waits for who publishes either: what needs that is taken if it is free, or left for later.
+ * They keep other transactions from looking at how an integration stands and fails, not from publishing to it: a host may
+ * leave the transaction open in which it publishes, and no outcome of an attempt may wait for that. No transaction that has
+ * one of these locks waits for a publication either: a lock that excludes publications is taken if it is free, or left for
+ * later.
  *
- * Nobody waits for one integration while keeping another, as others come to them in other orders: all are taken, or none.
+ * No transaction waits for one integration while it has another, as others come to them in other orders: it gets all, or
+ * gives back what it has, waits, and begins again.
  */
+import type { IntegrationId } from "@doorhook/core"
 import { Effect, Schema } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
+import type { SubjectRow } from "../IntegrationRows.ts"
+import type { Answer, Sql } from "./Moves.ts"
 import { int8s } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
-interface Row {
-  readonly id: number
-}
-
-/** Takes a part of a transaction back, and with it the locks. */
+/** Takes a transaction back, and with it its locks. */
 class TakenBack extends Schema.TaggedError<TakenBack>()("TakenBack", {
-  /** An integration that somebody else keeps, null when it is gone. */
-  integration: Schema.NullOr(Schema.Int)
+  /** An integration that another transaction has locked. */
+  integration: Schema.Int
 }) {}
 
-type Sql = SqlClient.SqlClient
-type Locking<A> = Effect.Effect<A, SqlError.SqlError>
+/** Locks one integration, if it is there. Waits for it: the transaction must have no other. */
+export const lockIntegration = (sql: Sql, id: number): Answer<void> =>
+  Effect.asVoid(sql.unsafe(Statements.lockIntegration, [id]))
 
-/** Locks all, and answers null; or none, and answers one that is not free. */
-const lockAll = (sql: Sql, ids: ReadonlyArray<number>): Locking<number | null> =>
-  Effect.gen(function* () {
-    const free = yield* sql.unsafe<Row>(Statements.lockFreeIntegrations, [int8s(ids)])
-    const locked = new Set(free.map(({ id }) => id))
-    const [integration] = ids.filter((id) => !locked.has(id))
-    if (integration !== undefined) return yield* new TakenBack({ integration })
-    return null
-  }).pipe(
-    sql.withTransaction,
-    Effect.catchTag("TakenBack", ({ integration }) => Effect.succeed(integration))
-  )
+/** What settlements look at of an integration, and whether it is locked. */
+export interface LockedRow extends SubjectRow {
+  readonly locked: boolean
+}
 
-/** Waits until an integration is free; says whether it is still there. */
-const comesFree = (sql: Sql, id: number): Locking<boolean> =>
-  sql.unsafe<Row>(Statements.lockIntegration, [id]).pipe(
-    Effect.flatMap((rows) => Effect.fail(new TakenBack({ integration: rows[0]?.id ?? null }))),
-    sql.withTransaction,
-    Effect.catchTag("TakenBack", ({ integration }) => Effect.succeed(integration !== null))
-  )
-
-/** Locks some integrations, those that are there. In a transaction. */
-export const lockIntegrations = Effect.fnUntraced(function* (sql: Sql, wanted: ReadonlyArray<number>) {
-  let ids = wanted
-  while (ids.length > 1) {
-    const kept = yield* lockAll(sql, ids)
-    if (kept === null) return
-    if (!(yield* comesFree(sql, kept))) ids = ids.filter((id) => id !== kept)
-  }
-  for (const id of ids) yield* sql.unsafe(Statements.lockIntegration, [id])
+/**
+ * Reads some integrations, and locks those of them for which something may follow: the suspects, and those for which
+ * `isAffected` says so. Inside of `withLocks`, which begins again if one is not free.
+ */
+export const lockSubjects = Effect.fnUntraced(function* (
+  sql: Sql,
+  ids: ReadonlyArray<IntegrationId>,
+  suspects: ReadonlyArray<IntegrationId>,
+  isAffected: (row: SubjectRow) => boolean
+) {
+  if (ids.length === 0) return []
+  const rows = yield* sql.unsafe<LockedRow>(Statements.lockSubjects, [int8s(ids), int8s(suspects)])
+  const busy = rows.find((row) => !row.locked && isAffected(row))
+  return busy === undefined ? rows : yield* new TakenBack({ integration: busy.id })
 })
+
+/** Runs a transaction that locks integrations, again and again until it has got them all. */
+export const withLocks = <A>(sql: Sql, transaction: Effect.Effect<A, SqlError.SqlError | TakenBack>): Answer<A> =>
+  Effect.catchTag(sql.withTransaction(transaction), "TakenBack", ({ integration }) =>
+    Effect.andThen(sql.withTransaction(lockIntegration(sql, integration)), withLocks(sql, transaction))
+  )

@@ -1,6 +1,7 @@
 /**
  * Connects to a PostgreSQL database and brings doorhook's schema in it up to date.
  */
+import { ResourceTypes } from "@doorhook/core"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgClients from "@effect/sql-pg/PgClient"
 import { Effect, Layer, Predicate, Redacted } from "effect"
@@ -9,6 +10,7 @@ import { Migrator, SqlClient, SqlError } from "effect/sql"
 import { sqlStateOf } from "../PublishRemedies.ts"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
 import * as Migrations from "./migrations/index.ts"
+import { writeResourceTypes } from "./migrations/PublishFunction.ts"
 import { types } from "./PostgresDialect.ts"
 import type { Patience } from "./WatchedSocket.ts"
 import { connectWatched, endpointOf } from "./WatchedSocket.ts"
@@ -167,6 +169,7 @@ const open = Effect.fnUntraced(function* ({ maxConnections, timeout = defaultTim
     return yield* new DatabaseUnusable({ database: nameOf(url), why: "newer_version", explanation })
   }
   if (version < Migrations.newest) yield* migrate(sql)
+  yield* writeResourceTypes(sql, yield* ResourceTypes)
   patience.millis = timeout + silenceBeyond
   return sql
 })

@@ -10,13 +10,16 @@ import { SqlReads } from "../SqlReads.ts"
 import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
-import * as PostgresDeliveryTables from "./PostgresDeliveryTables.ts"
+import * as PostgresDeliveryStore from "./PostgresDeliveryStore.ts"
 import { postgres } from "./PostgresDialect.ts"
 
 export interface PostgresStoreConfig extends PostgresDatabaseConfig {
   /** Seals the signing secrets of integrations. Without it they are stored readable. Of any length. */
   readonly encryptionKey?: Redacted.Redacted<string> | undefined
 }
+
+/** For how long publications may be matched from memory, in milliseconds: storing them checks what they were matched with. */
+const matchesFor = 60_000
 
 /**
  * All storage ports on a database, whose schema `doorhook` is made when there is none and brought up to date when it is
@@ -28,9 +31,7 @@ export const layer = (
   SqlStore.layer({
     dialect: postgres,
     database: PostgresDatabase.nameOf(config.url),
-    encryptionKey: config.encryptionKey
-  }).pipe(
-    Layer.provide(PostgresDeliveryTables.layer),
-    Layer.provide(SqlReads.layerClient),
-    Layer.provideMerge(PostgresDatabase.layer(config))
-  )
+    encryptionKey: config.encryptionKey,
+    deliveries: PostgresDeliveryStore.layer,
+    matchesFor
+  }).pipe(Layer.provide(SqlReads.layerClient), Layer.provideMerge(PostgresDatabase.layer(config)))

@@ -116,3 +116,9 @@ export const layer = (config: SqliteClientConfig): Layer.Layer<SqliteClient.Serv
       })
     )
   ).pipe(Layer.provide(Reactivity.layer))
+
+/** Explains why a layer over an opened file fails. */
+export const orUnusable =
+  (filename: string) =>
+  <A, R>(layer: Layer.Layer<A, SqlError.SqlError, R>): Layer.Layer<A, DatabaseUnusable, R> =>
+    Layer.catchTag(layer, "SqlError", (error) => Layer.effectContext(Effect.fail(explain(filename, error))))

@@ -49,7 +49,8 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
     WHERE id = ? AND status = 'disabled' RETURNING id${tellChange}`),
 
   /** Notes how one fails. One search by id. */
-  setFailing: text(`UPDATE integrations SET failing_since = ?, failing_noticed = ? WHERE id = ?`),
+  setFailing: text(`UPDATE integrations
+    SET failing_since = ?, failing_noticed = ?, failing_attempts = ?, failing_retry_after = ? WHERE id = ?`),
 
   /**
    * Those that fail and were not told of as often as they should be, by the latest times since when they fail. Walks the
@@ -60,7 +61,9 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
     ${Failing.noticeShares.map((_, times) => `WHEN ${times} THEN CAST(? AS bigint)`).join(" ")} END ORDER BY id LIMIT ?`),
 
   /** What settlements look at of some. One search by id each. */
-  subjects: text(`SELECT id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed
+  subjects:
+    text(`SELECT id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
+      failing_retry_after
     FROM integrations WHERE ${isOneOfIds("id")} ORDER BY id`),
 
   /** One search by id. Returns the id if there was one. */

@@ -1,5 +1,5 @@
 /**
- * Statements on events as records, on notices and on workers, in every dialect.
+ * Statements on events as records and on notices, in every dialect.
  */
 import type { Dialect } from "../Dialect.ts"
 
@@ -82,15 +82,6 @@ export const recordStatements = ({ isOneOfIds, isOneOfTexts, listedAt, lock, loc
       WHERE integration_id = ? AND id < ? ORDER BY id DESC LIMIT ?`),
     /** Looks at the oldest so many. */
     deleteNotices: text(`DELETE FROM notices
-      WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`),
-
-    /** The table has a handful of rows. */
-    beat: text(
-      `INSERT INTO workers (name, until) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until`
-    ),
-    deleteDead: text(`DELETE FROM workers
-      WHERE name IN (SELECT name FROM workers WHERE until <= ? ORDER BY name ${lockFree})`),
-    roll: text(`SELECT count(*) AS workers, count(CASE WHEN name < ? THEN 1 END) AS rank FROM workers`),
-    leave: text(`DELETE FROM workers WHERE name = ?`)
+      WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ? ${lockFree}) AND at < ?`)
   }
 }

@@ -4,18 +4,25 @@
 import type { RememberedRequest } from "@doorhook/core"
 import { KeyTaken } from "@doorhook/core"
 import { Effect } from "effect"
-import type { DeliveryTables } from "../DeliveryTables.ts"
+import type { SqlClient } from "effect/sql"
+import type { Dialect } from "../Dialect.ts"
+import { keyStatements } from "../statements/KeyStatements.ts"
 
-/** Stores keys; fails if one is taken, which ends the transaction. */
-export const takeKeys = Effect.fnUntraced(function* (
-  tables: DeliveryTables["Service"],
-  keys: ReadonlyArray<RememberedRequest>
-) {
-  if (keys.length === 0) return
-  // In one order, so that calls that take the same ones wait for one another at the first of them.
-  const unique = new Map(keys.map((key) => [key.key, key]))
-  const sorted = [...unique.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
-  const stored = new Set(yield* tables.insertKeys(sorted))
-  const taken = keys.find(({ key }) => !stored.has(key))
-  if (taken !== undefined) return yield* new KeyTaken({ key: taken.key })
-})
+/** Makes a function that stores keys, and fails if one is taken, which ends the transaction. */
+export const makeTakeKeys = (sql: SqlClient.SqlClient, dialect: Dialect) => {
+  const { insert } = keyStatements(dialect)
+
+  return Effect.fnUntraced(function* (keys: ReadonlyArray<RememberedRequest>) {
+    if (keys.length === 0) return
+    // In one order, so that calls that take the same keys wait for one another at the first of them.
+    const unique = new Map(keys.map((key) => [key.key, key]))
+    const sorted = [...unique.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    const stored = new Set<string>()
+    for (const { answer, created_at, expires_at, fingerprint, key } of sorted) {
+      const rows = yield* sql.unsafe(insert, [key, fingerprint, answer, created_at, expires_at])
+      if (rows.length > 0) stored.add(key)
+    }
+    const taken = keys.find(({ key }) => !stored.has(key))
+    if (taken !== undefined) return yield* new KeyTaken({ key: taken.key })
+  })
+}

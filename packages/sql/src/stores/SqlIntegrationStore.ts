@@ -1,11 +1,10 @@
 /**
  * Integrations in a SQL database.
  */
-import type { Integration, Scope, UnreadableMatch } from "@doorhook/core"
-import { IntegrationId, IntegrationStore, KeyTaken, LimitReached, Standing } from "@doorhook/core"
-import { Clock, Effect, Layer, Option } from "effect"
+import type { BuildingId, Integration, Scope, TenantId, UnreadableMatch } from "@doorhook/core"
+import { IntegrationId, IntegrationStore, KeyTaken, LimitReached, RecentMap, Standing } from "@doorhook/core"
+import { Clock, Effect, Layer, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
 import type { IntegrationRow, LocatedRow } from "../IntegrationRows.ts"
@@ -14,16 +13,39 @@ import type { SecretBox } from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs, storeErrorOf } from "../StoreFailure.ts"
-import { takeKeys } from "./Keys.ts"
 import { Endings } from "./Endings.ts"
+import { IntegrationLocks } from "./IntegrationLocks.ts"
+import { makeTakeKeys } from "./Keys.ts"
 import { explain, makeTelling } from "./Telling.ts"
 
-const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, reader: IntegrationReader) {
+/** How many scopes are remembered. */
+const maxRemembered = 10_000
+
+/** The integrations of one building or tenant, as they were read at a time. */
+interface Remembered {
+  readonly integrations: ReadonlyArray<Integration>
+  readonly at: number
+}
+
+const scopeKey = ({ id, type }: Scope): string => `${type} ${id}`
+
+const scopesOf = (buildings: ReadonlyArray<BuildingId>, tenants: ReadonlyArray<TenantId>): ReadonlyArray<Scope> => [
+  ...buildings.map((id): Scope => ({ type: "building", id })),
+  ...tenants.map((id): Scope => ({ type: "tenant", id }))
+]
+
+const make = Effect.fnUntraced(function* (
+  dialect: Dialect,
+  secrets: SecretBox,
+  reader: IntegrationReader,
+  matchesFor: number
+) {
   const sql = yield* SqlClient.SqlClient
   const reads = yield* SqlReads
-  const tables = yield* DeliveryTables
+  const locks = yield* IntegrationLocks
   const endings = yield* Endings
   const statements = integrationStatements(dialect)
+  const takeKeys = makeTakeKeys(sql, dialect)
 
   const countOf = ({ id, type }: Scope) =>
     Effect.map(sql.unsafe<{ readonly count: number }>(statements.countOfScope, [type, id]), ([row]) => row?.count ?? 0)
@@ -56,9 +78,44 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
   const matchable = (row: IntegrationRow) =>
     Effect.catchTag(reader.read(row), "IntegrationUnreadable", (cause) => matchOf(row, cause))
 
+  const remembered = new RecentMap<string, Remembered>(maxRemembered)
+
+  /** The integrations of some scopes, in the order of their ids, if all of them are remembered. */
+  const recall = (
+    buildings: ReadonlyArray<BuildingId>,
+    tenants: ReadonlyArray<TenantId>
+  ): ReadonlyArray<Integration> | null => {
+    if (matchesFor === 0) return null
+    const oldest = performance.now() - matchesFor
+    const found: Array<Integration> = []
+    for (const scope of scopesOf(buildings, tenants)) {
+      const known = remembered.get(scopeKey(scope))
+      if (known === undefined || known.at < oldest) return null
+      found.push(...known.integrations)
+    }
+    return found.toSorted((a, b) => a.id - b.id)
+  }
+
+  const readScopes = Effect.fnUntraced(function* (
+    buildings: ReadonlyArray<BuildingId>,
+    tenants: ReadonlyArray<TenantId>
+  ) {
+    const rows = yield* sql.unsafe<IntegrationRow>(statements.ofScopes, [dialect.ids(buildings), dialect.ids(tenants)])
+    const read = yield* Effect.result(reader.readAll(rows))
+    // A row that can't be read may be put right without a new version: it is read each time.
+    if (Result.isFailure(read)) return yield* Effect.forEach(rows, matchable)
+    if (matchesFor === 0) return read.success
+    const byScope = Map.groupBy(read.success, ({ scope }) => scopeKey(scope))
+    for (const scope of scopesOf(buildings, tenants)) {
+      const key = scopeKey(scope)
+      remembered.set(key, { integrations: byScope.get(key) ?? [], at: performance.now() })
+    }
+    return read.success
+  })
+
   const changeTo = Effect.fnUntraced(function* (integration: Integration, expectedVersion: number) {
     const { id, status } = integration
-    yield* tables.lockForChange(id)
+    yield* locks.forChange(id)
     const updated = yield* sql.unsafe(statements.update, [...toValues(integration, secrets), id, expectedVersion])
     if (updated.length === 0) return false
     if (status === "enabled") yield* endings.finish(id)
@@ -77,11 +134,11 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
     create: Effect.fnUntraced(
       function* (integration, key, limit) {
         const { scope } = integration
-        if (limit !== undefined) yield* tables.lockScope(scope)
+        if (limit !== undefined) yield* locks.scope(scope)
         const values = toValues(integration, secrets)
         const [row] = yield* sql.unsafe<{ readonly id: number }>(statements.insert, values)
         const id = IntegrationId.make(row?.id ?? 0)
-        if (key !== undefined) yield* takeKeys(tables, [{ ...key, answer: String(id) }])
+        if (key !== undefined) yield* takeKeys([{ ...key, answer: String(id) }])
         if (limit !== undefined && (yield* countOf(scope)) > limit) return yield* new LimitReached({ scope, limit })
         return { id, ...integration }
       },
@@ -126,12 +183,9 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
       return removed
     }, failAs("IntegrationStore.remove")),
 
-    ofScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
-      const lists = [dialect.ids(buildings), dialect.ids(tenants)]
-      const rows = yield* sql.unsafe<IntegrationRow>(statements.ofScopes, lists)
-      return yield* Effect.catchTag(reader.readAll(rows), "IntegrationUnreadable", () =>
-        Effect.forEach(rows, matchable)
-      )
+    ofScopes: Effect.fnUntraced(function* ({ buildings, cached = false, tenants }) {
+      const known = cached ? recall(buildings, tenants) : null
+      return known ?? (yield* readScopes(buildings, tenants))
     }, failAs("IntegrationStore.ofScopes")),
 
     survey: Effect.fnUntraced(function* ({ after, limit, status }) {
@@ -155,6 +209,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect, secrets: SecretBox, 
 export const layer = (
   dialect: Dialect,
   secrets: SecretBox,
-  reader: IntegrationReader
-): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | DeliveryTables | Endings> =>
-  Layer.effect(IntegrationStore, make(dialect, secrets, reader))
+  reader: IntegrationReader,
+  matchesFor: number
+): Layer.Layer<IntegrationStore, never, SqlClient.SqlClient | SqlReads | IntegrationLocks | Endings> =>
+  Layer.effect(IntegrationStore, make(dialect, secrets, reader, matchesFor))

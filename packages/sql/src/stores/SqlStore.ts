@@ -13,17 +13,17 @@ import { Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "../DatabaseUnusable.ts"
-import type { DeliveryTables } from "../DeliveryTables.ts"
 import type { Dialect } from "../Dialect.ts"
 import type { SecretBox } from "../SecretBox.ts"
 import type { SqlReads } from "../SqlReads.ts"
+import type { IntegrationReader } from "../IntegrationReader.ts"
 import * as IntegrationReaders from "../IntegrationReader.ts"
 import * as SecretBoxes from "../SecretBox.ts"
 import { integrationStatements } from "../statements/IntegrationStatements.ts"
 import { settingStatements } from "../statements/SettingStatements.ts"
-import * as Endings from "./Endings.ts"
+import type { Endings } from "./Endings.ts"
+import type { IntegrationLocks } from "./IntegrationLocks.ts"
 import * as SqlClientStore from "./SqlClientStore.ts"
-import * as SqlDeliveryStore from "./SqlDeliveryStore.ts"
 import * as SqlIdempotencyStore from "./SqlIdempotencyStore.ts"
 import * as SqlIntegrationStore from "./SqlIntegrationStore.ts"
 import * as SqlSettingStore from "./SqlSettingStore.ts"
@@ -49,22 +49,27 @@ const checkSecrets = Effect.fnUntraced(function* (dialect: Dialect, secrets: Sec
   if (first !== undefined) yield* Effect.mapError(Effect.firstSuccessOf([first, ...others]), failed)
 })
 
-export const layer = (options: {
+export const layer = <A, R>(options: {
   readonly dialect: Dialect
   /** What to call the database when it can't be used. */
   readonly database: string
   readonly encryptionKey: Redacted.Redacted<string> | undefined
-}): Layer.Layer<Stores, DatabaseUnusable, SqlClient.SqlClient | SqlReads | DeliveryTables> => {
-  const { database, dialect } = options
+  /** The database's own delivery store, and what changes of integrations need from it. */
+  readonly deliveries: (
+    reader: IntegrationReader
+  ) => Layer.Layer<DeliveryStore | Endings | IntegrationLocks | A, DatabaseUnusable, R>
+  /** For how long the integrations of a scope may be answered from memory, in milliseconds; 0 for never. */
+  readonly matchesFor?: number
+}): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | SqlReads | R> => {
+  const { database, deliveries, dialect, matchesFor = 0 } = options
   const secrets = SecretBoxes.make(options.encryptionKey)
   const reader = IntegrationReaders.make(secrets)
   return Layer.mergeAll(
-    SqlDeliveryStore.layer(reader),
-    SqlIntegrationStore.layer(dialect, secrets, reader),
+    SqlIntegrationStore.layer(dialect, secrets, reader, matchesFor),
     SqlIdempotencyStore.layer(dialect),
     SqlTokenStore.layer(dialect),
     SqlClientStore.layer(dialect),
     SqlSettingStore.layer(dialect, secrets),
     Layer.effectDiscard(checkSecrets(dialect, secrets, database))
-  ).pipe(Layer.provide(Endings.layer))
+  ).pipe(Layer.provideMerge(deliveries(reader)))
 }

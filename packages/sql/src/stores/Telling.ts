@@ -34,5 +34,3 @@ export const makeTelling = () => {
     return true
   }
 }
-
-export type Telling = ReturnType<typeof makeTelling>

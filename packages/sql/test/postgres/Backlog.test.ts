@@ -55,7 +55,7 @@ await describeOnPostgres("backlogs", (server) => {
         const claimed = yield* claim(start + many)
         assert.sameMembers([...idsOf(claimed)], ids)
         assert.strictEqual((yield* settle(start, ...claimed.map((each) => settlement(each)))).size, 20)
-        assert.isNull(yield* store.nextDue)
+        assert.isNull(yield* StoreFixtures.nextDue(start))
         const { states } = yield* store.summary(start)
         assert.deepEqual([states.cancelled, states.retrying, states.delivered], [many + 1, 0, 20])
         assert.isTrue(yield* integrations.remove((yield* integrations.find(dead.id)) ?? dead))
@@ -81,7 +81,7 @@ await describeOnPostgres("backlogs", (server) => {
         const store = yield* DeliveryStore
         while ((yield* rowsOf(server, name, "endings")) > 0) {
           assert.strictEqual((yield* store.summary(start)).states.cancelled, 9_000)
-          yield* store.beat("comer", start, start + 1)
+          yield* StoreFixtures.beat(start, "comer")
         }
         return (yield* store.summary(start)).states
       }).pipe(Effect.provide(onStore(url)))

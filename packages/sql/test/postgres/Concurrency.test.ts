@@ -13,13 +13,18 @@ import { EndingBatch } from "../../src/stores/Endings.ts"
 import { describeOnPostgres, lentDatabase } from "@doorhook/testkit/postgres/TestServer"
 
 const {
+  beat,
   claim,
   claimRequest,
   createIntegration,
   enqueue,
   idsOf,
+  nextDue,
   records,
+  recover,
+  resend,
   settle,
+  settleAs,
   settlement,
   settleWithConsequences,
   start
@@ -59,13 +64,12 @@ await describeOnPostgres("concurrency", (server) => {
       const claimer = (index: number) =>
         Effect.gen(function* () {
           const taken: Array<number> = []
-          for (let round = 0; ; round++) {
-            const lease = { token: `claimer-${index}-${round}`, until: start + 20_000 }
-            const claimed = yield* claim(start, { limit: 25, lease })
-            const applied = yield* settle(start, ...claimed.map((each) => settlement(each)))
+          for (;;) {
+            const claimed = yield* claim(start, { limit: 25, worker: `claimer-${index}` })
+            const applied = yield* settleAs(`claimer-${index}`, start, ...claimed.map((each) => settlement(each)))
             assert.strictEqual(applied.size, claimed.length)
             taken.push(...idsOf(claimed))
-            if (claimed.length === 0 && (yield* (yield* DeliveryStore).nextDue) === null) return taken
+            if (claimed.length === 0 && (yield* nextDue(start)) === null) return taken
           }
         }).pipe(Effect.provide(onStore(url)))
       const all = (yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8], claimer, { concurrency: "unbounded" })).flat()
@@ -96,8 +100,10 @@ await describeOnPostgres("concurrency", (server) => {
         const worker = (index: number) =>
           Effect.forEach(Array(25).keys(), (round) =>
             Effect.gen(function* () {
-              const lease = { token: `worker-${index}-${round}`, until: start + (round % 3) * 20 }
-              const claimed = yield* claim(start + round, { limit: 30, lease })
+              const by = `worker-${index}`
+              // Memberships lapse, so that what is settled was released in the meantime, now and then.
+              yield* store.heartbeat({ worker: by, now: start + round, until: start + round + (round % 3) })
+              const claimed = yield* claim(start + round, { limit: 30, worker: by })
               const settlements = claimed.map((each, at) =>
                 (at + round) % 29 === 0
                   ? settlement(each, { state: "cancelled", reason: "integration_gone", gone: true })
@@ -106,7 +112,7 @@ await describeOnPostgres("concurrency", (server) => {
                     : settlement(each, { state: at % 3 === 1 ? "delivered" : "exhausted" })
               )
               // Not in the order of ids.
-              yield* settle(start + round, ...settlements.toReversed())
+              yield* settleAs(by, start + round, ...settlements.toReversed())
             })
           )
         const enable = (integration: Integration) =>
@@ -128,9 +134,9 @@ await describeOnPostgres("concurrency", (server) => {
           Effect.gen(function* () {
             const integration = integrations[round % integrations.length] ?? first
             yield* enable(integration)
-            yield* store.recover(integration.id, 0, start + round)
+            yield* recover(integration.id, 0, start + round)
             for (const { id } of (yield* store.list({ integration_id: integration.id, limit: 5 })).toReversed()) {
-              yield* store.resend(id, start + round)
+              yield* resend(id, start + round)
             }
             if (round === 20) yield* remove(first.id)
           })
@@ -161,20 +167,19 @@ await describeOnPostgres("concurrency", (server) => {
         const worker = (index: number) =>
           Effect.forEach(Array(30).keys(), (round) =>
             Effect.gen(function* () {
-              const lease = { token: `worker-${index}-${round}`, until: start + 20_000 }
-              const claimed = yield* claim(start + round, { limit: 40, lease })
+              const claimed = yield* claim(start + round, { limit: 40, worker: `worker-${index}` })
               const endings = ["delivered", "exhausted", "expired"] as const
               const settlements = claimed.map((each, at) => settlement(each, { state: endings[at % 3] ?? "delivered" }))
-              yield* settle(start + round, ...settlements)
+              yield* settleAs(`worker-${index}`, start + round, ...settlements)
             })
           )
         const operator = Effect.forEach(Array(30).keys(), (round) =>
           Effect.gen(function* () {
             const integration = integrations[round % 3]
             if (integration === undefined) return
-            if (round % 5 === 0) yield* store.recover(integration.id, 0, start + round)
+            if (round % 5 === 0) yield* recover(integration.id, 0, start + round)
             for (const { id } of yield* store.list({ integration_id: integration.id, limit: 5 })) {
-              yield* store.resend(id, start + round)
+              yield* resend(id, start + round)
             }
           })
         )
@@ -200,7 +205,7 @@ await describeOnPostgres("concurrency", (server) => {
         assert.strictEqual(events, 200 - purged - too)
         assert.deepEqual(states, yield* counted)
         const left = yield* store.list({ limit: 100_000 })
-        for (const { event_id } of left) assert.isNotNull(yield* store.findEvent(event_id))
+        for (const { id } of left) assert.isNotNull((yield* store.find(id))?.event)
       }).pipe(Effect.provide(onStore(url)))
     })
   )
@@ -217,10 +222,10 @@ await describeOnPostgres("concurrency", (server) => {
             [1, 2, 3, 4, 5, 6],
             (worker) =>
               Effect.gen(function* () {
-                const lease = { token: `${worker}-${now}`, until: now + 20_000 }
-                const claimed = yield* claim(now, { limit: 10, lease })
-                const settlements = claimed.map((each) => StoreFixtures.retryAt(each, now + 1))
-                return yield* StoreFixtures.settleWithConsequences(now, ...settlements.toReversed())
+                const by = `worker-${worker}`
+                const claimed = yield* claim(now, { limit: 20, worker: by })
+                const settlements = claimed.map((each) => StoreFixtures.retryAt(each, now + 1)).toReversed()
+                return yield* StoreFixtures.settleOutcomes(now, { worker: by, settlements })
               }),
             { concurrency: "unbounded" }
           )
@@ -266,11 +271,10 @@ await describeOnPostgres("concurrency", (server) => {
         )
         yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          const store = yield* DeliveryStore
           const beater = Effect.gen(function* () {
             const beats = yield* DeliveryStore
             while ((yield* rows) > 200) {
-              yield* beats.beat("beater", start, start + 1)
+              yield* beat(start, "beater")
               assert.strictEqual((yield* beats.summary(start)).events, many)
             }
           }).pipe(Effect.provide(onStore(url)))
@@ -280,7 +284,7 @@ await describeOnPostgres("concurrency", (server) => {
           yield* sql.unsafe("CREATE TRIGGER refused BEFORE DELETE ON tallies EXECUTE FUNCTION refuse()")
           const integration = yield* createIntegration()
           yield* Effect.forEach(Array(400).keys(), (n) => enqueue(...records(n, n, integration)), { concurrency: 4 })
-          yield* store.beat("beater", start, start + 1)
+          yield* beat(start, "beater")
           yield* sql.unsafe(`SELECT publish('${inSql}'::text) FROM generate_series(1, ${many - 400})`)
           assert.strictEqual(yield* rows, many)
           yield* sql.unsafe("DROP FUNCTION refuse CASCADE")
@@ -472,13 +476,7 @@ await describeOnPostgres("concurrency", (server) => {
         yield* enqueue(...records(1, 10, integration))
         const request = claimRequest(start)
         const broken = yield* store.claim(request).pipe(
-          Effect.tap((claimed) =>
-            store.settle(
-              claimed.map((each) => settlement(each)),
-              start,
-              StoreFixtures.disableAfter
-            )
-          ),
+          Effect.tap(({ deliveries }) => settle(start, ...deliveries.map((each) => settlement(each)))),
           Effect.tap(() => enqueue(...records(11, 20, integration))),
           Effect.andThen(killOthers),
           Effect.andThen(store.summary(start)),
@@ -490,7 +488,7 @@ await describeOnPostgres("concurrency", (server) => {
         const patiently = Effect.retry({ times: 10 })
         const { events, states } = yield* patiently(store.summary(start))
         assert.deepEqual([events, states.pending, states.delivered], [10, 10, 0])
-        assert.strictEqual((yield* patiently(store.claim(request))).length, 10)
+        assert.strictEqual((yield* patiently(store.claim(request))).deliveries.length, 10)
         // All connections of the pool at once, while idle.
         yield* Effect.forEach(Array(20).keys(), () => store.summary(start), { concurrency: "unbounded" })
         yield* killOthers

@@ -48,6 +48,7 @@ await describeOnPostgres("lost answers", (server) => {
   it.live("are told as such, for one statement and for a transaction", () =>
     Effect.gen(function* () {
       const proxy = yield* startProxy(new URL((yield* lentDatabase(server)).url))
+      const onProxy = Layer.fresh(PostgresStore.layer({ url: Redacted.make(proxy.url) }))
       const use = Effect.gen(function* () {
         const store = yield* DeliveryStore
         const integration = yield* StoreFixtures.createIntegration()
@@ -62,18 +63,29 @@ await describeOnPostgres("lost answers", (server) => {
         assert.notInclude(lost.message, "Nothing was changed")
         yield* proxy.loseAnswerTo(null)
         // It was carried out. A refusal by the server, by contrast, says that nothing was.
-        assert.isNotNull(yield* store.findEvent(marked.id))
+        assert.isDefined(yield* StoreFixtures.keptEvent(marked))
         const refused = yield* Effect.flip(enqueue)
         assert.isUndefined(refused.outcome)
         assert.include(refused.message, "Nothing was changed")
 
+        yield* StoreFixtures.beat(StoreFixtures.start)
+        // On a new connection: the text of a statement comes once on each.
         yield* proxy.loseAnswerTo("COMMIT")
-        const claimed = yield* Effect.flip(StoreFixtures.claim(StoreFixtures.start))
+        const claimed = yield* Effect.flip(StoreFixtures.claim(StoreFixtures.start)).pipe(Effect.provide(onProxy))
         assert.strictEqual(claimed.outcome, "unknown")
         yield* proxy.loseAnswerTo(null)
         assert.strictEqual((yield* store.summary(StoreFixtures.start)).states.delivering, 2)
+        // The worker does not know what it leased: it says what it holds, and the rest is given back.
+        const { start, worker } = StoreFixtures
+        const holding = (before: number) =>
+          store.heartbeat({ worker, now: start, until: start + 1, holds: { ids: [], before } })
+        assert.isTrue((yield* holding(start)).continued)
+        assert.strictEqual((yield* store.summary(start)).states.delivering, 2)
+        yield* holding(start + 1)
+        const { states } = yield* store.summary(start)
+        assert.deepEqual([states.delivering, states.pending], [0, 2])
       })
-      yield* Effect.provide(use, Layer.fresh(PostgresStore.layer({ url: Redacted.make(proxy.url) })))
+      yield* Effect.provide(use, onProxy)
     })
   )
 })

@@ -13,6 +13,15 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 
 const { building } = StoreFixtures
 
+/** Undoes the migration to leases by worker, as the tables were before. */
+const tokenLeases = `ALTER TABLE integrations DROP COLUMN failing_attempts, DROP COLUMN failing_retry_after;
+  DROP INDEX queue_due, deliveries_leased;
+  ALTER TABLE queue DROP COLUMN worker, DROP COLUMN early, ADD COLUMN lease_token text, ADD COLUMN reason text;
+  CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id);
+  ALTER TABLE deliveries DROP COLUMN worker, DROP COLUMN early, ADD COLUMN lease_token text;
+  DROP TABLE members;
+  CREATE TABLE workers (name text COLLATE "C" PRIMARY KEY, until bigint NOT NULL);`
+
 const open = (url: string) =>
   DeliveryStore.use((store) => store.summary(0)).pipe(
     Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), maxConnections: 2 })))
@@ -46,6 +55,8 @@ await describeOnPostgres("opening a database", (server) => {
             AS $$ SELECT json_typeof(value) = 'number' $$;
           CREATE OR REPLACE FUNCTION make_event_id(now bigint) RETURNS text LANGUAGE sql
             AS $$ SELECT 'evt_' || now || replace(gen_random_uuid()::text, '-', '') $$;
+          ${tokenLeases}
+          DROP TABLE resource_types;
           DELETE FROM migrations WHERE migration_id > 7`,
           name
         )
@@ -142,6 +153,7 @@ await describeOnPostgres("opening a database", (server) => {
         yield* Effect.promise(() =>
           server.administer(
             `SET search_path = doorhook;
+          ${tokenLeases}
           ALTER TABLE integrations DROP COLUMN previous_secrets;
           ALTER TABLE integrations ADD COLUMN previous_secret text, ADD COLUMN previous_secret_until bigint;
           DROP TABLE endings;
@@ -154,6 +166,7 @@ await describeOnPostgres("opening a database", (server) => {
             FROM generate_series(1, 3) AS s (seq);
           INSERT INTO events_of (scope_id, event_seq, scope_type, resource_type)
             SELECT 1, seq, 'building', 'call' FROM events;
+          DROP TABLE resource_types;
           DELETE FROM migrations WHERE migration_id > 1;
           INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user,
               created_by_client, signing_secret, previous_secret, previous_secret_until, overrides, failing_noticed, version,
@@ -237,9 +250,11 @@ await describeOnPostgres("opening a database", (server) => {
       yield* Effect.promise(() =>
         server.administer(
           `SET search_path = doorhook;
+          ${tokenLeases}
           DROP INDEX refresh_tokens_by_rotation, grants_by_revocation, access_tokens_by_age;
           CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id);
           INSERT INTO grants (id, user_id, client_id, scope, created_at) VALUES ('g', 'u', 'c', '', 0);
+          DROP TABLE resource_types;
           DELETE FROM migrations WHERE migration_id > 6`,
           name
         )
@@ -268,6 +283,69 @@ await describeOnPostgres("opening a database", (server) => {
       yield* query(`INSERT INTO doorhook.refresh_tokens (hash, grant_id, created_at) VALUES ('r', 'g', 0)`)
       yield* query("COMMIT")
       assert.strictEqual((yield* Fiber.join(opening)).events, 0)
+    })
+  )
+
+  it.live("leases under a token become due, and a process that still writes them is refused", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      const url = server.url(name)
+      yield* open(url)
+      // One that was never leased, one in its first attempt, one in its second, one that was resent during its third, and
+      // one that was cancelled during its attempt.
+      const queueOne = `INSERT INTO queue
+        (id, event_id, integration_id, created_at, state, attempts, lane, due_at, lease_token, resend) VALUES`
+      yield* Effect.promise(() =>
+        server.administer(
+          `SET search_path = doorhook;
+          ${tokenLeases}
+          INSERT INTO events (seq, id, building_id, created_at, resource_type, action, tenant_ids, data, first_delivery,
+              last_delivery)
+            VALUES (1, '${StoreFixtures.eventId(1)}', 1, 5, 'access_log', 'create', '[]', '{}', 1, 5);
+          INSERT INTO integrations (scope_type, scope_id, integrator, url, method, bindings, status, created_by_user,
+              created_by_client, signing_secret, overrides, failing_since, failing_noticed, version, created_at, updated_at)
+            VALUES ('building', 1, 'webhook', 'https://receiver.example/', 'post', '[]', 'enabled', 'u', 'c', 'whsec_bmV3',
+              '{}', 3, 0, 1, 0, 0);
+          SELECT setval('delivery_ids', 5);
+          ${queueOne}
+            (1, '${StoreFixtures.eventId(1)}', 1, 5, 'pending', 0, 2, 5, NULL, 0),
+            (2, '${StoreFixtures.eventId(1)}', 1, 5, 'delivering', 0, 2, 9000000000000, 'w.1', 0),
+            (3, '${StoreFixtures.eventId(1)}', 1, 5, 'delivering', 1, 3, 9000000000000, 'w.1', 0),
+            (4, '${StoreFixtures.eventId(1)}', 1, 5, 'delivering', 2, 3, 9000000000000, 'w.1', 2);
+          INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token)
+            VALUES (5, '${StoreFixtures.eventId(1)}', 1, 5, 'cancelled', 'integration_disabled', 0, 2, 'w.1');
+          INSERT INTO tallies VALUES (1, 1, 3, 0, 0, 0, 0, 1, 0);
+          DELETE FROM migrations WHERE migration_id > 9`,
+          name
+        )
+      )
+      yield* Effect.gen(function* () {
+        const store = yield* DeliveryStore
+        const now = Date.now() + 60_000
+        const { states } = yield* store.summary(now)
+        assert.deepEqual([states.pending, states.delivering, states.retrying, states.cancelled], [3, 0, 1, 1])
+        const claimed = yield* StoreFixtures.claim(now)
+        assert.deepEqual(
+          claimed.map(({ attempts, early, id, resend }) => [id, attempts, early, resend]),
+          [
+            [1, 0, 0, false],
+            [2, 0, 0, false],
+            [3, 1, 0, false],
+            [4, 2, 0, true]
+          ]
+        )
+        const surveyed = yield* (yield* IntegrationStore).surveyOne(IntegrationId.make(1))
+        assert.deepEqual(surveyed?.failing, { since: 3, noticed: 0, attempts: 0, retry_after: null })
+      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), maxConnections: 2 }))))
+      const refused = yield* Effect.flip(
+        Effect.tryPromise(() =>
+          server.administer(
+            `SET search_path = doorhook; ${queueOne} (9, 'evt_9', 1, 5, 'delivering', 0, 2, 5, 'w.2', 0)`,
+            name
+          )
+        )
+      )
+      assert.match(String(refused.cause), /lease_token/)
     })
   )
 

@@ -1,7 +1,7 @@
 /**
  * Wake signals reach every process over the same database, with the transaction they were given in.
  */
-import { IntegrationId, IntegrationStore, Wake } from "@doorhook/core"
+import { DeliveryId, DeliveryStore, IntegrationId, IntegrationStore, Wake } from "@doorhook/core"
 import { provideEach, StoreFixtures, WakeSuite } from "@doorhook/core/testing"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { PostgresDatabase, PostgresStore, PostgresWake } from "@doorhook/sql/postgres"
@@ -61,6 +61,51 @@ await describeOnPostgres("wake signals", (server) => {
       )
       yield* Fiber.join(waiting)
       assert.deepEqual(heard, ["still in it", "signal"])
+    })
+  )
+
+  it.live("the store signals what it makes due for other processes, in the same transaction, and nothing else", () =>
+    Effect.gen(function* () {
+      const { url } = yield* lentDatabase(server)
+      const { wake } = yield* process(url)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const store = yield* DeliveryStore
+        const integration = yield* createIntegration()
+        const leased = (n: number) => [
+          {
+            event: StoreFixtures.newEvent(n),
+            deliveries: [
+              {
+                integration_id: integration.id,
+                lane: 2 as const,
+                matched_version: 1,
+                initial: { state: "delivering" as const, worker: "w" }
+              }
+            ]
+          }
+        ]
+        const next = Effect.forkChild(wake.wait, { startImmediately: true })
+        // Published and kept: nobody else has anything to do. Then each of these wakes.
+        let waiting = yield* next
+        yield* store.enqueue(leased(1))
+        yield* sql.unsafe("SELECT 1")
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* enqueue(...records(2, 2, integration))
+        yield* Fiber.join(waiting)
+        waiting = yield* next
+        yield* store.heartbeat({ worker: "other", now: start, until: start + 1 })
+        yield* Fiber.join(waiting)
+        waiting = yield* next
+        yield* store.heartbeat({ worker: "other", now: start, until: start + 1 })
+        yield* sql.unsafe("SELECT 1")
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* settle(start, settlement(yield* claimOne(start)))
+        const [{ id } = { id: DeliveryId.make(1) }] = yield* store.list({ states: ["delivered"], limit: 1 })
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* store.redeliver({ type: "delivery", id }, start)
+        yield* Fiber.join(waiting)
+      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))))
     })
   )
 

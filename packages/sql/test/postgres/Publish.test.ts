@@ -1,18 +1,21 @@
 /**
  * Publishing in SQL, in the caller's own transaction: by the function, and through Effect SQL.
  */
-import type { Integration, IntegrationId, NewEvent, Scope } from "@doorhook/core"
+import type { Integration, IntegrationId, NewEvent, ResourceTypeTable, Scope } from "@doorhook/core"
 import {
+  bindAll,
+  builtInTable,
   BuildingId,
   Crypto,
+  declareTypes,
   DeliveryStore,
   EventId,
   JsonText,
-  laneOf,
   makeEventId,
   Matching,
   Publisher,
   PublishRequest,
+  ResourceTypes,
   Standing,
   TenantId,
   Wake
@@ -59,14 +62,17 @@ const events = fc.array(
 /** Members of an event, and what may stand in their place. */
 const odd = fc.oneof(
   fc.constantFrom(0, -1, 1.5, 1, 2, "1", "01", "-1", "1.0", "9007199254740991", "9007199254740992", "1\n"),
-  fc.constantFrom(null, true, "call", "create", 2 ** 53),
+  fc.constantFrom(null, true, "call", "create", "door_forced", "badge", "revoke", 2 ** 53),
   fc.json()
 )
 const oddEvents = fc
   .record(
     {
-      resource_type: fc.oneof({ weight: 6, arbitrary: fc.constant("call") }, { weight: 1, arbitrary: odd }),
-      action: fc.oneof({ weight: 6, arbitrary: fc.constant("create") }, { weight: 1, arbitrary: odd }),
+      resource_type: fc.oneof(
+        { weight: 6, arbitrary: fc.constantFrom("call", "badge") },
+        { weight: 1, arbitrary: odd }
+      ),
+      action: fc.oneof({ weight: 6, arbitrary: fc.constantFrom("create", "revoke") }, { weight: 1, arbitrary: odd }),
       building_id: fc.oneof({ weight: 6, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: odd }),
       tenant_ids: fc.oneof(
         { weight: 4, arbitrary: fc.array(fc.integer({ min: 1, max: 9 })) },
@@ -83,13 +89,30 @@ const bodyOf = (event: NewEvent) => {
   return { ...event, data }
 }
 
+/** Types that a host declares. */
+const declared = Result.getOrThrow(
+  declareTypes({ door_forced: { priority: "high" }, badge: { actions: ["create", "revoke"] } })
+)
+
+/** Publishes by the function; what it says where it refuses. */
+const publishWith = (client: pg.Client, text: string) =>
+  Effect.promise(() =>
+    client.query<{ id: string; deliveries: number }>("SELECT * FROM doorhook.publish($1)", [text]).then(
+      ({ rows }) => rows[0]?.deliveries ?? -1,
+      (error: unknown) => (error instanceof Error ? error.message : String(error))
+    )
+  )
+
 const inTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(effect))
 
 await describeOnPostgres("publishing in SQL", (server) => {
   /** A store on a database, and a client of the host's own. */
-  const open = Effect.fnUntraced(function* (url: string) {
-    const store = PostgresWake.layer.pipe(Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })))
+  const open = Effect.fnUntraced(function* (url: string, types: ResourceTypeTable = builtInTable) {
+    const store = PostgresWake.layer.pipe(
+      Layer.provideMerge(PostgresStore.layer({ url: Redacted.make(url) })),
+      Layer.provide(Layer.succeed(ResourceTypes, types))
+    )
     const services = yield* Layer.build(Layer.fresh(store))
     const client = yield* Effect.acquireRelease(
       Effect.promise(async () => {
@@ -151,11 +174,11 @@ await describeOnPostgres("publishing in SQL", (server) => {
                 const store = yield* DeliveryStore
                 for (const [index, event] of published.entries()) {
                   const { deliveries, id } = answers[index] ?? { deliveries: -1, id: EventId.make("evt_") }
-                  const stored = yield* store.findEvent(id)
+                  const stored = yield* StoreFixtures.keptEvent({ ...event, id, created_at: 0 })
                   const created_at = stored?.created_at ?? 0
                   assert.deepEqual(stored, { ...event, id, created_at })
                   const expected = Matching.match(event, all).map(({ id, status, version }) => {
-                    const lane = laneOf(event.resource_type, 0)
+                    const lane = StoreFixtures.laneFor(event.resource_type, 0)
                     const initial = { state: "pending" } as const
                     const complete = { ...event, id: EventId.make("evt_0000000000000000"), created_at }
                     const begun = Standing.begun(
@@ -172,8 +195,9 @@ await describeOnPostgres("publishing in SQL", (server) => {
                   )
                   assert.strictEqual(deliveries, expected.length)
                 }
-                const due = yield* claim(2 ** 50, { lease: { token: "all", until: 2 ** 52 } })
-                for (const { event, lane } of due) assert.strictEqual(lane, laneOf(event.resource_type, 0))
+                const due = yield* claim(2 ** 50, { worker: "all" })
+                for (const { event, lane } of due)
+                  assert.strictEqual(lane, StoreFixtures.laneFor(event.resource_type, 0))
                 const { events, states } = yield* store.summary(start)
                 const everything = yield* store.list({ limit: 100_000 })
                 assert.strictEqual(states.skipped, everything.filter(({ state }) => state === "skipped").length)
@@ -191,7 +215,9 @@ await describeOnPostgres("publishing in SQL", (server) => {
 
   it.live("refuses what core's PublishRequest refuses, and takes what it takes", () =>
     Effect.gen(function* () {
-      const { client } = yield* onLent
+      const { url } = yield* lentDatabase(server)
+      const { client } = yield* open(url, declared)
+      const { fromText } = PublishRequest.readerOf(declared)
       yield* Effect.promise(() =>
         fc.assert(
           fc.asyncProperty(oddEvents, async (text) => {
@@ -199,7 +225,7 @@ await describeOnPostgres("publishing in SQL", (server) => {
               () => true,
               () => false
             )
-            assert.strictEqual(taken, Result.isSuccess(PublishRequest.fromText(text)), text)
+            assert.strictEqual(taken, Result.isSuccess(fromText(text)), text)
           }),
           { numRuns: 400 }
         )
@@ -222,6 +248,45 @@ await describeOnPostgres("publishing in SQL", (server) => {
     })
   )
 
+  it.live("takes what a doorhook declared that opened the database, in the lane of its priority", () =>
+    Effect.gen(function* () {
+      const { url } = yield* lentDatabase(server)
+      const event = (resource_type: string, action = "create") =>
+        JSON.stringify({ resource_type, action, building_id: 1, data: { id: 1 } })
+      const built = yield* open(url)
+      const refusal = "resource_type must be call or access_log"
+      assert.strictEqual(yield* publishWith(built.client, event("door_forced")), refusal)
+
+      const { client, services } = yield* open(url, declared)
+      yield* Effect.provide(createIntegration({ bindings: bindAll(declared) }), services)
+      for (const [type, action] of [
+        ["badge", "revoke"],
+        ["access_log", "create"],
+        ["door_forced", "create"]
+      ] as const) {
+        assert.strictEqual(yield* publishWith(client, event(type, action)), 1)
+      }
+      assert.strictEqual(yield* publishWith(client, event("window")), `${refusal} or door_forced or badge`)
+      assert.strictEqual(yield* publishWith(client, event("door_forced", "revoke")), "action must be create")
+      assert.strictEqual(yield* publishWith(client, event("badge", "burn")), "action must be create or revoke")
+      const due = yield* Effect.provide(claim(2 ** 50, { worker: "all" }), services)
+      assert.deepStrictEqual(
+        due.map(({ event: { action, resource_type }, lane }) => [resource_type, action, lane]),
+        [
+          ["door_forced", "create", 0],
+          ["badge", "revoke", 2],
+          ["access_log", "create", 2]
+        ]
+      )
+
+      // One that declares nothing takes nothing away; one that declares otherwise changes it.
+      yield* open(url)
+      assert.strictEqual(yield* publishWith(client, event("door_forced")), 1)
+      yield* open(url, Result.getOrThrow(declareTypes({ door_forced: { actions: ["begin", "end"] } })))
+      assert.strictEqual(yield* publishWith(client, event("door_forced")), "action must be begin or end")
+    })
+  )
+
   it.live("takes ids as text, and gives events ids of the same form as core", () =>
     Effect.gen(function* () {
       const { client, services } = yield* onLent
@@ -234,7 +299,13 @@ await describeOnPostgres("publishing in SQL", (server) => {
       })
       const [published] = yield* query(client, "SELECT * FROM doorhook.publish($1)", [text])
       const id = EventId.make(published?.id ?? "")
-      const stored = yield* Context.get(services, DeliveryStore).findEvent(id)
+      const called = {
+        ...StoreFixtures.newEvent(1),
+        id,
+        building_id: BuildingId.make(12),
+        resource_type: "call"
+      } as const
+      const stored = yield* Effect.provide(StoreFixtures.keptEvent(called), services)
       assert.deepEqual([stored?.building_id, stored?.tenant_ids], [12, [101, 102]])
       const form = /^evt_[0-9a-z]{9}[0-9a-hjkmnp-tv-z]{20}$/
       const own = yield* makeEventId(Date.now()).pipe(Effect.provide(Crypto.layerWebCrypto))
@@ -294,9 +365,9 @@ await describeOnPostgres("publishing in SQL", (server) => {
         yield* wake.wait
         const { events, states } = yield* store.summary(start)
         assert.deepEqual([events, states.pending], [2, 2])
-        const due = yield* store.claim({
+        const { deliveries: due } = yield* store.claim({
           now: Number.MAX_SAFE_INTEGER,
-          lease: { token: "t", until: 2 ** 52 },
+          worker: "t",
           limit: 9,
           limitPerIntegration: 9,
           limits: new Map<IntegrationId, number>()
@@ -377,12 +448,16 @@ await describeOnPostgres("publishing in SQL", (server) => {
   it.live("text and json keep data byte for byte; jsonb has its own order", () =>
     Effect.gen(function* () {
       const { client, services } = yield* onLent
-      const store = Context.get(services, DeliveryStore)
       const data = String.raw`{ "b" : 1.0, "a":"\u0000", "half":"\ud800", "\\u0041":"\\\u0041\\", "b":2 }`
       const text = `{"resource_type":"call","action":"create","building_id":1,"data":${data}}`
       const dataOf = Effect.fnUntraced(function* (call: string, params: ReadonlyArray<unknown> = []) {
         const [published] = yield* query(client, `SELECT id FROM ${call}`, params)
-        return (yield* store.findEvent(EventId.make(published?.id ?? "")))?.data
+        const called = {
+          ...StoreFixtures.newEvent(1),
+          id: EventId.make(published?.id ?? ""),
+          resource_type: "call"
+        } as const
+        return (yield* Effect.provide(StoreFixtures.keptEvent(called), services))?.data
       })
       assert.strictEqual(yield* dataOf(`doorhook.publish('${text}')`), data)
       assert.strictEqual(yield* dataOf(`doorhook.publish($1)`, [text]), data)

@@ -6,7 +6,7 @@ import type { Check } from "./Check.ts"
 import { versionsAt } from "./Knowledge.ts"
 import type { Request, Trace } from "./Trace.ts"
 
-const isAcknowledged = (trace: Trace, request: Request): boolean => {
+export const isAcknowledged = (trace: Trace, request: Request): boolean => {
   const result = request.response?.result
   const { ackTimeout } = trace.settings
   if (acknowledges(result, ackTimeout)) return true
@@ -34,10 +34,8 @@ export const nothingAfterSuccess: Check = {
         (settled) => settled.entry.index < entry.index && settled.settlement.attempt?.outcome === "acknowledged"
       )
       if (success === undefined) return []
-      const { token } = success.settlement
       // Asked for under the lease of the successful attempt, or later.
-      const leased = delivery.grants.find(({ lease }) => lease.token === token)?.index ?? 0
-      if (delivery.resent.some((index) => index > leased)) return []
+      if (delivery.resent.some((index) => index > success.grant.index)) return []
       return [
         {
           what: `delivery ${delivery.id} was sent again after it had succeeded`,

@@ -6,6 +6,7 @@ import { deliveredIsReceived, nothingAfterSuccess } from "./Acknowledged.ts"
 import { callLifetime } from "./CallLifetime.ts"
 import { callsFirst } from "./CallsFirst.ts"
 import { caps } from "./Caps.ts"
+import { catchingUp } from "./CatchingUp.ts"
 import type { Check, Violation } from "./Check.ts"
 import { disabling } from "./Disabling.ts"
 import { feeds } from "./Feeds.ts"
@@ -45,7 +46,8 @@ export const checks: ReadonlyArray<Check> = [
   feeds,
   purges,
   signatures,
-  overrides
+  overrides,
+  catchingUp
 ]
 
 /** A check that failed, with the places where. */

@@ -1,11 +1,11 @@
 /**
  * A call that nobody waits for any more is not sent.
  */
-import { resourceTypes } from "@doorhook/core"
+import { builtInTypes } from "@doorhook/core"
 import type { Check } from "./Check.ts"
 import { clockOf } from "./Trace.ts"
 
-const { lifetime } = resourceTypes.call.retry
+const { lifetime } = builtInTypes.call.retry
 
 export const callLifetime: Check = {
   name: "call-lifetime",

@@ -5,10 +5,7 @@ import { placesOf } from "../rules/Places.ts"
 import type { Check, Violation } from "./Check.ts"
 import { isDisturbed } from "./Disturbances.ts"
 import type { Request, Trace } from "./Trace.ts"
-import { entriesOf } from "./Trace.ts"
-
-/** How often a worker says that it lives, in milliseconds. */
-const beatInterval = 5_000
+import { beatInterval, entriesOf } from "./Trace.ts"
 
 /** The places at which more than `cap` of some requests were open at once. */
 const above = (requests: ReadonlyArray<Request>, cap: number, name: string): ReadonlyArray<Violation> => {

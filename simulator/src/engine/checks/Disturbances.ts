@@ -1,7 +1,7 @@
 /**
  * When things went wrong, or so much was asked for, that nobody can expect anything in time.
  */
-import { entriesOf, leastShare, longestUnseen } from "./Trace.ts"
+import { entriesOf, leastShare, longestLapse, longestUnseen } from "./Trace.ts"
 import type { Trace } from "./Trace.ts"
 
 interface Span {
@@ -15,9 +15,9 @@ const aftermath = 8_000
 const cached = new WeakMap<Trace, ReadonlyArray<Span>>()
 
 const spansOf = (trace: Trace): ReadonlyArray<Span> => {
-  const { entries, settings } = trace
-  // What a process held when it died is out of reach until its leases end; so is what it was about to be given.
-  const outOfReach = settings.lease + longestUnseen(trace) + 1_000
+  const { entries } = trace
+  // What a process held when it died is out of reach until its membership ends; so is what it was about to be given.
+  const outOfReach = longestLapse(trace) + longestUnseen(trace) + 1_000
   const absences = entriesOf(entries, "process").map((entry) => {
     const back = entry.what === "started" ? entry.at : Math.max(entry.at, startAfter(trace, entry.index))
     return { from: entry.at, to: back + outOfReach }

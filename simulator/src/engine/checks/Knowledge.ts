@@ -4,6 +4,7 @@
  *
  * So what an engine may not know yet is what other engines changed within the time that signals take at most, and no more.
  */
+import { DeliveryPolicy } from "@doorhook/core"
 import type { Integration } from "@doorhook/core"
 import type { IntegrationEntry, Request, Trace } from "./Trace.ts"
 
@@ -49,6 +50,6 @@ export const versionsAt = (trace: Trace, request: Request): ReadonlyArray<Integr
 export const schedulesAt = (trace: Trace, request: Request): ReadonlyArray<ReadonlyArray<number>> => {
   const { resource_type } = request.delivery.event
   return versionsAt(trace, request).map(
-    ({ overrides }) => overrides.retry?.[resource_type] ?? trace.settings.retry[resource_type].delays
+    (integration) => DeliveryPolicy.retryOf(trace.settings.retry, integration, resource_type).delays
   )
 }

@@ -7,7 +7,7 @@ import { Matching, RetryPolicy, settledStates } from "@doorhook/core"
 import type { FinalDelivery } from "../History.ts"
 import type { Check, Violation } from "./Check.ts"
 import type { EntryOf, IntegrationEntry, Trace, TracedDelivery } from "./Trace.ts"
-import { entriesOf, longestUnseen } from "./Trace.ts"
+import { entriesOf, failedEarly, longestLapse, longestUnseen } from "./Trace.ts"
 
 /** A backlog behind receivers that answer nothing is not lost while it is worked at, in milliseconds. */
 const recently = 60_000
@@ -80,9 +80,16 @@ const unsettled = (trace: Trace): ReadonlyArray<Violation> => {
     wall
   } = trace.outcome
   const unseen = longestUnseen(trace)
+  const end = trace.entries.at(-1)?.at ?? 0
   return deliveries.flatMap((delivery) => {
     const { id, integration_id, next_attempt_at, state } = delivery
     if (settled.has(state)) return []
+    if (state === "delivering") {
+      const leased = trace.deliveries.get(id)?.grants.at(-1)?.at ?? 0
+      if (leased > end - longestLapse(trace) - unseen || worksAt(trace, integration_id)) return []
+      const what = `delivery ${id} has been leased for ${end - leased} ms, and nobody sends it`
+      return [{ what, entries: entriesAbout(trace, delivery) }]
+    }
     const due = next_attempt_at ?? Infinity
     const isWaiting = due > wall && due <= wall + longestWait(trace, state) + skew
     const isJustDue = due <= wall && (wall - due <= unseen + 2 * skew + 1_000 || worksAt(trace, integration_id))
@@ -117,7 +124,11 @@ const entriesAbout = ({ deliveries }: Trace, { id }: FinalDelivery): ReadonlyArr
 }
 
 /** Whether the history bears out what a settled delivery says of itself. */
-const isTrue = (trace: Trace, { event, integration_id, requests }: TracedDelivery, final: FinalDelivery): boolean => {
+const isTrue = (
+  trace: Trace,
+  { event, integration_id, requests, settlements }: TracedDelivery,
+  final: FinalDelivery
+): boolean => {
   const history = trace.integrations.get(integration_id) ?? []
   const { access_log } = trace.settings.retry
   const shortest = Math.min(
@@ -130,7 +141,7 @@ const isTrue = (trace: Trace, { event, integration_id, requests }: TracedDeliver
     case "delivered":
       return final.reason === null && requests.length > 0
     case "exhausted":
-      return final.reason === "schedule_used_up" && final.attempts > shortest
+      return final.reason === "schedule_used_up" && final.attempts - settlements.filter(failedEarly).length > shortest
     case "expired":
       return final.reason === "lifetime_over" && event.resource_type === "call"
     case "skipped":

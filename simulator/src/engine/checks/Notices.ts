@@ -111,15 +111,18 @@ const patience = 1_000
 
 const heard = ({ entries }: Trace): ReadonlyArray<Violation> => {
   const violations: Array<Violation> = []
-  const last = new Map<number, EntryOf<"notice">>()
+  /** The place of each notice in the order in which its engine learned of them: answers overtake each other. */
+  const places = new Map(
+    entriesOf(entries, "noted").flatMap(({ index, notices }) => notices.map(({ id }, at) => [id, index + at / 1_000]))
+  )
+  const last = new Map<number, number>()
   const heardBy = new Set<string>()
   const ids = new Set<number>()
-  for (const entry of entriesOf(entries, "notice")) {
-    const { engine, index, notice } = entry
-    const before = last.get(engine)
-    if (ids.has(notice.id) || (before !== undefined && before.notice.id > notice.id))
-      violations.push({ what: `notice ${notice.id} was told again, or too late`, entries: [index] })
-    last.set(engine, entry)
+  for (const { engine, index, notice } of entriesOf(entries, "notice")) {
+    const place = places.get(notice.id) ?? 0
+    if (ids.has(notice.id) || (last.get(engine) ?? 0) > place)
+      violations.push({ what: `notice ${notice.id} was heard again, or too late`, entries: [index] })
+    last.set(engine, place)
     ids.add(notice.id)
     heardBy.add(`${engine} ${notice.id}`)
   }

@@ -18,10 +18,10 @@ const outcomesOf = (trace: Trace, request: Request): ReadonlySet<boolean> => {
 
 export const overrides: Check = {
   name: "overrides",
-  rule: "An integration's own rule of acknowledgement and its own schedule are heeded, and the service's where it has none.",
+  rule: "An integration's own rule of acknowledgement and its own schedule are respected, and the service's where it has none.",
   violations: (trace) =>
     [...trace.deliveries.values()].flatMap(({ event, id, requests, settlements }) =>
-      settlements.flatMap(({ entry, settlement: { attempt, state } }) => {
+      settlements.flatMap(({ early, entry, grant, settlement: { attempt, state } }) => {
         const request = requests.findLast(
           ({ entry: sent, response }) =>
             sent.engine === entry.engine &&
@@ -31,10 +31,11 @@ export const overrides: Check = {
         )
         if (attempt === null || request === undefined) return []
         const acknowledged = attempt.outcome === "acknowledged"
-        const isUsedUp = schedulesAt(trace, request).map((delays) => delays.length < attempt.number)
+        const place = attempt.number - early
+        const isUsedUp = schedulesAt(trace, request).map((delays) => delays.length < place)
         const problem = !outcomesOf(trace, request).has(acknowledged)
-          ? `is told to be ${acknowledged ? "" : "not "}acknowledged`
-          : state === "retrying" && !isUsedUp.includes(false)
+          ? `is recorded as ${acknowledged ? "" : "not "}acknowledged`
+          : state === "retrying" && grant.early_due_at === null && !isUsedUp.includes(false)
             ? "is retried beyond its schedule"
             : // A call can end because its lifetime does.
               state === "exhausted" && (event.resource_type === "call" || !isUsedUp.includes(true))

@@ -6,10 +6,8 @@ import type { Settled, Step } from "./Steps.ts"
 import { stepsOf } from "./Steps.ts"
 
 /** Whether a settlement is of an attempt that was made as a probe, since its integration was disabled. */
-const isProbe = ({ delivery, settlement }: Settled, { before }: Step): boolean => {
-  const leased = delivery.grants.find(({ lease }) => lease.token === settlement.token)?.index ?? 0
-  return delivery.probed.some((index) => index > before.index && index < leased)
-}
+const isProbe = ({ delivery, grant }: Settled, { before }: Step): boolean =>
+  delivery.probed.some((index) => index > before.index && index < grant.index)
 
 export const probes: Check = {
   name: "probes",

@@ -13,12 +13,12 @@ const unrecorded = ({ entries, requests }: Trace): ReadonlyArray<Violation> => {
   )
   const tried = new Set(
     entriesOf(entries, "settled").flatMap(({ engine, settlements }) =>
-      settlements.map(({ attempt, delivery_id, token }) => `${engine} ${delivery_id} ${token} ${attempt?.number}`)
+      settlements.map(({ attempt, delivery_id }) => `${engine} ${delivery_id} ${attempt?.number}`)
     )
   )
   const end = entries.at(-1)?.at ?? 0
-  return requests.flatMap(({ delivery, entry, grant, response }) => {
-    const key = `${entry.engine} ${delivery.id} ${grant?.lease.token} ${entry.attempt}`
+  return requests.flatMap(({ delivery, entry, response }) => {
+    const key = `${entry.engine} ${delivery.id} ${entry.attempt}`
     if (response === null || gone.has(entry.engine) || response.entry.at > end - 10_000 || tried.has(key)) return []
     return [{ what: `attempt ${entry.attempt} of delivery ${delivery.id} was never recorded`, entries: [entry.index] }]
   })

@@ -2,13 +2,12 @@
  * What each batch of settlements showed of each integration, and how it failed until then: told once more from the
  * history, in other words than core's, whose rule is under test.
  */
-import type { IntegrationId, IntegrationNotice, Notice, Settlement } from "@doorhook/core"
-import type { EntryOf, IntegrationEntry, Trace, TracedDelivery } from "./Trace.ts"
+import type { IntegrationId, IntegrationNotice, Notice } from "@doorhook/core"
+import type { EntryOf, IntegrationEntry, Trace, TracedDelivery, TracedSettlement } from "./Trace.ts"
 import { entriesOf } from "./Trace.ts"
 
-export interface Settled {
+export interface Settled extends TracedSettlement {
   readonly delivery: TracedDelivery
-  readonly settlement: Settlement
 }
 
 /** One batch, as far as it is about one integration that exists. */
@@ -26,6 +25,8 @@ export interface Step {
   readonly since: number | null
   /** The same after it. */
   readonly since_after: number | null
+  /** How many attempts have failed since then, those of this batch included, if it acknowledges nothing. */
+  readonly failures: number
 }
 
 const isAcknowledged = ({ settlement: { attempt } }: Settled): boolean => attempt?.outcome === "acknowledged"
@@ -35,10 +36,11 @@ const isFailed = ({ settlement: { attempt } }: Settled): boolean =>
 const batchesOf = ({ deliveries }: Trace) => {
   const batches = new Map<number, Map<IntegrationId, Array<Settled>>>()
   for (const delivery of deliveries.values()) {
-    for (const { entry, settlement } of delivery.settlements) {
+    for (const settled of delivery.settlements) {
+      const { entry } = settled
       const batch = batches.get(entry.index) ?? new Map<IntegrationId, Array<Settled>>()
       batches.set(entry.index, batch)
-      batch.set(delivery.integration_id, [...(batch.get(delivery.integration_id) ?? []), { delivery, settlement }])
+      batch.set(delivery.integration_id, [...(batch.get(delivery.integration_id) ?? []), { ...settled, delivery }])
     }
   }
   return batches
@@ -55,25 +57,32 @@ const madeBy = ({ entries }: Trace, { index }: EntryOf<"settled">, id: Integrati
 
 const stepsFrom = (trace: Trace): ReadonlyArray<Step> => {
   const batches = batchesOf(trace)
-  const failing = new Map<IntegrationId, { readonly since: number; readonly index: number }>()
+  const failing = new Map<
+    IntegrationId,
+    { readonly since: number; readonly failures: number; readonly index: number }
+  >()
   return entriesOf(trace.entries, "settled").flatMap((entry) =>
     [...(batches.get(entry.index) ?? [])].flatMap(([integration_id, batch]): ReadonlyArray<Step> => {
       const before = trace.integrations.get(integration_id)?.findLast(({ index }) => index < entry.index)
       if (before === undefined || before.what === "deleted") return []
       const last = failing.get(integration_id)
       // A change by a user or the operator begins anew.
-      const since = last === undefined || (before.what !== "settled" && before.index > last.index) ? null : last.since
+      const isNew = last === undefined || (before.what !== "settled" && before.index > last.index)
+      const since = isNew ? null : last.since
       const acknowledged = batch.some(isAcknowledged)
       const failed = batch.some(isFailed)
+      const failures = (isNew ? 0 : last.failures) + batch.filter(isFailed).length
       const after = madeBy(trace, entry, integration_id)
       if (before.integration.status === "enabled") {
         if (acknowledged) failing.delete(integration_id)
-        else if (failed) failing.set(integration_id, { since: since ?? entry.now, index: entry.index })
+        else if (failed) failing.set(integration_id, { since: since ?? entry.now, failures, index: entry.index })
         else if (since === null) failing.delete(integration_id)
       } else if (after?.integration.status === "enabled") failing.delete(integration_id)
       const notices = entry.notices.filter((notice) => notice.integration_id === integration_id)
       const since_after = failing.get(integration_id)?.since ?? null
-      return [{ integration_id, entry, batch, before, after, notices, acknowledged, failed, since, since_after }]
+      return [
+        { integration_id, entry, batch, before, after, notices, acknowledged, failed, since, since_after, failures }
+      ]
     })
   )
 }

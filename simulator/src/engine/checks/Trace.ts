@@ -1,7 +1,14 @@
 /**
  * A history, indexed by what checks ask for.
  */
-import type { DeliveryId, DeliverySettingsShape, Event, IntegrationId, Lease, TransportResult } from "@doorhook/core"
+import type {
+  DeliveryId,
+  DeliverySettingsShape,
+  Event,
+  IntegrationId,
+  Settlement,
+  TransportResult
+} from "@doorhook/core"
 import { defaultDeliverySettings } from "@doorhook/core"
 import type { Entry, Fact, FinalDelivery } from "../History.ts"
 import type { Outcome } from "../Simulation.ts"
@@ -15,7 +22,25 @@ interface Grant {
   /** What the engine's own clock said. */
   readonly clock: number
   readonly engine: number
-  readonly lease: Lease
+  readonly worker: string
+  /** When the delivery would be due, if it was claimed early; null otherwise. */
+  readonly early_due_at: number | null
+}
+
+/** A settlement that took effect. */
+export interface TracedSettlement {
+  readonly entry: EntryOf<"settled">
+  readonly settlement: Settlement
+  /** The lease that it ended. */
+  readonly grant: Grant
+  /** How many early attempts had failed before. */
+  readonly early: number
+}
+
+/** Something that no lease allows. */
+interface Breach {
+  readonly what: string
+  readonly entries: ReadonlyArray<number>
 }
 
 /** A request that a receiver saw. */
@@ -39,12 +64,9 @@ export interface TracedDelivery {
   readonly resent: Array<number>
   /** Indexes of the entries by which it became a probe. */
   readonly probed: Array<number>
-  /** When it was given back unattempted. */
+  /** When it was given back unattempted, or released because its worker was a member no more. */
   readonly released: Array<number>
-  readonly settlements: Array<{
-    readonly entry: EntryOf<"settled">
-    readonly settlement: EntryOf<"settled">["settlements"][number]
-  }>
+  readonly settlements: Array<TracedSettlement>
   /** How it stood at the end, or when it was purged. */
   readonly final: FinalDelivery | undefined
   readonly purged: EntryOf<"purged"> | undefined
@@ -62,6 +84,10 @@ export interface Trace {
   readonly strays: ReadonlyArray<EntryOf<"request">>
   readonly integrations: ReadonlyMap<IntegrationId, ReadonlyArray<IntegrationEntry>>
   readonly clockJumps: ReadonlyArray<EntryOf<"clock">>
+  /** Leases of what others held, and settlements without a lease. */
+  readonly breaches: ReadonlyArray<Breach>
+  /** What each engine knew of its membership. */
+  readonly members: ReadonlyMap<number, ReadonlyArray<EntryOf<"member">>>
   /** What each engine was told of changes. */
   readonly told: ReadonlyMap<number, ReadonlyArray<EntryOf<"told">>>
   /** By how many milliseconds the clock of each engine is ahead. */
@@ -69,6 +95,10 @@ export interface Trace {
   /** The first call to publish each event, by the event's data. */
   readonly publishes: ReadonlyMap<string, EntryOf<"invoke">>
 }
+
+/** Whether a settlement is of an attempt that was made early and failed: it does not use up the schedule. */
+export const failedEarly = ({ grant, settlement }: TracedSettlement): boolean =>
+  grant.early_due_at !== null && settlement.attempt !== null && settlement.state === "retrying"
 
 /** The entries of one kind. */
 export const entriesOf = <Kind extends Fact["kind"]>(
@@ -78,6 +108,12 @@ export const entriesOf = <Kind extends Fact["kind"]>(
 
 /** How long what is due may lie before a worker looks, where it hears every signal, in milliseconds. */
 const heardWithin = 2_000
+
+/** How often a worker says that it lives, at least, in milliseconds. */
+export const beatInterval = 5_000
+
+/** The longest until what a dead worker held is due again, in milliseconds. */
+export const longestLapse = ({ settings }: Trace): number => settings.lease + beatInterval
 
 /** How long what is due may lie before a worker looks, in milliseconds. */
 export const longestUnseen = ({ outcome: { scenario }, settings }: Trace): number =>
@@ -112,15 +148,78 @@ export const traceOf = (outcome: Outcome): Trace => {
   const byUrl = new Map<string, IntegrationId>()
   const publishes = new Map<string, EntryOf<"invoke">>()
   const responses = new Map(entriesOf(entries, "response").map((entry) => [entry.request, entry]))
+  const processes = entriesOf(entries, "process")
+  const faults = entriesOf(entries, "fault")
   const deaths = new Map(
-    entriesOf(entries, "process").flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
+    processes.flatMap(({ at, engine, what }) => (what === "killed" ? [[engine, at] as const] : []))
   )
   const requests: Array<Request> = []
   const strays: Array<EntryOf<"request">> = []
 
-  const grant = (id: DeliveryId, lease: Lease, entry: EntryOf<"claimed" | "enqueued">): void => {
+  /** Who holds each delivery now. */
+  const holders = new Map<DeliveryId, Grant>()
+  const breaches: Array<Breach> = []
+  const members = new Map<number, Array<EntryOf<"member">>>()
+
+  /** What was cancelled under its lease, with its integration, and is asked for again has no lease any more. */
+  const wasEndedAndResent = (id: DeliveryId, { index }: Grant): boolean => {
+    const delivery = deliveries.get(id)
+    const changes = delivery === undefined ? [] : (integrations.get(delivery.integration_id) ?? [])
+    return delivery?.resent.some((at) => at > index) === true && changes.some((change) => change.index > index)
+  }
+
+  const grant = (
+    id: DeliveryId,
+    worker: string,
+    early_due_at: number | null,
+    entry: EntryOf<"claimed" | "enqueued">
+  ): void => {
     const { at, engine, index, wall } = entry
-    deliveries.get(id)?.grants.push({ index, at, clock: wall + (skews.get(engine) ?? 0), engine, lease })
+    const given: Grant = { index, at, clock: wall + (skews.get(engine) ?? 0), engine, worker, early_due_at }
+    const holder = holders.get(id)
+    if (holder !== undefined && !wasEndedAndResent(id, holder)) {
+      const what = `delivery ${id} was leased to ${worker} while ${holder.worker} had it`
+      breaches.push({ what, entries: [holder.index, index] })
+    }
+    holders.set(id, given)
+    deliveries.get(id)?.grants.push(given)
+  }
+
+  /** The settlements of a batch that the leases of its worker allow: one of each delivery, of its next attempt. */
+  const settle = (entry: EntryOf<"settled">): void => {
+    const applied = new Set(entry.applied)
+    for (const settlement of entry.settlements) {
+      const delivery = deliveries.get(settlement.delivery_id)
+      const holder = holders.get(settlement.delivery_id)
+      if (delivery === undefined || holder?.worker !== entry.worker || !applied.has(delivery.id)) continue
+      const before = delivery.settlements.filter((settled) => settled.settlement.attempt !== null)
+      if (settlement.attempt !== null && settlement.attempt.number !== before.length + 1) continue
+      applied.delete(delivery.id)
+      holders.delete(delivery.id)
+      const early = before.filter(failedEarly).length
+      delivery.settlements.push({ entry, settlement, grant: holder, early })
+    }
+    for (const id of applied) {
+      const what = `delivery ${id} was settled by ${entry.worker}, which had no lease of it, or not of this attempt`
+      breaches.push({ what, entries: [entry.index] })
+    }
+  }
+
+  /** Who ends as it should gives back what it holds, unless the store fails at that time. */
+  const heldAtEnd = ({ engine, index }: EntryOf<"process">): void => {
+    const closing = processes.findLast(
+      (before) => before.engine === engine && before.what === "closing" && before.index < index
+    )
+    // What was cancelled under its lease, with its integration, only waits for its attempt to be recorded.
+    const isChanged = (id: DeliveryId, holder: Grant): boolean => {
+      const integration = deliveries.get(id)?.integration_id
+      const changes = integration === undefined ? [] : (integrations.get(integration) ?? [])
+      return changes.some((change) => change.index > holder.index)
+    }
+    const held = [...holders].filter(([id, holder]) => holder.engine === engine && !isChanged(id, holder))
+    if (closing === undefined || held.length === 0 || faults.some(({ until }) => until > closing.at)) return
+    const what = `engine ${engine} ended and kept ${held.length} deliveries, ${held[0]?.[0]} among them`
+    breaches.push({ what, entries: [closing.index, index] })
   }
 
   for (const entry of entries) {
@@ -135,7 +234,7 @@ export const traceOf = (outcome: Outcome): Trace => {
         break
       case "enqueued":
         for (const { event, deliveries: stored } of entry.events) {
-          for (const { id, integration_id, lease } of stored) {
+          for (const { id, integration_id, worker } of stored) {
             const delivery = {
               id,
               event,
@@ -152,24 +251,30 @@ export const traceOf = (outcome: Outcome): Trace => {
             }
             deliveries.set(id, delivery)
             byTarget.set(`${event.id} ${integration_id}`, delivery)
-            if (lease !== null) grant(id, lease, entry)
+            if (worker !== null) grant(id, worker, null, entry)
           }
         }
         break
       case "claimed":
-        for (const id of entry.ids) grant(id, entry.lease, entry)
+        for (const { early_due_at, id } of entry.deliveries) grant(id, entry.worker, early_due_at, entry)
         break
       case "settled":
-        for (const settlement of entry.settlements) {
-          const delivery = deliveries.get(settlement.delivery_id)
-          // A batch can have two of one delivery, of which one at most is made under the lease that it has now.
-          const isCurrent = delivery?.grants.at(-1)?.lease.token === settlement.token
-          if (isCurrent && entry.applied.includes(settlement.delivery_id))
-            delivery?.settlements.push({ entry, settlement })
-        }
+        settle(entry)
         break
       case "released":
-        for (const id of entry.ids) deliveries.get(id)?.released.push(entry.at)
+        for (const id of entry.ids) {
+          deliveries.get(id)?.released.push(entry.at)
+          if (entry.why === "lapsed" || holders.get(id)?.engine === entry.engine) holders.delete(id)
+        }
+        break
+      case "opened":
+        holders.clear()
+        break
+      case "process":
+        if (entry.what === "closed") heldAtEnd(entry)
+        break
+      case "member":
+        push(members, entry.engine, entry)
         break
       case "resent":
         for (const id of entry.ids) deliveries.get(id)?.resent.push(entry.index)
@@ -205,7 +310,21 @@ export const traceOf = (outcome: Outcome): Trace => {
   }
   const settings = settingsOf(outcome)
   const clockJumps = entriesOf(entries, "clock")
-  return { outcome, entries, settings, deliveries, requests, strays, integrations, clockJumps, told, skews, publishes }
+  return {
+    outcome,
+    entries,
+    settings,
+    deliveries,
+    requests,
+    strays,
+    integrations,
+    clockJumps,
+    breaches,
+    members,
+    told,
+    skews,
+    publishes
+  }
 }
 
 /** What the clock of an engine said at an entry. */

@@ -7,6 +7,7 @@ import { dueWindow } from "./DueWindow.ts"
 
 /** Times in milliseconds. */
 export interface LastAttempt {
+  /** Its place in the schedule: attempts that were made early and failed before it do not count. */
   readonly number: number
   readonly end: number
   /** What its answer asked the next one to wait (0: nothing). */

@@ -2,9 +2,8 @@
  * Receivers and the network before them, as a `Transport`. What they see is written down when a request is open, whether
  * the engine that sent it lives to hear the answer or not.
  */
-import type { Transport, TransportRequest, TransportResult } from "@doorhook/core"
-import { Signature } from "@doorhook/core"
-import { Effect } from "effect"
+import type { TransportRequest, TransportResult } from "@doorhook/core"
+import { Signature, Transport } from "@doorhook/core"
 import type { Rng } from "../../random/Substream.ts"
 import type { History } from "../History.ts"
 import type { Process } from "../time/Process.ts"
@@ -62,20 +61,29 @@ export class Receivers {
 
   /** The network as a process has it: when the process dies, its connections break. */
   transportOf(process: Process): Transport["Service"] {
-    return {
-      post: (request) =>
-        Effect.callback<TransportResult>((resume) => {
-          if (!process.alive) return
-          const number = ++this.#requests
-          this.#see(number, process, request)
-          const result = this.#answer(request)
-          this.#time.after(result.elapsed, () => {
-            if (!process.alive) return
-            this.#history.add({ kind: "response", request: number, result })
-            resume(Effect.succeed(result))
-          })
+    return Transport.make({
+      send: (request, done) => {
+        let isOpen = true
+        this.#carry(process, request, (result) => {
+          if (isOpen) done(result)
         })
-    }
+        return () => {
+          isOpen = false
+        }
+      }
+    })
+  }
+
+  #carry(process: Process, request: TransportRequest, done: (result: TransportResult) => void): void {
+    if (!process.alive) return
+    const number = ++this.#requests
+    this.#see(number, process, request)
+    const result = this.#answer(request)
+    this.#time.after(result.elapsed, () => {
+      if (!process.alive) return
+      this.#history.add({ kind: "response", request: number, result })
+      done(result)
+    })
   }
 
   #see(number: number, process: Process, { body, headers, url }: TransportRequest): void {

@@ -107,6 +107,39 @@ export const lengthOf = (delays: ReadonlyArray<number>): number =>
   Math.ceil(1.2 * delays.reduce((sum, delay) => sum + delay, 0))
 
 export const scenarioOf = (seed: Substream): Scenario => {
+  const scenario = shortOf(seed)
+  const rng = new Rng(child(seed, "outages"))
+  return happens(rng, 0.25) ? withOutages(scenario, rng) : scenario
+}
+
+/** The schedule of worlds with long outages: when a receiver is back, much of it is still to come. */
+const longSchedule: ReadonlyArray<number> = [2, 10, 30, 60, 180, 300].map((delay) => delay * second)
+
+/** A longer world, whose receivers are away for more than a minute and then catch up. */
+const withOutages = (scenario: Scenario, rng: Rng): Scenario => {
+  const { actions, faults, settings } = scenario
+  return {
+    ...scenario,
+    receivers: ["prompt", pick(rng, ["prompt", "throttling"]), pick(rng, ["prompt", "flaky", "late"])],
+    settings: {
+      ...settings,
+      catchUp: happens(rng, 0.9),
+      concurrency: pick(rng, [4, 16, 64]),
+      concurrencyPerIntegration: pick(rng, [2, 5, 10]),
+      buffer: 8_192,
+      retry: { ...defaultDeliverySettings.retry, access_log: { delays: longSchedule, lifetime: null } },
+      disableAfter: pick(rng, [100 * second, defaultDeliverySettings.disableAfter])
+    },
+    // As many crashes as in a shorter world.
+    faults: { ...faults, crash: faults.crash / 5 },
+    chaos: 200 * second,
+    calm: lengthOf(longSchedule) + 80 * second,
+    outage: { least: 62 * second, most: 120 * second },
+    actions: { ...actions, publish: 2 * actions.publish, burst: actions.burst + 1, outage: between(rng, 2, 4) }
+  }
+}
+
+const shortOf = (seed: Substream): Scenario => {
   const rng = new Rng(child(seed, "scenario"))
   const buildings = Array.from({ length: between(rng, 1, 3) }, (_, at) => ({
     id: BuildingId.make(at + 1),

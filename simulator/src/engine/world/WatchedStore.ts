@@ -1,19 +1,25 @@
 /**
- * The stores as one process sees them. What takes effect is written down, and told to all processes where it changes
- * an integration.
+ * The stores as one process sees them. Everything that takes effect is written to the history, and changes of integrations
+ * are signalled to all processes.
  */
 import type {
   ClaimRequest,
+  DeliveryId,
   DeliveryStore,
   Event,
   EventId,
+  Heartbeat,
   IdempotencyStore,
   IntegrationId,
   IntegrationStore,
+  KeyTaken,
+  MatchCandidate,
   NewEventRecord,
+  Outcomes,
   PurgeRequest,
+  RedeliverRequest,
   RememberedRequest,
-  Settlement,
+  StaleMatch,
   StoreError,
   TokenStore
 } from "@doorhook/core"
@@ -38,7 +44,9 @@ export interface Watching {
   readonly history: History
   /** What was stored, until it is purged. All processes share it. */
   readonly events: Map<EventId, Event>
-  /** Tells everybody that an integration changed. */
+  /** Until when each worker is a member; 0 for one that leases without being one. All processes over one state share it. */
+  readonly members: Map<string, number>
+  /** Signals to everybody that an integration changed. */
   readonly changed: (integration: IntegrationId) => void
 }
 
@@ -54,44 +62,78 @@ export const allDeliveries = Effect.fnUntraced(function* (
 ) {
   const all = yield* store.list({ ...filter, limit: everything })
   const withHistory: Array<FinalDelivery> = []
-  for (const delivery of all) withHistory.push({ ...delivery, history: yield* store.attempts(delivery.id) })
+  for (const { last_attempt: _, ...delivery } of all) {
+    const found = yield* store.find(delivery.id)
+    withHistory.push({ ...delivery, history: found?.attempts ?? [] })
+  }
   return withHistory
 })
 
 export const watchedStores = (stores: Stores, watching: Watching): Stores => {
-  const { call, changed, engine, events, history } = watching
+  const { call, changed, engine, events, history, members } = watching
   const { deliveries, integrations, keys, tokens } = stores
 
-  const enqueue = (records: ReadonlyArray<NewEventRecord>, remembered: ReadonlyArray<RememberedRequest> = []) =>
-    Effect.tap(deliveries.enqueue(records, remembered), (stored) =>
+  const leasedBy = (worker: string): void => {
+    if (!members.has(worker)) members.set(worker, 0)
+  }
+
+  type Stored = Effect.Success<ReturnType<typeof deliveries.enqueue>>
+
+  function enqueue(
+    records: ReadonlyArray<NewEventRecord>,
+    remembered?: ReadonlyArray<RememberedRequest>
+  ): Effect.Effect<Stored, StoreError | KeyTaken>
+  function enqueue(
+    records: ReadonlyArray<NewEventRecord>,
+    remembered: ReadonlyArray<RememberedRequest>,
+    candidates: ReadonlyArray<MatchCandidate>
+  ): Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch>
+  function enqueue(
+    records: ReadonlyArray<NewEventRecord>,
+    remembered: ReadonlyArray<RememberedRequest> = [],
+    candidates?: ReadonlyArray<MatchCandidate>
+  ): Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch> {
+    const storing: Effect.Effect<Stored, StoreError | KeyTaken | StaleMatch> =
+      candidates === undefined
+        ? deliveries.enqueue(records, remembered)
+        : deliveries.enqueue(records, remembered, candidates)
+    const noted = Effect.tap(storing, (stored) =>
       Effect.sync(() => {
+        for (const { deliveries: wanted } of records)
+          for (const { initial } of wanted) if (initial.state === "delivering") leasedBy(initial.worker)
         history.add({ kind: "enqueued", engine, events: enqueuedOf(records, stored), keys: remembered })
         for (const { event } of records) events.set(event.id, event)
       })
     )
+    return call("enqueue", noted)
+  }
 
   const claim = (request: ClaimRequest) =>
     Effect.tap(deliveries.claim(request), (claimed) =>
       Effect.sync(() => {
-        if (claimed.length === 0) return
-        history.add({ kind: "claimed", engine, lease: request.lease, ids: claimed.map(({ id }) => id) })
+        if (claimed.deliveries.length === 0) return
+        const { now, worker } = request
+        leasedBy(worker)
+        const taken = claimed.deliveries.map(({ early_due_at, id }) => ({ id, early_due_at }))
+        history.add({ kind: "claimed", engine, worker, now, deliveries: taken })
       })
     )
 
-  /** Settles, and writes down which integrations are disabled or enabled by it. */
-  const settle = Effect.fnUntraced(function* (
-    settlements: ReadonlyArray<Settlement>,
-    now: number,
-    disableAfter: number
-  ) {
-    const settled = yield* deliveries.settle(settlements, now, disableAfter)
+  /** Settles, and records which integrations that disabled or enabled. */
+  const settle = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
+    const { releases, settlements, worker } = outcomes
+    const settled = yield* deliveries.settle(outcomes, now, disableAfter)
     const { applied, notices } = settled
-    history.add({ kind: "settled", engine, now, settlements, applied: [...applied], notices })
+    history.add({ kind: "settled", engine, worker, now, settlements, applied: [...applied], notices })
     for (const id of settled.changed) {
       const integration = yield* integrations.find(id)
       if (integration === null) continue
       history.add({ kind: "integration", what: "settled", integration, key: null })
       changed(id)
+    }
+    if (releases.length > 0) {
+      const ids = releases.map(({ delivery_id }) => delivery_id)
+      history.add({ kind: "released", engine, why: "given_back", ids })
     }
     return settled
   })
@@ -101,39 +143,89 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
       Effect.sync(() => (notices.length > 0 ? history.add({ kind: "warned", engine, now, notices }) : undefined))
     )
 
-  /** Does something, and says which deliveries of an integration wait to be sent since then. */
+  const idsIn = (filter: Omit<Parameters<typeof deliveries.list>[0], "limit">) =>
+    Effect.map(deliveries.list({ ...filter, limit: everything }), (all): ReadonlyArray<DeliveryId> =>
+      all.map(({ id }) => id)
+    )
+
+  /** Records a heartbeat, and which leases it released: nothing else ends those of others. */
+  const heartbeat = Effect.fnUntraced(function* (beat: Heartbeat) {
+    const { holds, now, until, worker } = beat
+    const mayRelease =
+      until === null ||
+      holds !== undefined ||
+      !members.has(worker) ||
+      [...members.values()].some((membership) => membership <= now)
+    const leased = new Map<DeliveryId, number>()
+    if (mayRelease)
+      for (const { attempts, id } of yield* deliveries.list({ states: ["delivering"], limit: everything }))
+        leased.set(id, attempts)
+    const membership = yield* deliveries.heartbeat(beat)
+    const { continued } = membership
+    for (const [name, end] of members) if (end <= now) members.delete(name)
+    if (until === null) members.delete(worker)
+    else members.set(worker, until)
+    history.add({ kind: "heartbeat", engine, worker, now, until, continued })
+    if (leased.size > 0) {
+      // Outcomes may have been recorded at the same moment: of what was attempted there is one attempt more.
+      const ids: Array<DeliveryId> = []
+      for (const [id, attempts] of leased) {
+        const delivery = (yield* deliveries.find(id))?.delivery
+        if (delivery?.state !== "delivering" && delivery?.attempts === attempts) ids.push(id)
+      }
+      if (ids.length > 0) history.add({ kind: "released", engine, why: "lapsed", ids })
+    }
+    return membership
+  })
+
+  /** Does something, and returns which deliveries of an integration wait to be sent since then. */
   const queuedBy = Effect.fnUntraced(function* <A>(
     integration_id: IntegrationId,
     effect: Effect.Effect<A, StoreError>
   ) {
-    const waiting = Effect.map(deliveries.list({ integration_id, states: ["pending"], limit: everything }), (all) =>
-      all.map(({ id }) => id)
-    )
+    const waiting = idsIn({ integration_id, states: ["pending"] })
     const before = new Set(yield* waiting)
     const answer = yield* effect
     return { answer, ids: (yield* waiting).filter((id) => !before.has(id)) }
   })
 
-  const recover: DeliveryStore["Service"]["recover"] = Effect.fnUntraced(function* (integration_id, since, now) {
-    const { answer, ids } = yield* queuedBy(integration_id, deliveries.recover(integration_id, since, now))
-    if (ids.length > 0) history.add({ kind: "resent", ids })
+  const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: number) {
+    const effect = deliveries.redeliver(request, now)
+    if (request.type === "delivery") {
+      const answer = yield* effect
+      if (answer._tag === "Redelivered") history.add({ kind: "resent", ids: [request.id] })
+      return answer
+    }
+    const { answer, ids } = yield* queuedBy(request.id, effect)
+    if (request.type === "integration") {
+      if (ids.length > 0) history.add({ kind: "resent", ids })
+    } else if (answer._tag === "Redelivered") history.add({ kind: "probed", integration_id: request.id, ids })
     return answer
   })
 
-  const probe: DeliveryStore["Service"]["probe"] = Effect.fnUntraced(function* (integration_id, now, lease) {
-    const { answer, ids } = yield* queuedBy(integration_id, deliveries.probe(integration_id, now, lease))
-    if (typeof answer === "number") history.add({ kind: "probed", integration_id, ids })
-    return answer
-  })
+  /** Whether an event is still kept: it is in the list of its building. */
+  const isKept = ({ building_id, created_at, id, resource_type }: Event) =>
+    Effect.map(
+      deliveries.events({
+        scope: { type: "building", id: building_id },
+        resource_type,
+        since: created_at,
+        until: created_at + 1,
+        offset: 0,
+        limit: 10_000,
+        countUpTo: 10_000
+      }),
+      ({ items }) => items.some((event) => event.id === id)
+    )
 
-  /** Purges, and writes down what is gone by it: of events near to their end, whatever the store says. */
+  /** Purges, and records what is gone by it: of events near to their end, whatever the store says. */
   const purge = Effect.fnUntraced(function* (request: PurgeRequest) {
     const isOld = ({ created_at }: { readonly created_at: number }) => created_at < request.before + nearEnd
     const old = [...events.values()].filter(isOld)
     const before = old.length === 0 ? [] : yield* allDeliveries(deliveries)
     const answer = yield* deliveries.purge(request)
     const gone: Array<Event> = []
-    for (const event of old) if ((yield* deliveries.findEvent(event.id)) === null) gone.push(event)
+    for (const event of old) if (!(yield* isKept(event))) gone.push(event)
     const lost: Array<FinalDelivery> = []
     for (const row of before) if ((yield* deliveries.find(row.id)) === null) lost.push(row)
     if (answer.events > 0 || gone.length > 0 || lost.length > 0)
@@ -145,15 +237,21 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
   return {
     deliveries: {
       ...deliveries,
-      enqueue: (records, remembered) => call("enqueue", enqueue(records, remembered)),
+      enqueue,
       claim: (request) => call("claim", claim(request)),
-      settle: (settlements, now, disableAfter) =>
-        call("settle", settle(settlements, now, disableAfter)).pipe(
+      settle: (outcomes, now, disableAfter) =>
+        call("settle", settle(outcomes, now, disableAfter)).pipe(
           Effect.tap(({ changed, notices }) =>
             Effect.sync(() => {
               for (const integration_id of changed) history.add({ kind: "told", engine, integration_id })
               if (notices.length > 0) history.add({ kind: "noted", engine, notices })
             })
+          )
+        ),
+      heartbeat: (beat) =>
+        call("heartbeat", heartbeat(beat)).pipe(
+          Effect.tap(({ continued }) =>
+            Effect.sync(() => history.add({ kind: "member", engine, until: beat.until, continued }))
           )
         ),
       warn: (now, disableAfter, limit) =>
@@ -162,29 +260,9 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
             Effect.sync(() => (notices.length > 0 ? history.add({ kind: "noted", engine, notices }) : undefined))
           )
         ),
-      release: (leases, dueAt) =>
-        call(
-          "release",
-          Effect.tap(deliveries.release(leases, dueAt), () =>
-            Effect.sync(() =>
-              history.add({ kind: "released", engine, ids: leases.map(({ delivery_id }) => delivery_id) })
-            )
-          )
-        ),
-      nextDue: call("nextDue", deliveries.nextDue),
-      resend: (id, now) =>
-        call(
-          "resend",
-          Effect.tap(deliveries.resend(id, now), (result) =>
-            Effect.sync(() => (result === "resent" ? history.add({ kind: "resent", ids: [id] }) : undefined))
-          )
-        ),
-      recover: (id, since, now) => call("recover", recover(id, since, now)),
-      probe: (id, now, lease) => call("probe", probe(id, now, lease)),
+      redeliver: (request, now) => call("redeliver", redeliver(request, now)),
       feed: (request) => call("feed", deliveries.feed(request)),
-      purge: (request) => call("purge", purge(request)),
-      beat: (worker, now, until) => call("beat", deliveries.beat(worker, now, until)),
-      leave: (worker) => call("leave", deliveries.leave(worker))
+      purge: (request) => call("purge", purge(request))
     },
     integrations: watchedIntegrations(integrations, watching),
     keys: {
@@ -204,7 +282,7 @@ const enqueuedOf = (
     deliveries: (stored[at] ?? []).flatMap(({ id, state }, nth) => {
       const wanted = deliveries[nth]
       if (wanted === undefined) return []
-      const lease = wanted.initial.state === "delivering" && state === "delivering" ? wanted.initial.lease : null
-      return [{ id, integration_id: wanted.integration_id, state, lease }]
+      const worker = wanted.initial.state === "delivering" && state === "delivering" ? wanted.initial.worker : null
+      return [{ id, integration_id: wanted.integration_id, state, worker }]
     })
   }))

@@ -4,7 +4,7 @@
 import { Effect } from "effect"
 import type { IntegrationId } from "../../domain/Ids.ts"
 import type { StoreError } from "../../ports/StoreError.ts"
-import type { Dispatcher } from "../Dispatcher.ts"
+import type { Dispatcher } from "../../delivery/Dispatcher.ts"
 
 /** Also when nobody waits for the answer any more, and when it was lost: the change may have been made all the same. */
 export const heeded = (

@@ -8,6 +8,7 @@ import type { DocumentProblem } from "../../domain/IntegrationDocument.ts"
 import { candidateUrl, mismatchOf } from "../../domain/IntegrationDocument.ts"
 import type { ReadContext } from "../../domain/IntegrationReading.ts"
 import type { ResourceType } from "../../domain/ResourceType.ts"
+import { ResourceTypes } from "../../domain/ResourceType.ts"
 import { NameResolver } from "../../ports/NameResolver.ts"
 import type { AllowList } from "../../rules/AddressPolicy.ts"
 import { allowOf } from "../../rules/DeliveryPolicy.ts"
@@ -30,6 +31,7 @@ export type Reader<A> = (document: unknown, context: ReadContext) => Result.Resu
 export const makeReading = Effect.gen(function* () {
   const resolver = yield* NameResolver
   const settings = yield* DeliverySettings
+  const types = yield* ResourceTypes
   const aliases = yield* ResourceTypeAliases
 
   /** What is wrong with the addresses that a URL's name has now. */
@@ -56,7 +58,10 @@ export const makeReading = Effect.gen(function* () {
     const allow = of === null ? settings.allow : allowOf(settings.allow, of)
     const readWith = (urlProblem: UrlPolicy.UrlProblem | null) =>
       Effect.fromResult(
-        Result.mapError(reader(document, { urlProblem, aliases }), (problems) => new InvalidIntegration({ problems }))
+        Result.mapError(
+          reader(document, { urlProblem, types, aliases }),
+          (problems) => new InvalidIntegration({ problems })
+        )
       )
     if (url === null) return yield* readWith(null)
     const checked = UrlPolicy.check(url, allow)

@@ -6,7 +6,7 @@ import { Clock, Effect, Equal } from "effect"
 import type { Integration } from "../../domain/Integration.ts"
 import type { LocatedIntegration } from "../../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
-import { Dispatcher } from "../Dispatcher.ts"
+import { Dispatcher } from "../../delivery/Dispatcher.ts"
 import { heeded } from "./Heeding.ts"
 
 export const makeStoredChange = Effect.gen(function* () {

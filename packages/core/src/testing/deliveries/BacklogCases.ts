@@ -1,5 +1,5 @@
 /**
- * Rules for an integration that takes no more while very much waits for it. A store may move what has ended by and by; no
+ * Rules for an integration that is disabled or deleted with a large backlog. A store may move ended deliveries later; no
  * call shows it.
  */
 import { Effect } from "effect"
@@ -9,13 +9,21 @@ import type { DeliveryStore as Store } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
+  attemptsOf,
+  beat,
   claim,
   createIntegration,
   enqueue,
   findDelivery,
   idsOf,
+  membershipLength,
+  nextDue,
   nothingOf,
+  probe,
   records,
+  recover,
+  release,
+  resend,
   settle,
   settlement,
   settleWithConsequences,
@@ -27,8 +35,9 @@ import { expectEqual, expectPresent } from "../SuiteCase.ts"
 /** More than a store moves in one transaction. */
 const many = 2_500
 
-/** Two integrations, one with many deliveries of which the first three are under lease, and one with a single one. */
+/** Two integrations, one with many deliveries of which the first three are leased, and one with a single one. */
 const fill = Effect.gen(function* () {
+  yield* beat(start)
   const dead = yield* createIntegration()
   const well = yield* createIntegration()
   const ids = yield* enqueue(...records(1, many, dead))
@@ -40,7 +49,7 @@ const fill = Effect.gen(function* () {
   return { dead, well, ids, other, first, second, third }
 })
 
-/** What all calls say of it while nothing is moved or claimed any more. */
+/** All calls show all deliveries of the first integration as cancelled. */
 const expectAllCancelled = Effect.fnUntraced(function* (
   { dead, ids, other }: Effect.Success<typeof fill>,
   reason: string
@@ -95,24 +104,27 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("disabled", yield* integrations.update(disabled, 1), true)
       yield* expectAllCancelled(filled, "integration_disabled")
       yield* expectEqual("claimed", idsOf(yield* claim(start)), [other])
-      yield* expectEqual("claimed after all leases", idsOf(yield* claim(start + 20_000)), [other])
-      yield* expectEqual("next due", yield* store.nextDue, start + 40_000)
-      yield* expectEqual("resent", yield* store.resend(second.id, start), "integration_disabled")
-      yield* expectEqual("recovered", yield* store.recover(dead.id, 0, start), 0)
+      yield* expectEqual("next due", yield* nextDue(start), null)
+      yield* expectEqual("resent", yield* resend(second.id, start), "integration_disabled")
+      yield* expectEqual("recovered", yield* recover(dead.id, 0, start), "integration_disabled")
       // What was under way is recorded once, and changes nothing else.
       yield* expectEqual("settled", [...(yield* settle(start, settlement(first)))], [first.id])
       yield* expectEqual("settled again", [...(yield* settle(start, settlement(first)))], [])
-      yield* store.release([{ delivery_id: second.id, token: second.lease.token }], start)
+      yield* release(start, start, [second])
+      yield* expectEqual("settled after it was given back", [...(yield* settle(start, settlement(second)))], [])
+      // The worker dies.
+      yield* beat(start + membershipLength, "another")
+      yield* expectEqual("claimed after all leases", idsOf(yield* claim(start + membershipLength)), [other])
       for (const { id } of [first, second, third])
         yield* expectEqual("stays", (yield* findDelivery(id)).state, "cancelled")
-      yield* expectEqual("attempts", (yield* store.attempts(first.id)).length, 1)
+      yield* expectEqual("attempts", (yield* attemptsOf(first.id)).length, 1)
 
       yield* expectEqual("enabled", yield* integrations.update(enabled(dead, 3), 2), true)
       const [fresh] = yield* enqueue(...records(many + 2, many + 2, enabled(dead, 3)))
       const limits = nothingOf(well)
       yield* expectEqual("due of it", idsOf(yield* claim(start, { limits })), [fresh])
-      yield* expectEqual("recovered", yield* store.recover(dead.id, 0, start + 1), many)
-      yield* expectEqual("recovered again", yield* store.recover(dead.id, 0, start + 1), 0)
+      yield* expectEqual("recovered", yield* recover(dead.id, 0, start + 1), [many, null])
+      yield* expectEqual("recovered again", yield* recover(dead.id, 0, start + 1), [0, null])
       yield* expectEqual("of a lease before", [...(yield* settle(start, settlement(third)))], [])
       const { states } = yield* store.summary(start)
       yield* expectEqual("counted", [states.cancelled, states.pending, states.delivering], [0, many, 2])
@@ -132,7 +144,7 @@ export const backlogCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = 
       yield* expectEqual("disabled", changed, [dead.id])
       yield* expectAllCancelled(filled, "integration_gone")
       const last = yield* expectPresent("the last", ids.at(-1))
-      yield* expectEqual("probed", yield* store.probe(dead.id, start, 0), last)
+      yield* expectEqual("probed", yield* probe(dead.id, start), [1, last])
       const { states } = yield* store.summary(start)
       yield* expectEqual("counted", [states.cancelled, states.pending], [many - 1, 2])
       // A late acknowledgement of what was cancelled is not one of the probe.

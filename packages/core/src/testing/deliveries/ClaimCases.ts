@@ -3,20 +3,23 @@
  */
 import { Effect } from "effect"
 import type { IntegrationId } from "../../domain/Ids.ts"
-import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   claim,
   claimOne,
+  claimRequest,
   createIntegration,
   enqueue,
   enqueueOne,
   findDelivery,
   idsOf,
   newEvent,
+  nextDue,
   nothingOf,
   record,
   records,
+  retryAt,
   settle,
   settlement,
   start
@@ -35,24 +38,26 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       const integration = yield* createIntegration()
       const event = newEvent(1, { resource_type: "call" })
       const id = yield* enqueueOne(event, integration)
-      const lease = { token: "mine", until: start + 15_000 }
-      const { resend = false, ...claimed } = yield* claimOne(start, { lease })
-      yield* expectEqual("claimed", claimed, { id, lease, lane: 0, attempts: 0, event, integration })
-      yield* expectEqual("asked for by a resend", resend, false)
+      yield* expectEqual("claimed", yield* claimOne(start), {
+        id,
+        lane: 0,
+        attempts: 0,
+        early: 0,
+        early_due_at: null,
+        resend: false,
+        event,
+        integration
+      })
       const { attempts, next_attempt_at, state } = yield* findDelivery(id)
       yield* expectEqual(
         "stored",
         { attempts, next_attempt_at, state },
-        {
-          attempts: 0,
-          next_attempt_at: start + 15_000,
-          state: "delivering"
-        }
+        { attempts: 0, next_attempt_at: null, state: "delivering" }
       )
     })
   },
   {
-    name: "claim answers the integration as it is now",
+    name: "claim returns the integration as it is now",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
@@ -81,15 +86,14 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
     })
   },
   {
-    name: "claim knows no time but what it is told",
+    name: "claim reads no clock: now is a parameter",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const farFuture = 4_102_444_800_000
       yield* enqueueOne(newEvent(1, { created_at: farFuture }), integration)
       yield* expectEqual("claimed before", yield* claim(farFuture - 1), [])
       yield* expectEqual("claimed then", (yield* claim(farFuture)).length, 1)
-      yield* expectEqual("claimed under the lease", yield* claim(farFuture + 19_999), [])
-      yield* expectEqual("claimed after the lease", (yield* claim(farFuture + 20_000)).length, 1)
+      yield* expectEqual("claimed under the lease", yield* claim(farFuture + 1_000_000), [])
     })
   },
   {
@@ -150,7 +154,32 @@ export const claimCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("first", idsOf(yield* claim(start, { limit: 3 })), ids.slice(0, 3))
       yield* expectEqual("second", idsOf(yield* claim(start, { limit: 3 })), ids.slice(3))
       yield* expectEqual("third", yield* claim(start, { limit: 3 }), [])
-      yield* expectEqual("none asked for", yield* claim(start + 60_000, { limit: 0 }), [])
+    })
+  },
+  {
+    name: "a claim also says when the next delivery is due that is not leased; with limit 0 that is all it does",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      yield* expectEqual("with nothing stored", yield* nextDue(start), null)
+      const a = yield* createIntegration()
+      const b = yield* createIntegration()
+      const [first] = yield* enqueue(
+        record(newEvent(1, { created_at: start + 300 }), a),
+        record(newEvent(2, { created_at: start + 200 }), b),
+        record(newEvent(3, { created_at: start + 250, resource_type: "call" }), b)
+      )
+      yield* expectEqual("of those that wait", yield* nextDue(start), start + 200)
+      yield* expectEqual("also when it is due already", yield* nextDue(start + 1_000), start + 200)
+      const early = yield* store.claim(claimRequest(start + 199))
+      yield* expectEqual("before all", early, { deliveries: [], next_due: start + 200 })
+      const none = yield* store.claim(claimRequest(start + 1_000, { limits: nothingOf(a, b) }))
+      yield* expectEqual("also of what it may not take", none, { deliveries: [], next_due: start + 200 })
+      const claimed = yield* store.claim(claimRequest(start + 250))
+      yield* expectEqual("the rest", [claimed.deliveries.length, claimed.next_due], [2, start + 300])
+      const last = yield* store.claim(claimRequest(start + 300))
+      yield* expectEqual("the last", [idsOf(last.deliveries), last.next_due], [[first], null])
+      yield* settle(start + 400, ...claimed.deliveries.map((delivery) => retryAt(delivery, start + 900)))
+      yield* expectEqual("of retries", yield* nextDue(start + 400), start + 900)
     })
   },
   {

@@ -1,11 +1,15 @@
 /**
- * Rules of what `DeliveryStore.settle` concludes about integrations: failing, disabled, recovered; and of its notices.
+ * Rules of what `DeliveryStore.settle` concludes of integrations: failing, disabled, recovered; and of its notices.
  */
 import { Effect } from "effect"
 import type { Integration } from "../../domain/Integration.ts"
+import type { Settlement } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore, isUnreadable } from "../../ports/IntegrationStore.ts"
+import type { Failing } from "../../rules/Failing.ts"
+import { leastFailedAttempts } from "../../rules/Failing.ts"
 import {
+  attempt,
   claim,
   claimOne,
   createIntegration,
@@ -14,11 +18,13 @@ import {
   enqueueOne,
   findDelivery,
   newEvent,
+  probe,
   record,
   records,
   retryAt,
   settle,
   settlement,
+  settleOutcomes,
   settleWithConsequences,
   start
 } from "../Fixtures.ts"
@@ -36,6 +42,20 @@ const fail = Effect.fnUntraced(function* (now: number) {
   return yield* settleWithConsequences(now, retryAt(leased, now + 1))
 })
 
+/** Attempts of the only delivery fail, as many as given, a millisecond apart. */
+const failOften = Effect.fnUntraced(function* (from: number, times: number) {
+  for (let n = 0; n < times; n++) yield* fail(from + n)
+})
+
+/** Failing since a time, with as many failed attempts, and nothing warned of or asked for by default. */
+const failingSince = (since: number, attempts: number, fields: Partial<Failing> = {}): Failing => ({
+  since,
+  noticed: 0,
+  attempts,
+  retry_after: null,
+  ...fields
+})
+
 export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
     name: "an integration fails from its first failed attempt on, until one is acknowledged",
@@ -51,15 +71,15 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const [one, two] = yield* claim(start)
       if (one === undefined || two === undefined) return yield* expectEqual("claimed", 0, 2)
       const first = yield* settleWithConsequences(start + 5, retryAt(one, start + 6))
-      yield* expectEqual("after one failure", yield* failingOf(integration), { since: start + 5, noticed: 0 })
+      yield* expectEqual("after one failure", yield* failingOf(integration), failingSince(start + 5, 1))
       yield* expectEqual("troubled", yield* troubled, [integration.id])
-      yield* expectEqual("told", first.notices, [])
+      yield* expectEqual("warned", first.notices, [])
       yield* settle(start + 50, retryAt(yield* claimOne(start + 50), start + 51))
-      yield* expectEqual("after another", yield* failingOf(integration), { since: start + 5, noticed: 0 })
+      yield* expectEqual("after another", yield* failingOf(integration), failingSince(start + 5, 2))
       yield* settle(start + 60, settlement(two))
       yield* expectEqual("acknowledged", yield* failingOf(integration), null)
       yield* fail(start + 70)
-      yield* expectEqual("failing anew", yield* failingOf(integration), { since: start + 70, noticed: 0 })
+      yield* expectEqual("failing again", yield* failingOf(integration), failingSince(start + 70, 1))
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("the integration itself is as it was", found, integration)
     })
@@ -76,16 +96,16 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "who fails is told of at 50, 70 and 90 % of the time, once each, and disabled at its end",
+    name: "operators are warned at 50, 70 and 90 % of the time, once each, and the integration is disabled at its end",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
-      const told: Array<unknown> = []
-      for (const share of [0, 0.49, 0.5, 0.6, 0.75, 0.8, 0.9, 0.99, 1]) {
+      const warned: Array<unknown> = []
+      for (const share of [0, 0.2, 0.49, 0.5, 0.6, 0.75, 0.8, 0.9, 0.99, 1]) {
         const now = start + share * disableAfter
         const { changed, notices } = yield* fail(now)
-        told.push(...notices.map((notice) => [share, notice.kind]))
+        warned.push(...notices.map((notice) => [share, notice.kind]))
         yield* expectEqual(`changed at ${share}`, changed, share === 1 ? [integration.id] : [])
         for (const notice of notices) {
           yield* expectEqual("at", notice.at, now)
@@ -94,7 +114,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
           yield* expectEqual("times", times, [start, start + disableAfter])
         }
       }
-      yield* expectEqual("told", told, [
+      yield* expectEqual("warned", warned, [
         [0.5, "failing"],
         [0.75, "failing"],
         [0.9, "failing"],
@@ -120,13 +140,13 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "of several notices that became due between two attempts, one is told",
+    name: "of several warnings that became due between two attempts, one is stored",
     run: Effect.gen(function* () {
       yield* enqueueOne(newEvent(1), yield* createIntegration())
       yield* fail(start)
       const { notices } = yield* fail(start + 0.95 * disableAfter)
       yield* expectEqual(
-        "told",
+        "warned",
         notices.map(({ kind }) => kind),
         ["failing"]
       )
@@ -134,19 +154,19 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "time alone tells of who fails, when it has come, once, and disables nobody",
+    name: "time alone leads to warnings, once each, and disables nothing",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
       yield* expectEqual("while none fails", yield* store.warn(start + 9 * disableAfter, disableAfter, 10), [])
-      yield* fail(start)
-      const told: Array<unknown> = []
+      yield* failOften(start, leastFailedAttempts - 1)
+      const warned: Array<unknown> = []
       for (const share of [0, 0.49, 0.5, 0.6, 0.95, 1, 9]) {
         const now = start + share * disableAfter
         for (const { id, ...notice } of yield* store.warn(now, disableAfter, 10)) {
-          told.push(share)
+          warned.push(share)
           const times = { at: now, failing_since: start, disables_at: start + disableAfter }
           const { id: integration_id, scope } = integration
           yield* expectEqual("notice", notice, { kind: "failing", integration_id, scope, ...times })
@@ -154,8 +174,12 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
           yield* expectEqual("kept", kept, [{ ...notice, id }])
         }
       }
-      yield* expectEqual("told at", told, [0.5, 0.95])
-      yield* expectEqual("failing", yield* failingOf(integration), { since: start, noticed: 3 })
+      yield* expectEqual("warned at", warned, [0.5, 0.95])
+      yield* expectEqual(
+        "failing",
+        yield* failingOf(integration),
+        failingSince(start, leastFailedAttempts - 1, { noticed: 3 })
+      )
       yield* expectEqual("integration", yield* (yield* IntegrationStore).find(integration.id), integration)
       const { changed, notices } = yield* fail(start + 10 * disableAfter)
       const kinds = notices.map(({ kind }) => kind)
@@ -164,7 +188,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "whoever was told of by an attempt is not told of again by time, nor the other way round",
+    name: "a warning that an attempt led to is not repeated by time, nor the other way round",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integration = yield* createIntegration()
@@ -182,7 +206,7 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "as many are told of at once as asked for, and the others next",
+    name: "as many warnings are stored at once as asked for, and the others next",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
@@ -194,30 +218,30 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const [first, second, third] = [yield* some, yield* some, yield* some]
       yield* expectEqual("how many", [first.length, second.length, third.length], [2, 1, 0])
       yield* expectEqual(
-        "whom",
+        "of which",
         [...first, ...second].toSorted((a, b) => a - b),
         integrations.map(({ id }) => id)
       )
     })
   },
   {
-    name: "whoever looks at the same time, each integration is told of once",
+    name: "of twenty that warn at the same time, each integration is warned of once",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const integrations = [yield* createIntegration(), yield* createIntegration(), yield* createIntegration()]
       yield* enqueue(record(newEvent(1), ...integrations))
       for (const leased of yield* claim(start)) yield* settle(start, retryAt(leased, start + 1))
-      const told = (yield* atOnce(20, () => store.warn(start + 0.5 * disableAfter, disableAfter, 10))).flat()
+      const warned = (yield* atOnce(20, () => store.warn(start + 0.5 * disableAfter, disableAfter, 10))).flat()
       yield* expectEqual(
-        "told of",
-        told.map(({ integration_id }) => integration_id).toSorted((a, b) => a - b),
+        "warned of",
+        warned.map(({ integration_id }) => integration_id).toSorted((a, b) => a - b),
         integrations.map(({ id }) => id)
       )
       const kept = yield* store.notices({ limit: 100 })
       yield* expectEqual(
         "kept",
         kept,
-        told.toSorted((a, b) => a.id - b.id)
+        warned.toSorted((a, b) => a.id - b.id)
       )
     })
   },
@@ -231,23 +255,151 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "an integration that was told of and acknowledges has recovered; one that was not told of says nothing",
+    name: "an integration that was warned of and acknowledges leads to a notice; one that was not does not",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueue(...records(1, 2, integration))
       yield* settle(start, retryAt(yield* claimOne(start), start + 1))
       const quiet = yield* settleWithConsequences(start + 1, settlement(yield* claimOne(start + 1)))
-      yield* expectEqual("not told of", quiet.notices, [])
+      yield* expectEqual("not warned of", quiet.notices, [])
       yield* fail(start + 2)
       yield* fail(start + 2 + 0.5 * disableAfter)
       const now = start + 2 + 0.6 * disableAfter
       const { changed, notices } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
       yield* expectEqual(
-        "told of",
+        "warned of",
         notices.map((notice) => [notice.kind, notice.at, notice.kind === "recovered" && notice.failing_since]),
         [["recovered", now, start + 2]]
       )
       yield* expectEqual("changed", changed, [])
+    })
+  },
+  {
+    name: "an integration is not disabled before ten failed attempts, however long it fails",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      for (let n = 1; n < leastFailedAttempts; n++) {
+        const { changed } = yield* fail(start + n * 3 * disableAfter)
+        yield* expectEqual(`changed by attempt ${n}`, changed, [])
+      }
+      const { attempts, since } = (yield* failingOf(integration)) ?? failingSince(0, 0)
+      yield* expectEqual("failing", [since, attempts], [start + 3 * disableAfter, leastFailedAttempts - 1])
+      const { changed, notices } = yield* fail(start + leastFailedAttempts * 3 * disableAfter)
+      yield* expectEqual("by the next", [changed, notices.map(({ kind }) => kind)], [[integration.id], ["disabled"]])
+    })
+  },
+  {
+    name: "an integration is not disabled before its time, however many attempts fail",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* failOften(start, 3 * leastFailedAttempts)
+      yield* expectEqual("just before", (yield* fail(start + disableAfter - 1)).changed, [])
+      yield* expectEqual("then", (yield* fail(start + disableAfter)).changed, [integration.id])
+    })
+  },
+  {
+    name: "each failed attempt of a batch counts, also of deliveries that were cancelled, and what was not attempted does not",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, leastFailedAttempts + 1, integration))
+      const leased = yield* claim(start)
+      const [one, two, three, ...rest] = leased
+      if (!one || !two || !three) return yield* expectEqual("claimed", leased.length, leastFailedAttempts + 1)
+      const unattempted = { attempt: null, state: "expired", reason: "lifetime_over" } as const
+      yield* settle(start, retryAt(one, start + 9e9), retryAt(two, start + 9e9), settlement(three, unattempted))
+      yield* expectEqual("failing", yield* failingOf(integration), failingSince(start, 2))
+      const now = start + disableAfter
+      const { changed } = yield* settleWithConsequences(now, ...rest.map((each) => retryAt(each, now + 9e9)))
+      yield* expectEqual("disabled by a batch", changed, [integration.id])
+    })
+  },
+  {
+    name: "the latest time until which the receiver asked for no requests is kept while it fails",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 6, integration))
+      const leased = [...(yield* claim(start))]
+      const failWith = Effect.fnUntraced(function* (now: number, ...waits: ReadonlyArray<number | null>) {
+        const settlements = waits.flatMap((retry_after) => {
+          const next = leased.shift()
+          return next === undefined ? [] : [{ ...retryAt(next, start + 900_000), retry_after }]
+        })
+        yield* settle(now, ...settlements)
+        return (yield* failingOf(integration))?.retry_after
+      })
+      yield* expectEqual("none", yield* failWith(start, null), null)
+      yield* expectEqual("one of two", yield* failWith(start + 1, start + 500, null), start + 500)
+      yield* expectEqual("an earlier one", yield* failWith(start + 2, start + 300), start + 500)
+      yield* expectEqual("a later one", yield* failWith(start + 3, start + 800), start + 800)
+      const [last] = leased
+      if (last === undefined) return yield* expectEqual("left", 0, 1)
+      const { recovered } = yield* settleWithConsequences(start + 4, settlement(last))
+      const recovery = { integration_id: integration.id, failing_since: start, retry_after: start + 800 }
+      yield* expectEqual("recovered", recovered, [recovery])
+    })
+  },
+  {
+    name: "the acknowledgement that ends the failing of an integration says so, once, with its beginning",
+    run: Effect.gen(function* () {
+      const [one, two] = [yield* createIntegration(), yield* createIntegration()]
+      yield* enqueue(...records(1, 5, one, two))
+      const leased = yield* claim(start)
+      const of = ({ id }: Integration) => leased.filter(({ integration }) => integration.id === id)
+      const [failed, ...rest] = of(one)
+      const [first, second, third, fourth] = rest
+      if (!failed || !first || !second || !third || !fourth) return yield* expectEqual("claimed", leased.length, 10)
+      const recoveredBy = (now: number, ...settlements: ReadonlyArray<Settlement>) =>
+        Effect.map(settleWithConsequences(now, ...settlements), ({ recovered }) => recovered)
+      yield* expectEqual("not failing", yield* recoveredBy(start + 1, settlement(first)), [])
+      yield* expectEqual("failing", yield* recoveredBy(start + 2, retryAt(failed, start + 9e9)), [])
+      const ofTwo = of(two).map((each) => settlement(each))
+      yield* expectEqual("of another", yield* recoveredBy(start + 3, ...ofTwo), [])
+      const recovery = { integration_id: one.id, failing_since: start + 2, retry_after: null }
+      const batch = [settlement(second), retryAt(third, start + 9e9)]
+      yield* expectEqual("acknowledged", yield* recoveredBy(start + 4, ...batch), [recovery])
+      yield* expectEqual("once", yield* recoveredBy(start + 5, settlement(fourth)), [])
+    })
+  },
+  {
+    name: "of twenty acknowledgements at once, one ends the failing of their integration",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 21, integration))
+      const [failed, ...leased] = yield* claim(start)
+      if (failed === undefined) return yield* expectEqual("claimed", 0, 21)
+      yield* settle(start, retryAt(failed, start + 9e9))
+      const answers = yield* Effect.forEach(leased, (each) => settleWithConsequences(start + 1, settlement(each)), {
+        concurrency: "unbounded"
+      })
+      yield* expectEqual(
+        "recovered",
+        answers.flatMap(({ recovered }) => recovered),
+        [{ integration_id: integration.id, failing_since: start, retry_after: null }]
+      )
+    })
+  },
+  {
+    name: "an acknowledged probe ends the failing of its integration; an acknowledgement beside a 410 does not",
+    run: Effect.gen(function* () {
+      const integration = yield* createIntegration()
+      yield* enqueueOne(newEvent(1), integration)
+      yield* failOften(start, leastFailedAttempts)
+      yield* fail(start + disableAfter)
+      yield* probe(integration.id, start + disableAfter + 1)
+      const now = start + disableAfter + 2
+      const { changed, recovered } = yield* settleWithConsequences(now, settlement(yield* claimOne(now)))
+      const recovery = { integration_id: integration.id, failing_since: start, retry_after: null }
+      yield* expectEqual("by a probe", [changed, recovered], [[integration.id], [recovery]])
+      const gone = yield* createIntegration()
+      yield* enqueue(...records(2, 4, gone))
+      const [failed, left, acknowledged] = yield* claim(start)
+      if (!failed || !left || !acknowledged) return yield* expectEqual("claimed", 0, 3)
+      yield* settle(now, retryAt(failed, now + 9e9))
+      const leaving = settlement(left, { state: "cancelled", reason: "integration_gone", gone: true })
+      const beside = yield* settleWithConsequences(now + 1, leaving, settlement(acknowledged))
+      yield* expectEqual("beside a 410", [beside.changed, beside.recovered], [[gone.id], []])
     })
   },
   {
@@ -269,11 +421,11 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
     })
   },
   {
-    name: "a change by its users begins the time anew",
+    name: "a change by its users begins the time again",
     run: Effect.gen(function* () {
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
-      yield* fail(start)
+      yield* failOften(start, leastFailedAttempts)
       yield* (yield* IntegrationStore).update({ ...integration, version: 2 }, 1)
       yield* expectEqual("failing", yield* failingOf(integration), null)
       yield* expectEqual("disabled", (yield* fail(start + 2 * disableAfter)).changed, [])
@@ -285,8 +437,12 @@ export const failingCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSt
       const integration = yield* createIntegration()
       yield* enqueueOne(newEvent(1), integration)
       const leased = yield* claimOne(start)
-      const { notices } = yield* settleWithConsequences(start + 1, { ...retryAt(leased, start + 9), token: "stale" })
+      const settlements = [retryAt(leased, start + 9)]
+      const { notices } = yield* settleOutcomes(start + 1, { worker: "other", settlements })
       yield* expectEqual("notices", notices, [])
+      const ahead = { attempt: attempt(2), state: "exhausted", reason: "schedule_used_up" } as const
+      const other = yield* settleWithConsequences(start + 1, settlement(leased, ahead))
+      yield* expectEqual("of another attempt", [other.notices, other.recovered], [[], []])
       yield* expectEqual("failing", yield* failingOf(integration), null)
     })
   },

@@ -2,18 +2,20 @@
  * What is stored comes back as it was, byte for byte.
  */
 import { Effect } from "effect"
-import { BuildingId, TenantId } from "../../domain/Ids.ts"
+import { BuildingId, DeliveryId, TenantId } from "../../domain/Ids.ts"
 import { JsonText } from "../../domain/JsonText.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import type { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attempt,
+  attemptsOf,
   claim,
   claimOne,
   createIntegration,
   enqueue,
   enqueueOne,
   eventId,
+  keptEvent,
   newEvent,
   record,
   settlement,
@@ -23,7 +25,7 @@ import {
 import type { SuiteCase } from "../SuiteCase.ts"
 import { expectEqual } from "../SuiteCase.ts"
 
-/** Texts that are easily changed by whoever parses, escapes or normalises them on the way. */
+/** Texts that are easily changed by parsing, escaping or normalising them on the way. */
 const delicateTexts: ReadonlyArray<string> = [
   `{"b":1,"a":2,"10":3,"9":4}`,
   `{"id":12345678901234567890,"small":-0.00000000000000000001}`,
@@ -42,28 +44,33 @@ export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationS
   {
     name: "an event is kept as published, also without deliveries",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const event = newEvent(1, {
         resource_type: "call",
         building_id: BuildingId.make(9_007_199_254_740_991),
         tenant_ids: [TenantId.make(3), TenantId.make(1), TenantId.make(2)],
         created_at: 1_893_456_000_123
       })
-      yield* enqueue(record(event), record(newEvent(2, { tenant_ids: [] })))
-      yield* expectEqual("event", yield* store.findEvent(event.id), event)
-      yield* expectEqual("event without tenants", (yield* store.findEvent(eventId(2)))?.tenant_ids, [])
-      yield* expectEqual("unknown event", yield* store.findEvent(eventId(3)), null)
+      const withoutTenants = newEvent(2, { tenant_ids: [] })
+      const [id = DeliveryId.make(1)] = yield* enqueue(
+        record(event),
+        record(withoutTenants),
+        record(newEvent(3, { ...event, id: eventId(3) }), yield* createIntegration())
+      )
+      yield* expectEqual("event", yield* keptEvent(event), event)
+      yield* expectEqual("event without tenants", yield* keptEvent(withoutTenants), withoutTenants)
+      const found = yield* (yield* DeliveryStore).find(id)
+      yield* expectEqual("event of a delivery", found?.event, { ...event, id: eventId(3) })
+      yield* expectEqual("unknown event", yield* keptEvent(newEvent(4)), undefined)
     })
   },
   {
     name: "the text of data is kept byte for byte",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const events = delicateTexts.map((text, index) => newEvent(index + 1, { data: JsonText.make(text) }))
       yield* enqueue(...events.map((event) => record(event, integration)))
       for (const event of events) {
-        yield* expectEqual("text as stored", (yield* store.findEvent(event.id))?.data, event.data)
+        yield* expectEqual("text as stored", (yield* keptEvent(event))?.data, event.data)
       }
       const claimed = yield* claim(start)
       yield* expectEqual(
@@ -76,7 +83,6 @@ export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationS
   {
     name: "an attempt's texts are kept as they were",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
       const texts = ["", "null", ...delicateTexts, "a zero \u0000 inside", "x".repeat(16 * 1_024)]
@@ -86,7 +92,7 @@ export const fidelityCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationS
         const retry = { state: "retrying", next_attempt_at: now, attempt: made } as const
         yield* settle(now, settlement(yield* claimOne(now), retry))
       }
-      const attempts = yield* store.attempts(id)
+      const attempts = yield* attemptsOf(id)
       yield* expectEqual(
         "excerpts",
         attempts.map(({ response_excerpt }) => response_excerpt),

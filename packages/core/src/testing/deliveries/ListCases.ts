@@ -5,15 +5,18 @@ import { Effect } from "effect"
 import type { Delivery } from "../../domain/Delivery.ts"
 import { deliveryStates } from "../../domain/Delivery.ts"
 import type { Event } from "../../domain/Event.ts"
+import type { DeliveryId } from "../../domain/Ids.ts"
 import { BuildingId, TenantId } from "../../domain/Ids.ts"
 import type { Scope } from "../../domain/Integration.ts"
 import type { ResourceType } from "../../domain/ResourceType.ts"
-import type { DeliveryFilter } from "../../ports/DeliveryStore.ts"
+import type { DeliveryFilter, ListedDelivery } from "../../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
+  attemptsOf,
   building,
   claim,
+  claimOne,
   createIntegration,
   enqueue,
   eventId,
@@ -22,6 +25,10 @@ import {
   pending,
   record,
   records,
+  recover,
+  release,
+  resend,
+  retryAt,
   settle,
   settlement,
   start,
@@ -61,7 +68,7 @@ const stateFilters: ReadonlyArray<DeliveryFilter["states"]> = [
 ]
 
 /** What a filter should select, the plain way. */
-const selected = (all: ReadonlyArray<Delivery>, filter: DeliveryFilter): ReadonlyArray<Delivery> =>
+const selected = (all: ReadonlyArray<ListedDelivery>, filter: DeliveryFilter): ReadonlyArray<ListedDelivery> =>
   all
     .filter(
       (delivery) =>
@@ -76,7 +83,7 @@ const selected = (all: ReadonlyArray<Delivery>, filter: DeliveryFilter): Readonl
 
 export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
-    name: "list answers by growing id, from after a delivery, at most limit",
+    name: "list returns deliveries by growing id, from after a delivery, at most limit",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const ids = yield* enqueue(...records(1, 10, yield* createIntegration()))
@@ -125,6 +132,41 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   },
   {
+    name: "a listed delivery comes with its last attempt, without the answer's body",
+    run: Effect.gen(function* () {
+      const ids = yield* enqueue(...records(1, 3, yield* createIntegration()))
+      const last = Effect.map(lastOf(ids), (attempts) => attempts.map((made) => made && [made.number, made.outcome]))
+      yield* expectEqual("before any", yield* last, [null, null, null])
+      yield* settle(start, settlement(yield* claimOne(start)))
+      const again = yield* claimOne(start)
+      yield* settle(start, retryAt(again, start + 100))
+      yield* expectEqual("after one", yield* last, [[1, "acknowledged"], [1, "bad_status"], null])
+      yield* claimOne(start)
+      yield* settle(start + 100, settlement(yield* claimOne(start + 100)))
+      yield* expectEqual("after a retry", yield* last, [[1, "acknowledged"], [2, "acknowledged"], null])
+    })
+  },
+  {
+    name: "what was sent again is listed with its last attempt until there is another",
+    run: Effect.gen(function* () {
+      const [id] = yield* enqueue(...records(1, 1, yield* createIntegration()))
+      if (id === undefined) return yield* expectEqual("stored", 0, 1)
+      yield* settle(start, retryAt(yield* claimOne(start), start + 10))
+      yield* settle(start + 10, settlement(yield* claimOne(start + 10)))
+      const expectLast = Effect.fnUntraced(function* (what: string, number: number) {
+        const attempt = (yield* attemptsOf(id)).at(-1)
+        yield* expectEqual(`${what}: number`, attempt?.number, number)
+        const { response_excerpt: _, ...expected } = attempt ?? { response_excerpt: null }
+        yield* expectEqual(what, yield* lastOf([id]), [expected])
+      })
+      yield* expectLast("ended", 2)
+      yield* resend(id, start + 20)
+      yield* expectLast("resent", 2)
+      yield* settle(start + 20, retryAt(yield* claimOne(start + 20), start + 30))
+      yield* expectLast("sent again", 3)
+    })
+  },
+  {
     name: "summary counts events, and deliveries by state",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
@@ -137,7 +179,7 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       })
       yield* counted
       yield* expectEqual("events", (yield* store.summary(start)).events, 9)
-      yield* store.recover(a.id, 0, start + 10)
+      yield* recover(a.id, 0, start + 10)
       yield* counted
       yield* claim(start + 100_000)
       yield* counted
@@ -158,16 +200,16 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
       yield* expectEqual("before any is due", yield* oldestDue(start + 19), null)
       yield* expectEqual("once one is", yield* oldestDue(start + 20), start + 20)
       yield* expectEqual("later", yield* oldestDue(start + 1_000), start + 20)
-      const lease = { token: "t", until: start + 500 }
-      yield* claim(start + 20, { lease })
+      const leased = yield* claim(start + 20)
       yield* expectEqual("with that one under lease", yield* oldestDue(start + 100), start + 50)
-      yield* claim(start + 50, { lease })
+      yield* claim(start + 50)
       yield* expectEqual("with both under lease", yield* oldestDue(start + 100), null)
-      yield* expectEqual("with the leases run out", yield* oldestDue(start + 600), start + 500)
+      yield* release(start + 60, start + 60, leased)
+      yield* expectEqual("with one given back", yield* oldestDue(start + 600), start + 60)
     })
   },
   {
-    name: "events are listed to those who may see them, the newest first, by type, with how many there are",
+    name: "events are listed for their building and tenants, the newest first, by type, with their number",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const tenant_ids = (...ids: ReadonlyArray<number>) => ({ tenant_ids: ids.map((id) => TenantId.make(id)) })
@@ -258,6 +300,12 @@ export const listCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore
     })
   }
 ]
+
+/** The last attempts of some deliveries, as lists show them. */
+const lastOf = Effect.fnUntraced(function* (ids: ReadonlyArray<DeliveryId>) {
+  const listed = yield* (yield* DeliveryStore).list({ limit: 100 })
+  return ids.map((id) => listed.find((delivery) => delivery.id === id)?.last_attempt)
+})
 
 const countsOf = (deliveries: ReadonlyArray<Delivery>): Readonly<Record<string, number>> =>
   Object.fromEntries(

@@ -1,26 +1,29 @@
 /**
- * Rules of `DeliveryStore.probe`.
+ * Rules of `DeliveryStore.redeliver` as a probe of a disabled integration.
  */
 import { Effect } from "effect"
 import { IntegrationId } from "../../domain/Ids.ts"
-import type { DeliveryStore as Store } from "../../ports/DeliveryStore.ts"
-import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
+  attemptsOf,
+  beat,
   claim,
   claimOne,
   createIntegration,
   enqueue,
   enqueueOne,
   findDelivery,
-  leaseLength,
+  membershipLength,
   newEvent,
+  probe,
   records,
   retryAt,
   settle,
   settlement,
   settleWithConsequences,
-  start
+  start,
+  worker
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { atOnce, expectEqual } from "../SuiteCase.ts"
@@ -34,13 +37,12 @@ const gone = Effect.gen(function* () {
   return { integration, ids }
 })
 
-export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
+export const probeCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [
   {
     name: "a probe sends the newest unacknowledged delivery once; acknowledged, it enables the integration",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const { ids, integration } = yield* gone
-      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10, leaseLength), ids[1])
+      yield* expectEqual("answer", yield* probe(integration.id, start + 10), [1, ids[1]])
       const claimed = yield* claim(start + 10)
       yield* expectEqual(
         "claimed",
@@ -69,20 +71,18 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
   {
     name: "of ten that probe at once, none sends what another does",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const { ids, integration } = yield* gone
-      const answers = yield* atOnce(10, () => store.probe(integration.id, start + leaseLength, leaseLength))
-      const sent = answers.filter((answer) => answer !== "nothing_to_send")
+      const results = yield* atOnce(10, () => probe(integration.id, start + 10))
+      const sent = results.flatMap((result) => (result === "nothing_to_send" ? [] : [result[1]]))
       yield* expectEqual("sent", [sent.length, new Set(sent)], [ids.length, new Set(ids)])
-      yield* expectEqual("claimed", (yield* claim(start + leaseLength)).length, ids.length)
+      yield* expectEqual("claimed", (yield* claim(start + 10)).length, ids.length)
     })
   },
   {
     name: "a probe that fails ends as it was, without a word, and the integration stays disabled",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const { integration } = yield* gone
-      yield* store.probe(integration.id, start + 10, leaseLength)
+      yield* probe(integration.id, start + 10)
       const leased = yield* claimOne(start + 10)
       const { changed, notices } = yield* settleWithConsequences(start + 20, retryAt(leased, start + 30))
       yield* expectEqual("followed", [changed, notices], [[], []])
@@ -91,7 +91,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
         yield* expectEqual("delivery", [state, reason, next_attempt_at], ["cancelled", "integration_gone", null])
       })
       yield* asItWas
-      yield* store.probe(integration.id, start + 32, leaseLength)
+      yield* probe(integration.id, start + 32)
       const last = settlement(yield* claimOne(start + 32), { state: "exhausted", reason: "schedule_used_up" })
       const given = yield* settleWithConsequences(start + 34, last)
       yield* expectEqual("followed the last", [given.changed, given.notices], [[], []])
@@ -99,13 +99,12 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
       const found = yield* (yield* IntegrationStore).find(integration.id)
       yield* expectEqual("integration", [found?.status, found?.disabled_reason], ["disabled", "gone"])
       yield* expectEqual("claimed", yield* claim(start + 1_000_000), [])
-      yield* expectEqual("again", yield* store.probe(integration.id, start + 40, leaseLength), leased.id)
+      yield* expectEqual("again", yield* probe(integration.id, start + 40), [1, leased.id])
     })
   },
   {
     name: "a probe that fails too late for another, or finds its receiver gone, ends as it was too",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
       yield* settle(start, retryAt(yield* claimOne(start), start + 1_000_000))
@@ -115,7 +114,7 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
         [10, { state: "expired", reason: "lifetime_over" }],
         [20, { state: "cancelled", reason: "integration_gone", gone: true }]
       ] as const) {
-        yield* expectEqual("answer", yield* store.probe(integration.id, start + at, leaseLength), id)
+        yield* expectEqual("answer", yield* probe(integration.id, start + at), [1, id])
         const failed = settlement(yield* claimOne(start + at), end)
         const { changed, notices } = yield* settleWithConsequences(start + at, failed)
         yield* expectEqual(`what followed ${end.reason}`, [changed, notices], [[], []])
@@ -127,56 +126,58 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
     })
   },
   {
-    name: "a probe leaves alone what may still be under way",
+    name: "a probe passes over what a worker may still be sending",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const [older] = yield* enqueue(...records(1, 2, integration))
       const [first, open] = yield* claim(start)
       if (first === undefined || open === undefined) return yield* expectEqual("claimed", 0, 2)
       yield* settle(start, settlement(first, { state: "cancelled", reason: "integration_gone", gone: true }))
-      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10, leaseLength), older)
+      yield* expectEqual("answer", yield* probe(integration.id, start + 10), [1, older])
       const claimed = yield* claim(start + 10)
       yield* expectEqual(
         "claimed",
         claimed.map(({ id }) => id),
         [older]
       )
+      yield* expectEqual("while both are sent", yield* probe(integration.id, start + 15), "nothing_to_send")
       yield* settle(start + 20, settlement(open))
-      yield* expectEqual("attempts of the other", (yield* store.attempts(open.id)).length, 1)
+      yield* expectEqual("attempts of the other", (yield* attemptsOf(open.id)).length, 1)
+      yield* expectEqual("once it is settled", yield* probe(integration.id, start + 25), [1, open.id])
     })
   },
   {
-    name: "a probe sends what was leased by somebody who died, once the lease is over",
+    name: "a probe sends what was leased to a worker that died, once its membership has ended",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
+      yield* beat(start)
+      yield* beat(start, "other")
       const stranded = yield* claimOne(start)
       const disabled = { ...integration, status: "disabled", disabled_reason: "failing", version: 2 } as const
       yield* (yield* IntegrationStore).update({ ...disabled, updated_at: start + 5 }, 1)
-      const end = start + 5 + leaseLength
-      yield* expectEqual("before", yield* store.probe(integration.id, end - 1, leaseLength), "nothing_to_send")
-      yield* expectEqual("answer", yield* store.probe(integration.id, end, leaseLength), id)
-      yield* expectEqual("of who held it", [...(yield* settle(end, settlement(stranded)))], [])
+      const end = start + membershipLength
+      yield* beat(end - 1, "other")
+      yield* expectEqual("before", yield* probe(integration.id, end - 1), "nothing_to_send")
+      yield* beat(end, "other")
+      yield* expectEqual("answer", yield* probe(integration.id, end), [1, id])
+      yield* expectEqual("settled by its holder", [...(yield* settle(end, settlement(stranded)))], [])
       yield* expectEqual("claimed", (yield* claimOne(end)).id, id)
     })
   },
   {
-    name: "a delivery that is skipped, though it was to be handed over, is nobody's and can be probed at once",
+    name: "a delivery that is skipped, though its publisher was to keep it, is nobody's and can be probed at once",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
-      const lease = { token: "handed over", until: start + leaseLength }
       const event = newEvent(1)
       const delivery = {
         integration_id: integration.id,
         lane: 2,
         matched_version: integration.version,
-        initial: { state: "delivering", lease }
+        initial: { state: "delivering", worker }
       } as const
       const [id] = yield* enqueue({ event, deliveries: [delivery] })
-      yield* expectEqual("answer", yield* store.probe(integration.id, start + 10, leaseLength), id)
+      yield* expectEqual("answer", yield* probe(integration.id, start + 10), [1, id])
     })
   },
   {
@@ -194,16 +195,15 @@ export const probeCases: ReadonlyArray<SuiteCase<Store | IntegrationStore>> = [
   {
     name: "only what doorhook disabled is probed, and only with what was not acknowledged",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
       const enabled = yield* createIntegration()
       yield* enqueueOne(newEvent(1), enabled)
-      yield* expectEqual("enabled", yield* store.probe(enabled.id, start, leaseLength), "not_disabled")
+      yield* expectEqual("enabled", yield* probe(enabled.id, start), "not_disabled")
       yield* integrations.update({ ...enabled, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
-      yield* expectEqual("by hand", yield* store.probe(enabled.id, start, leaseLength), "not_disabled")
+      yield* expectEqual("by hand", yield* probe(enabled.id, start), "not_disabled")
       const idle = yield* createIntegration({ status: "disabled", disabled_reason: "failing" })
-      yield* expectEqual("without deliveries", yield* store.probe(idle.id, start, leaseLength), "nothing_to_send")
-      yield* expectEqual("unknown", yield* store.probe(IntegrationId.make(999), start, leaseLength), "not_found")
+      yield* expectEqual("without deliveries", yield* probe(idle.id, start), "nothing_to_send")
+      yield* expectEqual("unknown", yield* probe(IntegrationId.make(999), start), "not_found")
       yield* expectEqual("claimed", yield* claim(start + 1), [])
     })
   }

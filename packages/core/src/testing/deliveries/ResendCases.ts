@@ -1,14 +1,15 @@
 /**
- * Rules of `DeliveryStore.resend` and `recover`.
+ * Rules of `DeliveryStore.redeliver` of a delivery or of what an integration missed.
  */
 import { Effect } from "effect"
 import type { DeliveryState, LeasedDelivery } from "../../domain/Delivery.ts"
 import { DeliveryId } from "../../domain/Ids.ts"
 import type { Integration } from "../../domain/Integration.ts"
 import type { Settlement } from "../../ports/DeliveryStore.ts"
-import { DeliveryStore } from "../../ports/DeliveryStore.ts"
+import type { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
+  beat,
   claim,
   claimOne,
   createIntegration,
@@ -16,15 +17,23 @@ import {
   enqueueOne,
   findDelivery,
   idsOf,
+  membershipLength,
   newEvent,
   pending,
+  recover,
+  release,
+  resend,
   settle,
+  settleAs,
   settleWithConsequences,
   settlement,
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { atOnce, expectEqual } from "../SuiteCase.ts"
+
+/** When a membership ends that began at the start. */
+const lapse = start + membershipLength
 
 const ended = (delivery: LeasedDelivery, state: Settlement["state"]): Settlement =>
   settlement(delivery, { state, next_attempt_at: state === "retrying" ? start + 900_000 : null })
@@ -61,12 +70,11 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   ...settledOrWaiting.map((state) => ({
     name: `resend makes a ${state} delivery due at once, as its next attempt, one time`,
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const id = yield* bringInto(state, 1, integration)
       const { attempts } = yield* findDelivery(id)
       const now = start + 100_000
-      yield* expectEqual("answer", yield* store.resend(id, now), "resent")
+      yield* expectEqual("answer", yield* resend(id, now), [1, id])
       const resent = yield* findDelivery(id)
       yield* expectEqual(
         "delivery",
@@ -85,14 +93,13 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   {
     name: "a resend during an attempt waits for its end, and then makes one more, however it ended",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       for (const [index, state] of (["delivered", "retrying", "exhausted"] as const).entries()) {
         const now = start + index * 1_000_000
         const id = yield* enqueueOne(newEvent(index + 1), integration)
         const leased = yield* claimOne(now)
-        yield* expectEqual("answer", yield* store.resend(id, now + 10), "resent")
-        yield* expectEqual("answer to another", yield* store.resend(id, now + 11), "resent")
+        yield* expectEqual("answer", yield* resend(id, now + 10), [1, id])
+        yield* expectEqual("answer to another", yield* resend(id, now + 11), [1, id])
         yield* expectEqual("sent twice at once", yield* claim(now + 12), [])
         const { applied, dueAgain } = yield* settleWithConsequences(now + 20, ended(leased, state))
         yield* expectEqual("applied", [[...applied], dueAgain], [[id], true])
@@ -107,38 +114,40 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a resend during an attempt whose lease runs out is the attempt that follows",
+    name: "a resend during an attempt whose worker is lost is the attempt that follows",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
+      yield* beat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
-      const lost = yield* claimOne(start, { lease: { token: "lost", until: start + 100 } })
-      yield* store.resend(id, start + 10)
-      const again = yield* claimOne(start + 100)
+      const lost = yield* claimOne(start, { worker: "lost" })
+      yield* resend(id, start + 10)
+      yield* beat(lapse)
+      const again = yield* claimOne(lapse)
       yield* expectEqual("asked for", again.resend, true)
-      yield* settle(start + 110, settlement(again))
-      yield* expectEqual("late", [...(yield* settle(start + 120, settlement(lost)))], [])
-      yield* expectEqual("state", (yield* findDelivery(id)).state, "delivered")
+      yield* settle(lapse + 10, settlement(again))
+      yield* expectEqual("late", [...(yield* settleAs("lost", lapse + 20, settlement(lost)))], [])
+      const { attempts, state } = yield* findDelivery(id)
+      yield* expectEqual("delivery", [state, attempts], ["delivered", 1])
+      yield* expectEqual("claimed again", yield* claim(lapse + 1_000_000), [])
     })
   },
   {
-    name: "a resend after a lease ran out does not wait, and fences the one who lost it",
+    name: "a resend after a lease was lost does not wait, and the one that lost it can't settle it",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
+      yield* beat(start, "lost")
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
-      const lost = yield* claimOne(start, { lease: { token: "lost", until: start + 100 } })
-      yield* store.resend(id, start + 100)
-      yield* expectEqual("late", [...(yield* settle(start + 101, settlement(lost)))], [])
-      yield* expectEqual("claimed", idsOf(yield* claim(start + 101)), [id])
+      const lost = yield* claimOne(start, { worker: "lost" })
+      yield* beat(lapse)
+      yield* resend(id, lapse)
+      yield* expectEqual("late", [...(yield* settleAs("lost", lapse + 1, settlement(lost)))], [])
+      yield* expectEqual("claimed", idsOf(yield* claim(lapse + 1)), [id])
     })
   },
   {
     name: "a resend that was given back unattempted is still asked for",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const id = yield* bringInto("exhausted", 1, yield* createIntegration())
-      yield* store.resend(id, start + 10)
-      const { lease } = yield* claimOne(start + 10)
-      yield* store.release([{ delivery_id: id, token: lease.token }], start + 20)
+      yield* resend(id, start + 10)
+      yield* release(start + 10, start + 20, [yield* claimOne(start + 10)])
       yield* expectEqual("state", (yield* findDelivery(id)).state, "pending")
       yield* expectEqual("asked for", (yield* claimOne(start + 20)).resend, true)
     })
@@ -146,7 +155,6 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   {
     name: "nothing is sent again to an integration that is disabled or deleted, nor what is unknown",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integrations = yield* IntegrationStore
       const disabled = yield* createIntegration()
       const deleted = yield* createIntegration()
@@ -154,18 +162,17 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const ofDeleted = yield* bringInto("delivered", 2, deleted)
       yield* integrations.update({ ...disabled, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
       yield* integrations.remove(deleted)
-      yield* expectEqual("disabled", yield* store.resend(ofDisabled, start), "integration_disabled")
-      yield* expectEqual("deleted", yield* store.resend(ofDeleted, start), "integration_deleted")
-      yield* expectEqual("unknown", yield* store.resend(DeliveryId.make(ofDeleted + 1), start), "not_found")
-      yield* expectEqual("recovered of disabled", yield* store.recover(disabled.id, 0, start), 0)
-      yield* expectEqual("recovered of deleted", yield* store.recover(deleted.id, 0, start), 0)
+      yield* expectEqual("disabled", yield* resend(ofDisabled, start), "integration_disabled")
+      yield* expectEqual("deleted", yield* resend(ofDeleted, start), "integration_deleted")
+      yield* expectEqual("unknown", yield* resend(DeliveryId.make(ofDeleted + 1), start), "not_found")
+      yield* expectEqual("what a disabled one missed", yield* recover(disabled.id, 0, start), "integration_disabled")
+      yield* expectEqual("what a deleted one missed", yield* recover(deleted.id, 0, start), "not_found")
       yield* expectEqual("claimed", yield* claim(start + 1), [])
     })
   },
   {
-    name: "recover makes due what an integration has not acknowledged since a time, skipped ones and waiting retries included",
+    name: "redelivery to an integration makes due what it has not acknowledged since a time, skipped ones and retries included",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const other = yield* createIntegration()
       const states = ["exhausted", "expired", "cancelled", "skipped", "retrying"] as const
@@ -174,7 +181,7 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const ofOther = yield* bringInto("exhausted", 7, other)
       const retryingOfOther = yield* bringInto("retrying", 8, other)
       const now = start + 1_000
-      yield* expectEqual("recovered", yield* store.recover(integration.id, start, now), 5)
+      yield* expectEqual("recovered", yield* recover(integration.id, start, now), [5, null])
       const stands = Effect.fnUntraced(function* (id: DeliveryId) {
         const found = yield* findDelivery(id)
         return [found.state, found.reason, found.next_attempt_at]
@@ -185,34 +192,32 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* expectEqual("of another integration", (yield* findDelivery(ofOther)).state, "exhausted")
       const claimed = yield* claim(now)
       yield* expectEqual("claimed", new Set(idsOf(claimed)), new Set(lost))
-      yield* expectEqual("again", yield* store.recover(integration.id, start, now), 0)
+      yield* expectEqual("again", yield* recover(integration.id, start, now), [0, null])
     })
   },
   {
-    name: "of ten that recover at once, each counts other deliveries",
+    name: "of ten redeliveries to an integration at once, each counts other deliveries",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const lost = yield* Effect.forEach([1, 2, 3, 4], (n) => bringInto("exhausted", n, integration))
-      const counts = yield* atOnce(10, () => store.recover(integration.id, start, start + 1_000))
+      const results = yield* atOnce(10, () => recover(integration.id, start, start + 1_000))
       yield* expectEqual(
         "recovered",
-        counts.reduce((sum, count) => sum + count, 0),
+        results.reduce((sum, result) => sum + (typeof result === "string" ? Number.NaN : result[0]), 0),
         lost.length
       )
       yield* expectEqual("claimed", new Set(idsOf(yield* claim(start + 1_000))), new Set(lost))
     })
   },
   {
-    name: "recover leaves what is older than the time it is given",
+    name: "redelivery to an integration leaves what is older than the time it is given",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       for (const n of [1, 2, 3]) {
         yield* enqueueOne(newEvent(n, { created_at: start + n }), integration)
         yield* settle(start + n, ended(yield* claimOne(start + n), "exhausted"))
       }
-      yield* expectEqual("recovered", yield* store.recover(integration.id, start + 2, start + 10), 2)
+      yield* expectEqual("recovered", yield* recover(integration.id, start + 2, start + 10), [2, null])
     })
   }
 ]

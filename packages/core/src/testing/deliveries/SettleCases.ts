@@ -9,6 +9,7 @@ import { DeliveryStore } from "../../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../../ports/IntegrationStore.ts"
 import {
   attempt,
+  attemptsOf,
   claim,
   claimOne,
   createIntegration,
@@ -16,10 +17,12 @@ import {
   enqueueOne,
   findDelivery,
   newEvent,
+  nextDue,
   nothingOf,
   record,
   records,
   settle,
+  settleAs,
   settlement,
   settleWithConsequences,
   start
@@ -38,7 +41,6 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   ...endings.map(([state, reason]) => ({
     name: `settle as ${state} ends a delivery`,
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const applied = yield* settle(start + 5, settlement(yield* claimOne(start), { state, reason }))
       yield* expectEqual("applied", [...applied], [id])
@@ -49,7 +51,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         [state, reason, 1, null]
       )
       yield* expectEqual("claimed ever after", yield* claim(start + 1_000_000_000), [])
-      yield* expectEqual("next due", yield* store.nextDue, null)
+      yield* expectEqual("next due", yield* nextDue(start), null)
     })
   })),
   {
@@ -72,7 +74,6 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   {
     name: "attempts are recorded in order, with all that is known of them",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const made = [
         attempt(1, { outcome: "timeout", status: null, response_excerpt: null, detail: "no answer in 5s" }),
@@ -86,7 +87,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         const ending = each.number === 4 ? {} : ({ state: "retrying", next_attempt_at } as const)
         yield* settle(now, settlement(yield* claimOne(now), { attempt: each, ...ending }))
       }
-      yield* expectEqual("attempts", yield* store.attempts(id), made)
+      yield* expectEqual("attempts", yield* attemptsOf(id), made)
       const { attempts, state } = yield* findDelivery(id)
       yield* expectEqual("delivery", [attempts, state], [4, "delivered"])
     })
@@ -94,19 +95,17 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
   {
     name: "a delivery can end without an attempt",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const ending = { state: "expired", reason: "lifetime_over", attempt: null } as const
       yield* settle(start, settlement(yield* claimOne(start), ending))
       const { attempts, state } = yield* findDelivery(id)
       yield* expectEqual("delivery", [attempts, state], [0, "expired"])
-      yield* expectEqual("attempts", yield* store.attempts(id), [])
+      yield* expectEqual("attempts", yield* attemptsOf(id), [])
     })
   },
   {
-    name: "a settlement counts once; another with the same token is stale, and so is one of an unknown delivery",
+    name: "a settlement counts once; another of the same lease is stale, and so is one of an unknown delivery",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
       yield* settle(start + 1, settlement(leased))
@@ -114,29 +113,29 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const unknown = { ...settlement(leased), delivery_id: DeliveryId.make(id + 1_000) }
       yield* expectEqual("applied", [...(yield* settle(start + 2, again, unknown))], [])
       yield* expectEqual("state", (yield* findDelivery(id)).state, "delivered")
-      yield* expectEqual("attempts", (yield* store.attempts(id)).length, 1)
+      yield* expectEqual("attempts", (yield* attemptsOf(id)).length, 1)
       yield* expectEqual("applied of nothing", [...(yield* settle(start + 3))], [])
     })
   },
   {
-    name: "of twenty that settle under one token at once, one does, and its attempt alone is kept",
+    name: "of twenty that settle one lease at once, one does, and its attempt alone is kept",
     run: Effect.gen(function* () {
       const store = yield* DeliveryStore
       const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
       const leased = yield* claimOne(start)
-      const told = (n: number) => attempt(1, { duration_ms: n })
+      const ownAttempt = (n: number) => attempt(1, { duration_ms: n })
       const answers = yield* atOnce(20, (n) => {
-        const own = { attempt: told(n), state: "exhausted", reason: "schedule_used_up" } as const
+        const own = { attempt: ownAttempt(n), state: "exhausted", reason: "schedule_used_up" } as const
         return settleWithConsequences(start + 1, settlement(leased, own))
       })
       const winner = answers.findIndex(({ applied }) => applied.has(id))
       yield* expectEqual("winners", answers.filter(({ applied }) => applied.size > 0).length, 1)
-      yield* expectEqual("attempts", yield* store.attempts(id), [told(winner)])
+      yield* expectEqual("attempts", yield* attemptsOf(id), [ownAttempt(winner)])
       const { attempts, state } = yield* findDelivery(id)
       yield* expectEqual("delivery", [attempts, state], [1, "exhausted"])
       const notices = answers.map((answer) => answer.notices.length)
       yield* expectEqual(
-        "told of",
+        "notices",
         notices,
         answers.map((_, n) => (n === winner ? 1 : 0))
       )
@@ -164,7 +163,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       )
       const notices = answers.flatMap((answer) => answer.notices)
       yield* expectEqual(
-        "told of",
+        "notices",
         notices.map(({ kind }) => kind),
         ["disabled"]
       )
@@ -180,20 +179,19 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       yield* enqueue(...records(1, 300, yield* createIntegration()))
       const leased = yield* claim(start)
       const batch = leased.map((delivery, index) =>
-        index % 3 === 0 ? { ...settlement(delivery), token: "stale" } : settlement(delivery)
+        settlement(delivery, index % 3 === 0 ? { attempt: attempt(2) } : {})
       )
       const applied = yield* settle(start + 1, ...batch)
       yield* expectEqual("applied", applied, new Set(leased.filter((_, index) => index % 3 !== 0).map(({ id }) => id)))
       const { states } = yield* store.summary(start + 1)
       yield* expectEqual("states", [states.delivered, states.delivering], [200, 100])
-      const histories = yield* Effect.forEach(leased, ({ id }) => store.attempts(id))
+      const histories = yield* Effect.forEach(leased, ({ id }) => attemptsOf(id))
       yield* expectEqual("attempts recorded", histories.flat().length, 200)
     })
   },
   {
     name: "a delivery that was cancelled while it was attempted stays cancelled, and its attempt is recorded",
     run: Effect.gen(function* () {
-      const store = yield* DeliveryStore
       const integration = yield* createIntegration()
       const id = yield* enqueueOne(newEvent(1), integration)
       const leased = yield* claimOne(start)
@@ -206,9 +204,9 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         [found.state, found.reason, found.attempts, found.next_attempt_at],
         ["cancelled", "integration_deleted", 1, null]
       )
-      yield* expectEqual("attempts", (yield* store.attempts(id)).length, 1)
+      yield* expectEqual("attempts", (yield* attemptsOf(id)).length, 1)
       yield* expectEqual("applied twice", [...(yield* settle(start + 3, settlement(leased)))], [])
-      yield* expectEqual("attempts after that", (yield* store.attempts(id)).length, 1)
+      yield* expectEqual("attempts after that", (yield* attemptsOf(id)).length, 1)
     })
   },
   {
@@ -254,7 +252,7 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
-    name: "a stale settlement disables nothing, nor does one of a delivery that was cancelled meanwhile",
+    name: "a stale settlement disables nothing, nor does one of a delivery that was cancelled during its attempt",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore
       const integration = yield* createIntegration()
@@ -262,7 +260,8 @@ export const settleCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
       const [stale, cancelled] = yield* claim(start)
       if (stale === undefined || cancelled === undefined) return yield* expectEqual("claimed", 0, 2)
       const gone = { state: "cancelled", reason: "integration_gone", gone: true } as const
-      yield* settle(start + 1, { ...settlement(stale, gone), token: "stale" })
+      yield* settleAs("other", start + 1, settlement(stale, gone))
+      yield* settle(start + 1, settlement(stale, { ...gone, attempt: attempt(2) }))
       yield* expectEqual("after the stale one", yield* integrations.find(integration.id), integration)
       const off = { ...integration, status: "disabled", disabled_reason: "manual", version: 2 } as const
       yield* integrations.update(off, 1)

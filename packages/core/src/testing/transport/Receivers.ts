@@ -100,9 +100,12 @@ export const post = Effect.fnUntraced(function* (request: TransportRequest) {
   return yield* (yield* Transport).post(request)
 })
 
+/** A request to a receiver at 127.0.0.1. */
+export const to = ({ port }: Pick<ScriptedReceiver, "port">, fields: Partial<TransportRequest> = {}) =>
+  requestTo(`127.0.0.1:${port}`, fields)
+
 /** Posts to a receiver at 127.0.0.1. */
-export const postTo = ({ port }: Pick<ScriptedReceiver, "port">, fields: Partial<TransportRequest> = {}) =>
-  post(requestTo(`127.0.0.1:${port}`, fields))
+export const postTo = (...[receiver, fields]: Parameters<typeof to>) => post(to(receiver, fields))
 
 /** The status, or the outcome where none came. */
 export const outcomeOf = (result: TransportResult) => (result._tag === "Failed" ? result.outcome : result.status)

@@ -1,8 +1,8 @@
 /**
  * Rules of what arrives: the request as it was given, once, and nowhere else.
  */
-import { Effect, Fiber } from "effect"
-import type { Transport } from "../../ports/Transport.ts"
+import { Deferred, Effect, Fiber } from "effect"
+import { Transport } from "../../ports/Transport.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { atOnce, expectEqual } from "../SuiteCase.ts"
 import type { ScriptedReceivers } from "./Receivers.ts"
@@ -16,7 +16,8 @@ import {
   post,
   postTo,
   requestTo,
-  start
+  start,
+  to
 } from "./Receivers.ts"
 
 /** What HTTP/1.1 itself needs to carry a request. */
@@ -146,6 +147,52 @@ export const requestCases: ReadonlyArray<SuiteCase<Transport | ScriptedReceivers
         yield* expectFailed(url, yield* post(requestTo("", { url })), "blocked_address")
       }
     })
+  },
+  {
+    name: "reports each request once, however it ends; cancelling it afterwards does nothing",
+    run: Effect.gen(function* () {
+      const answers = yield* answering(ok)
+      const breaking = yield* answering("reset")
+      const silent = yield* start({})
+      const requests = {
+        "an answer": to(answers),
+        "a broken connection": to(breaking),
+        "no answer": to(silent, { deadline: 200 }),
+        "no URL": requestTo("", { url: "nonsense" })
+      }
+      const reported: Array<string> = []
+      const { send } = yield* Transport
+      for (const [what, request] of Object.entries(requests)) {
+        const report = Deferred.makeUnsafe<void>()
+        const cancel = send(request, () => {
+          reported.push(what)
+          Deferred.doneUnsafe(report, Effect.void)
+        })
+        yield* Deferred.await(report)
+        cancel()
+      }
+      yield* expectClosed("a broken connection", breaking)
+      yield* expectClosed("no answer", silent)
+      yield* expectEqual("later", outcomeOf(yield* postTo(answers)), 200)
+      yield* expectEqual("reports", reported, Object.keys(requests))
+    }).pipe(Effect.scoped)
+  },
+  {
+    name: "closes the connection of a cancelled request, and does not report it",
+    run: Effect.gen(function* () {
+      const silent = yield* start({})
+      let reports = 0
+      const { send } = yield* Transport
+      const cancel = send(to(silent), () => reports++)
+      yield* silent.hasReceived
+      cancel()
+      cancel()
+      yield* expectClosed("after the request was sent", silent)
+      send(to(silent), () => reports++)()
+      yield* expectClosed("before it was connected", silent)
+      yield* expectEqual("later", outcomeOf(yield* postTo(yield* answering(ok))), 200)
+      yield* expectEqual("reports", reports, 0)
+    }).pipe(Effect.scoped)
   },
   {
     name: "closes the connection when it is interrupted",

@@ -26,8 +26,8 @@ export class ApiError extends Error {
  * @typedef {DeliveryBase & { explanation: Explanation, attempts: Attempt[] }} DeliveryDetail
  * @typedef {{ id: string, scope: { type: string, id: number }, url: string,
  *   bindings: { resource_type: string, actions: string[] }[], status: string, disabled_reason: string | null,
- *   failing: { since: string, notices: number } | null, overrides: object, created_at: string,
- *   updated_at: string }} Integration
+ *   failing: { since: string, notices: number } | null, catching_up: { since: string } | null, overrides: object,
+ *   created_at: string, updated_at: string }} Integration
  * @typedef {{ id: string, kind: string, integration_id: string | null, scope: { type: string, id: number } | null,
  *   at: string, until?: string, failing_since?: string | null, disables_at?: string, reason?: string, deliveries?: number }} Notice
  * @typedef {{ at: string, status: string, detail: string | null,
@@ -35,6 +35,7 @@ export class ApiError extends Error {
  *   process: { events_accepted: number, attempts: Record<string, number>,
  *     acknowledgement_latency: { count: number, buckets: { le_ms: number, count: number }[] },
  *     delivering: number, buffered: number, unsettled: number, last_claim_at: string | null,
+ *     catching_up: { integration_id: string, since: string }[],
  *     deliveries_wait: { cause: string, since: string, detail: string } | null } }} Figures
  */
 

@@ -28,7 +28,7 @@ const troubleOf = ({ disabled_reason, failing, status }) => {
     : [
         "It first failed ",
         ago(failing.since),
-        " and has acknowledged nothing since. Unless it does, it will be disabled."
+        " and has acknowledged nothing since. Unless it does, it will be disabled, after ten failed attempts at the earliest."
       ]
 }
 
@@ -91,6 +91,15 @@ export const integration = async ({ again, keep, path: [id = ""], place, signal 
         { class: "panel", "aria-labelledby": "about" },
         h("div", { class: "row apart" }, h("h2", { id: "about" }, "Health"), health(one)),
         trouble === null ? null : h("p", { class: "alert" }, trouble),
+        one.catching_up === null
+          ? null
+          : h(
+              "p",
+              { class: "notice" },
+              "It acknowledges again. Its waiting retries are sent early, since ",
+              ago(one.catching_up.since),
+              "."
+            ),
         facts(one, deliveries.slice(0, latest)),
         h(
           "p",

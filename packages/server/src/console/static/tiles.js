@@ -77,7 +77,10 @@ export const tiles = ({ at, database, process }, minute) => {
     tile("Under way", number(process.delivering), [
       counted(process.buffered, "waits", "wait"),
       " in memory, ",
-      `${number(process.unsettled)} to record`
+      `${number(process.unsettled)} to record`,
+      process.catching_up.length === 0
+        ? ""
+        : `; ${counted(process.catching_up.length, "integration catches", "integrations catch")} up`
     ])
   )
 }

@@ -112,8 +112,9 @@ export const noticeWords = ({ deliveries = 0, disables_at, failing_since, kind, 
       return [
         "acknowledges nothing since ",
         at(failing_since ?? ""),
-        "; unless it does, it is disabled at ",
-        at(disables_at ?? "")
+        "; unless it does, a failed attempt disables it: at ",
+        at(disables_at ?? ""),
+        " at the earliest, and not before the tenth"
       ]
     case "disabled":
       return [

@@ -14,13 +14,16 @@
  * the function, and never sees signing secrets. What it does is core's: `PublishRequest` says what is an event, `Matching`
  * who gets it, `Standing.begun` how its deliveries begin; tests compare them.
  */
+import type { ResourceTypeTable } from "@doorhook/core"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
 import { announce } from "../Horizon.ts"
 
 const settings = `SECURITY DEFINER SET search_path = doorhook, pg_temp SET enable_seqscan = off
   SET enable_bitmapscan = on`
 
 /** As core's laneOf, of a first attempt. */
-const lane = `CASE WHEN type = 'call' THEN 0 ELSE 2 END`
+const lane = `CASE WHEN is_urgent THEN 0 ELSE 2 END`
 
 /** The time of the server, as a number of milliseconds since the epoch. */
 export const nowInMillis = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
@@ -29,14 +32,14 @@ interface PublishVersion {
   readonly create: "CREATE FUNCTION" | "CREATE OR REPLACE FUNCTION"
   /** The lock that keeps the matched integrations as they are until the caller's transaction ends. */
   readonly kept: string
-  /** Whether an integration is bound to the event's type: null where its bindings can't be read. */
+  /** Whether an integration is bound to the event's type and action: null where its bindings can't be read. */
   readonly isBound: string
 }
 
 /** Fails where bindings can't be read. */
 export const isBoundStrictly = `EXISTS (
   SELECT 1 FROM jsonb_array_elements(i.bindings::jsonb) AS b (binding)
-  WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? 'create'
+  WHERE b.binding->>'resource_type' = type AND b.binding->'actions' ? action
 )`
 
 /** The function itself. */
@@ -47,6 +50,9 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
   DECLARE
     body json := publish.event::json;
     type text;
+    action text;
+    actions text[];
+    is_urgent boolean;
     building bigint;
     tenants bigint[] := '{}';
     data text;
@@ -68,13 +74,17 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
     IF json_typeof(body) <> 'object' THEN
       RAISE invalid_parameter_value USING MESSAGE = 'an event must be an object';
     END IF;
-    IF json_typeof(body->'resource_type') IS DISTINCT FROM 'string'
-      OR body->>'resource_type' NOT IN ('call', 'access_log') THEN
-      RAISE invalid_parameter_value USING MESSAGE = 'resource_type must be call or access_log';
+    IF json_typeof(body->'resource_type') = 'string' THEN
+      SELECT t.name, t.actions, t.urgent INTO type, actions, is_urgent
+        FROM resource_types AS t WHERE t.name = body->>'resource_type';
     END IF;
-    type := body->>'resource_type';
-    IF json_typeof(body->'action') IS DISTINCT FROM 'string' OR body->>'action' <> 'create' THEN
-      RAISE invalid_parameter_value USING MESSAGE = 'action must be create';
+    IF type IS NULL THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'resource_type must be '
+        || (SELECT string_agg(t.name, ' or ' ORDER BY t.place, t.name) FROM resource_types AS t);
+    END IF;
+    action := body->>'action';
+    IF json_typeof(body->'action') IS DISTINCT FROM 'string' OR NOT action = ANY(actions) THEN
+      RAISE invalid_parameter_value USING MESSAGE = 'action must be ' || array_to_string(actions, ' or ');
     END IF;
     IF NOT coalesce(is_id(body->'building_id'), false) THEN
       RAISE invalid_parameter_value USING MESSAGE = 'building_id must be a positive whole number'
@@ -140,7 +150,7 @@ LANGUAGE plpgsql VOLATILE ${settings} AS $$
       INTO publish.deliveries, waiting, first, last FROM numbered AS n;
     INSERT INTO events AS e
         (seq, id, resource_type, action, building_id, tenant_ids, data, created_at, first_delivery, last_delivery)
-      VALUES (nextval('event_numbers'), publish.id, type, 'create', building,
+      VALUES (nextval('event_numbers'), publish.id, type, action, building,
         '[' || array_to_string(tenants, ',') || ']', data, publish.now, first, last)
       RETURNING e.seq INTO seq;
     INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
@@ -209,3 +219,20 @@ export const publishFunction: ReadonlyArray<string> = [
   ),
   ...["text", "json", "jsonb"].map((type) => `REVOKE ALL ON FUNCTION publish(${type}, bigint) FROM PUBLIC`)
 ]
+
+/**
+ * Writes what the function accepts: the resource types of a service. None is removed: a worker or an older process that does
+ * not declare a type must not make the host's transactions fail. In the order of names, so that processes that start together
+ * wait for each other instead of deadlocking.
+ */
+export const writeResourceTypes = (sql: SqlClient.SqlClient, types: ResourceTypeTable) =>
+  Effect.asVoid(
+    sql.unsafe(
+      `INSERT INTO resource_types AS t (name, actions, urgent, place)
+        SELECT d.name, ARRAY(SELECT jsonb_array_elements_text(d.actions)), d.urgent, d.place
+        FROM jsonb_to_recordset($1::jsonb) AS d (name text, actions jsonb, urgent boolean, place integer) ORDER BY d.name
+        ON CONFLICT (name) DO UPDATE SET actions = excluded.actions, urgent = excluded.urgent, place = excluded.place
+        WHERE (t.actions, t.urgent, t.place) IS DISTINCT FROM (excluded.actions, excluded.urgent, excluded.place)`,
+      [JSON.stringify([...types].map(([name, { actions, urgent }], place) => ({ name, actions, urgent, place })))]
+    )
+  )

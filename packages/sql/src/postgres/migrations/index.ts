@@ -10,6 +10,8 @@ import { grantsByUser } from "./0005_GrantsByUser.ts"
 import { eventsByTime } from "./0006_EventsByTime.ts"
 import { tokenEndings } from "./0007_TokenEndings.ts"
 import { textIds } from "./0008_TextIds.ts"
+import { resourceTypesTable } from "./0009_ResourceTypes.ts"
+import { workerLeases } from "./0010_WorkerLeases.ts"
 
 const migrations = {
   "1_initial": initial,
@@ -19,7 +21,9 @@ const migrations = {
   "5_grants_by_user": grantsByUser,
   "6_events_by_time": eventsByTime,
   "7_token_endings": tokenEndings,
-  "8_text_ids": textIds
+  "8_text_ids": textIds,
+  "9_resource_types": resourceTypesTable,
+  "10_worker_leases": workerLeases
 }
 
 export const loader = Migrator.fromRecord(migrations)

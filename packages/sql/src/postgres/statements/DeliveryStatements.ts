@@ -5,21 +5,59 @@
  */
 import { Standing } from "@doorhook/core"
 import { announce } from "../Horizon.ts"
+import { channel } from "../PostgresDialect.ts"
 import { lastOf } from "./EndingStatements.ts"
 import { addToTalliesIf } from "./TallyStatements.ts"
 
+/** What names a delivery and never changes. */
+const identity = "id, event_id, integration_id, created_at"
+
+const queuedNames = `${identity}, state, attempts, early, lane, due_at, worker, resend`
+
 /**
- * Appends events and their deliveries, the active ones and the others, with numbers in the order given, and counts them.
- * All of it, or nothing, if one of some integrations (none, if that is known already) is not enabled, changed or deleted;
- * they stay as they are until the transaction ends. Returns the numbers.
+ * Keeps the memberships of some workers, to which something is leased, until the transaction ends: a heartbeat that ends one
+ * of them comes before or after it, and releases all or nothing of it. A worker that is not a member gets a row that has
+ * lapsed already, so that the next heartbeat releases its leases.
  */
-export const insert = `WITH locked AS MATERIALIZED (
-    SELECT i.status = 'enabled' AND i.version = m.version AS sound
-    FROM unnest($1::bigint[], $2::bigint[]) AS m (id, version)
+const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
+    SELECT m.worker FROM unnest(${workers}) AS w (worker)
+      CROSS JOIN LATERAL (SELECT worker FROM members WHERE members.worker = w.worker FOR KEY SHARE) AS m
+  ),
+  joined AS (
+    INSERT INTO members (worker, until) SELECT w.worker, 0 FROM ${from}unnest(${workers}) AS w (worker)
+    WHERE w.worker <> ALL (ARRAY(SELECT worker FROM member))
+    ON CONFLICT (worker) DO UPDATE SET until = members.until
+  )`
+
+/** The same, before deliveries are locked that are to be leased. */
+export const keepMember = `WITH ${keepMembers("ARRAY[$1::text]", "")} SELECT 1 FROM member`
+
+/** The integrations that events are matched with, as the database has them now: of these buildings and these tenants. */
+const scoped = `SELECT id, version FROM integrations WHERE scope_type = 'building' AND scope_id = ANY($40::bigint[])
+    UNION ALL SELECT id, version FROM integrations WHERE scope_type = 'tenant' AND scope_id = ANY($41::bigint[])`
+
+/**
+ * Appends events and their deliveries, the active ones and the ended ones, with numbers in the order given, counts them, and
+ * wakes the workers of other processes where deliveries are due. Stores nothing if one of some integrations (none, if that
+ * is known already) is deleted, changed, or not enabled though a delivery needs that; they stay as they are until the
+ * transaction ends. Stores nothing either, and returns one row without an id, if the integrations of the events' scopes are
+ * not the candidates ($38, by growing id) that they were matched with, in the same versions ($39). Returns the deliveries' ids, or one null for none.
+ */
+export const insert = `WITH fresh AS MATERIALIZED (
+    SELECT 1 WHERE $38::bigint[] IS NULL OR (
+      SELECT coalesce(array_agg(now.id ORDER BY now.id), '{}') = $38::bigint[]
+        AND coalesce(array_agg(now.version::bigint ORDER BY now.id), '{}') = $39::bigint[]
+      FROM (${scoped}) AS now
+    )
+  ),
+  locked AS MATERIALIZED (
+    SELECT i.version = m.version AND (i.status = 'enabled' OR m.active = 0) AS sound
+    FROM fresh CROSS JOIN unnest($1::bigint[], $2::bigint[], $42::bigint[]) AS m (id, version, active)
       CROSS JOIN LATERAL (SELECT status, version FROM integrations WHERE id = m.id FOR KEY SHARE) AS i
   ),
   announced AS MATERIALIZED (
     SELECT ${announce} FROM locked HAVING count(*) FILTER (WHERE sound) = cardinality($1::bigint[])
+      AND EXISTS (SELECT 1 FROM fresh)
   ),
   taken AS MATERIALIZED (
     SELECT ARRAY(SELECT nextval('delivery_ids') FROM generate_series(1, $3::bigint)) AS ids,
@@ -45,74 +83,168 @@ export const insert = `WITH locked AS MATERIALIZED (
     FROM taken AS t CROSS JOIN unnest($14::bigint[], $15::bigint[], $16::text[]) AS e (place, tenant_id, resource_type)
   ),
   stored_active AS (
-    INSERT INTO queue (id, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
-    SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.lane, d.due_at,
-      d.lease_token, d.resend
-    FROM taken AS t CROSS JOIN unnest($17::bigint[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::text[],
+    INSERT INTO queue (${queuedNames})
+    SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.attempts, d.early, d.lane, d.due_at,
+      d.worker, d.resend
+    FROM taken AS t CROSS JOIN unnest($17::bigint[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[],
         $23::bigint[], $24::bigint[], $25::bigint[], $26::text[], $27::bigint[])
-      AS d (place, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
+      AS d (place, event_id, integration_id, created_at, state, attempts, early, lane, due_at, worker, resend)
   ),
   stored_ended AS (
-    INSERT INTO deliveries (id, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token)
-    SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.lane,
-      d.lease_token
+    INSERT INTO deliveries (${identity}, state, reason, attempts, early, lane, worker)
+    SELECT t.ids[d.place], d.event_id, d.integration_id, d.created_at, d.state, d.reason, d.attempts, d.early, d.lane,
+      d.worker
     FROM taken AS t CROSS JOIN unnest($28::bigint[], $29::text[], $30::bigint[], $31::bigint[], $32::text[], $33::text[],
-        $34::bigint[], $35::bigint[], $36::text[])
-      AS d (place, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token)
+        $34::bigint[], $35::bigint[], $36::bigint[], $37::text[])
+      AS d (place, event_id, integration_id, created_at, state, reason, attempts, early, lane, worker)
   ),
-  counted AS (${addToTalliesIf("FROM taken", 37)})
-  SELECT unnest(ids) AS id FROM taken`
+  counted AS (${addToTalliesIf("FROM taken", 45)}),
+  ${keepMembers("$44::text[]", "taken CROSS JOIN ")},
+  signalled AS MATERIALIZED (SELECT pg_notify('${channel}', '') FROM taken WHERE $43::bigint > 0)
+  SELECT unnest(CASE WHEN cardinality(ids) = 0 THEN ARRAY[NULL::bigint] ELSE ids END) AS id, false AS stale
+    FROM taken LEFT JOIN signalled ON true
+  UNION ALL SELECT NULL, true WHERE NOT EXISTS (SELECT 1 FROM fresh)`
 
-/** Puts deliveries, which were taken from what has ended, to what is active. */
-export const insertQueued = `INSERT INTO queue
-    (id, event_id, integration_id, created_at, state, reason, attempts, lane, due_at, lease_token, resend)
-  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[],
+/** Puts deliveries, which were taken from the ended ones, back among the active ones. */
+export const insertQueued = `INSERT INTO queue (${queuedNames})
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[],
     $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])`
 
-const endedColumns = `id, event_id, integration_id, created_at, state, reason, attempts, lane, lease_token,
+const endedColumns = `${identity}, state, reason, attempts, early, lane, worker,
     attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt`
 
 const toAttempts = `INSERT INTO attempts
     (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
 
 /**
- * Moves active deliveries, given in the order of their ids, to what has ended, with their attempts, and counts them. All of
- * them, or none, if one is not under the lease that is given, or was cancelled, or is to be sent again, or if one of some
- * integrations is disabled, failing or deleted. Returns a row if they were moved.
+ * Ends acknowledged deliveries, given in the order of their ids, with their attempts, and counts them: those that are leased
+ * to a worker, whose attempt is the next one, that are not to be sent again and whose integration is enabled and does not
+ * fail (or, if that is not asked for, whatever it is). Leaves the others as they are. Returns the ids of the ended ones.
  */
-export const settle = `WITH held AS MATERIALIZED (
-    SELECT q.id, q.event_id, q.integration_id, q.created_at, s.state, s.reason, s.attempts, s.lane,
-      s.started_at, s.duration_ms, s.outcome, s.status, s.detail, s.excerpt
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-        $9::text[], $10::bigint[], $11::text[], $12::text[])
-      AS s (id, token, state, reason, attempts, lane, started_at, duration_ms, outcome, status, detail, excerpt)
+export const acknowledge = `WITH sound AS MATERIALIZED (
+    SELECT id FROM integrations WHERE id = ANY($11::bigint[]) AND status = 'enabled' AND failing_since IS NULL
+  ),
+  held AS MATERIALIZED (
+    SELECT q.id, q.event_id, q.integration_id, q.created_at, s.attempts, s.early, s.lane, s.started_at, s.duration_ms,
+      s.outcome, s.status, s.detail, s.excerpt
+    FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $12::bigint[], $5::bigint[], $6::bigint[], $7::text[],
+        $8::bigint[], $9::text[], $10::text[])
+      AS s (id, attempts, early, lane, started_at, duration_ms, outcome, status, detail, excerpt)
       CROSS JOIN LATERAL (
         SELECT id, event_id, integration_id, created_at FROM queue
-        WHERE id = s.id AND lease_token = s.token AND state = 'delivering' AND resend < 2 FOR UPDATE
+        WHERE id = s.id AND worker = $1::text AND attempts = s.attempts - 1 AND resend < 2
+          AND ($11::bigint[] IS NULL OR integration_id = ANY(ARRAY(SELECT id FROM sound)))
+          AND integration_id <> ALL (ARRAY(SELECT e.integration_id FROM endings AS e))
+        FOR UPDATE
       ) AS q
   ),
-  sound AS MATERIALIZED (
-    SELECT 1 FROM integrations WHERE id = ANY($13::bigint[]) AND status = 'enabled' AND failing_since IS NULL
-    HAVING count(*) = cardinality($13::bigint[])
-  ),
-  complete AS MATERIALIZED (SELECT 1 FROM held CROSS JOIN sound HAVING count(*) = cardinality($1::bigint[])),
   taken AS (
-    DELETE FROM queue AS q USING complete WHERE q.id = ANY (ARRAY(SELECT id FROM held))
+    DELETE FROM queue AS q WHERE q.id = ANY (ARRAY(SELECT id FROM held))
   ),
   ended AS (
     INSERT INTO deliveries (${endedColumns})
-    SELECT id, event_id, integration_id, created_at, state, reason, attempts, lane, NULL, started_at, duration_ms, outcome,
-      status, detail, excerpt
-    FROM complete CROSS JOIN held
+    SELECT id, event_id, integration_id, created_at, 'delivered', NULL, attempts, early, lane, NULL, started_at, duration_ms,
+      outcome, status, detail, excerpt
+    FROM held
   ),
-  counted AS (${addToTalliesIf("FROM complete", 14)})
-  SELECT 1 FROM complete`
+  counted AS (
+    INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
+    SELECT 0, 0, -count(*), 0, count(*), 0, 0, 0, 0 FROM held HAVING count(*) > 0
+  )
+  SELECT id FROM held`
 
-/** Moves active deliveries, which are locked already, to what has ended. */
+/** The state of a delivery that is released: core's `Standing.released`. */
+const releasedState = `CASE WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END`
+
+/** Counts deliveries that were released, by the query that returns their new states. */
+const countReleased = (from: string): string =>
+  `INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
+    SELECT 0, count(*) FILTER (WHERE state = 'pending'), -count(*), count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, 0, 0
+    FROM ${from} HAVING count(*) > 0`
+
+/**
+ * Gives back deliveries that are leased to a worker, given in the order of their ids with the times at which they are due,
+ * and counts them. Of those that were cancelled under the lease the worker is forgotten: after the others, as locks go.
+ */
+export const release = `WITH held AS MATERIALIZED (
+    SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (
+      SELECT ctid AS place FROM queue WHERE id = r.id AND worker = $1::text FOR UPDATE
+    ) AS q
+  ),
+  released AS (
+    UPDATE queue AS q SET state = ${releasedState}, worker = NULL, due_at = held.due_at, resend = least(q.resend, 1)
+    FROM held WHERE q.ctid = held.place RETURNING q.state
+  ),
+  counted AS (${countReleased("released")})
+  UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
+    SELECT id FROM deliveries
+    WHERE (SELECT count(*) FROM released) < cardinality($2::bigint[]) AND id = ANY($2::bigint[]) AND worker = $1::text
+    ORDER BY id FOR UPDATE
+  ))`
+
+/**
+ * Releases what some workers lease, due when it was, and counts it; and of one worker ($2) what it leases of deliveries
+ * created before a time ($3, 0 for none) but some ($4). Wakes the workers of other processes if it released any. Walks all
+ * leased deliveries, after one search in the index for each integration that has active ones: rare, and cheaper than an
+ * index by worker, which each delivery would enter.
+ */
+export const releaseAllOf = `WITH RECURSIVE holders (integration_id) AS (
+    (SELECT integration_id FROM queue ORDER BY integration_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.integration_id FROM queue AS q WHERE q.integration_id > h.integration_id
+      ORDER BY q.integration_id LIMIT 1)
+    FROM holders AS h WHERE h.integration_id IS NOT NULL
+  ),
+  found AS MATERIALIZED (
+    SELECT q.id FROM holders AS h CROSS JOIN LATERAL (
+      SELECT id FROM queue WHERE integration_id = h.integration_id AND state = 'delivering' AND (worker = ANY($1::text[])
+        OR (worker = $2::text AND created_at < $3::bigint AND id <> ALL ($4::bigint[])))
+    ) AS q
+  ),
+  held AS MATERIALIZED (
+    SELECT ctid AS place FROM queue
+    WHERE id = ANY(ARRAY(SELECT id FROM found)) AND (worker = ANY($1::text[]) OR worker = $2::text)
+    ORDER BY id FOR UPDATE
+  ),
+  released AS (
+    UPDATE queue AS q SET state = ${releasedState}, worker = NULL, resend = least(q.resend, 1)
+    WHERE q.ctid = ANY(ARRAY(SELECT place FROM held)) RETURNING q.state
+  ),
+  counted AS (${countReleased("released")}),
+  number AS MATERIALIZED (SELECT count(*) AS count FROM released),
+  signalled AS MATERIALIZED (SELECT pg_notify('${channel}', '') FROM number WHERE count > 0)
+  SELECT count FROM number LEFT JOIN signalled ON true`
+
+/** Forgets some workers at deliveries that were cancelled under their leases. A range of an index that holds only these. */
+export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
+    SELECT id FROM deliveries WHERE worker IS NOT NULL AND worker = ANY($1::text[]) ORDER BY id + 0 FOR UPDATE
+  ))`
+
+/**
+ * Ends memberships that have lapsed at a time, and returns them. Locks a worker's own row along with them: all heartbeats
+ * lock in one order. The table has a handful of rows.
+ */
+export const endLapsed = `DELETE FROM members WHERE worker = ANY(ARRAY(
+    SELECT held.worker FROM (
+      SELECT worker, until FROM members WHERE until <= $1 OR worker = $2 ORDER BY worker FOR UPDATE
+    ) AS held WHERE held.until <= $1
+  )) RETURNING worker`
+
+/** Begins or continues a membership. Says whether there was one. */
+export const beat = `INSERT INTO members (worker, until) VALUES ($1, $2)
+  ON CONFLICT (worker) DO UPDATE SET until = excluded.until RETURNING xmax <> 0 AS continued`
+
+/** Ends a membership. Returns it if there was one. */
+export const leave = `DELETE FROM members WHERE worker = $1 RETURNING worker`
+
+export const roll = `SELECT count(*) AS workers, count(CASE WHEN worker < $1 THEN 1 END) AS rank FROM members`
+
+/** Moves active deliveries, which are locked already, to the ended ones. */
 export const end = `WITH taken AS (DELETE FROM queue WHERE id = ANY($1))
   INSERT INTO deliveries (${endedColumns})
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[],
-    $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::text[], $15::text[])`
+    $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[], $15::text[],
+    $16::text[])`
 
 /**
  * Which of some integrations exist, and what they are. The rows are shared with whoever asks the same; who would change
@@ -139,9 +271,21 @@ const scopeLocks = 0x73636f70
 /** Locks the integrations of a scope against further ones, by the name of the scope, until the transaction ends. */
 export const lockScope = `SELECT pg_advisory_xact_lock(${scopeLocks}, hashtext($1))`
 
-/** Locks those of some integrations that nobody else keeps in a way that excludes this one, and returns them. */
-export const lockFreeIntegrations = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id
-  FOR NO KEY UPDATE SKIP LOCKED`
+const subject = `id, scope_type, scope_id, status, disabled_reason, failing_since, failing_noticed, failing_attempts,
+    failing_retry_after`
+
+/**
+ * What settlements look at of some integrations. Those among them for which something may follow ($2, and those that fail or
+ * are disabled) are locked beside publications, if they are free. Returns which are locked.
+ */
+export const lockSubjects = `WITH locked AS MATERIALIZED (
+    SELECT ${subject} FROM integrations
+    WHERE id = ANY($1) AND (id = ANY($2) OR status <> 'enabled' OR failing_since IS NOT NULL)
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+  )
+  SELECT ${subject}, true AS locked FROM locked
+  UNION ALL
+  SELECT ${subject}, false FROM integrations WHERE id = ANY($1) AND id <> ALL (ARRAY(SELECT id FROM locked))`
 
 /** Locks for change those of some integrations that nobody publishes to, and returns them. */
 export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED`
@@ -150,27 +294,27 @@ export const lockFreeForChange = `SELECT id FROM integrations WHERE id = ANY($1)
 export const isUnacknowledged = `state <> 'delivered'`
 
 /**
- * The newest delivery of an integration that ended without an acknowledgement and is not under way: the end of a range of
- * an index for each state. What it held under lease when it was changed last is over if that was no later than a time.
+ * The newest delivery of an integration that ended without an acknowledgement and that no worker may still be sending: the
+ * end of a range of an index for each state.
  */
 export const newestUnacknowledged = `SELECT max(id) AS id FROM (${Standing.unacknowledgedStates
   .map(
-    (state) => `(SELECT id FROM deliveries WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged}
-        AND (lease_token IS NULL OR (SELECT updated_at FROM integrations WHERE id = $1) <= $2::bigint)
+    (state) => `(SELECT id FROM deliveries
+        WHERE integration_id = $1 AND state = '${state}' AND ${isUnacknowledged} AND worker IS NULL
       ORDER BY id DESC LIMIT 1)`
   )
   .join(" UNION ALL ")}) AS newest`
 
-/** What names a delivery and never changes. */
-const identity = "id, event_id, integration_id, created_at"
-
-/** Where some active deliveries stand, locked, and whether they are of endings. */
-export const queuedStandings = `SELECT ${identity}, state, reason, attempts, lane, due_at, lease_token, resend,
-    coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending
-  FROM queue WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+/** Locks some active deliveries; where those among them stand that are wanted, and whether they are of endings. */
+export const queuedStandings = `WITH locked AS MATERIALIZED (
+    SELECT ${identity}, state, NULL::text AS reason, attempts, early, lane, due_at, worker, resend,
+      coalesce(id <= ${lastOf("queue.integration_id")}, false) AS ending
+    FROM queue WHERE id = ANY($1) ORDER BY id FOR UPDATE
+  )
+  SELECT * FROM locked WHERE id = ANY($2)`
 
 /** The same of ended ones. */
-export const endedStandings = `SELECT ${identity}, state, reason, attempts, lane, NULL::bigint AS due_at, lease_token,
+export const endedStandings = `SELECT ${identity}, state, reason, attempts, early, lane, NULL::bigint AS due_at, worker,
     0 AS resend
   FROM deliveries WHERE id = ANY($1) ORDER BY id FOR UPDATE`
 
@@ -181,27 +325,32 @@ export const endedStandings = `SELECT ${identity}, state, reason, attempts, lane
 const rowsOf = (table: string, given: string): string =>
   `CROSS JOIN LATERAL (SELECT ctid AS place FROM ${table} WHERE id = ${given}.id OFFSET 0) AS old`
 
-/** Moves active deliveries, which are locked already, to where they stand next. */
-export const requeue = `UPDATE queue AS d SET state = moved.state, reason = moved.reason, attempts = moved.attempts,
-    lane = moved.lane, due_at = moved.due_at, lease_token = moved.lease_token, resend = moved.resend
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[])
-    AS moved (id, state, reason, attempts, lane, due_at, lease_token, resend)
+/**
+ * Moves active deliveries, which are locked already, to where they stand next, and stores the attempts that were made of
+ * them, if any: the last of each.
+ */
+export const requeue = `WITH attempted AS (
+    ${toAttempts}
+    SELECT * FROM unnest($1::bigint[], $3::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::text[],
+        $14::text[]) AS a (id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)
+    WHERE a.outcome IS NOT NULL
+  )
+  UPDATE queue AS d SET state = moved.state, attempts = moved.attempts, early = moved.early,
+    lane = moved.lane, due_at = moved.due_at, worker = moved.worker, resend = moved.resend
+  FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[])
+    AS moved (id, state, attempts, early, lane, due_at, worker, resend)
     ${rowsOf("queue", "moved")}
   WHERE d.ctid = old.place`
 
 /** Changes ended deliveries, which are locked already. Their state stays. */
-export const amend = `UPDATE deliveries AS d SET attempts = e.attempts, lease_token = e.lease_token,
+export const amend = `UPDATE deliveries AS d SET attempts = e.attempts, early = e.early, worker = e.worker,
     attempt_started_at = e.started_at, attempt_duration_ms = e.duration_ms, attempt_outcome = e.outcome,
     attempt_status = e.status, attempt_detail = e.detail, attempt_excerpt = e.excerpt
-  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::text[],
-      $9::text[])
-    AS e (id, attempts, lease_token, started_at, duration_ms, outcome, status, detail, excerpt)
+  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[],
+      $9::text[], $10::text[])
+    AS e (id, attempts, early, worker, started_at, duration_ms, outcome, status, detail, excerpt)
     ${rowsOf("deliveries", "e")}
   WHERE d.ctid = old.place`
-
-export const insertAttempts = `${toAttempts}
-  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
-    $8::text[])`
 
 /**
  * Takes deliveries, which are locked already, from what has ended. The attempts that ended them are kept. `insertQueued`
@@ -226,3 +375,9 @@ export const recoverable = `SELECT id, created_at FROM (${Standing.unacknowledge
     UNION ALL (SELECT id, created_at FROM queue
       WHERE integration_id = $1 AND state = 'retrying' AND id > $2 ORDER BY id LIMIT $3)
   ) AS found ORDER BY id LIMIT $3`
+
+/** Wakes the workers of all processes when the transaction commits. */
+export const signal = `SELECT pg_notify('${channel}', '')`
+
+/** Lets transactions end that lock rows which a claim passed over: a few milliseconds. */
+export const pause = "SELECT pg_sleep(0.003)"

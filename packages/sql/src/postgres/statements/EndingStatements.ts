@@ -45,8 +45,8 @@ export const endThese = `WITH moved AS (
     RETURNING *, (SELECT e.reason FROM endings AS e WHERE e.integration_id = q.integration_id) AS ended_for
   ),
   cancelled AS (
-    INSERT INTO deliveries (${identity}, state, reason, attempts, lane, lease_token)
-    SELECT ${identity}, 'cancelled', ended_for, attempts, lane, lease_token FROM moved
+    INSERT INTO deliveries (${identity}, state, reason, attempts, early, lane, worker)
+    SELECT ${identity}, 'cancelled', ended_for, attempts, early, lane, worker FROM moved
   )
   SELECT state, count(*) AS count FROM moved GROUP BY state`
 

@@ -11,8 +11,8 @@ const ended = `SELECT id, event_id, integration_id, state, reason, attempts, NUL
 
 /** What is active, and what an ending (`e`) has cancelled already. */
 const queued = `SELECT d.id, d.event_id, d.integration_id,
-    CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, coalesce(e.reason, d.reason) AS reason,
-    d.attempts, CASE WHEN e.reason IS NULL THEN least(d.due_at, ${latest}) END AS next_attempt_at, d.created_at
+    CASE WHEN e.reason IS NULL THEN d.state ELSE 'cancelled' END AS state, e.reason, d.attempts,
+    CASE WHEN e.reason IS NULL AND d.worker IS NULL THEN least(d.due_at, ${latest}) END AS next_attempt_at, d.created_at
   FROM queue AS d LEFT JOIN endings AS e ON e.integration_id = d.integration_id AND d.id <= e.last_id`
 
 /** One delivery. One search by id in each table. */

@@ -3,11 +3,14 @@
  * as a caller's own transaction takes; so they append, and whoever reads adds up. `Folding` keeps that little.
  */
 import { activeStates, deliveryStates } from "@doorhook/core"
-import type { TallyName } from "../../DeliveryTables.ts"
+import type { DeliveryState } from "@doorhook/core"
 import { allEndings } from "./EndingStatements.ts"
 
+/** What is counted: events, and deliveries by state. */
+export type TallyName = "events" | DeliveryState
+
 /** The columns of the table. */
-export const tallyNames: ReadonlyArray<TallyName> = ["events", ...deliveryStates]
+const tallyNames: ReadonlyArray<TallyName> = ["events", ...deliveryStates]
 
 const columns = tallyNames.join(", ")
 const sums = tallyNames.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(", ")

@@ -7,13 +7,15 @@ import { previousSecrets } from "./0002_PreviousSecrets.ts"
 import { grantsByUser } from "./0003_GrantsByUser.ts"
 import { eventsByTime } from "./0004_EventsByTime.ts"
 import { tokenEndings } from "./0005_TokenEndings.ts"
+import { deliveriesInPlace } from "./0006_DeliveriesInPlace.ts"
 
 const migrations = {
   "1_initial": initial,
   "2_previous_secrets": previousSecrets,
   "3_grants_by_user": grantsByUser,
   "4_events_by_time": eventsByTime,
-  "5_token_endings": tokenEndings
+  "5_token_endings": tokenEndings,
+  "6_deliveries_in_place": deliveriesInPlace
 }
 
 export const loader = Migrator.fromRecord(migrations)

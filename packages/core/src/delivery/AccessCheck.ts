@@ -1,0 +1,180 @@
+/**
+ * Whether users may still receive the events of a scope, for a sender that asks before each attempt.
+ *
+ * An answer that the directory has at once costs no fiber and no timer. Of identical questions in flight, the directory gets
+ * one.
+ */
+import { Cause, Effect, Exit } from "effect"
+import type { Fiber, Scope as Lifetime } from "effect"
+import type { UserId } from "../domain/Ids.ts"
+import type { Scope } from "../domain/Integration.ts"
+import { Directory, DirectoryError, mayAccess } from "../ports/Directory.ts"
+import { DeliverySettings, directoryPatience } from "../services/DeliverySettings.ts"
+
+/** Whether the user may, or why the directory can't say. */
+export type AccessAnswer = boolean | DirectoryError
+
+/** Receives an answer that was not there at once. Must not throw. */
+export type OnAnswer = (answer: AccessAnswer) => void
+
+/** A question in flight. */
+interface Question {
+  readonly callers: Array<OnAnswer>
+  readonly asked: Fiber.Fiber<unknown, unknown>
+  readonly deadline: Fiber.Fiber<unknown>
+}
+
+/** The last synchronous answer about a scope. */
+interface Known {
+  user: UserId
+  turn: number
+  answer: boolean
+}
+
+/** How many scopes have a remembered answer at most, so that memory stays bounded. */
+const mostKnown = 1_024
+
+const keyOf = (user: UserId, scope: Scope): string => `${scope.type} ${scope.id} ${user}`
+
+/** The scope as one number. Ids are positive, so the sign can tell buildings from tenants. */
+const numberOf = ({ id, type }: Scope): number => id * (type === "building" ? 1 : -1)
+
+/** A defect of the directory is a failure of it: deliveries wait, and the log has its cause. */
+const failureOf = (cause: Cause.Cause<DirectoryError>): DirectoryError => {
+  const error = Cause.squash(cause)
+  return error instanceof DirectoryError ? error : new DirectoryError({ operation: "mayAccess", cause: error })
+}
+
+type Outcome = Exit.Exit<boolean, DirectoryError>
+
+const isOutcome = (question: Effect.Effect<boolean, DirectoryError>): question is Outcome => Exit.isExit(question)
+
+const answerOf = (exit: Outcome): AccessAnswer => (Exit.isSuccess(exit) ? exit.value : failureOf(exit.cause))
+
+type Run = <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+
+export class AccessCheck {
+  readonly #directory: Directory["Service"]
+  readonly #run: Run
+  readonly #patience: number
+  readonly #noAnswer: string
+  readonly #open = new Map<string, Question>()
+  readonly #known = new Map<number, Known>()
+  #turn = 0
+  #isInTurn = false
+
+  private constructor(directory: Directory["Service"], run: Run, patience: number, noAnswer: string) {
+    this.#directory = directory
+    this.#run = run
+    this.#patience = patience
+    this.#noAnswer = noAnswer
+  }
+
+  /** Asks the directory with the clock of the layer that it is built in, and closes with its scope. */
+  static readonly make: Effect.Effect<AccessCheck, never, DeliverySettings | Directory | Lifetime.Scope> = Effect.gen(
+    function* () {
+      const settings = yield* DeliverySettings
+      const patience = directoryPatience(settings)
+      const cut = patience < settings.ackTimeout ? ", which is what the lease leaves: a longer one leaves more" : ""
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+      const check = new AccessCheck(yield* Directory, run, patience, `no answer within ${patience} ms${cut}`)
+      yield* Effect.addFinalizer(() => Effect.sync(() => check.close()))
+      return check
+    }
+  )
+
+  /**
+   * Whether a user may receive the events of a scope now. Returns the answer where it is known at once. Otherwise returns null
+   * and calls `onAnswer` once, unless this closes before.
+   *
+   * Joins an identical question in flight: all its callers get the same answer. A question without an answer fails after the
+   * directory's patience, counted from its start.
+   */
+  ask(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
+    if (this.#isInTurn) {
+      const known = this.#known.get(numberOf(scope))
+      if (known !== undefined && known.turn === this.#turn && known.user === user) return known.answer
+    }
+    const open = this.#open.size === 0 ? undefined : this.#open.get(keyOf(user, scope))
+    if (open === undefined) return this.#askDirectory(user, scope, onAnswer)
+    open.callers.push(onAnswer)
+    return null
+  }
+
+  /**
+   * Runs synchronous work in which the synchronous answer to a question may be used again for an identical one. Nothing is
+   * kept after the work: a right that ends takes effect at the next attempt.
+   */
+  withinTurn(work: () => void): void {
+    if (this.#isInTurn) return work()
+    this.#turn++
+    if (this.#known.size >= mostKnown) this.#known.clear()
+    this.#isInTurn = true
+    try {
+      work()
+    } finally {
+      this.#isInTurn = false
+    }
+  }
+
+  /** Interrupts all questions in flight. Their callers get no answer. */
+  close(): void {
+    const questions = [...this.#open.values()]
+    this.#open.clear()
+    for (const { asked, deadline } of questions) {
+      deadline.interruptUnsafe()
+      asked.interruptUnsafe()
+    }
+  }
+
+  #askDirectory(user: UserId, scope: Scope, onAnswer: OnAnswer): AccessAnswer | null {
+    let question: Effect.Effect<boolean, DirectoryError>
+    try {
+      question = mayAccess(this.#directory, user, scope)
+    } catch (defect) {
+      return failureOf(Cause.die(defect))
+    }
+    if (isOutcome(question)) return this.#remember(user, scope, question)
+    const asked = this.#run(question)
+    const exit = asked.pollUnsafe()
+    if (exit !== undefined) return this.#remember(user, scope, exit)
+    this.#await(keyOf(user, scope), asked, onAnswer)
+    return null
+  }
+
+  #remember(user: UserId, scope: Scope, exit: Outcome): AccessAnswer {
+    if (Exit.isFailure(exit)) return failureOf(exit.cause)
+    const answer = exit.value
+    if (!this.#isInTurn) return answer
+    const known = this.#known.get(numberOf(scope))
+    if (known === undefined) {
+      this.#known.set(numberOf(scope), { user, turn: this.#turn, answer })
+    } else {
+      known.user = user
+      known.turn = this.#turn
+      known.answer = answer
+    }
+    return answer
+  }
+
+  #await(key: string, asked: Fiber.Fiber<boolean, DirectoryError>, onAnswer: OnAnswer): void {
+    const end = (answer: AccessAnswer): void => {
+      // A late answer has no callers any more. The key may be that of a newer question.
+      if (this.#open.get(key) !== question) return
+      this.#open.delete(key)
+      for (const caller of question.callers) caller(answer)
+    }
+    const expire = (): void => {
+      end(new DirectoryError({ operation: "mayAccess", cause: new Error(this.#noAnswer) }))
+      // Not waited for: a question that can't be interrupted would hold its callers.
+      asked.interruptUnsafe()
+    }
+    const deadline = this.#run(Effect.delay(Effect.sync(expire), this.#patience))
+    const question: Question = { callers: [onAnswer], asked, deadline }
+    this.#open.set(key, question)
+    asked.addObserver((exit) => {
+      deadline.interruptUnsafe()
+      end(answerOf(exit))
+    })
+  }
+}

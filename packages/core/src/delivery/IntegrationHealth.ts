@@ -1,0 +1,273 @@
+/**
+ * How each integration does, as this process sees it: which ones fail and since when, what the log says about it, and
+ * which ones catch up after an outage. What operators are notified of, and when an integration is disabled, is decided
+ * where outcomes are stored (`rules/Consequences`).
+ *
+ * The log gets a line when an integration begins to fail and one when it acknowledges again: not one for each attempt, and
+ * nothing about a single failure, which a retry mends.
+ *
+ * Plain data: nothing here waits. All times are in milliseconds since the epoch.
+ */
+import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
+import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import { isoOf } from "../domain/IsoTime.ts"
+import type { IntegrationNotice } from "../domain/Notice.ts"
+import { RecentMap } from "../domain/RecentMap.ts"
+import type { Recovery } from "../ports/DeliveryStore.ts"
+import { explainAttempt } from "../rules/Explanation.ts"
+import { isRedirect } from "../rules/Redirect.ts"
+import { shownHost } from "../rules/UrlPolicy.ts"
+
+/** This many failed attempts in a row are logged. */
+export const failuresInARow = 3
+
+/** An integration that fails, recovers and fails again is logged once in this time, in milliseconds. */
+export const quietTime = 10 * 60_000
+
+/** The most integrations that are logged as failing within a minute: when a network is away, all of them fail at once. */
+export const mostInAMinute = 20
+const minute = 60_000
+
+/** The most integrations that are remembered. */
+const mostKnown = 10_000
+
+/** How long an integration must have failed for its retries to be sent early, in milliseconds. */
+const catchUpAfter = minute
+
+/** Failed attempts of one integration, with no success between them. */
+export interface FailureStreak {
+  readonly integration_id: IntegrationId
+  readonly failures: number
+  /** When the first of them started. */
+  readonly since: number
+}
+
+/** An integration whose waiting retries are sent early. */
+export interface CatchingUp {
+  readonly integration_id: IntegrationId
+  /** When it began. */
+  readonly since: number
+}
+
+/** How an integration has failed in this process. */
+interface Course {
+  /** Failed attempts in a row. */
+  failures: number
+  /** When the first of them began. */
+  since: number
+  /** Whether the log has said so. */
+  isLogged: boolean
+  /** When the log last said so. */
+  loggedAt: number
+}
+
+/** An attempt that was recorded. */
+export interface Recorded {
+  readonly integration: Pick<Integration, "id" | "scope" | "configuration">
+  readonly attempt: Attempt | null
+}
+
+export interface LogLine {
+  readonly level: "info" | "warn"
+  readonly text: string
+}
+
+/** An integration that catches up: how many early retries may be open, and which ones are. */
+interface CatchUp {
+  readonly since: number
+  /** Not before this time: its receiver asked for no requests until then. */
+  notBefore: number
+  /** One at first; twice as many after each round that was acknowledged, up to the integration's places. */
+  window: number
+  readonly open: Set<DeliveryId>
+}
+
+/** A redirect points to a URL that may hold a secret, like the receiver's own. */
+export const loggedText = (attempt: Attempt): string =>
+  explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt)
+
+const nameOf = ({ configuration, id, scope }: Recorded["integration"]): string =>
+  `Integration ${id} (${shownHost(configuration.url)}) of ${scope.type} ${scope.id}`
+
+const tooMany: LogLine = {
+  level: "warn",
+  text: `More than ${mostInAMinute} integrations began to fail within a minute; the log names no more of them until then. All that fail: doorhook integrations list`
+}
+
+export class IntegrationHealth {
+  private readonly courses = new RecentMap<IntegrationId, Course>(mostKnown)
+  private readonly streaks = new Map<IntegrationId, FailureStreak>()
+  private readonly catchUps = new Map<IntegrationId, CatchUp>()
+  /** Until when receivers asked this process for no requests (`Retry-After`). */
+  private readonly waits = new RecentMap<IntegrationId, number>(mostKnown)
+  private minuteBegan = 0
+  private inMinute = 0
+
+  /** How many integrations failed at their last attempt. */
+  get failing(): number {
+    return this.streaks.size
+  }
+
+  /** The longest streaks of failures, the longest first. */
+  worst(limit: number): ReadonlyArray<FailureStreak> {
+    return [...this.streaks.values()].toSorted((a, b) => b.failures - a.failures || a.since - b.since).slice(0, limit)
+  }
+
+  /** An attempt has ended. */
+  attempted(integration_id: IntegrationId, attempt: Attempt): void {
+    if (attempt.outcome === "acknowledged") {
+      if (this.streaks.size > 0) this.streaks.delete(integration_id)
+      return
+    }
+    const { failures, since } = this.streaks.get(integration_id) ?? { failures: 0, since: attempt.started_at }
+    if (failures > 0 || this.streaks.size < mostKnown) {
+      this.streaks.set(integration_id, { integration_id, failures: failures + 1, since })
+    }
+  }
+
+  /** An integration was changed or deleted: what is known about it is void. */
+  forget(id: IntegrationId): void {
+    this.streaks.delete(id)
+    this.catchUps.delete(id)
+  }
+
+  /** The log lines about recorded attempts. What their notifications say is not repeated. */
+  recorded(
+    recorded: ReadonlyArray<Recorded>,
+    notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
+    now: number
+  ): ReadonlyArray<LogLine> {
+    const noticed = this.takeNotices(notices, now)
+    const lines: Array<LogLine> = []
+    for (const { attempt, integration } of recorded) {
+      if (attempt === null || noticed.has(integration.id)) continue
+      const line =
+        attempt.outcome === "acknowledged"
+          ? this.acknowledged(integration, now)
+          : this.failed(integration, attempt, now)
+      if (line !== null) lines.push(line)
+    }
+    return lines
+  }
+
+  /** Returns the integrations about which a notification says everything: that they fail, are disabled, or work again. */
+  private takeNotices(
+    notices: ReadonlyArray<Pick<IntegrationNotice, "kind" | "integration_id">>,
+    now: number
+  ): ReadonlySet<IntegrationId> {
+    const noticed = new Set<IntegrationId>()
+    for (const { integration_id: id, kind } of notices) {
+      if (kind === "exhausted") continue
+      noticed.add(id)
+      if (kind === "failing") Object.assign(this.courseOf(id), { isLogged: true, loggedAt: now })
+      else this.courses.delete(id)
+    }
+    return noticed
+  }
+
+  private failed(integration: Recorded["integration"], attempt: Attempt, now: number): LogLine | null {
+    const course = this.courseOf(integration.id)
+    if (course.failures === 0) course.since = attempt.started_at
+    course.failures++
+    if (course.isLogged || course.failures < failuresInARow || now - course.loggedAt < quietTime) return null
+    if (now - this.minuteBegan >= minute) [this.minuteBegan, this.inMinute] = [now, 0]
+    this.inMinute++
+    if (this.inMinute > mostInAMinute) return this.inMinute === mostInAMinute + 1 ? tooMany : null
+    Object.assign(course, { isLogged: true, loggedAt: now })
+    const text = `${nameOf(integration)} fails: ${course.failures} attempts in a row not acknowledged since ${isoOf(course.since)}. Last: ${loggedText(attempt)}`
+    return { level: "warn", text }
+  }
+
+  private acknowledged(integration: Recorded["integration"], now: number): LogLine | null {
+    const course = this.courses.get(integration.id)
+    if (course === undefined) return null
+    const { failures, isLogged, since } = course
+    // Of an integration that works only what was logged lately is worth remembering.
+    if (now - course.loggedAt < quietTime) Object.assign(course, { failures: 0, isLogged: false })
+    else this.courses.delete(integration.id)
+    if (!isLogged) return null
+    // Of one whose failures a notification reported, none may have been counted here.
+    const after = failures === 0 ? "" : `, after ${failures} attempts not acknowledged since ${isoOf(since)}`
+    return { level: "info", text: `${nameOf(integration)} acknowledges again${after}.` }
+  }
+
+  private courseOf(id: IntegrationId): Course {
+    const known = this.courses.get(id)
+    if (known !== undefined) return known
+    const course = { failures: 0, since: 0, isLogged: false, loggedAt: Number.NEGATIVE_INFINITY }
+    this.courses.set(id, course)
+    return course
+  }
+
+  /** The integrations that catch up. */
+  get catchingUp(): ReadonlyArray<CatchingUp> {
+    return Array.from(this.catchUps, ([integration_id, { since }]) => ({ integration_id, since }))
+  }
+
+  /** An integration acknowledges again: its retries are sent early if it failed for long enough. */
+  recovered({ failing_since, integration_id, retry_after }: Recovery, now: number): void {
+    if (now - failing_since < catchUpAfter) return
+    const notBefore = Math.max(now, retry_after ?? 0, this.waits.get(integration_id) ?? 0)
+    this.catchUps.set(integration_id, { since: now, notBefore, window: 1, open: new Set() })
+  }
+
+  /** A receiver asks for no requests until a time: no retry is sent early before. */
+  askedToWait(id: IntegrationId, until: number): void {
+    this.waits.set(id, Math.max(until, this.waits.get(id) ?? 0))
+    const catchUp = this.catchUps.get(id)
+    if (catchUp !== undefined) catchUp.notBefore = Math.max(catchUp.notBefore, until)
+  }
+
+  /** Whether a retry of an integration may be sent early now. */
+  mayBeEarly(id: IntegrationId, now: number): boolean {
+    const catchUp = this.catchUps.get(id)
+    return catchUp !== undefined && catchUp.notBefore <= now
+  }
+
+  /** An early retry was given back unattempted: while its receiver asks to wait, it is sent early later, otherwise none is. */
+  gaveBackEarly({ id, integration }: LeasedDelivery, now: number): void {
+    const catchUp = this.catchUps.get(integration.id)
+    if (catchUp === undefined) return
+    if (catchUp.notBefore > now) catchUp.open.delete(id)
+    else this.catchUps.delete(integration.id)
+  }
+
+  /** When early retries of the first integration that waits for some can be claimed; null when none can. */
+  nextEarly(): number | null {
+    let earliest: number | null = null
+    for (const { notBefore, open } of this.catchUps.values())
+      if (open.size === 0 && (earliest === null || notBefore < earliest)) earliest = notBefore
+    return earliest
+  }
+
+  /** The integrations whose next round of early retries can be claimed, and how many of each. */
+  earlyRounds(now: number): ReadonlyArray<{ readonly id: IntegrationId; readonly window: number }> {
+    const rounds: Array<{ readonly id: IntegrationId; readonly window: number }> = []
+    for (const [id, { notBefore, open, window }] of this.catchUps)
+      if (open.size === 0 && notBefore <= now) rounds.push({ id, window })
+    return rounds
+  }
+
+  /** A round was claimed. With none left to send, the integration has caught up. */
+  claimedEarly(id: IntegrationId, deliveries: ReadonlyArray<LeasedDelivery>): void {
+    const catchUp = this.catchUps.get(id)
+    if (catchUp === undefined) return
+    if (deliveries.length === 0) this.catchUps.delete(id)
+    for (const delivery of deliveries) catchUp.open.add(delivery.id)
+  }
+
+  /** An early retry was acknowledged; `most` is how many may be open at once. Says whether the next round can begin. */
+  acknowledgedEarly({ id, integration }: LeasedDelivery, most: number): boolean {
+    const catchUp = this.catchUps.get(integration.id)
+    // One that an earlier catching up has left open does not count.
+    if (catchUp === undefined || !catchUp.open.delete(id) || catchUp.open.size > 0) return false
+    catchUp.window = Math.min(2 * catchUp.window, most)
+    return true
+  }
+
+  /** An early retry failed: no further ones are sent. */
+  stopEarly(id: IntegrationId): void {
+    this.catchUps.delete(id)
+  }
+}

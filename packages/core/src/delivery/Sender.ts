@@ -1,0 +1,413 @@
+/**
+ * Sends what the fair queue gives: may it be sent, sign, POST, judge. What happens once for each delivery is plain code; an
+ * Effect runs only where something has to be waited for, or logged.
+ */
+import { Cause, Clock, Effect, Exit, Latch, Random } from "effect"
+import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
+import { maxExcerptLength } from "../domain/Delivery.ts"
+import { bodyOf } from "../domain/Event.ts"
+import type { UserId } from "../domain/Ids.ts"
+import { formatDeliveryId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import { Crypto } from "../ports/Crypto.ts"
+import type { Settlement } from "../ports/DeliveryStore.ts"
+import { DirectoryError } from "../ports/Directory.ts"
+import { failureText } from "../ports/FailureText.ts"
+import type { TransportReport, TransportResult } from "../ports/Transport.ts"
+import { Transport, TransportUnavailable } from "../ports/Transport.ts"
+import type { AcknowledgementRule } from "../rules/Acknowledgement.ts"
+import { judge } from "../rules/Acknowledgement.ts"
+import type { AllowList } from "../rules/AddressPolicy.ts"
+import { acknowledgementOf, allowOf, retryOf, secretsOf } from "../rules/DeliveryPolicy.ts"
+import { headersOf } from "../rules/DeliveryRequest.ts"
+import { placeOf } from "../rules/Redirect.ts"
+import { isExpired, parseRetryAfter, policyOf } from "../rules/RetryPolicy.ts"
+import { settleAttempt, settleExpired, settleRightLost } from "../rules/Settling.ts"
+import { shownHost } from "../rules/UrlPolicy.ts"
+import { tellDefect } from "../services/Lasting.ts"
+import { DeliverySettings } from "../services/DeliverySettings.ts"
+import { AccessCheck } from "./AccessCheck.ts"
+import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
+import { retryLater } from "./CircuitBreaker.ts"
+import type { FairQueue, Pace } from "./FairQueue.ts"
+
+/** How many attempts are started before others have their turn: a call is stored between two slices, not after all of them. */
+const slice = 16
+
+/** An attempt that took longer than this was a wait for the receiver, however it ended, in milliseconds. */
+const slowAttempt = 1_000
+
+/** How often the log says at most that deliveries wait for this process itself, in milliseconds. */
+const busyReportEvery = 60_000
+
+/** How a delivery ended for now. */
+export interface Outcome {
+  readonly delivery: LeasedDelivery
+  readonly settlement: Settlement
+  /** The worker that it is leased to. */
+  readonly worker: string
+  /** Whether it says how its integration does: one that began before the integration was changed does not, nor does a probe. */
+  readonly isTelling: boolean
+}
+
+/** A delivery on its way. */
+interface Flight {
+  readonly delivery: LeasedDelivery
+  readonly worker: string
+  /** The change of integrations that it has seen last. */
+  readonly since: number
+  /** Whether it is the one that is tried while the circuit breaker is open. */
+  readonly isTry: boolean
+  cancel: () => void
+}
+
+/** The dispatcher around the sender. */
+export interface SenderHost {
+  readonly queue: FairQueue
+  readonly breaker: CircuitBreaker
+  /** The worker that held deliveries are leased to. */
+  readonly worker: () => string
+  /** Whether anything may be sent now. */
+  readonly maySend: () => boolean
+  /** Whether the membership surely lasts for an attempt that is started now. */
+  readonly mayStart: (now: number) => boolean
+  /** Counts changes of integrations. */
+  readonly changes: () => number
+  /** Whether the integration was changed after a change. */
+  readonly isVoid: (integration: Integration, since: number) => boolean
+  /** Whether a retry of the integration may still be sent early. */
+  readonly mayBeEarly: (integration: Integration) => boolean
+  /** Gives deliveries back to the store unattempted. */
+  readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt: (delivery: LeasedDelivery) => number) => void
+  readonly record: (outcome: Outcome) => void
+  /** A try is over: it is known when the next one may be made. */
+  readonly tried: () => void
+  /** The breaker closed after this many milliseconds. */
+  readonly closed: (cause: BreakerCause, lasted: number) => void
+}
+
+export interface Sender {
+  /** Starts what has a place, from the next turn of the event loop on. */
+  readonly pump: () => void
+  /** Starts what is urgent and has a place now, and all else as `pump` does. */
+  readonly pumpUrgent: () => void
+  /** Deliveries on their way. */
+  readonly flights: () => Iterable<LeasedDelivery>
+  /** Waits until nothing is under way, `patience` milliseconds at most, and cancels what still is. */
+  readonly drain: (patience: number) => Effect.Effect<void>
+}
+
+/** What is the same for all deliveries to one integration until it is changed. */
+interface Target {
+  readonly allow: AllowList
+  readonly rule: AcknowledgementRule
+  readonly user: UserId
+}
+
+const paceOf = ({ attempt }: Settlement): Pace => {
+  if (attempt === null) return null
+  if (attempt.duration_ms > slowAttempt) return "slow"
+  return attempt.outcome === "acknowledged" ? "prompt" : null
+}
+
+/** The name of a delivery in a log. */
+const nameOf = ({ id, integration }: LeasedDelivery): string =>
+  `${formatDeliveryId(id)} to integration ${integration.id} (${shownHost(integration.configuration.url)})`
+
+const ownerOf = ({ integration }: LeasedDelivery): UserId => integration.created_by.user_id
+
+const isAnswered = (report: TransportReport): report is TransportResult =>
+  report._tag === "Answered" || report._tag === "Failed"
+
+const attemptOf = (
+  delivery: LeasedDelivery,
+  startedAt: number,
+  result: TransportResult,
+  deadline: number,
+  rule: AcknowledgementRule
+): Attempt => ({
+  number: delivery.attempts + 1,
+  started_at: startedAt,
+  duration_ms: Math.round(result.elapsed),
+  outcome: judge(result, deadline, rule),
+  status: result._tag === "Answered" ? result.status : null,
+  response_excerpt: result._tag === "Answered" ? result.excerpt.slice(0, maxExcerptLength) : null,
+  detail: result._tag === "Failed" ? result.detail : placeOf(result.location, delivery.integration.configuration.url)
+})
+
+export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
+  const settings = yield* DeliverySettings
+  const transport = yield* Transport
+  const crypto = yield* Crypto
+  const access = yield* AccessCheck.make
+  const clock = yield* Clock.Clock
+  const random = yield* Random.Random
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const { breaker, queue } = host
+  const flights = new Set<Flight>()
+  const landed = yield* Latch.make(true)
+  const targets = new WeakMap<Integration, Target>()
+  const now = (): number => clock.currentTimeMillisUnsafe()
+  const log = (line: Effect.Effect<void>): void => void run(Effect.catchDefect(line, () => Effect.void))
+
+  const targetOf = (integration: Integration): Target => {
+    const known = targets.get(integration)
+    if (known !== undefined) return known
+    const target = {
+      allow: allowOf(settings.allow, integration),
+      rule: acknowledgementOf(integration),
+      user: integration.created_by.user_id
+    }
+    targets.set(integration, target)
+    return target
+  }
+
+  // Who asks for a resend knows the event's age.
+  const isLate = ({ event, resend }: LeasedDelivery): boolean =>
+    !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, now())
+
+  // The way of one delivery: start, receive the directory's answer, sign, send, conclude.
+
+  const start = (delivery: LeasedDelivery, isTry: boolean): void => {
+    if (isTry) breaker.beginTry(now())
+    const flight = { delivery, worker: host.worker(), since: host.changes(), isTry, cancel: () => undefined }
+    flights.add(flight)
+    landed.closeUnsafe()
+    guard(flight, () => {
+      if (isLate(delivery)) return conclude(flight, settleExpired(delivery))
+      const { integration } = delivery
+      const answer = access.ask(targetOf(integration).user, integration.scope, (late) =>
+        guard(flight, () => allowed(flight, late))
+      )
+      if (answer !== null) allowed(flight, answer)
+    })
+  }
+
+  /** A defect must not strand its delivery: it waits and its cause is logged. */
+  const guard = (flight: Flight, step: () => void): void => {
+    if (!flights.has(flight)) return
+    try {
+      step()
+    } catch (defect) {
+      failed(flight, defect)
+    }
+  }
+
+  const failed = (flight: Flight, defect: unknown): void => {
+    if (!flights.has(flight)) return
+    log(tellDefect(`${nameOf(flight.delivery)} could not be attempted`, defect))
+    putOff([flight.delivery])
+    land(flight, null)
+  }
+
+  const allowed = (flight: Flight, answer: boolean | DirectoryError): void => {
+    const { delivery } = flight
+    if (answer instanceof DirectoryError) return heldUp(flight, "directory", answer)
+    passed("directory", delivery)
+    if (!answer) return conclude(flight, settleRightLost(delivery))
+    // The directory may have taken its time.
+    if (isLate(delivery)) return conclude(flight, settleExpired(delivery))
+    const { early_due_at, integration } = delivery
+    if (host.isVoid(integration, flight.since) || !host.mayStart(now())) return giveBack(flight)
+    if (early_due_at !== null && !host.mayBeEarly(integration)) return giveBack(flight)
+    sign(flight)
+  }
+
+  const sign = (flight: Flight): void => {
+    const { delivery } = flight
+    const startedAt = now()
+    const body = bodyOf(delivery.event)
+    const identity = { id: delivery.event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
+    const secrets = settings.sign ? secretsOf(delivery.integration, startedAt) : []
+    const signing = Effect.provideService(headersOf(identity, secrets), Crypto, crypto)
+    const exit = Effect.runSyncExit(signing)
+    if (Exit.isSuccess(exit)) return post(flight, startedAt, exit.value, body)
+    // This cryptography answers later.
+    run(signing).addObserver((signed) =>
+      Exit.isSuccess(signed)
+        ? guard(flight, () => post(flight, startedAt, signed.value, body))
+        : failed(flight, Cause.squash(signed.cause))
+    )
+  }
+
+  const post = (flight: Flight, startedAt: number, headers: Readonly<Record<string, string>>, body: string): void => {
+    const { integration } = flight.delivery
+    const request = {
+      url: integration.configuration.url,
+      headers,
+      body,
+      deadline: settings.ackTimeout,
+      allow: targetOf(integration).allow,
+      client: integration.created_by.client_id
+    }
+    flight.cancel = transport.send(request, (report) => guard(flight, () => answered(flight, startedAt, report)))
+  }
+
+  const answered = (flight: Flight, startedAt: number, report: TransportReport): void => {
+    const { delivery } = flight
+    if (!isAnswered(report)) {
+      if (report._tag === "TransportDefect") return failed(flight, report.cause)
+      return report instanceof TransportUnavailable
+        ? heldUp(flight, "egress", report)
+        : crowdedOut(flight, report.message)
+    }
+    const { event, integration } = delivery
+    const attempt = attemptOf(delivery, startedAt, report, settings.ackTimeout, targetOf(integration).rule)
+    // An address that may not be sent to is refused before there is a request.
+    if (attempt.outcome !== "blocked_address") passed("egress", delivery)
+    const at = now()
+    conclude(
+      flight,
+      settleAttempt(delivery, attempt, retryOf(settings.retry, integration, event.resource_type), {
+        now: at,
+        random: attempt.outcome === "acknowledged" ? 0 : random.nextDoubleUnsafe(),
+        retryAfter: report._tag === "Answered" ? parseRetryAfter(report.retry_after, at) : null
+      })
+    )
+  }
+
+  const conclude = (flight: Flight, settlement: Settlement): void => {
+    const { delivery, since, worker } = flight
+    const isTelling = delivery.integration.status === "enabled" && !host.isVoid(delivery.integration, since)
+    host.record({ delivery, settlement, worker, isTelling })
+    land(flight, paceOf(settlement))
+  }
+
+  /** Frees the place of a delivery. */
+  const land = (flight: Flight, pace: Pace): void => {
+    flights.delete(flight)
+    const { delivery, isTry } = flight
+    if (isTry) breaker.endTry()
+    const surplus = queue.finish(delivery, pace)
+    if (surplus.length > 0) host.release(surplus, now)
+    if (isTry) host.tried()
+    if (flights.size === 0) landed.openUnsafe()
+    pump()
+  }
+
+  // Deliveries that are not attempted now.
+
+  /** Gives back what must not be attempted under its lease. */
+  const giveBack = (flight: Flight): void => {
+    host.release([flight.delivery], now)
+    land(flight, null)
+  }
+
+  /** Has deliveries wait that could not be attempted through no fault of their receivers. */
+  const putOff = (deliveries: ReadonlyArray<LeasedDelivery>): void => {
+    const at = now()
+    host.release(deliveries, (delivery) => breaker.dueAt(ownerOf(delivery), at))
+  }
+
+  const removeWaiting = (at: number): ReadonlyArray<LeasedDelivery> =>
+    queue.removeIf((held) => breaker.mustWait(ownerOf(held), at))
+
+  /** The directory or the way out failed. Logged once: everything held of the owner waits with it, or everything. */
+  const heldUp = (flight: Flight, cause: BreakerCause, error: DirectoryError | TransportUnavailable): void => {
+    const { delivery } = flight
+    const owner = ownerOf(delivery)
+    const verdict = breaker.failed(cause, owner, now())
+    const others = breaker.isOpen ? removeWaiting(now()) : queue.removeIf((held) => ownerOf(held) === owner)
+    if (verdict === "own") {
+      const own = "The directory answers about other users, but not about its owner"
+      log(Effect.logWarning(`${nameOf(delivery)} waits. ${own}. ${failureText(error)}`))
+    } else if (verdict === "begins") {
+      const pace = `One is tried every ${retryLater / 1_000} s until it gets through`
+      log(Effect.logWarning(`All deliveries wait. ${pace}. ${failureText(error)}`))
+    }
+    putOff([delivery, ...others])
+    land(flight, null)
+  }
+
+  let nextBusyReport = Number.NEGATIVE_INFINITY
+
+  /** This process had too little left for a delivery: it and what else is held of its integration is due again in a while. */
+  const crowdedOut = (flight: Flight, message: string): void => {
+    const { delivery } = flight
+    if (now() >= nextBusyReport) {
+      nextBusyReport = now() + busyReportEvery
+      log(Effect.logWarning(`${nameOf(delivery)} is tried again in ${retryLater / 1_000} s. ${message}`))
+    }
+    putOff([delivery, ...queue.removeOf(delivery.integration.id)])
+    // It had a place for as long as one that is slow.
+    land(flight, "slow")
+  }
+
+  const passed = (cause: BreakerCause, delivery: LeasedDelivery): void => {
+    const lasted = breaker.passed(cause, ownerOf(delivery), now())
+    if (lasted !== null) host.closed(cause, lasted)
+  }
+
+  // What starts when.
+
+  /** While the breaker is open: settles what has expired, and tries one of the others if it is time to. */
+  const startOne = (): void => {
+    for (const delivery of queue.removeIf(isLate)) {
+      const settlement = settleExpired(delivery)
+      host.record({ delivery, settlement, worker: host.worker(), isTelling: false })
+    }
+    // Who was tried stays known until something is held of which all have failed.
+    if (breaker.isTrying || queue.queued === 0) return
+    const at = now()
+    const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
+    if (!hasOthers && breaker.pausedUntil(at) === null) breaker.beginRound()
+    const waiting = removeWaiting(at)
+    if (waiting.length > 0) putOff(waiting)
+    const delivery = queue.next()
+    if (delivery !== undefined) start(delivery, true)
+  }
+
+  /** Starts some of what has a place; says whether there may be more. */
+  const startSome = (which: "urgent" | "all"): boolean => {
+    for (let started = 0; started < slice; started++) {
+      if (!host.maySend()) return false
+      if (breaker.isOpen) {
+        startOne()
+        return false
+      }
+      const delivery = queue.next(which)
+      if (delivery === undefined) return false
+      start(delivery, false)
+    }
+    return true
+  }
+
+  let isScheduled = false
+
+  const nextTurn = Effect.andThen(
+    Effect.yieldNow,
+    Effect.sync(() => {
+      isScheduled = false
+      let hasMore = false
+      access.withinTurn(() => {
+        hasMore = startSome("all")
+      })
+      if (hasMore) pump()
+    })
+  )
+
+  const pump = (): void => {
+    if (isScheduled || queue.queued === 0) return
+    isScheduled = true
+    run(nextTurn)
+  }
+
+  return {
+    pump,
+    pumpUrgent: () => {
+      startSome("urgent")
+      pump()
+    },
+    flights: () => Array.from(flights, ({ delivery }) => delivery),
+    drain: (patience) =>
+      landed.await.pipe(
+        Effect.timeoutOption(patience),
+        Effect.andThen(
+          Effect.sync(() => {
+            for (const { cancel } of flights) cancel()
+            flights.clear()
+          })
+        )
+      )
+  } satisfies Sender
+})

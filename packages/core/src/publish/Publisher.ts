@@ -1,0 +1,470 @@
+/**
+ * Accepts events: match, store, hand over. An event is accepted once it and its deliveries are durable, and not before.
+ *
+ * Calls that arrive while a transaction is under way share the next one, so that one sync to disk serves them all (group
+ * commit); where many come one by one, it lingers a moment for more (`Linger`). A call with an urgent event is in the first
+ * transaction that starts after it, however many ordinary calls wait. Each call is answered when its own events are durable.
+ */
+import { Cause, Clock, Context, Effect, Exit, Fiber, Latch, Layer, Option, Predicate, Schema } from "effect"
+import type { Scope } from "effect"
+import * as DurationText from "../domain/DurationText.ts"
+import type { LeasedDelivery } from "../domain/Delivery.ts"
+import { laneOf } from "../domain/Delivery.ts"
+import type { Event, NewEvent } from "../domain/Event.ts"
+import type { EventId } from "../domain/Ids.ts"
+import { makeEventIds } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import { InvalidPublish } from "../domain/PublishRequest.ts"
+import type { ResourceTypeDefinition, ResourceTypeTable } from "../domain/ResourceType.ts"
+import { namesIn, ResourceTypes } from "../domain/ResourceType.ts"
+import { Crypto } from "../ports/Crypto.ts"
+import type { Enqueued, NewDelivery, NewEventRecord, StaleMatch } from "../ports/DeliveryStore.ts"
+import { DeliveryStore } from "../ports/DeliveryStore.ts"
+import type { KeyTaken, RememberedRequest } from "../ports/IdempotencyStore.ts"
+import { IdempotencyStore } from "../ports/IdempotencyStore.ts"
+import type { UnreadableMatch } from "../ports/IntegrationStore.ts"
+import { IntegrationStore, isUnreadable } from "../ports/IntegrationStore.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import type { Handover } from "../delivery/Dispatcher.ts"
+import { Dispatcher } from "../delivery/Dispatcher.ts"
+import { makeMatcher } from "../rules/Matching.ts"
+import { countAccepted } from "../services/DeliveryMetrics.ts"
+import { DeliverySettings } from "../services/DeliverySettings.ts"
+import type { IdempotentRequest } from "../services/Idempotency.ts"
+import { KeyReused } from "../services/Idempotency.ts"
+import { answerOf, remember, sortCalls } from "./IdempotencyRecords.ts"
+import { Linger } from "./Linger.ts"
+
+/** An event that was accepted, and to how many integrations it goes (skipped ones included). */
+export interface Published {
+  readonly id: EventId
+  readonly deliveries: number
+}
+
+/** Too many events wait to be stored, and none of these was. The message says which limit it is. */
+export class PublisherBusy extends Schema.TaggedError<PublisherBusy>()("PublisherBusy", { message: Schema.String }) {}
+
+/** The publisher is closed. */
+export class PublisherClosed extends Schema.TaggedError<PublisherClosed>()("PublisherClosed", {}) {
+  override get message(): string {
+    return "The publisher was closed, and none of these events was stored. Publish them through one that is open."
+  }
+}
+
+export class Publisher extends Context.Service<
+  Publisher,
+  {
+    /**
+     * Accepts all of the events or none. Answers in the order given. With an idempotency key, the same request again is
+     * answered as the first one was and publishes nothing, for 24 hours. Calls that are in when the publisher's scope closes
+     * are still carried out; later ones fail with `PublisherClosed`. A call waits up to 5 s while `waitingBytes` of event data
+     * wait to be stored, and fails with `PublisherBusy` then.
+     */
+    readonly publish: (
+      events: ReadonlyArray<NewEvent>,
+      request?: IdempotentRequest | null
+    ) => Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherBusy | PublisherClosed>
+  }
+>()("@doorhook/core/publish/Publisher") {
+  static readonly layer: Layer.Layer<
+    Publisher,
+    never,
+    DeliveryStore | IntegrationStore | IdempotencyStore | DeliverySettings | Dispatcher | Crypto
+  > = Layer.effect(
+    Publisher,
+    Effect.suspend(() => makePublisher)
+  )
+}
+
+/** A transaction takes no further call once it has this many events: more would hold up the calls behind it. */
+const maxBatch = 250
+
+/** With this many events a transaction is worth its sync and waits for no more. */
+const enough = 32
+
+/** What an event that waits takes in memory beside its data, in bytes. */
+const overhead = 256
+
+/** How long a call waits for room, in milliseconds. */
+const patience = 5_000
+
+type Answer = Effect.Effect<ReadonlyArray<Published>, StoreError | KeyReused | PublisherClosed | PublisherBusy>
+
+interface Call {
+  readonly events: ReadonlyArray<NewEvent>
+  readonly request: IdempotentRequest | null
+  /** What it takes of `waitingBytes`. */
+  readonly size: number
+  readonly answer: (answer: Answer) => void
+}
+
+/** A call that waits for room. */
+interface Blocked {
+  readonly size: number
+  readonly admit: () => void
+}
+
+/** An event with the integrations that it matches. */
+interface Matched {
+  readonly event: Event
+  readonly integrations: ReadonlyArray<Integration | UnreadableMatch>
+}
+
+/** The definition of an event's type. Throws `InvalidPublish` for a type that is not declared: readers refuse it before. */
+const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): ResourceTypeDefinition => {
+  const definition = types.get(resource_type)
+  if (definition !== undefined) return definition
+  const detail = `must be ${namesIn(types, "or")}, not ${JSON.stringify(resource_type)}`
+  throw new InvalidPublish({ problems: [{ pointer: "/resource_type", detail }] })
+}
+
+// All events are looked at, so that an undeclared type behind an urgent event is found, too.
+const isUrgent = (types: ResourceTypeTable, events: ReadonlyArray<NewEvent>): boolean =>
+  events.map((event) => publishable(types, event).urgent).includes(true)
+
+const sizeOf = (events: ReadonlyArray<NewEvent>): number =>
+  events.reduce((size, { data }) => size + data.length + overhead, 0)
+
+const countEvents = (calls: ReadonlyArray<Call>): number => calls.reduce((sum, { events }) => sum + events.length, 0)
+
+/** Whether nothing was changed because something stored can't be read: calls that do not need that need not fail with it. */
+const isRowProblem = ({ advice, outcome }: StoreError): boolean => advice !== undefined && outcome === undefined
+
+/** Whether a failed change may have been carried out all the same: its answer was lost, or nobody waited for it. */
+const mayBeStored = (cause: Cause.Cause<unknown>): boolean => {
+  if (Cause.hasInterrupts(cause)) return true
+  const error = Cause.squash(cause)
+  return Predicate.isTagged(error, "StoreError") && Predicate.hasProperty(error, "outcome")
+}
+
+/** Accepts events for as long as the scope lives. Closing it carries out the calls that are in. */
+const makePublisher: Effect.Effect<
+  Publisher["Service"],
+  never,
+  Scope.Scope | DeliveryStore | IntegrationStore | IdempotencyStore | DeliverySettings | Dispatcher | Crypto
+> = Effect.gen(function* () {
+  const store = yield* DeliveryStore
+  const integrations = yield* IntegrationStore
+  const keys = yield* IdempotencyStore
+  const dispatcher = yield* Dispatcher
+  const crypto = yield* Crypto
+  const { waitingBytes } = yield* DeliverySettings
+  const types = yield* ResourceTypes
+  const clock = yield* Clock.Clock
+  const context = yield* Effect.context<never>()
+  const run = Effect.runForkWith(context)
+  const now = (): number => clock.currentTimeMillisUnsafe()
+
+  // Calls that wait.
+
+  const urgent: Array<Call> = []
+  const ordinary: Array<Call> = []
+  const blocked = new Set<Blocked>()
+  const linger = new Linger()
+  /** Opens when a call comes in. */
+  const arrival = yield* Latch.make(false)
+  /** Open while something waits that a transaction should not linger with. */
+  const hurry = yield* Latch.make(false)
+  let waitingSize = 0
+  let arrived = 0
+  let isClosed = false
+
+  const submit = (call: Call, isUrgentCall: boolean): void => {
+    waitingSize += call.size
+    if (isUrgentCall) urgent.push(call)
+    else {
+      ordinary.push(call)
+      arrived++
+    }
+    arrival.openUnsafe()
+    if (isUrgentCall || call.events.length >= enough) hurry.openUnsafe()
+  }
+
+  const fits = (size: number): boolean => waitingSize === 0 || waitingSize + size <= waitingBytes
+
+  /** What a batch took is free again. */
+  const free = (batch: ReadonlyArray<Call>): void => {
+    for (const { size } of batch) waitingSize -= size
+    for (const waiter of blocked) {
+      if (!fits(waiter.size)) return
+      blocked.delete(waiter)
+      waiter.admit()
+    }
+  }
+
+  const busy = Effect.suspend(() => {
+    const limit = `${waitingBytes} bytes of events wait to be stored (setting waitingBytes)`
+    const message = `${limit}, and there was no room within ${DurationText.format(patience)}. None of these events was stored: publish them again in a while.`
+    return Effect.fail(new PublisherBusy({ message }))
+  })
+
+  /** Submits a call and waits for its answer; an ordinary one first waits for room. */
+  const call = (events: ReadonlyArray<NewEvent>, request: IdempotentRequest | null): Answer => {
+    const size = sizeOf(events)
+    // Before the call is in: an undeclared type is the caller's defect and fails no other call.
+    const isUrgentCall = isUrgent(types, events)
+    return Effect.callback((answer) => {
+      if (isClosed) return answer(Effect.fail(new PublisherClosed()))
+      const submitCall = (): void => submit({ events, request, size, answer }, isUrgentCall)
+      if (isUrgentCall || (blocked.size === 0 && fits(size))) return submitCall()
+      // Submitted when there is room, in the order of arrival. A caller that leaves before that publishes nothing.
+      const leave = Effect.sync(() => blocked.delete(waiter))
+      const expiry = run(
+        Effect.delay(
+          Effect.tap(leave, (left) => (left ? Effect.sync(() => answer(busy)) : Effect.void)),
+          patience
+        )
+      )
+      const waiter: Blocked = {
+        size,
+        admit: () => {
+          expiry.interruptUnsafe()
+          submitCall()
+        }
+      }
+      blocked.add(waiter)
+      return Effect.andThen(leave, Fiber.interrupt(expiry))
+    })
+  }
+
+  // Batches: what the next transaction stores.
+
+  /** Notes the ordinary calls that have come since the last time; says whether there were any. */
+  const noteArrivals = (): boolean => {
+    hurry.closeUnsafe()
+    if (arrived === 0) return false
+    linger.arrived(arrived, now())
+    arrived = 0
+    return true
+  }
+
+  const mustNotLinger = (): boolean => isClosed || urgent.length > 0 || countEvents(ordinary) >= enough
+
+  /** Waits for more calls. Says whether any came, null where the transaction must not wait longer. */
+  const lingerFor = Effect.fnUntraced(function* (time: number) {
+    const isHurried = Option.isSome(yield* Effect.timeoutOption(hurry.await, time))
+    const came = noteArrivals()
+    return isHurried || mustNotLinger() ? null : came
+  })
+
+  const awaitCalls = Effect.gen(function* () {
+    while (urgent.length + ordinary.length === 0) {
+      if (isClosed) return yield* Cause.done()
+      arrival.closeUnsafe()
+      yield* arrival.await
+      // Calls of one turn of the event loop come in together.
+      yield* Effect.yieldNow
+    }
+    noteArrivals()
+    const wait = linger.wait(now())
+    if (wait === 0 || mustNotLinger()) return
+    if ((yield* lingerFor(wait / 2)) === null) return
+    const cameLate = yield* lingerFor(wait / 2)
+    if (cameLate !== null) linger.waited(cameLate, now())
+  })
+
+  const takeBatch = Effect.gen(function* () {
+    // What the last batch left does not wait for more; what came in during its transaction does.
+    if (urgent.length > 0 || ordinary.length > arrived) noteArrivals()
+    else yield* awaitCalls
+    const first = urgent.length > 0 ? urgent : ordinary
+    let count = 0
+    for (let size = 0; count < first.length && size < maxBatch; count++) size += first[count]?.events.length ?? 0
+    return first.splice(0, count)
+  })
+
+  // The way of a batch: match, store, hand over, answer.
+
+  /** The integrations that events may match. `cached`: as the store has them in memory, which storing the events checks. */
+  const candidatesOf = (events: ReadonlyArray<NewEvent>, cached: boolean) =>
+    integrations.ofScopes({
+      buildings: [...new Set(events.map((event) => event.building_id))],
+      tenants: [...new Set(events.flatMap((event) => event.tenant_ids))],
+      cached
+    })
+
+  const matchAll = Effect.fnUntraced(function* (
+    events: ReadonlyArray<NewEvent>,
+    candidates: ReadonlyArray<Integration | UnreadableMatch>
+  ) {
+    const created_at = now()
+    const ids = yield* makeEventIds(crypto, created_at, events.length)
+    const match = makeMatcher(candidates)
+    const matched: Array<Matched> = []
+    for (const [index, { action, building_id, data, resource_type, tenant_ids }] of events.entries()) {
+      const id = ids[index]
+      if (id === undefined) continue
+      const event = { id, resource_type, action, building_id, tenant_ids, data, created_at }
+      matched.push({ event, integrations: match(event) })
+    }
+    return matched
+  })
+
+  /** How a delivery is to be stored: kept in memory where there is room. */
+  const initialOf = (
+    event: Event,
+    integration: Integration | UnreadableMatch,
+    lane: NewDelivery["lane"],
+    handover: Handover
+  ): NewDelivery["initial"] => {
+    if (integration.status === "disabled") return { state: "skipped", reason: "integration_disabled" }
+    // It may not be bound to this event. Once its row is put right it is sent only what is recovered by hand.
+    if (integration.bindings === null) return { state: "skipped", reason: "integration_unreadable" }
+    return !isUnreadable(integration) && handover.keep(integration, lane, event.data.length)
+      ? { state: "delivering", worker: handover.worker }
+      : { state: "pending" }
+  }
+
+  const recordOf = ({ event, integrations: matched }: Matched, handover: Handover): NewEventRecord => {
+    const lane = laneOf(publishable(types, event), 0)
+    return {
+      event,
+      deliveries: matched.map((integration) => ({
+        integration_id: integration.id,
+        lane,
+        matched_version: integration.version,
+        initial: initialOf(event, integration, lane, handover)
+      }))
+    }
+  }
+
+  /** What of a stored publication is leased to this process. */
+  const leasedOf = (
+    matched: ReadonlyArray<Matched>,
+    records: ReadonlyArray<NewEventRecord>,
+    stored: ReadonlyArray<ReadonlyArray<Enqueued>>
+  ): ReadonlyArray<LeasedDelivery> => {
+    const leased: Array<LeasedDelivery> = []
+    for (const [at, { event, integrations: targets }] of matched.entries()) {
+      for (const [place, integration] of targets.entries()) {
+        const delivery = stored[at]?.[place]
+        const lane = records[at]?.deliveries[place]?.lane
+        if (delivery?.state !== "delivering" || lane === undefined || isUnreadable(integration)) continue
+        const { id } = delivery
+        leased.push({ id, lane, attempts: 0, early: 0, early_due_at: null, resend: false, event, integration })
+      }
+    }
+    return leased
+  }
+
+  const storeAll = (
+    matched: ReadonlyArray<Matched>,
+    remembered: ReadonlyArray<RememberedRequest>,
+    handover: Handover,
+    candidates: ReadonlyArray<Integration | UnreadableMatch>
+  ): Effect.Effect<void, StoreError | KeyTaken | StaleMatch> =>
+    Effect.suspend(() => {
+      const records = matched.map((each) => recordOf(each, handover))
+      return Effect.map(store.enqueue(records, remembered, candidates), (stored) => {
+        const hasDue = stored.some((deliveries) => deliveries.some(({ state }) => state === "pending"))
+        handover.stored(leasedOf(matched, records, stored), hasDue)
+      })
+    })
+
+  const carryOutWith = Effect.fnUntraced(function* (calls: ReadonlyArray<Call>, cached: boolean) {
+    const events = calls.flatMap((each) => each.events)
+    // Begun before the integrations are read, so that a change after that is noticed.
+    const handover = dispatcher.handOver()
+    return yield* Effect.gen(function* () {
+      const candidates = yield* candidatesOf(events, cached)
+      const matched = yield* matchAll(events, candidates)
+      let at = 0
+      const published = calls.map((each) => ({
+        call: each,
+        events: matched
+          .slice(at, (at += each.events.length))
+          .map(({ event, integrations: targets }) => ({ id: event.id, deliveries: targets.length }))
+      }))
+      const remembered = published.flatMap(({ call: { request }, events: answer }) =>
+        request === null ? [] : [remember(request, answer, now())]
+      )
+      yield* storeAll(matched, remembered, handover, candidates)
+      countAccepted(events, context)
+      return published
+    }).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          if (Exit.isFailure(exit)) handover.failed(mayBeStored(exit.cause) ? "unknown" : "not_stored")
+        })
+      )
+    )
+  })
+
+  const carryOutFresh = (calls: ReadonlyArray<Call>): ReturnType<typeof carryOutWith> =>
+    Effect.catchTag(carryOutWith(calls, false), "StaleMatch", () => carryOutFresh(calls))
+
+  /** Stores the events of calls and answers what was published by each. */
+  const carryOut = (calls: ReadonlyArray<Call>) =>
+    calls.length === 0
+      ? Effect.succeed([])
+      : Effect.catchTag(carryOutWith(calls, true), "StaleMatch", () => carryOutFresh(calls))
+
+  const commit = Effect.fnUntraced(function* (batch: ReadonlyArray<Call>) {
+    const requested = batch.flatMap(({ request }) => (request === null ? [] : [request.key]))
+    const remembered = requested.length === 0 ? [] : yield* keys.find(requested, now())
+    const { fresh, refused, repeated, replayed } = sortCalls(batch, remembered)
+    const published = new Map((yield* carryOut(fresh)).map((each) => [each.call, each.events]))
+    for (const [{ answer }, events] of published) answer(Effect.succeed(events))
+    for (const {
+      call: { answer },
+      of
+    } of repeated)
+      answer(Effect.succeed(published.get(of) ?? []))
+    for (const {
+      as,
+      call: { answer }
+    } of replayed)
+      answer(answerOf(as))
+    for (const { answer } of refused) answer(Effect.fail(new KeyReused()))
+  })
+
+  /** Another process has carried a request with one of the keys out: now it is remembered. */
+  const commitFresh = (batch: ReadonlyArray<Call>): Effect.Effect<void, StoreError> =>
+    Effect.catchTag(commit(batch), "KeyTaken", () => commitFresh(batch))
+
+  /** Answers every call of a batch. */
+  const answerAll = (batch: ReadonlyArray<Call>): Effect.Effect<void> =>
+    commitFresh(batch).pipe(
+      Effect.catchTag("StoreError", (error) => {
+        if (batch.length === 1 || !isRowProblem(error)) return Effect.fail(error)
+        // Which calls it matters to is not known: by halves, most of the others still share a transaction.
+        const half = Math.ceil(batch.length / 2)
+        return Effect.andThen(answerAll(batch.slice(0, half)), answerAll(batch.slice(half)))
+      }),
+      Effect.catchCause((cause) =>
+        Effect.sync(() => {
+          for (const { answer } of batch) answer(Effect.failCause(cause))
+        })
+      )
+    )
+
+  const committer = Effect.forever(
+    Effect.flatMap(takeBatch, (batch) =>
+      Effect.uninterruptible(
+        Effect.andThen(
+          answerAll(batch),
+          Effect.sync(() => free(batch))
+        )
+      )
+    )
+  )
+
+  const committing = yield* Effect.forkScoped(committer)
+  // Calls that are in when the scope closes are still carried out; then there is nothing left to take.
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      isClosed = true
+      for (const { admit } of blocked) admit()
+      blocked.clear()
+      arrival.openUnsafe()
+      hurry.openUnsafe()
+      return Fiber.await(committing)
+    })
+  )
+
+  return Publisher.of({
+    publish: (events, request = null) =>
+      // With a key an empty call is remembered, too: another request must not have the key.
+      Effect.suspend(() => (events.length === 0 && request === null ? Effect.succeed([]) : call(events, request)))
+  })
+})

@@ -1,0 +1,132 @@
+import { assert, describe, it } from "@effect/vitest"
+import { UserId } from "@doorhook/core"
+import { CircuitBreaker } from "../../src/delivery/CircuitBreaker.ts"
+
+const anna = UserId.make("anna")
+const bert = UserId.make("bert")
+const carl = UserId.make("carl")
+
+describe("CircuitBreaker", () => {
+  it("begins with the first that can't go, and pauses everything for five seconds at a time", () => {
+    const breaker = new CircuitBreaker()
+    assert.strictEqual(breaker.failed("directory", anna, 1_000), "begins")
+    assert.strictEqual(breaker.failed("directory", bert, 1_500), "lasts", "was under way")
+    assert.strictEqual(breaker.pausedUntil(1_500), 6_000)
+    assert.strictEqual(breaker.dueAt(carl, 1_510), 6_000)
+    assert.strictEqual(breaker.dueAt(anna, 1_510), 6_100, "after the others")
+    assert.isNull(breaker.pausedUntil(6_000))
+    breaker.beginTry(6_000)
+    assert.strictEqual(breaker.pausedUntil(6_100), Number.POSITIVE_INFINITY, "one at a time")
+    assert.strictEqual(breaker.failed("directory", anna, 9_000), "lasts")
+    breaker.endTry()
+    assert.strictEqual(breaker.pausedUntil(9_000), 14_000)
+  })
+
+  it("pauses no longer when the clock is set back", () => {
+    const breaker = new CircuitBreaker()
+    breaker.failed("egress", anna, 3_600_000)
+    assert.strictEqual(breaker.pausedUntil(1_000), 6_000)
+    assert.isNull(breaker.pausedUntil(6_000))
+  })
+
+  it("ends with the first that gets through, and another cause lasts", () => {
+    const breaker = new CircuitBreaker()
+    breaker.failed("directory", anna, 0)
+    breaker.failed("egress", bert, 1_000)
+    assert.deepStrictEqual(breaker.longest, { cause: "directory", since: 0 })
+    assert.strictEqual(breaker.passed("directory", bert, 7_000), 7_000)
+    assert.isTrue(breaker.isOpen)
+    assert.deepStrictEqual(breaker.longest, { cause: "egress", since: 1_000 })
+    assert.strictEqual(breaker.passed("egress", bert, 7_000), 6_000)
+    assert.isFalse(breaker.isOpen)
+    assert.isNull(breaker.passed("egress", bert, 8_000))
+    assert.isNull(breaker.pausedUntil(8_000))
+  })
+
+  it("is tried without a pause with users who have not failed, three at most, and then with all again", () => {
+    const breaker = new CircuitBreaker()
+    breaker.failed("directory", anna, 0)
+    assert.isTrue(breaker.mustWait(anna, 100))
+    for (const user of [bert, carl, UserId.make("dora")]) {
+      assert.isFalse(breaker.mustWait(user, 100))
+      breaker.beginTry(100)
+      assert.strictEqual(breaker.failed("directory", user, 5_100), "lasts")
+      breaker.endTry()
+      assert.isTrue(breaker.mustWait(user, 5_100))
+    }
+    assert.isTrue(breaker.mustWait(UserId.make("emil"), 5_100), "too many")
+    assert.isFalse(breaker.mustWait(UserId.make("emil"), 10_100), "after the pause")
+    assert.isTrue(breaker.mustWait(anna, 10_100), "others come first")
+    breaker.beginRound()
+    assert.isFalse(breaker.mustWait(anna, 10_100))
+    breaker.beginTry(10_100)
+    breaker.failed("directory", anna, 10_200)
+    breaker.endTry()
+    assert.isFalse(breaker.mustWait(bert, 10_200), "a new round")
+  })
+
+  it("holds of others what is published, to try it without a pause, and of nobody who has just failed", () => {
+    const breaker = new CircuitBreaker()
+    assert.isTrue(breaker.mayHold(anna))
+    breaker.failed("directory", anna, 0)
+    assert.isFalse(breaker.mayHold(anna))
+    assert.isTrue(breaker.mayHold(bert))
+    breaker.beginTry(100)
+    breaker.failed("directory", bert, 5_100)
+    breaker.endTry()
+    breaker.beginRound()
+    breaker.beginTry(10_100)
+    assert.isFalse(breaker.mayHold(anna), "may be the one who is tried")
+    assert.isFalse(breaker.mayHold(bert), "would wait for the try of another")
+    assert.isTrue(breaker.mayHold(carl))
+    breaker.failed("directory", anna, 15_100)
+    breaker.endTry()
+    assert.isFalse(breaker.mayHold(anna))
+    assert.isTrue(breaker.mayHold(bert), "a new round")
+    breaker.passed("directory", bert, 15_200)
+    assert.isTrue(breaker.mayHold(anna))
+    breaker.failed("egress", anna, 15_300)
+    assert.isFalse(breaker.mayHold(carl), "the way out is the same for all")
+  })
+
+  it("is tried with nobody before the pause is over where there is no way out", () => {
+    const breaker = new CircuitBreaker()
+    breaker.failed("egress", anna, 0)
+    assert.isTrue(breaker.mustWait(bert, 0))
+    assert.isFalse(breaker.mustWait(anna, 5_000))
+  })
+
+  it("is none when the directory has just answered about another user, unless it fails about a third", () => {
+    const breaker = new CircuitBreaker()
+    breaker.passed("directory", bert, 0)
+    assert.strictEqual(breaker.failed("directory", anna, 0), "known", "may be the first of all")
+    assert.isFalse(breaker.isOpen)
+    assert.strictEqual(breaker.failed("directory", carl, 1), "begins")
+    const alone = new CircuitBreaker()
+    alone.passed("directory", bert, 0)
+    alone.failed("directory", anna, 0)
+    assert.strictEqual(alone.failed("directory", anna, 5_000), "begins", "about nobody since")
+  })
+
+  it("is none when the directory answers about others: that user's deliveries wait, and it is told once", () => {
+    const breaker = new CircuitBreaker()
+    breaker.failed("directory", anna, 0)
+    breaker.passed("directory", bert, 5_000)
+    assert.strictEqual(breaker.failed("directory", anna, 5_000), "own")
+    assert.strictEqual(breaker.failed("directory", anna, 10_000), "known")
+    assert.isFalse(breaker.isOpen)
+    assert.strictEqual(breaker.dueAt(anna, 10_000), 15_000)
+    breaker.passed("directory", anna, 15_000)
+    assert.strictEqual(breaker.failed("directory", anna, 20_000), "begins", "it was answered in between")
+  })
+
+  it("is none either when the directory answers about others than two users, who fail one after the other", () => {
+    const breaker = new CircuitBreaker()
+    breaker.failed("directory", anna, 0)
+    breaker.failed("directory", carl, 1)
+    breaker.passed("directory", bert, 2)
+    assert.strictEqual(breaker.failed("directory", anna, 5_002), "own")
+    assert.strictEqual(breaker.failed("directory", carl, 5_003), "own")
+    assert.isFalse(breaker.isOpen)
+  })
+})

@@ -1,0 +1,1748 @@
+import { assert, describe, it } from "@effect/vitest"
+import type {
+  Delivery,
+  Integration,
+  NewDelivery,
+  NewEvent,
+  NewIntegration,
+  Notice,
+  TransportRequest,
+  TransportResult
+} from "@doorhook/core"
+import {
+  BuildingId,
+  ClientId,
+  defaultDeliverySettings,
+  Deliveries,
+  DeliverySettings,
+  DeliveryStore,
+  Directory,
+  DirectoryError,
+  Dispatcher,
+  EventId,
+  IntegrationStore,
+  JsonText,
+  MemoryStore,
+  NoticeListener,
+  Notices,
+  Publisher,
+  StoreError,
+  TenantId,
+  Transport,
+  TransportBusy,
+  TransportUnavailable,
+  UserId,
+  Wake
+} from "@doorhook/core"
+import { NodeCrypto } from "@doorhook/node"
+import { Clock, Context, Effect, Fiber, Latch, Layer, Logger, Metric, Predicate, Ref, References } from "effect"
+import { TestClock } from "effect/testing"
+import { noticeShares } from "../../src/rules/Failing.ts"
+import { settleBudget } from "../../src/services/DeliverySettings.ts"
+import { makeIntegration } from "../fixtures.ts"
+
+/** A request that reached a receiver, with the time at which it did. */
+interface Sent extends TransportRequest {
+  readonly at: number
+}
+
+type Answer = (request: Sent, nth: number) => Effect.Effect<TransportResult, TransportUnavailable | TransportBusy>
+
+const answer = (status: number, retry_after: string | null = null): Effect.Effect<TransportResult> =>
+  Effect.succeed({ _tag: "Answered", status, retry_after, excerpt: "", headers_elapsed: 1, elapsed: 1 })
+
+const timeout: Effect.Effect<TransportResult> = Effect.as(Effect.sleep(5_000), {
+  _tag: "Failed",
+  outcome: "timeout",
+  detail: "no answer",
+  elapsed: 5_000
+})
+
+/** What the directory says of a right; a number: yes, after so many milliseconds; `late`: yes, just in time; `stuck`: nothing, and it can't be interrupted. */
+type Right = boolean | number | "unknown" | "late" | "silent" | "stuck"
+
+/** The world around the engine: what receivers answer, what the directory says, what was sent. */
+class World extends Context.Service<
+  World,
+  {
+    readonly sent: Array<Sent>
+    readonly answer: Ref.Ref<Answer>
+    readonly mayAccess: Ref.Ref<Right>
+    /** What the directory says about some users instead. */
+    readonly about: Map<UserId, Right>
+  }
+>()("test/World") {
+  static readonly layer = Layer.effect(
+    World,
+    Effect.gen(function* () {
+      return {
+        sent: [],
+        answer: yield* Ref.make<Answer>(() => answer(200)),
+        mayAccess: yield* Ref.make<Right>(true),
+        about: new Map<UserId, Right>()
+      }
+    })
+  )
+}
+
+const transport = Layer.effect(
+  Transport,
+  Effect.gen(function* () {
+    const world = yield* World
+    return yield* Transport.fromPost(
+      Effect.fnUntraced(function* (request) {
+        const sent = { ...request, at: yield* Clock.currentTimeMillis }
+        world.sent.push(sent)
+        return yield* (yield* Ref.get(world.answer))(sent, world.sent.length)
+      })
+    )
+  })
+)
+
+/** What a host's function rejects with: its database's own words are within. */
+const away = new Error("the query failed", { cause: new Error("users db:\n  ECONNREFUSED") })
+
+const directory = Layer.effect(
+  Directory,
+  Effect.gen(function* () {
+    const world = yield* World
+    const right = Effect.fnUntraced(function* (user: UserId) {
+      const may = world.about.get(user) ?? (yield* Ref.get(world.mayAccess))
+      if (may === "late" || Predicate.isNumber(may))
+        return yield* Effect.as(Effect.sleep(may === "late" ? 4_900 : may), true)
+      if (may === "silent") return yield* Effect.never
+      if (may === "stuck") return yield* Effect.uninterruptible(Effect.never)
+      if (may !== "unknown") return may
+      return yield* new DirectoryError({ operation: "administers", cause: away })
+    })
+    return Directory.of({
+      client: () => Effect.succeed(null),
+      authenticate: () => Effect.succeed(null),
+      isActive: () => Effect.succeed(true),
+      administers: right,
+      isTenant: right,
+      buildings: () => Effect.succeed([]),
+      tenants: () => Effect.succeed([])
+    })
+  })
+)
+
+const engineWith = (settings: Parameters<typeof DeliverySettings.layer>[0]) =>
+  Layer.mergeAll(Publisher.layer, Deliveries.layer).pipe(
+    Layer.provideMerge(Dispatcher.layer.pipe(Layer.provideMerge(Notices.layer))),
+    Layer.provideMerge(Layer.mergeAll(transport, directory, DeliverySettings.layer(settings), Wake.layerLocal)),
+    Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer))
+  )
+const engine = engineWith({})
+
+type Engine = Layer.Success<typeof engine>
+
+const test = (name: string, body: Effect.Effect<void, unknown, Engine>) =>
+  it.effect(name, () =>
+    // Closing the engine waits for open attempts, so time must go on until it is closed.
+    body.pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(Layer.fresh(engine)))
+  )
+
+/** Lets everything happen that happens by `millis` from now. */
+const pass = Effect.fnUntraced(function* (millis: number) {
+  yield* settleDown
+  for (let left = millis; left > 0; left -= 250) {
+    yield* TestClock.adjust(Math.min(250, left))
+    yield* settleDown
+  }
+})
+
+/** Lets other fibers run until they wait for the clock. */
+const settleDown = Effect.repeat(Effect.yieldNow, { times: 50 })
+
+const newIntegration = (overrides: Partial<NewIntegration> = {}): NewIntegration => {
+  const { id: _, ...integration } = makeIntegration(overrides)
+  return integration
+}
+
+const newEvent = (overrides: Partial<NewEvent> = {}): NewEvent => ({
+  resource_type: "access_log",
+  action: "create",
+  building_id: BuildingId.make(1),
+  tenant_ids: [TenantId.make(101)],
+  data: JsonText.JsonText.make('{"id":1}'),
+  ...overrides
+})
+
+const only = Effect.gen(function* () {
+  const all = yield* (yield* DeliveryStore).list({ limit: 100 })
+  assert.strictEqual(all.length, 1)
+  const [delivery] = all
+  return yield* delivery === undefined ? Effect.die("no delivery") : Effect.succeed<Delivery>(delivery)
+})
+
+const setup = Effect.fnUntraced(function* (answering: Answer = () => answer(200)) {
+  const world = yield* World
+  yield* Ref.set(world.answer, answering)
+  const integration = yield* (yield* IntegrationStore).create(newIntegration())
+  return { world, integration, publisher: yield* Publisher, store: yield* DeliveryStore }
+})
+
+describe("publishing and dispatching", () => {
+  test(
+    "sends a matching event once, signed and exactly in the documented form",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup()
+      const data = JsonText.JsonText.make('{ "b":1.0,"a":12345678901234567890 }')
+      const [published] = yield* publisher.publish([newEvent({ data })])
+      yield* pass(25)
+      assert.strictEqual(published?.deliveries, 1)
+      assert.strictEqual(world.sent.length, 1)
+      const [request] = world.sent
+      assert.strictEqual(request?.body, `{"event":{"resource_type":"access_log","action":"create","data":${data}}}`)
+      assert.strictEqual(request?.headers["webhook-id"], published?.id)
+      assert.strictEqual(request?.headers["doorhook-attempt"], "1")
+      assert.match(request?.headers["webhook-signature"] ?? "", /^v1,/)
+      const delivery = yield* only
+      assert.deepInclude(delivery, { state: "delivered", attempts: 1, next_attempt_at: null })
+    })
+  )
+
+  test(
+    "accepts an event that nobody wants, and says so",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup()
+      const [published] = yield* publisher.publish([newEvent({ building_id: BuildingId.make(2), tenant_ids: [] })])
+      yield* pass(10)
+      assert.strictEqual(published?.deliveries, 0)
+      assert.strictEqual(world.sent.length, 0)
+    })
+  )
+
+  test(
+    "retries by the schedule of the resource type, with the same id and body and a signature of its own",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup((_, nth) => answer(nth <= 3 ? 500 : 200))
+      yield* publisher.publish([newEvent()])
+      yield* pass(200_000)
+      assert.strictEqual(world.sent.length, 4)
+      const [first] = world.sent
+      const gaps = world.sent.slice(1).map(({ at }, index) => at - (world.sent[index]?.at ?? 0))
+      for (const [index, delay] of [5_000, 30_000, 120_000].entries()) {
+        assert.isAtLeast(gaps[index] ?? 0, delay)
+        assert.isAtMost(gaps[index] ?? 0, delay * 1.2 + 250)
+      }
+      for (const [index, request] of world.sent.entries()) {
+        assert.strictEqual(request.body, first?.body)
+        assert.strictEqual(request.headers["webhook-id"], first?.headers["webhook-id"])
+        assert.strictEqual(request.headers["doorhook-attempt"], String(index + 1))
+      }
+      assert.strictEqual(new Set(world.sent.map(({ headers }) => headers["webhook-signature"])).size, 4)
+      const delivery = yield* only
+      assert.strictEqual(delivery.state, "delivered")
+      const found = yield* (yield* DeliveryStore).find(delivery.id)
+      assert.deepStrictEqual(
+        found?.attempts.map(({ number, outcome, status }) => [number, outcome, status]),
+        [
+          [1, "bad_status", 500],
+          [2, "bad_status", 500],
+          [3, "bad_status", 500],
+          [4, "acknowledged", 200]
+        ]
+      )
+    })
+  )
+
+  test(
+    "rings at most four times and never after 45 seconds",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup(() => answer(503))
+      yield* publisher.publish([newEvent({ resource_type: "call" })])
+      yield* pass(120_000)
+      assert.strictEqual(world.sent.length, 4)
+      assert.isBelow(world.sent[3]?.at ?? Infinity, 45_000)
+      const delivery = yield* only
+      assert.deepInclude(delivery, { state: "expired", reason: "lifetime_over" })
+      const { explanation } = yield* (yield* Deliveries).show(delivery.id)
+      const end = new Date(delivery.created_at + 45_000).toISOString()
+      assert.include(explanation.why, `tried 4 times, and no attempt is left before its lifetime ends at ${end}.`)
+    })
+  )
+
+  test(
+    "lets a call overtake a backlog of access logs of a receiver that answers nothing",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup(() => timeout)
+      yield* publisher.publish(Array.from({ length: 100 }, () => newEvent()))
+      yield* pass(4_000)
+      yield* publisher.publish([newEvent({ resource_type: "call" })])
+      yield* pass(10)
+      assert.isTrue(world.sent.some(({ body }) => body.includes('"call"')))
+    })
+  )
+
+  test(
+    "keeps one dead receiver from slowing another, and its own cap",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup(({ url }) => (url.includes("dead") ? timeout : answer(200)))
+      const dead = { url: "https://dead.example/", method: "post" } as const
+      yield* (yield* IntegrationStore).create(newIntegration({ configuration: dead }))
+      yield* publisher.publish(Array.from({ length: 300 }, () => newEvent()))
+      yield* pass(500)
+      const sentTo = (name: string) => world.sent.filter(({ url }) => url.includes(name)).length
+      assert.strictEqual(sentTo("receiver"), 300)
+      assert.strictEqual(sentTo("dead"), 8)
+    })
+  )
+
+  for (const [how, drip] of [
+    ["let their bodies drip", { headers_elapsed: 1, elapsed: 4_900 }],
+    ["think for long", { headers_elapsed: 4_900, elapsed: 4_900 }]
+  ] as const)
+    test(
+      `keeps places free beside any number of receivers that acknowledge and ${how}`,
+      Effect.gen(function* () {
+        const late = Effect.map(Effect.delay(answer(200), 4_900), (result) => ({ ...result, ...drip }))
+        const { publisher, world } = yield* setup(({ url }) => (url.includes("late") ? late : answer(200)))
+        const configuration = { url: "https://late.example/", method: "post" } as const
+        const scope = { type: "building", id: BuildingId.make(2) } as const
+        const integrations = yield* IntegrationStore
+        for (let i = 0; i < 60; i++) yield* integrations.create(newIntegration({ configuration, scope }))
+        const elsewhere = newEvent({ building_id: scope.id, tenant_ids: [] })
+        yield* publisher.publish(Array.from({ length: 20 }, () => elsewhere))
+        yield* pass(6_000)
+        const sentTo = (name: string) => world.sent.filter(({ url }) => url.includes(name)).length
+        assert.isAbove(sentTo("late"), 409, "all places were taken before anything was known")
+        yield* publisher.publish(Array.from({ length: 40 }, () => newEvent()))
+        yield* pass(500)
+        assert.strictEqual(sentTo("receiver"), 40)
+        yield* pass(30_000)
+        assert.strictEqual(sentTo("late"), 1_200)
+      })
+    )
+
+  test(
+    "sends everything in the end, however much comes at once",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup()
+      for (let i = 0; i < 5; i++) yield* publisher.publish(Array.from({ length: 500 }, () => newEvent()))
+      yield* pass(10_000)
+      assert.strictEqual(world.sent.length, 2_500)
+      assert.strictEqual(new Set(world.sent.map(({ headers }) => headers["webhook-id"])).size, 2_500)
+    })
+  )
+
+  test(
+    "stops when the right to see the event is gone, and waits while nobody can say",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup()
+      yield* Ref.set(world.mayAccess, "unknown")
+      yield* publisher.publish([newEvent()])
+      yield* pass(4_000)
+      assert.strictEqual(world.sent.length, 0)
+      assert.deepInclude(yield* only, { state: "pending", attempts: 0 })
+      yield* Ref.set(world.mayAccess, false)
+      yield* pass(4_000)
+      assert.strictEqual(world.sent.length, 0)
+      assert.deepInclude(yield* only, { state: "cancelled", reason: "right_lost", attempts: 0 })
+    })
+  )
+
+  for (const [how, silence] of [
+    ["never answers", "silent"],
+    ["can't even be interrupted", "stuck"]
+  ] as const)
+    test(
+      `waits for a directory that ${how} without giving it a place for ever`,
+      Effect.gen(function* () {
+        const { publisher, world } = yield* setup()
+        yield* Ref.set(world.mayAccess, silence)
+        yield* publisher.publish([newEvent()])
+        yield* pass(6_000)
+        assert.strictEqual((yield* (yield* Dispatcher).status).delivering, 0)
+        yield* Ref.set(world.mayAccess, true)
+        yield* pass(6_000)
+        assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
+      })
+    )
+
+  for (const [how, silence, failed] of [
+    ["failed", "unknown", 1_000],
+    ["hung", "silent", 6_000]
+  ] as const)
+    test(
+      `sends a call of another user at once after the directory ${how} about the only one so far`,
+      Effect.gen(function* () {
+        const { publisher, world } = yield* setup()
+        yield* Ref.set(world.mayAccess, silence)
+        const bert = { user_id: UserId.make("bert"), client_id: ClientId.make("c1") }
+        world.about.set(bert.user_id, true)
+        yield* (yield* IntegrationStore).create(
+          newIntegration({ created_by: bert, bindings: [{ resource_type: "call", actions: ["create"] }] })
+        )
+        yield* publisher.publish([newEvent()])
+        yield* pass(failed)
+        const { status } = yield* Dispatcher
+        assert.isNotNull((yield* status).outage)
+        yield* publisher.publish([newEvent({ resource_type: "call" })])
+        yield* settleDown
+        assert.lengthOf(world.sent, 1)
+        assert.isNull((yield* status).outage)
+      })
+    )
+
+  test(
+    "counts no attempt while the sender's own way out is closed",
+    Effect.gen(function* () {
+      const closed = Effect.fail(new TransportUnavailable({ message: "the egress proxy can't be used" }))
+      const { publisher, world } = yield* setup((_, nth) => (nth === 1 ? closed : answer(200)))
+      yield* publisher.publish([newEvent()])
+      yield* pass(4_000)
+      assert.deepInclude(yield* only, { state: "pending", attempts: 0 })
+      yield* pass(4_000)
+      assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
+      assert.strictEqual(world.sent[1]?.headers["doorhook-attempt"], "1")
+    })
+  )
+
+  test(
+    "puts off, uncounted, what it had too little left for, and nothing of other integrations",
+    Effect.gen(function* () {
+      const url = "https://crowded.example/"
+      let isCrowded = true
+      const busy = Effect.delay(Effect.fail(new TransportBusy({ message: "its name waited for a look-up" })), 5_000)
+      const { integration, publisher, store, world } = yield* setup((request) =>
+        request.url === url && isCrowded ? busy : answer(200)
+      )
+      const crowded = yield* (yield* IntegrationStore).create(
+        newIntegration({ configuration: { url, method: "post" } })
+      )
+      for (let n = 0; n < 20; n++) yield* publisher.publish([newEvent()])
+      const of = (id: typeof integration.id) =>
+        Effect.map(store.list({ limit: 100 }), (all) => all.filter(({ integration_id }) => integration_id === id))
+      yield* pass(6_000)
+      for (const { state } of yield* of(integration.id)) assert.strictEqual(state, "delivered")
+      for (const delivery of yield* of(crowded.id)) assert.deepInclude(delivery, { state: "pending", attempts: 0 })
+      assert.strictEqual((yield* (yield* Dispatcher).status).failing, 0)
+      assert.isNull((yield* (yield* Dispatcher).status).outage)
+      isCrowded = false
+      yield* pass(10_000)
+      for (const delivery of yield* of(crowded.id)) assert.deepInclude(delivery, { state: "delivered", attempts: 1 })
+      for (const sent of world.sent) assert.strictEqual(sent.headers["doorhook-attempt"], "1")
+    })
+  )
+
+  test(
+    "sends nothing more to an integration that was deleted between two attempts",
+    Effect.gen(function* () {
+      const { publisher, world, integration } = yield* setup(() => answer(500))
+      yield* publisher.publish([newEvent()])
+      yield* pass(100)
+      const dispatcher = yield* Dispatcher
+      assert.strictEqual((yield* dispatcher.status).failing, 1)
+      yield* (yield* IntegrationStore).remove(integration)
+      yield* dispatcher.forget(integration.id)
+      assert.strictEqual((yield* dispatcher.status).failing, 0)
+      yield* pass(60_000)
+      assert.strictEqual(world.sent.length, 1)
+      assert.deepInclude(yield* only, { state: "cancelled", reason: "integration_deleted" })
+    })
+  )
+
+  it.effect("counts against no integration what was open when it was deleted, nor a probe that fails", () => {
+    const lines: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+    return Effect.gen(function* () {
+      let status: number | null = null
+      const { publisher, world, integration, store } = yield* setup(() => (status === null ? timeout : answer(status)))
+      const dispatcher = yield* Dispatcher
+      const integrations = yield* IntegrationStore
+      const publish = publisher.publish([newEvent()])
+      for (let n = 0; n < 5; n++) yield* publish
+      yield* pass(100)
+      assert.strictEqual(world.sent.length, 5)
+      yield* integrations.remove(integration)
+      yield* dispatcher.forget(integration.id)
+      yield* pass(10_000)
+      assert.strictEqual((yield* dispatcher.status).failing, 0, "deleted")
+
+      const gone = yield* integrations.create(newIntegration())
+      status = 410
+      yield* publish
+      yield* pass(100)
+      assert.deepInclude(yield* integrations.find(gone.id), { status: "disabled" })
+      status = 500
+      for (let probes = 1; probes <= 4; probes++) {
+        yield* store.redeliver({ type: "probe", id: gone.id }, yield* Clock.currentTimeMillis)
+        yield* (yield* Wake).signal
+        yield* pass(1_000)
+        assert.strictEqual(world.sent.length, 6 + probes)
+      }
+      assert.strictEqual((yield* dispatcher.status).failing, 0, "probed")
+      assert.deepEqual(
+        lines.filter((line) => line.includes("in a row")),
+        []
+      )
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(Layer.provideMerge(Layer.fresh(engine), logger))
+    )
+  })
+
+  test(
+    "disables an integration whose receiver is gone, keeps later events as skipped, and can resend them",
+    Effect.gen(function* () {
+      const { publisher, world, integration, store } = yield* setup((_, nth) => answer(nth === 1 ? 410 : 200))
+      yield* publisher.publish([newEvent()])
+      yield* pass(100)
+      const integrations = yield* IntegrationStore
+      const disabled = yield* integrations.find(integration.id)
+      assert.deepInclude(disabled, { status: "disabled", disabled_reason: "gone" })
+      yield* publisher.publish([newEvent()])
+      yield* pass(100)
+      assert.strictEqual(world.sent.length, 1)
+      const [skipped] = yield* store.list({ states: ["skipped"], limit: 10 })
+      if (skipped === undefined || disabled === null) return yield* Effect.die("no skipped delivery")
+      const deliveries = yield* Deliveries
+      assert.strictEqual((yield* Effect.flip(deliveries.resend(skipped.id)))._tag, "NotDeliverable")
+      const enabled = { ...disabled, status: "enabled", disabled_reason: null, version: disabled.version + 1 } as const
+      assert.isTrue(yield* integrations.update(enabled, disabled.version))
+      yield* deliveries.resend(skipped.id)
+      yield* pass(100)
+      assert.strictEqual(world.sent.length, 2)
+      assert.strictEqual((yield* store.find(skipped.id))?.delivery.state, "delivered")
+    })
+  )
+
+  test(
+    "replaces a waiting retry by a resend, at once and as the next attempt",
+    Effect.gen(function* () {
+      const { publisher, world } = yield* setup((_, nth) => answer(nth === 1 ? 500 : 200))
+      yield* publisher.publish([newEvent()])
+      yield* pass(100)
+      yield* (yield* Deliveries).resend((yield* only).id)
+      yield* pass(100_000)
+      assert.strictEqual(world.sent.length, 2)
+      assert.strictEqual(world.sent[1]?.headers["doorhook-attempt"], "2")
+    })
+  )
+
+  test(
+    "resends under the same id and body, to every integration",
+    Effect.gen(function* () {
+      const { publisher, store, world } = yield* setup()
+      yield* (yield* IntegrationStore).create(newIntegration())
+      yield* publisher.publish([newEvent()])
+      yield* pass(100)
+      for (const { id } of yield* store.list({ limit: 10 })) yield* (yield* Deliveries).resend(id)
+      yield* pass(100)
+      assert.lengthOf(world.sent, 4)
+      assert.lengthOf(new Set(world.sent.map(({ body, headers }) => `${headers["webhook-id"]} ${body}`)), 1)
+    })
+  )
+
+  test(
+    "sends a resend that came during an attempt as soon as that has ended",
+    Effect.gen(function* () {
+      const slow = Effect.andThen(Effect.sleep(1_000), answer(500))
+      const { publisher, world } = yield* setup((_, nth) => (nth === 1 ? slow : answer(200)))
+      yield* publisher.publish([newEvent()])
+      yield* pass(500)
+      yield* (yield* Deliveries).resend((yield* only).id)
+      yield* pass(10_000)
+      const [first, second] = world.sent.map(({ at }) => at)
+      assert.isAtMost((second ?? Infinity) - (first ?? 0), 1_100)
+    })
+  )
+
+  test(
+    "sends again, under the same id, what a dispatcher that died left unsettled",
+    Effect.gen(function* () {
+      const { store, integration, world } = yield* setup()
+      const event = { ...newEvent(), id: EventId.make("evt_00000000000000000001"), created_at: 0 }
+      // As if another process had kept it and was killed before it recorded an outcome.
+      yield* store.heartbeat({ worker: "another worker", now: 0, until: 20_000 })
+      yield* store.enqueue([
+        {
+          event,
+          deliveries: [
+            {
+              integration_id: integration.id,
+              lane: 2,
+              matched_version: 1,
+              initial: { state: "delivering", worker: "another worker" }
+            }
+          ]
+        }
+      ])
+      yield* pass(19_000)
+      assert.strictEqual(world.sent.length, 0)
+      yield* pass(6_000)
+      assert.deepStrictEqual(
+        world.sent.map(({ headers }) => headers["webhook-id"]),
+        [event.id]
+      )
+    })
+  )
+
+  test(
+    "takes in all that it has room for, also while no receiver answers",
+    Effect.gen(function* () {
+      const { store } = yield* setup(() => timeout)
+      const integrations = yield* IntegrationStore
+      const ids = yield* Effect.forEach(Array(10), () =>
+        Effect.map(integrations.create(newIntegration()), ({ id }) => id)
+      )
+      const deliveries = ids.map((integration_id): NewDelivery => ({
+        integration_id,
+        lane: 2,
+        matched_version: 1,
+        initial: { state: "pending" }
+      }))
+      yield* store.enqueue(
+        Array.from({ length: 100 }, (_, index) => ({
+          event: { ...newEvent(), id: EventId.make(`evt_${String(index).padStart(20, "0")}`), created_at: 0 },
+          deliveries
+        }))
+      )
+      yield* (yield* Wake).signal
+      yield* pass(200)
+      const { delivering, buffered } = yield* (yield* Dispatcher).status
+      assert.strictEqual(delivering + buffered, 1_000)
+    })
+  )
+
+  test(
+    "stores a call before access logs that came in earlier and have no transaction yet",
+    Effect.gen(function* () {
+      yield* setup()
+      const stored: Array<ReadonlyArray<string>> = []
+      const watched = Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({
+          ...store,
+          enqueue: (records) => {
+            stored.push(records.map(({ event }) => event.resource_type))
+            return store.enqueue(records)
+          }
+        }))
+      )
+      const logs = Array.from({ length: 200 }, () => newEvent())
+      const call = newEvent({ resource_type: "call" })
+      yield* Publisher.use(({ publish }) =>
+        Effect.all([publish(logs), publish(logs), publish(logs), publish([call])], { concurrency: "unbounded" })
+      ).pipe(Effect.provide(Publisher.layer.pipe(Layer.provide(watched), Layer.fresh)))
+      assert.deepStrictEqual(stored[0], ["call"])
+      assert.deepStrictEqual(
+        stored.slice(1).map((types) => types.length),
+        [400, 200]
+      )
+      yield* pass(2_000)
+    })
+  )
+
+  it.effect("finishes what is open and gives back the rest when it is closed", () =>
+    Effect.gen(function* () {
+      const { store, world } = yield* Effect.gen(function* () {
+        const { publisher, world, store } = yield* setup(() => Effect.andThen(Effect.sleep(2_000), answer(200)))
+        yield* publisher.publish(Array.from({ length: 15 }, () => newEvent()))
+        yield* pass(500)
+        yield* Effect.forkDetach(pass(20_000))
+        return { world, store }
+      }).pipe(Effect.provide(Layer.fresh(engine)))
+      const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
+      assert.strictEqual(world.sent.length, 8)
+      assert.deepInclude(states, { delivered: 8, delivering: 0, pending: 7 })
+    })
+  )
+
+  it.effect("records what has ended and closes, also on a clock that stands still", () =>
+    Effect.gen(function* () {
+      const store = yield* Effect.gen(function* () {
+        const { publisher, store, world } = yield* setup()
+        yield* publisher.publish([newEvent(), newEvent()])
+        yield* settleDown
+        assert.lengthOf(world.sent, 2)
+        return store
+      }).pipe(Effect.provide(Layer.fresh(engine)))
+      const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
+      assert.deepInclude(states, { delivered: 2, delivering: 0, pending: 0 })
+      assert.strictEqual(yield* Clock.currentTimeMillis, 0)
+    })
+  )
+
+  test(
+    "answers a publish only after it is stored, and with the store's failure when it is not",
+    Effect.gen(function* () {
+      const { world } = yield* setup()
+      const broken = Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({
+          ...store,
+          enqueue: () => Effect.fail(new StoreError({ operation: "DeliveryStore.enqueue", cause: new Error("full") }))
+        }))
+      )
+      const error = yield* Publisher.use((publisher) => publisher.publish([newEvent()])).pipe(
+        Effect.provide(Publisher.layer.pipe(Layer.provide(broken), Layer.fresh)),
+        Effect.flip
+      )
+      yield* pass(100)
+      assert.strictEqual(error._tag, "StoreError")
+      assert.strictEqual(world.sent.length, 0)
+      const waiting = yield* Effect.forkChild(Publisher.use((publisher) => publisher.publish([newEvent()])))
+      yield* pass(100)
+      assert.strictEqual((yield* Fiber.join(waiting)).length, 1)
+      assert.strictEqual(world.sent.length, 1, "what the failed call had reserved is free again")
+    })
+  )
+
+  test(
+    "goes on when a host publishes an event of a type that there is not",
+    Effect.gen(function* () {
+      const { publisher } = yield* setup()
+      const odd = newEvent()
+      Reflect.set(odd, "resource_type", "doorbell")
+      const exit = yield* Effect.exit(publisher.publish([odd]))
+      assert.strictEqual(exit._tag, "Failure")
+      assert.lengthOf(yield* publisher.publish([newEvent()]), 1)
+    })
+  )
+
+  test(
+    "carries out what is in when it is closed, and refuses what comes later",
+    Effect.gen(function* () {
+      yield* setup()
+      const { early, publisher } = yield* Effect.gen(function* () {
+        const publisher = yield* Publisher
+        const logs = Array.from({ length: 200 }, () => newEvent())
+        const publish = Effect.all([publisher.publish(logs), publisher.publish(logs)], { concurrency: "unbounded" })
+        return { publisher, early: yield* Effect.forkDetach(publish, { startImmediately: true }) }
+      }).pipe(Effect.provide(Layer.fresh(Publisher.layer)))
+      const [first, second] = yield* Fiber.join(early)
+      assert.deepStrictEqual([first.length, second.length], [200, 200])
+      assert.strictEqual((yield* Effect.flip(publisher.publish([newEvent()])))._tag, "PublisherClosed")
+      yield* pass(2_000)
+    })
+  )
+
+  /** All that a dispatcher needs. */
+  const premises = (settings = DeliverySettings.layer(), wake: Layer.Layer<Wake> = Wake.layerLocal) =>
+    Layer.mergeAll(transport, directory, settings, wake, Notices.layer).pipe(
+      Layer.provideMerge(Layer.mergeAll(World.layer, MemoryStore.layer, NodeCrypto.layer)),
+      Layer.fresh
+    )
+
+  type Change = (store: DeliveryStore["Service"]) => Partial<DeliveryStore["Service"]>
+
+  /** A dispatcher whose store does some things otherwise. */
+  const dispatcherOver = (change: Change) =>
+    Layer.provide(
+      Dispatcher.layer,
+      Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({ ...store, ...change(store) }))
+      )
+    )
+
+  const over = (change: Change, ...needed: Parameters<typeof premises>) =>
+    Layer.provideMerge(dispatcherOver(change), premises(...needed)).pipe(Layer.fresh)
+
+  const enqueueMany = Effect.fnUntraced(function* (
+    count: number,
+    { bindings, resource_type = "access_log" }: Partial<Pick<NewEvent, "resource_type"> & NewIntegration> = {}
+  ) {
+    const { id } = yield* (yield* IntegrationStore).create(newIntegration(bindings === undefined ? {} : { bindings }))
+    const lane = resource_type === "call" ? 0 : 2
+    const delivery: NewDelivery = { integration_id: id, lane, matched_version: 1, initial: { state: "pending" } }
+    const records = Array.from({ length: count }, (_, index) => ({
+      event: {
+        ...newEvent({ resource_type }),
+        id: EventId.make(`evt_${String(index).padStart(20, "0")}`),
+        created_at: 0
+      },
+      deliveries: [delivery]
+    }))
+    yield* (yield* DeliveryStore).enqueue(records)
+  })
+  const enqueueOne = enqueueMany(1)
+  const refused = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("locked") }))
+  const lostAnswer = (operation: string) =>
+    new StoreError({ operation, cause: new Error("connection lost"), outcome: "unknown" })
+
+  /** The most requests open at once to one receiver that never answers, with this many workers over one store. */
+  const mostOpen = (workers: number) => {
+    // Each is built for itself: a layer is shared otherwise.
+    const others = Array.from({ length: workers - 1 }, () => Layer.fresh(dispatcherOver(() => ({}))))
+    return Effect.gen(function* () {
+      let open = 0
+      let most = 0
+      const held = Effect.acquireUseRelease(
+        Effect.sync(() => (most = Math.max(most, ++open))),
+        () => timeout,
+        () => Effect.sync(() => open--)
+      )
+      const world = yield* World
+      yield* Ref.set(world.answer, () => held)
+      // All have heard of each other.
+      yield* pass(11_000)
+      yield* enqueueMany(1_000, { resource_type: "call" })
+      yield* (yield* Wake).signal
+      yield* pass(20_000)
+      return most
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(60_000))),
+      Effect.provide(
+        Layer.mergeAll(
+          dispatcherOver(() => ({})),
+          ...others
+        ).pipe(Layer.provideMerge(premises()))
+      )
+    )
+  }
+
+  it.effect("share an integration's ten places between three workers", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* mostOpen(3), 10)
+    })
+  )
+
+  it.effect("have one place each when there are more workers than an integration has places", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* mostOpen(12), 12)
+    })
+  )
+
+  it.effect(
+    "goes on after a defect in its first heartbeat, after one in a claim, and after one in a settlement",
+    () => {
+      const broken = new Set(["heartbeat", "claim", "settle"])
+      return Effect.gen(function* () {
+        yield* enqueueOne
+        yield* pass(60_000)
+        const { sent } = yield* World
+        assert.strictEqual((yield* only).state, "delivered")
+        assert.strictEqual(sent.length, 2, "what could not be recorded is sent again when its lease ends")
+        assert.strictEqual((yield* (yield* Dispatcher).status).unsettled, 0)
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(
+          over((store) => ({
+            heartbeat: (beat) =>
+              broken.delete("heartbeat") ? Effect.die(new Error("a defect")) : store.heartbeat(beat),
+            claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request)),
+            settle: (...settling) =>
+              broken.delete("settle") ? Effect.die(new Error("a defect")) : store.settle(...settling)
+          }))
+        )
+      )
+    }
+  )
+
+  it.effect("sends on after a settlement that was refused first and then ended in a defect", () => {
+    const ends = [refused, Effect.die(new Error("a defect"))]
+    return Effect.gen(function* () {
+      yield* enqueueOne
+      yield* pass(60_000)
+      assert.strictEqual((yield* only).state, "delivered")
+      assert.strictEqual((yield* (yield* Dispatcher).status).store_failing_since, null)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({ settle: (...settling) => Effect.suspend(() => ends.shift() ?? store.settle(...settling)) }))
+      )
+    )
+  })
+
+  it.effect("counts as ended what was recorded as such, and nothing else", () => {
+    const ended = Metric.value(
+      Metric.counter("doorhook_deliveries_ended", {
+        description: "Deliveries that ended in this process, by the state they ended in",
+        attributes: { resource_type: "access_log", state: "delivered" }
+      })
+    )
+    let isLapsed = false
+    return Effect.gen(function* () {
+      const before = (yield* ended).count
+      yield* enqueueOne
+      yield* pass(60_000)
+      assert.lengthOf((yield* World).sent, 2, "the first outcome came too late")
+      assert.strictEqual((yield* ended).count - before, 1)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          settle: (outcomes, ...rest) => {
+            const settling = store.settle(outcomes, ...rest)
+            if (isLapsed) return settling
+            isLapsed = true
+            // The membership ended, as by another worker's heartbeat after a clock that was ahead.
+            return Effect.andThen(store.heartbeat({ worker: outcomes.worker, now: 0, until: null }), settling)
+          }
+        }))
+      )
+    )
+  })
+
+  it.effect("records what waits behind a batch that ended in a defect", () => {
+    const sizes: Array<number> = []
+    return Effect.gen(function* () {
+      yield* enqueueMany(400)
+      yield* pass(2_000)
+      const [broken = 0] = sizes
+      const { states } = yield* (yield* DeliveryStore).summary(yield* Clock.currentTimeMillis)
+      assert.isAbove(400, broken, "there are others")
+      assert.deepInclude(states, { delivered: 400 - broken, delivering: broken })
+      assert.strictEqual((yield* (yield* Dispatcher).status).unsettled, 0)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          settle: (...settling) =>
+            sizes.push(settling[0].settlements.length) === 1
+              ? Effect.die(new Error("a defect"))
+              : store.settle(...settling)
+        }))
+      )
+    )
+  })
+
+  /** What is done while something is away: how many claims and releases, and what was logged. */
+  const watched = (settings: Parameters<typeof DeliverySettings.layer>[0] = {}) => {
+    const seen = { claims: 0, releases: 0, lines: Array<string>() }
+    const layer = over(
+      (store) => ({
+        claim: (request) =>
+          Effect.tap(store.claim(request), () => Effect.sync(() => (seen.claims += Math.min(1, request.limit)))),
+        settle: (outcomes, ...rest) =>
+          Effect.tap(store.settle(outcomes, ...rest), () =>
+            Effect.sync(() => (seen.releases += Math.min(1, outcomes.releases.length)))
+          )
+      }),
+      DeliverySettings.layer(settings)
+    )
+    const logger = Logger.layer([Logger.make(({ message }) => void seen.lines.push(String(message)))])
+    return { seen, layer: Layer.provideMerge(layer, logger) }
+  }
+
+  it.effect("lets all wait together while the directory is away, and says so twice", () => {
+    const { layer, seen } = watched()
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(1_000)
+      yield* pass(16_000)
+      assert.strictEqual(sent.length, 0)
+      assert.isAtMost(seen.claims, 10)
+      assert.isAtMost(seen.releases, 10)
+      const { status } = yield* Dispatcher
+      assert.deepStrictEqual((yield* status).outage, { cause: "directory", since: 0 })
+      assert.lengthOf(seen.lines, 1)
+      assert.match(
+        seen.lines[0] ?? "",
+        /^All deliveries wait\. One is tried every 5 s .* The directory did not answer `administers`\. .* It said: users db: ECONNREFUSED$/
+      )
+      yield* Ref.set(mayAccess, true)
+      yield* pass(8_000)
+      assert.strictEqual(sent.length, 1_000)
+      assert.isNull((yield* status).outage)
+      assert.lengthOf(seen.lines, 2)
+      assert.match(seen.lines[1] ?? "", /^The directory answers again after \d+ s\. \d+ deliveries wait\./)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  it.effect("tries at its pace during an outage, and goes on after it, however seldom it looks otherwise", () => {
+    const { layer, seen } = watched({ pollInterval: 600_000 })
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(10)
+      yield* pass(31_000)
+      assert.isAtLeast(seen.claims, 5)
+      yield* Ref.set(mayAccess, true)
+      yield* pass(6_000)
+      assert.strictEqual(sent.length, 10)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  /** Stores a delivery that is leased to a worker, as its publisher does. */
+  const enqueueLeased = Effect.fnUntraced(function* (worker: string) {
+    const { id } = yield* (yield* IntegrationStore).create(newIntegration())
+    const initial = { state: "delivering", worker } as const
+    const event = { ...newEvent(), id: EventId.make(`evt_${"0".repeat(20)}`), created_at: 0 }
+    const delivery: NewDelivery = { integration_id: id, lane: 2, matched_version: 1, initial }
+    yield* (yield* DeliveryStore).enqueue([{ event, deliveries: [delivery] }])
+  })
+  const seldom = DeliverySettings.layer({ pollInterval: 600_000 })
+
+  it.effect("heeds signals when its clock was set back, and does not wait for the time before", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(3_600_000)
+      yield* pass(2_000)
+      yield* TestClock.setTime(1_000)
+      yield* enqueueOne
+      yield* (yield* Wake).signal
+      yield* pass(1_000)
+      assert.strictEqual((yield* only).state, "delivered")
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(4_000_000))), Effect.provide(over(() => ({}))))
+  )
+
+  it.effect("sends what a worker held that died, and told nobody of", () =>
+    Effect.gen(function* () {
+      yield* pass(1_000)
+      yield* (yield* DeliveryStore).heartbeat({ worker: "dead", now: 1_000, until: 21_000 })
+      yield* enqueueLeased("dead")
+      yield* pass(19_000)
+      assert.lengthOf((yield* World).sent, 0)
+      yield* pass(6_000)
+      assert.strictEqual((yield* only).state, "delivered")
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
+  )
+
+  it.effect("sends what a publication has stored whose answer was lost, and not before it is known to be lost", () =>
+    Effect.gen(function* () {
+      const { sent } = yield* World
+      const { id } = yield* (yield* IntegrationStore).create(newIntegration())
+      const lost = yield* Latch.make(false)
+      const stored = yield* Latch.make(false)
+      const losing = Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({
+          ...store,
+          enqueue: (records) =>
+            store.enqueue(records).pipe(
+              Effect.tap(() => Effect.andThen(stored.open, lost.await)),
+              Effect.andThen(Effect.fail(lostAnswer("DeliveryStore.enqueue")))
+            )
+        }))
+      )
+      const publishing = yield* Publisher.use(({ publish }) => Effect.exit(publish([newEvent()]))).pipe(
+        Effect.provide(Publisher.layer.pipe(Layer.provide(losing), Layer.fresh)),
+        Effect.forkChild
+      )
+      yield* stored.await
+      yield* pass(11_000)
+      assert.lengthOf(sent, 0)
+      assert.deepInclude(yield* only, { state: "delivering", integration_id: id }, "leased to the publishing worker")
+      yield* lost.open
+      assert.strictEqual((yield* Fiber.join(publishing))._tag, "Failure")
+      yield* pass(1_000)
+      assert.strictEqual((yield* only).state, "delivered")
+      assert.lengthOf(sent, 1)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(over(() => ({}), seldom)))
+  )
+
+  it.effect("goes on after a defect in a claim, however seldom it looks otherwise", () => {
+    const broken = new Set(["claim"])
+    return Effect.gen(function* () {
+      yield* enqueueOne
+      yield* pass(2_000)
+      assert.strictEqual((yield* only).state, "delivered")
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over(
+          (store) => ({
+            claim: (request) => (broken.delete("claim") ? Effect.die(new Error("a defect")) : store.claim(request))
+          }),
+          DeliverySettings.layer({ pollInterval: 600_000 })
+        )
+      )
+    )
+  })
+
+  it.effect("says of a directory that is too slow for the lease that it is", () => {
+    const { layer, seen } = watched({ lease: 10_100 })
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "late")
+      yield* enqueueOne
+      yield* pass(8_000)
+      assert.strictEqual(sent.length, 0)
+      assert.isAtMost(seen.claims, 6)
+      assert.match(
+        seen.lines[0] ?? "",
+        /^All deliveries wait.* It said: no answer within 50 ms, which is what the lease/
+      )
+      yield* Ref.set(mayAccess, true)
+      yield* pass(6_000)
+      assert.deepInclude(yield* only, { state: "delivered", attempts: 1 })
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  const anna = UserId.make("anna")
+  const bert = UserId.make("bert")
+  const urlOf = (nth: number): string => `https://${nth}.receiver.example/`
+
+  /** Integrations of users, in the order of their ids, each with a URL of its own. */
+  const integrationsOf = Effect.fnUntraced(function* (users: ReadonlyArray<UserId>) {
+    const store = yield* IntegrationStore
+    const client_id = ClientId.make("c1")
+    const { configuration } = makeIntegration()
+    return yield* Effect.forEach(users, (user_id, nth) =>
+      store.create(
+        newIntegration({
+          created_by: { user_id, client_id },
+          configuration: { ...configuration, url: urlOf(nth) },
+          bindings: [{ resource_type: "call", actions: ["create"] }]
+        })
+      )
+    )
+  })
+
+  let events = 0
+  /** A delivery of a new event for each of some integrations, in the store. */
+  const enqueueOf = Effect.fnUntraced(function* (
+    resource_type: "call" | "access_log",
+    integrations: ReadonlyArray<Integration>,
+    initial: NewDelivery["initial"] = { state: "pending" }
+  ) {
+    const id = EventId.make(`evt_${String(events++).padStart(20, "0")}`)
+    const event = { ...newEvent({ resource_type }), id, created_at: yield* Clock.currentTimeMillis }
+    const lane = resource_type === "call" ? 0 : 2
+    const deliveries = integrations.map(({ id: integration_id }): NewDelivery => ({
+      integration_id,
+      lane,
+      matched_version: 1,
+      initial
+    }))
+    const stored = yield* (yield* DeliveryStore).enqueue([{ event, deliveries }])
+    yield* (yield* Wake).signal
+    return { event, lane, ids: stored.flat().map(({ id }) => id) } as const
+  })
+  const enqueueCalls = (integrations: ReadonlyArray<Integration>) => enqueueOf("call", integrations)
+
+  for (const [how, silence] of [
+    ["fails", "unknown"],
+    ["hangs", "silent"]
+  ] as const)
+    for (const count of [1, 5])
+      it.effect(
+        `holds up nobody else where the directory ${how} about the user of the first ${count} integrations`,
+        () => {
+          const { layer, seen } = watched()
+          return Effect.gen(function* () {
+            const { about, mayAccess, sent } = yield* World
+            const all = yield* integrationsOf([...Array<UserId>(count).fill(anna), bert, bert])
+            about.set(anna, silence)
+            // All are due together, after an outage of everything.
+            yield* Ref.set(mayAccess, "unknown")
+            yield* enqueueCalls(all)
+            yield* pass(1_000)
+            yield* Ref.set(mayAccess, true)
+            yield* pass(6_000)
+            assert.deepStrictEqual(
+              sent.map(({ url }) => url),
+              [urlOf(count), urlOf(count + 1)]
+            )
+            assert.isNull((yield* (yield* Dispatcher).status).outage)
+            for (let again = 0; again < 4; again++) {
+              // So seldom that the others can't be known to be answered about.
+              yield* pass(7_300)
+              sent.length = 0
+              yield* enqueueCalls(all)
+              yield* pass(1_000)
+              assert.deepStrictEqual(
+                sent.map(({ url }) => url),
+                [urlOf(count), urlOf(count + 1)]
+              )
+            }
+            assert.isAtMost(seen.lines.length, 3)
+            about.clear()
+            sent.length = 0
+            yield* pass(11_000)
+            assert.isAtLeast(sent.length, count * 4)
+          }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+        }
+      )
+
+  it.effect("tries who has not failed yet, whatever is published while it looks for what is due", () => {
+    let publication = Effect.void
+    return Effect.gen(function* () {
+      const { about, sent } = yield* World
+      const all = yield* integrationsOf([anna, UserId.make("carl"), UserId.make("dora"), UserId.make("emil"), bert])
+      const failing = all.slice(0, 4)
+      for (const { created_by } of failing) about.set(created_by.user_id, "unknown")
+      yield* enqueueCalls(failing)
+      yield* pass(1_000)
+      const { handOver, status } = yield* Dispatcher
+      assert.isNotNull((yield* status).outage)
+      // Of an event that matches nothing.
+      publication = Effect.sync(() => handOver().stored([], false))
+      yield* enqueueOf("access_log", all.slice(4))
+      for (let pauses = 0; pauses < 2; pauses++) {
+        // They go before logs, and are as many as are tried without a pause.
+        yield* enqueueCalls(failing.slice(0, 3))
+        yield* pass(5_500)
+      }
+      assert.lengthOf(sent, 1)
+      assert.isNull((yield* status).outage)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          claim: (request) =>
+            Effect.andThen(
+              Effect.suspend(() => publication),
+              store.claim(request)
+            )
+        }))
+      )
+    )
+  })
+
+  for (const [how, silence, begun] of [
+    ["fails", "unknown", 1_000],
+    ["hangs", "silent", 11_000]
+  ] as const)
+    it.effect(`leaves in the store what is published of the one owner about whom the directory ${how}`, () => {
+      const { layer, seen } = watched()
+      return Effect.gen(function* () {
+        const { mayAccess, sent } = yield* World
+        const { publish } = yield* Publisher
+        yield* integrationsOf([anna])
+        const call = newEvent({ resource_type: "call" })
+        yield* Ref.set(mayAccess, silence)
+        yield* publish([call])
+        yield* pass(begun)
+        assert.isNotNull((yield* (yield* Dispatcher).status).outage)
+        const { releases } = seen
+        for (let calls = 0; calls < 20; calls++) {
+          yield* publish([call])
+          yield* pass(100)
+        }
+        assert.strictEqual(seen.releases, releases)
+        const all = yield* (yield* DeliveryStore).list({ limit: 100 })
+        const later = all.filter(({ created_at }) => created_at >= begun)
+        assert.lengthOf(later, 20)
+        for (const { created_at, next_attempt_at, state } of later)
+          assert.deepStrictEqual({ state, next_attempt_at }, { state: "pending", next_attempt_at: created_at })
+        yield* Ref.set(mayAccess, true)
+        yield* pass(11_000)
+        assert.lengthOf(sent, 21)
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(Layer.provideMerge(Publisher.layer, layer))
+      )
+    })
+
+  it.effect("has given back what must wait before it is closed", () =>
+    Effect.gen(function* () {
+      const { mayAccess } = yield* World
+      const store = yield* DeliveryStore
+      const all = yield* integrationsOf([anna])
+      yield* Ref.set(mayAccess, "unknown")
+      yield* Effect.gen(function* () {
+        const { handOver, status } = yield* Dispatcher
+        yield* settleDown
+        // Begun before the outage, and stored when it has begun.
+        const { keep, stored, worker } = handOver()
+        for (const integration of all) assert.isTrue(keep(integration, 2, 8))
+        yield* enqueueCalls(all)
+        yield* pass(1_000)
+        assert.isNotNull((yield* status).outage)
+        const { event, ids, lane } = yield* enqueueOf("access_log", all, { state: "delivering", worker })
+        const first = { attempts: 0, early: 0, early_due_at: null, resend: false }
+        stored(
+          ids.flatMap((id) => all.map((integration) => ({ id, lane, ...first, event, integration }))),
+          false
+        )
+      }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(Dispatcher.layer))
+      const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
+      assert.deepInclude(states, { pending: 2, delivering: 0 })
+    }).pipe(Effect.provide(premises()))
+  )
+
+  it.effect("has given back what is held of a slow receiver before it is closed, however long the store takes", () =>
+    Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const late = Effect.map(Effect.delay(answer(200), 2_000), (result) => ({ ...result, elapsed: 2_000 }))
+      yield* Ref.set((yield* World).answer, (_, nth) => (nth <= 8 ? late : answer(200)))
+      let releases = 0
+      yield* Effect.andThen(enqueueMany(100), pass(2_250)).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(
+          dispatcherOver((changed) => ({
+            settle: (outcomes, ...rest) =>
+              Effect.delay(
+                changed.settle(outcomes, ...rest),
+                outcomes.releases.length > 0 && releases++ === 0 ? 3_000 : 0
+              )
+          }))
+        )
+      )
+      assert.isAbove(releases, 0)
+      const { states } = yield* store.summary(yield* Clock.currentTimeMillis)
+      assert.strictEqual(states.delivering, 0)
+      assert.isAbove(states.pending, 50)
+    }).pipe(Effect.provide(premises()))
+  )
+
+  it.effect("finishes an attempt that is in time when it is closed, however long the directory took before it", () =>
+    Effect.gen(function* () {
+      const { answer: answers, mayAccess, sent } = yield* World
+      const store = yield* DeliveryStore
+      yield* Ref.set(mayAccess, 12_000)
+      yield* Ref.set(answers, () => Effect.delay(answer(200), 19_000))
+      yield* Effect.andThen(enqueueOne, pass(1_000)).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(60_000))),
+        Effect.provide(Dispatcher.layer)
+      )
+      assert.lengthOf(sent, 1)
+      assert.strictEqual((yield* store.summary(yield* Clock.currentTimeMillis)).states.delivered, 1)
+    }).pipe(Effect.provide(premises(DeliverySettings.layer({ ackTimeout: 20_000 }))))
+  )
+
+  it.effect("lets what is too old expire while the directory is away", () => {
+    const { layer, seen } = watched()
+    return Effect.gen(function* () {
+      const { mayAccess, sent } = yield* World
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(400, { resource_type: "call", bindings: [{ resource_type: "call", actions: ["create"] }] })
+      yield* pass(1_000)
+      yield* TestClock.adjust("3 minutes")
+      yield* pass(6_000)
+      const { states } = yield* (yield* DeliveryStore).summary(yield* Clock.currentTimeMillis)
+      assert.deepInclude(states, { expired: 400, pending: 0, delivering: 0 })
+      assert.strictEqual(sent.length, 0)
+      assert.lengthOf(seen.lines, 1)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  it.effect("takes a closed way out for another outage than an absent directory", () => {
+    const { layer, seen } = watched()
+    return Effect.gen(function* () {
+      const { answer: answering, mayAccess, sent } = yield* World
+      yield* Ref.set(answering, () => Effect.fail(new TransportUnavailable({ message: "the proxy is away" })))
+      yield* Ref.set(mayAccess, "unknown")
+      yield* enqueueMany(300)
+      yield* pass(1_000)
+      yield* Ref.set(mayAccess, true)
+      yield* pass(6_000)
+      assert.strictEqual(seen.lines.filter((line) => line.startsWith("All deliveries wait.")).length, 2)
+      assert.isTrue(seen.lines.some((line) => line.startsWith("The directory answers again")))
+      assert.isAtMost(sent.length, 6)
+      yield* Ref.set(answering, () => answer(200))
+      yield* pass(7_000)
+      assert.isTrue(seen.lines.some((line) => line.startsWith("Outbound connections work again")))
+      const { states } = yield* (yield* DeliveryStore).summary(yield* Clock.currentTimeMillis)
+      assert.strictEqual(states.delivered, 300)
+      assert.lengthOf(seen.lines, 4)
+    }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
+  })
+
+  it.effect("takes up again at once what it gave back, however long the store takes for that", () => {
+    const changed = Latch.makeUnsafe(false)
+    let told = false
+    // One change of which it is not known what it was, as after a connection that broke.
+    const wake = Layer.succeed(Wake, {
+      signal: Effect.void,
+      wait: Effect.never,
+      changes: Effect.andThen(
+        changed.await,
+        Effect.suspend(() =>
+          told
+            ? Effect.never
+            : Effect.as(
+                Effect.sync(() => (told = true)),
+                null
+              )
+        )
+      )
+    })
+    return Effect.gen(function* () {
+      const { answer: answering, sent } = yield* World
+      yield* Ref.set(answering, () => Effect.andThen(Effect.sleep(2_000), answer(200)))
+      yield* enqueueMany(15)
+      yield* changed.open
+      yield* pass(6_000)
+      assert.strictEqual(sent.length, 15)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over(
+          (store) => ({
+            settle: (outcomes, ...rest) =>
+              Effect.delay(store.settle(outcomes, ...rest), outcomes.releases.length > 0 ? 1_000 : 0)
+          }),
+          DeliverySettings.layer({ pollInterval: 30_000 }),
+          wake
+        )
+      )
+    )
+  })
+
+  it.effect("sends and claims nothing more while nothing can be recorded", () => {
+    let refusing = true
+    let claims = 0
+    const refusal = Effect.fail(new StoreError({ operation: "DeliveryStore.settle", cause: new Error("read-only") }))
+    return Effect.gen(function* () {
+      const { sent } = yield* World
+      yield* enqueueOne
+      yield* pass(1_500)
+      assert.strictEqual(sent.length, 1)
+      const before = claims
+      yield* pass(8_000)
+      assert.strictEqual(claims, before)
+      refusing = false
+      yield* pass(3_000)
+      assert.strictEqual((yield* only).state, "delivered")
+      assert.isAbove(claims, before)
+      assert.strictEqual(sent.length, 1)
+    }).pipe(
+      Effect.ensuring(Effect.forkDetach(pass(30_000))),
+      Effect.provide(
+        over((store) => ({
+          claim: (request) => Effect.tap(store.claim(request), () => Effect.sync(() => claims++)),
+          settle: (...settling) => Effect.suspend(() => (refusing ? refusal : store.settle(...settling)))
+        }))
+      )
+    )
+  })
+
+  describe("catching up after an outage of a receiver", () => {
+    const hour = 3_600_000
+    /** After two quick retries, all that fails waits for an hour. */
+    const delays = [5_000, 30_000, hour, hour, hour]
+    const settings = { retry: { ...defaultDeliverySettings.retry, access_log: { delays, lifetime: null } } }
+    const waitingRetries = 60
+
+    /** The ids of what was sent, in groups that were sent at the same moment. */
+    const roundsOf = (sent: ReadonlyArray<Sent>): ReadonlyArray<ReadonlyArray<string>> => {
+      const rounds = new Map<number, Array<string>>()
+      for (const { at, headers } of sent) rounds.set(at, [...(rounds.get(at) ?? []), headers["webhook-id"] ?? ""])
+      return [...rounds.values()]
+    }
+
+    /**
+     * A receiver that fails for a time, with 60 retries that wait for an hour, and then acknowledges a new event. `early`
+     * answers what is sent after that.
+     */
+    const outage = Effect.fnUntraced(function* ({
+      early = () => answer(200),
+      during = () => answer(500),
+      lasts = 120_000
+    }: {
+      readonly early?: Answer
+      readonly during?: Answer
+      readonly lasts?: number
+    } = {}) {
+      let isUp = false
+      const { integration, publisher, store, world } = yield* setup((sent, nth) =>
+        isUp ? Effect.delay(early(sent, nth), 100) : during(sent, nth)
+      )
+      const published = yield* publisher.publish(Array.from({ length: waitingRetries }, () => newEvent()))
+      yield* pass(lasts)
+      const retries = yield* store.list({ limit: 100, states: ["retrying"] })
+      assert.lengthOf(retries, waitingRetries)
+      world.sent.length = 0
+      isUp = true
+      yield* publisher.publish([newEvent()])
+      const states = Effect.map(store.summary(0), (summary) => summary.states)
+      return { integration, publisher, retries, published: published.map(({ id }) => id), states, store, world }
+    })
+
+    const during = (
+      name: string,
+      body: Effect.Effect<void, unknown, Engine>,
+      overrides: Parameters<typeof DeliverySettings.layer>[0] = {}
+    ) =>
+      it.effect(name, () =>
+        body.pipe(
+          Effect.ensuring(Effect.forkDetach(pass(30_000))),
+          Effect.provide(Layer.fresh(engineWith({ ...settings, ...overrides })))
+        )
+      )
+
+    during(
+      "sends what waits long before its time: the oldest first, one, two, four at once, and then as many as it has places",
+      Effect.gen(function* () {
+        const { integration, published, states, world } = yield* outage()
+        const { status } = yield* Dispatcher
+        yield* pass(250)
+        assert.deepStrictEqual((yield* status).catching_up, [{ integration_id: integration.id, since: 120_125 }])
+        yield* pass(10_000)
+        assert.deepInclude(yield* states, { delivered: waitingRetries + 1, retrying: 0 })
+        const [fresh, ...rounds] = roundsOf(world.sent)
+        assert.lengthOf(fresh ?? [], 1)
+        assert.deepStrictEqual(rounds.flat(), published)
+        const sizes = rounds.map(({ length }) => length)
+        assert.deepStrictEqual(sizes.slice(0, 4), [1, 2, 4, 8])
+        assert.isAtMost(Math.max(...sizes), 10)
+        assert.deepStrictEqual((yield* status).catching_up, [])
+      })
+    )
+
+    during(
+      "stops at the first that fails: the others keep their times, and so does the one that failed",
+      Effect.gen(function* () {
+        const ids: Array<string> = []
+        const { published, retries, store, world } = yield* outage({
+          early: ({ headers }) => answer(ids.indexOf(headers["webhook-id"] ?? "") === 3 ? 500 : 200)
+        })
+        ids.push(...published)
+        yield* pass(60_000)
+        assert.lengthOf(world.sent, 1 + 1 + 2 + 4, "nothing after the round in which it failed")
+        const left = yield* store.list({ limit: 100, states: ["retrying"] })
+        assert.lengthOf(left, waitingRetries - 6)
+        const dueAt = new Map(retries.map(({ id, next_attempt_at }) => [id, next_attempt_at]))
+        for (const { id, next_attempt_at } of left) assert.strictEqual(next_attempt_at, dueAt.get(id))
+        assert.strictEqual(left[0]?.event_id, published[3])
+        assert.strictEqual(left[0]?.attempts, 4)
+        assert.strictEqual(left[1]?.attempts, 3)
+      })
+    )
+
+    during(
+      "does not use up the schedule of a delivery that fails early",
+      Effect.gen(function* () {
+        const { retries, store, world } = yield* outage({
+          early: ({ headers }) => answer(headers["doorhook-attempt"] === "1" ? 200 : 500)
+        })
+        yield* pass(1_000)
+        assert.lengthOf(world.sent, 2)
+        yield* TestClock.adjust(5 * hour)
+        yield* settleDown
+        for (const { id } of retries) {
+          const found = yield* store.find(id)
+          assert.strictEqual(found?.delivery.state, "exhausted")
+          assert.lengthOf(found?.attempts ?? [], 1 + delays.length + (id === retries[0]?.id ? 1 : 0))
+        }
+      })
+    )
+
+    during(
+      "waits until the receiver wants requests again (`Retry-After`)",
+      Effect.gen(function* () {
+        const { states, world } = yield* outage({ during: (_, nth) => answer(503, nth === 1 ? "300" : null) })
+        yield* pass(178_000)
+        assert.lengthOf(world.sent, 1)
+        yield* pass(12_000)
+        assert.deepInclude(yield* states, { delivered: waitingRetries + 1 })
+      })
+    )
+
+    during(
+      "is not done where `catchUp` is off",
+      Effect.gen(function* () {
+        const { states, world } = yield* outage()
+        yield* pass(60_000)
+        assert.lengthOf(world.sent, 1)
+        assert.deepStrictEqual((yield* (yield* Dispatcher).status).catching_up, [])
+        yield* TestClock.adjust(2 * hour)
+        yield* settleDown
+        assert.deepInclude(yield* states, { delivered: waitingRetries + 1 })
+      }),
+      { catchUp: false }
+    )
+
+    during(
+      "is not done after failures of less than a minute",
+      Effect.gen(function* () {
+        const { world } = yield* outage({ lasts: 55_000 })
+        yield* pass(60_000)
+        assert.lengthOf(world.sent, 1)
+        assert.deepStrictEqual((yield* (yield* Dispatcher).status).catching_up, [])
+      })
+    )
+
+    during(
+      "ends when the integration is changed: what was held for it keeps its time",
+      Effect.gen(function* () {
+        const { integration, retries, store, world } = yield* outage({ early: () => Effect.delay(answer(200), 1_000) })
+        // The round of 16 is under way: half of it waits for places.
+        while (world.sent.length < 1 + 1 + 2 + 4 + 8 + 8) yield* pass(100)
+        const { forget, status } = yield* Dispatcher
+        assert.isAbove((yield* status).buffered, 0)
+        yield* forget(integration.id)
+        yield* pass(30_000)
+        assert.lengthOf(world.sent, 1 + 1 + 2 + 4 + 8 + 8)
+        const left = yield* store.list({ limit: 100, states: ["retrying"] })
+        assert.lengthOf(left, waitingRetries - 23)
+        const dueAt = new Map(retries.map(({ id, next_attempt_at }) => [id, next_attempt_at]))
+        for (const { id, next_attempt_at } of left) assert.strictEqual(next_attempt_at, dueAt.get(id))
+      })
+    )
+  })
+
+  describe("a worker's membership", () => {
+    /** Attempts end, and are recorded, within this time at most. */
+    const attempt = defaultDeliverySettings.ackTimeout + settleBudget
+
+    it.effect("sends nothing that may not be recorded while heartbeats are refused, and everything afterwards", () => {
+      let isRefusing = false
+      let lastBeat = 0
+      return Effect.gen(function* () {
+        const { publish } = yield* Publisher
+        const { sent } = yield* World
+        yield* (yield* IntegrationStore).create(newIntegration())
+        yield* pass(7_000)
+        isRefusing = true
+        for (let n = 0; n < 60; n++) {
+          yield* publish([newEvent()])
+          yield* pass(1_000)
+        }
+        const { status } = yield* Dispatcher
+        assert.isNotNull((yield* status).store_failing_since)
+        assert.isAbove(sent.length, 0)
+        const end = lastBeat + defaultDeliverySettings.lease - attempt
+        for (const { at } of sent) assert.isAtMost(at, end)
+        isRefusing = false
+        yield* pass(6_000)
+        assert.strictEqual((yield* (yield* DeliveryStore).summary(0)).states.delivered, 60)
+        assert.lengthOf(sent, 60, "each once")
+        assert.isNull((yield* status).store_failing_since)
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(60_000))),
+        Effect.provide(
+          Layer.provideMerge(
+            Publisher.layer,
+            over((store) => ({
+              heartbeat: (beat) =>
+                Effect.suspend(() => {
+                  if (isRefusing)
+                    return Effect.fail(
+                      new StoreError({ operation: "DeliveryStore.heartbeat", cause: new Error("locked") })
+                    )
+                  lastBeat = beat.now
+                  return store.heartbeat(beat)
+                })
+            }))
+          )
+        )
+      )
+    })
+
+    it.effect("sends nothing under leases that ended while the process was suspended", () => {
+      let lead = 0
+      /** The clock of a process that was suspended: it goes on, and timers do not. */
+      const suspended = Layer.effect(
+        Clock.Clock,
+        Effect.map(Clock.Clock, (clock): Clock.Clock => ({
+          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + lead,
+          currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + lead),
+          currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+          currentTimeNanos: clock.currentTimeNanos,
+          monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+          monotonicTimeNanos: clock.monotonicTimeNanos,
+          sleep: (duration) => clock.sleep(duration)
+        }))
+      )
+      const dispatcher = Layer.provide(
+        dispatcherOver(() => ({})),
+        suspended
+      )
+      return Effect.gen(function* () {
+        const { answer: answers, sent } = yield* World
+        const store = yield* DeliveryStore
+        const answered = yield* Latch.make(false)
+        yield* Ref.set(answers, () => Effect.andThen(answered.await, answer(200)))
+        yield* enqueueMany(30)
+        yield* pass(1_500)
+        assert.lengthOf(sent, 8, "the others wait for a place")
+        lead = 60_000
+        // Another worker takes over all of it.
+        const now = (yield* Clock.currentTimeMillis) + lead
+        yield* store.heartbeat({ worker: "another", now, until: now + 20_000 })
+        const limit = { limit: 100, limitPerIntegration: 100, limits: new Map() }
+        assert.lengthOf((yield* store.claim({ worker: "another", now, ...limit })).deliveries, 30)
+        yield* answered.open
+        yield* pass(10_000)
+        assert.lengthOf(sent, 8)
+        assert.deepInclude((yield* store.summary(now)).states, { delivered: 0, delivering: 30 })
+        yield* store.heartbeat({ worker: "another", now: now + 10_000, until: null })
+        yield* pass(6_000)
+        assert.lengthOf(sent, 38)
+        assert.deepInclude((yield* store.summary(now)).states, { delivered: 30, delivering: 0 })
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(60_000))),
+        Effect.provide(Layer.provideMerge(dispatcher, premises()))
+      )
+    })
+
+    it.effect("claims again what a claim leased whose answer was lost", () => {
+      let isLost = false
+      return Effect.gen(function* () {
+        const { sent } = yield* World
+        yield* enqueueMany(20)
+        // Also what was created in the millisecond of the heartbeat that followed.
+        yield* pass(6_000)
+        assert.isTrue(isLost)
+        assert.lengthOf(sent, 20)
+        assert.strictEqual((yield* (yield* DeliveryStore).summary(0)).states.delivered, 20)
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(
+          over(
+            (store) => ({
+              claim: (request) =>
+                Effect.flatMap(store.claim(request), (claimed) => {
+                  if (isLost || claimed.deliveries.length === 0) return Effect.succeed(claimed)
+                  isLost = true
+                  return Effect.fail(lostAnswer("DeliveryStore.claim"))
+                })
+            }),
+            seldom
+          )
+        )
+      )
+    })
+  })
+
+  describe("an integration that is sent nothing after it has failed", () => {
+    /** How long an integration may fail here, in milliseconds. */
+    const disableAfter = 100_000
+
+    /** Lets integrations fail once, and then time go by. Returns the notifications, each with its share of that time. */
+    const heardOf = (count: number, warn?: DeliveryStore["Service"]["warn"]) => {
+      const heard: Array<{ readonly kind: string; readonly share: number }> = []
+      const listener = Layer.succeed(NoticeListener, ({ at, kind }: Notice) =>
+        Effect.sync(() => heard.push({ kind, share: at / disableAfter }))
+      )
+      return Effect.gen(function* () {
+        const store = yield* IntegrationStore
+        const integrations = yield* Effect.forEach(Array(count).keys(), () => store.create(newIntegration()))
+        // They ask for more time than passes here.
+        yield* Ref.set((yield* World).answer, () => answer(503, "3600"))
+        yield* enqueueOf("access_log", integrations)
+        yield* pass(1_000)
+        for (let now = 0; now < 2 * disableAfter; now += 1_000) yield* pass(1_000)
+        assert.lengthOf((yield* World).sent, count)
+        return heard
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(
+          Layer.provide(
+            over(() => (warn === undefined ? {} : { warn }), DeliverySettings.layer({ disableAfter })),
+            Layer.merge(listener, Layer.succeed(References.MinimumLogLevel, "None"))
+          )
+        )
+      )
+    }
+
+    it.effect("is reported three times before it may be disabled, and then no more", () =>
+      Effect.gen(function* () {
+        const heard = yield* heardOf(1)
+        assert.deepStrictEqual(
+          heard.map(({ kind }) => kind),
+          ["failing", "failing", "failing"]
+        )
+        for (const [nth, share] of noticeShares.entries()) {
+          assert.isAtLeast(heard[nth]?.share ?? 0, share)
+          assert.isAtMost(heard[nth]?.share ?? 1, share + 0.03)
+        }
+      })
+    )
+
+    it.effect("is reported with any number of others in time", () =>
+      Effect.gen(function* () {
+        const heard = yield* heardOf(250)
+        assert.lengthOf(heard, 750)
+        assert.isAtMost(Math.max(...heard.slice(0, 250).map(({ share }) => share)), 0.53)
+      })
+    )
+
+    it.effect("is looked for again after the store refused", () => {
+      let calls = 0
+      const refusal = new StoreError({ operation: "DeliveryStore.warn", cause: new Error("locked") })
+      return Effect.gen(function* () {
+        assert.deepStrictEqual(yield* heardOf(1, () => Effect.suspend(() => (++calls, Effect.fail(refusal)))), [])
+        assert.isAbove(calls, 50)
+      })
+    })
+  })
+})

@@ -1,0 +1,424 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Lane, LeasedDelivery } from "@doorhook/core"
+import { IntegrationId, isRetryLane, JsonText } from "@doorhook/core"
+import fc from "fast-check"
+import type { FairQueueOptions } from "../../src/delivery/FairQueue.ts"
+import { FairQueue, placesOf } from "../../src/delivery/FairQueue.ts"
+import { makeLeased } from "../fixtures.ts"
+
+/** More than any of these tests holds. */
+const queueBytes = 1024 * 1024 * 1024
+
+/** Room for 1,000 deliveries. */
+const places = (concurrency: number, concurrencyPerIntegration: number): FairQueueOptions => ({
+  concurrency,
+  concurrencyPerIntegration,
+  buffer: 1_000,
+  queueBytes
+})
+
+/** How much data the event of a reservation has. */
+const size = makeLeased(1).event.data.length
+
+/** Publishes a delivery: room is reserved before it is stored. Says whether it is held. */
+const publish = (queue: FairQueue, delivery: LeasedDelivery): boolean => {
+  const { event, integration, lane } = delivery
+  if (!queue.reserve(integration.id, lane, event.data.length)) return false
+  queue.unreserve(integration.id, event.data.length)
+  queue.add(delivery)
+  return true
+}
+
+const id = (value: number) => IntegrationId.make(value)
+const call = { resource_type: "call" } as const
+
+/** Everything that can be sent now, in order. */
+const drain = (queue: FairQueue): ReadonlyArray<LeasedDelivery> => {
+  const sent: Array<LeasedDelivery> = []
+  for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) sent.push(delivery)
+  return sent
+}
+
+const filled = (options: FairQueueOptions, deliveries: ReadonlyArray<LeasedDelivery>) => {
+  const queue = new FairQueue(options)
+  for (const delivery of deliveries) queue.add(delivery)
+  return queue
+}
+
+describe("FairQueue", () => {
+  it("sends calls before access logs and first attempts before retries", () => {
+    const queue = filled(places(10, 10), [
+      makeLeased(1, { attempts: 1 }),
+      makeLeased(2),
+      makeLeased(3, { event: call, attempts: 2 }),
+      makeLeased(4, { event: call })
+    ])
+    assert.deepStrictEqual(
+      drain(queue).map((delivery) => Number(delivery.id)),
+      [4, 3, 2, 1]
+    )
+  })
+
+  it("lets integrations take turns, however much one of them has waiting", () => {
+    const many = Array.from({ length: 20 }, (_, index) => makeLeased(index + 1, { integration: 1 }))
+    const few = [makeLeased(21, { integration: 2 }), makeLeased(22, { integration: 2 })]
+    const queue = filled(places(5, 5), [...many, ...few])
+    assert.deepStrictEqual(
+      drain(queue).map(({ integration }) => Number(integration.id)),
+      [1, 2, 1, 2]
+    )
+  })
+
+  it("keeps half of all places free of retries", () => {
+    const retries = Array.from({ length: 40 }, (_, index) =>
+      makeLeased(index + 1, { integration: index + 1, attempts: 1 })
+    )
+    const queue = filled(places(8, 2), retries)
+    assert.strictEqual(drain(queue).length, 4)
+    queue.add(makeLeased(99, { integration: 99 }))
+    assert.deepStrictEqual(
+      drain(queue).map((delivery) => Number(delivery.id)),
+      [99]
+    )
+  })
+
+  it("keeps places for calls that access logs can't take", () => {
+    const logs = Array.from({ length: 20 }, (_, index) => makeLeased(index + 1))
+    const queue = filled(places(100, 10), logs)
+    assert.strictEqual(drain(queue).length, 8)
+    assert.isTrue(
+      publish(queue, makeLeased(99, { event: call })),
+      "though the integration's places for logs are used up"
+    )
+    assert.deepStrictEqual(
+      drain(queue).map((delivery) => Number(delivery.id)),
+      [99]
+    )
+  })
+
+  it("makes new access logs wait behind the backlog of their integration, but not calls", () => {
+    const queue = new FairQueue({ concurrency: 10, concurrencyPerIntegration: 2, buffer: 32, queueBytes })
+    for (let i = 0; i < 4; i++) assert.isTrue(queue.reserve(id(1), 2, size))
+    assert.isFalse(queue.reserve(id(1), 2, size))
+    queue.unreserve(id(1), size)
+    assert.isFalse(queue.reserve(id(1), 2, size), "what came later may not overtake what already waits in the store")
+    assert.isTrue(queue.reserve(id(1), 0, size))
+    assert.isTrue(queue.reserve(id(2), 2, size), "another integration is not affected")
+  })
+
+  it("holds less of an integration that was too slow, and more again once it keeps up", () => {
+    const queue = filled({ concurrency: 10, concurrencyPerIntegration: 2, buffer: 800, queueBytes }, [])
+    for (let i = 1; i <= 100; i++) assert.isTrue(publish(queue, makeLeased(i)))
+    assert.isFalse(publish(queue, makeLeased(101)))
+    const [slow] = drain(queue)
+    if (slow === undefined) return assert.fail("nothing was sent")
+    assert.lengthOf(queue.finish(slow, "slow"), 95)
+    assert.strictEqual(queue.queued, 4)
+    for (let left = 4; left > 0; left--) for (const sent of drain(queue)) queue.finish(sent, "prompt")
+    assert.strictEqual(queue.limits.get(id(1)), 8)
+    for (const [index, depth] of [16, 32, 64, 100, 100].entries()) {
+      queue.add(makeLeased(200 + index))
+      for (const sent of drain(queue)) queue.finish(sent, "prompt")
+      assert.strictEqual(queue.limits.get(id(1)), depth)
+    }
+  })
+
+  it("keeps room for a healthy integration beside many dead ones, however small it is", () => {
+    const queue = new FairQueue({ concurrency: 250, concurrencyPerIntegration: 10, buffer: 300, queueBytes })
+    const healthy = 21
+    let nextId = 1
+    let sent = 0
+    for (let round = 0; round < 50; round++) {
+      // A store in which all have a backlog gives to each in turn, the dead ones first: theirs is older.
+      const { allowance, limits } = queue
+      const places = Array.from({ length: healthy }, (_, index) => limits.get(id(index + 1)) ?? allowance)
+      for (let room = queue.room, turn = 0; room > 0 && turn < 37; turn++) {
+        for (const [index, limit] of places.entries()) {
+          if (turn >= limit || room === 0) continue
+          queue.add(makeLeased(nextId++, { integration: index + 1 }))
+          room--
+        }
+      }
+      for (let integration = 1; integration <= healthy; integration++) queue.noteBehind(id(integration), true)
+      for (const delivery of drain(queue)) {
+        if (delivery.integration.id !== id(healthy)) continue
+        sent++
+        queue.finish(delivery, null)
+      }
+    }
+    assert.isAtLeast(sent, 50)
+  })
+
+  it("never holds more than the buffer, and keeps an eighth of it for what is urgent", () => {
+    const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 200, queueBytes })
+    const reserved = (lane: Lane) =>
+      Array.from({ length: 1_000 }, (_, index) => queue.reserve(id(index + 1), lane, size)).filter(Boolean).length
+    assert.strictEqual(reserved(2), 175)
+    assert.strictEqual(queue.room, 0)
+    assert.strictEqual(reserved(0), 25)
+    assert.strictEqual(queue.held, 200)
+    assert.isFalse(queue.hasAppetite, "there is no room for it")
+    for (let integration = 1; integration <= 30; integration++) queue.unreserve(id(integration), size)
+    assert.isTrue(queue.hasAppetite)
+  })
+
+  it("leaves a quarter of the room to those of which little is held when it claims", () => {
+    const queue = new FairQueue({ concurrency: 10, concurrencyPerIntegration: 10, buffer: 100, queueBytes })
+    assert.strictEqual(queue.claimLimit(80), 65)
+    for (let n = 1; n <= 65; n++) queue.add(makeLeased(n, { integration: 1 + (n % 5) }))
+    const taken = Array.from({ length: 50 }, (_, index) => queue.reserve(id(index + 10), 2, size)).filter(Boolean)
+    assert.lengthOf(taken, 25)
+    assert.strictEqual(queue.room, 0)
+  })
+
+  it("takes over what a healthy integration needs though others, not yet known to be dead, hold all that they may", () => {
+    const queue = new FairQueue({ concurrency: 512, concurrencyPerIntegration: 10, buffer: 8_192, queueBytes })
+    const dead = 20
+    const reserved = (integration: number) =>
+      Array.from({ length: 1_000 }, () => queue.reserve(id(integration), 2, size)).filter(Boolean).length
+    for (let integration = 1; integration <= dead; integration++) assert.isAtLeast(reserved(integration), 20)
+    // What they have in the store is claimed for as long as there is any appetite.
+    for (let limit = queue.claimLimit(150); queue.hasAppetite; limit = queue.claimLimit(150)) {
+      assert.isAbove(limit, 0)
+      const { allowance, limits } = queue
+      for (let integration = 1; integration <= dead; integration++) {
+        const count = Math.min(limit, limits.get(id(integration)) ?? allowance)
+        for (let n = 0; n < count; n++, limit--) queue.add(makeLeased(n, { integration }))
+      }
+    }
+    assert.strictEqual(reserved(dead + 1), 20, "what its places need")
+    assert.strictEqual(queue.claimLimit(150), 150)
+    assert.strictEqual(queue.allowance, 20)
+  })
+
+  it("takes no more than `queueBytes` of event data, an eighth of it for calls alone", () => {
+    const queue = new FairQueue({ ...places(64, 64), queueBytes: 1_000_000 })
+    const data = JsonText.JsonText.make(JSON.stringify("x".repeat(25_000)))
+    const event = (n: number, urgent = false) =>
+      makeLeased(n, { integration: n, event: urgent ? { ...call, data } : { data } })
+    const published = (urgent: boolean, from: number) =>
+      Array.from({ length: 100 }, (_, n) => publish(queue, event(from + n, urgent))).filter(Boolean).length
+    assert.strictEqual(published(false, 1), 35)
+    assert.strictEqual(queue.room, 0, "nor is anything claimed")
+    assert.strictEqual(published(true, 101), 5)
+    for (const sent of drain(queue)) queue.finish(sent, "prompt")
+    assert.isAbove(queue.room, 0)
+    assert.isTrue(publish(queue, event(201)))
+  })
+
+  it("gives up as much room as it had reserved, whatever was stored", () => {
+    const queue = new FairQueue({ ...places(4, 4), queueBytes: 1_000 })
+    for (let n = 1; n <= 10_000; n++) {
+      assert.isTrue(queue.reserve(id(n), 2, 300))
+      queue.unreserve(id(n), 300)
+    }
+    assert.strictEqual(queue.held, 0)
+  })
+
+  it("leaves half of the room to others than slow integrations, however many these are", () => {
+    const queue = new FairQueue({ concurrency: 4_000, concurrencyPerIntegration: 10, buffer: 4_000, queueBytes })
+    let nextId = 1
+    for (let integration = 1; integration <= 3_000; integration++) queue.add(makeLeased(nextId++, { integration }))
+    for (const delivery of drain(queue)) {
+      for (let n = 0; n < 2; n++) publish(queue, makeLeased(nextId++, { integration: Number(delivery.integration.id) }))
+      queue.finish(delivery, "slow")
+    }
+    const healthy = Array.from({ length: 1_000 }, () => queue.reserve(id(9_999), 2, size)).filter(Boolean).length
+    assert.isAtLeast(healthy, 500, "an eighth of all")
+  })
+
+  it("holds no more than its buffer of thousands of integrations, and sends all that any of them has in the end", () => {
+    const shape = fc.record({
+      integrations: fc.integer({ min: 1_000, max: 1_500 }),
+      buffer: fc.integer({ min: 64, max: 512 }),
+      concurrency: fc.integer({ min: 8, max: 64 }),
+      slowOf: fc.integer({ min: 2, max: 5 }),
+      each: fc.constantFrom(1, 2)
+    })
+    fc.assert(
+      fc.property(shape, ({ buffer: size, concurrency, each, integrations, slowOf }) => {
+        const queue = new FairQueue({ concurrency, concurrencyPerIntegration: 10, buffer: size, queueBytes })
+        /** What waits in the store: the integrations in turn, the earliest due first. */
+        const store: Array<LeasedDelivery> = Array.from({ length: integrations * each }, (_, index) =>
+          makeLeased(index + 1, { integration: 1 + (index % integrations) })
+        )
+        let sent = 0
+        let open: Array<LeasedDelivery> = []
+        for (let round = 0; sent < integrations * each; round++) {
+          assert.isBelow(round, 20_000, "everything is sent in the end")
+          const { allowance, limits, behind } = queue
+          const limit = queue.claimLimit(150)
+          const claimed = new Map<IntegrationId, number>(behind.map((each) => [each, 0]))
+          const taken: Array<LeasedDelivery> = []
+          for (let at = 0; at < store.length && taken.length < limit; at++) {
+            const delivery = store[at]
+            if (delivery === undefined) continue
+            const count = claimed.get(delivery.integration.id) ?? 0
+            if (count >= (limits.get(delivery.integration.id) ?? allowance)) continue
+            claimed.set(delivery.integration.id, count + 1)
+            taken.push(...store.splice(at--, 1))
+          }
+          for (const delivery of taken) queue.add(delivery)
+          for (const [integration, count] of claimed)
+            queue.noteBehind(integration, taken.length === limit || count >= (limits.get(integration) ?? allowance))
+          open.push(...drain(queue))
+          assert.isAtMost(queue.held, size)
+          for (const delivery of open) {
+            const slow = Number(delivery.integration.id) % slowOf === 0
+            store.push(...queue.finish(delivery, slow ? "slow" : "prompt"))
+            sent++
+          }
+          open = []
+        }
+        assert.strictEqual(queue.held, 0)
+      }),
+      { numRuns: 3 }
+    )
+  })
+
+  it("gives back what it holds of an integration that becomes slow, but for what its places need", () => {
+    const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 8_000, queueBytes })
+    for (let i = 1; i <= 500; i++) assert.isTrue(publish(queue, makeLeased(i)))
+    const open = drain(queue)
+    assert.lengthOf(open, 8)
+    const [first, second, ...rest] = open
+    if (first === undefined || second === undefined) return assert.fail("nothing was sent")
+    const surplus = queue.finish(first, "slow")
+    assert.strictEqual(500 - 1 - surplus.length, 20, "held: open and queued")
+    assert.isFalse(queue.reserve(id(1), 2, size), "more waits in the store")
+    assert.lengthOf(queue.finish(second, "slow"), 0, "once")
+    for (const delivery of rest) queue.finish(delivery, "prompt")
+    assert.lengthOf(drain(queue), 8)
+  })
+
+  it("leaves half of all places to others than slow integrations, but for what is urgent", () => {
+    const queue = new FairQueue({ concurrency: 10, concurrencyPerIntegration: 4, buffer: 1_000, queueBytes })
+    let nextId = 1
+    for (let integration = 1; integration <= 4; integration++) {
+      for (let n = 0; n < 5; n++) queue.add(makeLeased(nextId++, { integration }))
+    }
+    const first = drain(queue)
+    assert.lengthOf(first, 8)
+    for (const delivery of first) queue.finish(delivery, "slow")
+    assert.lengthOf(drain(queue), 5)
+    queue.add(makeLeased(nextId++, { integration: 1, event: call }))
+    assert.lengthOf(drain(queue), 1, "a call")
+    for (let n = 0; n < 5; n++) queue.add(makeLeased(nextId++, { integration: 9 }))
+    assert.lengthOf(drain(queue), 2, "the ordinary places that are left")
+  })
+
+  it("keeps every cap and every count, whatever happens in whatever order", () => {
+    const operation = fc.oneof(
+      fc.record({
+        op: fc.constant("accept" as const),
+        integration: fc.integer({ min: 1, max: 4 }),
+        urgent: fc.boolean(),
+        attempts: fc.integer({ min: 0, max: 2 })
+      }),
+      fc.record({ op: fc.constant("next" as const) }),
+      fc.record({
+        op: fc.constant("answer" as const),
+        pick: fc.nat(),
+        pace: fc.constantFrom("prompt" as const, "slow" as const, null)
+      }),
+      fc.record({ op: fc.constant("remove" as const), integration: fc.integer({ min: 1, max: 4 }) })
+    )
+    fc.assert(
+      fc.property(
+        fc.array(operation, { maxLength: 120, size: "max" }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 3 }),
+        (operations, concurrency, concurrencyPerIntegration) => {
+          const queue = new FairQueue(places(concurrency, concurrencyPerIntegration))
+          const open: Array<LeasedDelivery> = []
+          let queued = 0
+          let nextId = 1
+          for (const step of operations) {
+            if (step.op === "accept") {
+              const event = step.urgent ? call : {}
+              queue.add(makeLeased(nextId++, { ...step, event }))
+              queued++
+            } else if (step.op === "next") {
+              const delivery = queue.next()
+              if (delivery !== undefined) {
+                open.push(delivery)
+                queued--
+              }
+            } else if (step.op === "answer") {
+              const [delivery] = open.splice(step.pick % (open.length || 1), 1)
+              if (delivery !== undefined) queued -= queue.finish(delivery, step.pace).length
+            } else {
+              queued -= queue.removeOf(id(step.integration)).length
+            }
+            assert.strictEqual(queue.open, open.length)
+            assert.strictEqual(queue.queued, queued)
+            assert.isAtMost(open.length, concurrency)
+            assert.isAtMost(
+              open.filter(({ lane }) => isRetryLane(lane)).length,
+              Math.max(1, Math.floor(concurrency / 2))
+            )
+            for (const integration of [1, 2, 3, 4]) {
+              const used = open.filter((delivery) => delivery.integration.id === id(integration)).length
+              assert.isAtMost(used, concurrencyPerIntegration)
+            }
+            assert.strictEqual(queue.held, open.length + queued)
+            assert.strictEqual(queue.room, 1_000 - concurrency - open.length - queued)
+          }
+          // Nothing is stuck: with places freed as they are taken, all that waits is sent.
+          let sent = 0
+          for (const delivery of open) queue.finish(delivery, null)
+          for (let delivery = queue.next(); delivery !== undefined; delivery = queue.next()) {
+            queue.finish(delivery, null)
+            sent++
+          }
+          assert.strictEqual(sent, queued)
+        }
+      ),
+      { numRuns: 300 }
+    )
+  })
+
+  it("shares what it holds with other workers as they come, and holds more again when it is alone", () => {
+    const queue = new FairQueue({ concurrency: 100, concurrencyPerIntegration: 10, buffer: 8_000, queueBytes })
+    for (let n = 1; n <= 500; n++) assert.isTrue(publish(queue, makeLeased(n)))
+    assert.strictEqual(queue.placesTo(id(1)), 10)
+    const surplus = queue.shareWith({ workers: 4, rank: 0 })
+    assert.strictEqual(queue.held, 48, "16 for each of its three places")
+    assert.lengthOf(surplus, 452)
+    assert.notInclude(
+      surplus.map((delivery) => Number(delivery.id)),
+      1,
+      "the newest are given up"
+    )
+    assert.isFalse(publish(queue, makeLeased(501)), "the store has more")
+    assert.lengthOf(queue.shareWith({ workers: 4, rank: 1 }), 0)
+    queue.shareWith({ workers: 1, rank: 0 })
+    assert.strictEqual(queue.allowance, 1_000)
+    for (let sent = 0; sent < 48;) {
+      for (const each of drain(queue)) {
+        queue.finish(each, "prompt")
+        sent++
+      }
+    }
+    assert.strictEqual(queue.held, 0)
+  })
+
+  it("shares an integration's places between workers, one each at least, and no more in all where they suffice", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 1_000 }),
+        (count, workers, integration) => {
+          const shares = Array.from({ length: workers }, (_, rank) =>
+            placesOf(count, id(integration), { workers, rank })
+          )
+          const sum = shares.reduce((total, each) => total + each, 0)
+          assert.isAtLeast(Math.min(...shares), 1)
+          assert.isAtMost(Math.max(...shares) - Math.min(...shares), 1)
+          assert.strictEqual(sum, Math.max(count, workers))
+        }
+      )
+    )
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * What an operator reads of receivers that fail: when it begins and when it is over, and no more.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { IntegrationHealth, failuresInARow, mostInAMinute, quietTime } from "../../src/delivery/IntegrationHealth.ts"
+import type { Recorded } from "../../src/delivery/IntegrationHealth.ts"
+import { BuildingId, IntegrationId } from "@doorhook/core"
+import fc from "fast-check"
+import { attemptOf } from "../rules/fixtures.ts"
+
+const start = Date.UTC(2026, 2, 2, 7)
+
+const recorded = (id: number, outcome: "acknowledged" | "bad_status", status = 503): Recorded => ({
+  integration: {
+    id: IntegrationId.make(id),
+    scope: { type: "building", id: BuildingId.make(1) },
+    configuration: { url: "https://hooks.example/s3cret", method: "post" }
+  },
+  attempt: attemptOf(outcome, { status: outcome === "acknowledged" ? 200 : status, started_at: start })
+})
+const failed = (id: number) => recorded(id, "bad_status")
+const acknowledged = (id: number) => recorded(id, "acknowledged")
+const times = (count: number, one: Recorded) => Array.from({ length: count }, () => one)
+
+describe("the log of failing receivers", () => {
+  it("says once that an integration fails, where and how, and once that it acknowledges again", () => {
+    const health = new IntegrationHealth()
+    assert.deepStrictEqual(health.recorded([failed(1), acknowledged(1), failed(1), failed(1)], [], start), [])
+    assert.deepStrictEqual(health.recorded([failed(1)], [], start), [
+      {
+        level: "warn",
+        text: "Integration 1 (hooks.example) of building 1 fails: 3 attempts in a row not acknowledged since 2026-03-02T07:00:00.000Z. Last: The receiver answered 503: it is unavailable for now."
+      }
+    ])
+    assert.deepStrictEqual(health.recorded(times(100, failed(1)), [], start + 60_000), [])
+    assert.deepStrictEqual(health.recorded([acknowledged(1), acknowledged(1)], [], start + 90_000), [
+      {
+        level: "info",
+        text: "Integration 1 (hooks.example) of building 1 acknowledges again, after 103 attempts not acknowledged since 2026-03-02T07:00:00.000Z."
+      }
+    ])
+    // One that goes up and down is not told of each time.
+    assert.deepStrictEqual(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + quietTime - 1), [])
+    assert.lengthOf(health.recorded([...times(9, failed(1)), acknowledged(1)], [], start + quietTime), 2)
+  })
+
+  it("leaves to notices what they say, and tells no URL but the host", () => {
+    const health = new IntegrationHealth()
+    const about = { integration_id: IntegrationId.make(1) }
+    health.recorded(times(3, failed(1)), [], start)
+    assert.deepStrictEqual(health.recorded([failed(1)], [{ kind: "disabled", ...about }], start), [])
+    assert.deepStrictEqual(health.recorded([acknowledged(1)], [{ kind: "recovered", ...about }], start), [])
+    assert.deepStrictEqual(health.recorded(times(9, failed(1)), [{ kind: "disabled", ...about }], start), [])
+    // One whose failures were not counted here, and of whose recovery no notice came.
+    health.recorded([failed(3)], [{ kind: "failing", integration_id: IntegrationId.make(3) }], start)
+    assert.deepStrictEqual(health.recorded([acknowledged(3)], [], start), [
+      { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }
+    ])
+    const elsewhere = recorded(2, "bad_status", 302)
+    const attempt =
+      elsewhere.attempt === null ? null : { ...elsewhere.attempt, detail: "points to https://x.example/s3cret" }
+    const [line] = health.recorded(times(3, { ...elsewhere, attempt }), [], start)
+    assert.match(line?.text ?? "", /answered 302/)
+    assert.notInclude(line?.text ?? "", "s3cret")
+  })
+
+  it("says of many at once that there are many, and of each of them later", () => {
+    const health = new IntegrationHealth()
+    const all = Array.from({ length: mostInAMinute + 5 }, (_, n) => n + 1)
+    const first = health.recorded(
+      all.flatMap((id) => times(3, failed(id))),
+      [],
+      start
+    )
+    assert.lengthOf(first, mostInAMinute + 1)
+    assert.match(first.at(-1)?.text ?? "", /More than 20 integrations began to fail/)
+    assert.lengthOf(health.recorded(all.map(failed), [], start + 60_000), 5)
+  })
+
+  it("never says twice in a row that one fails, nor that it recovered, whatever happens", () => {
+    const event = fc.record({ id: fc.integer({ min: 1, max: 3 }), ok: fc.boolean(), wait: fc.nat(quietTime) })
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 200 }), (events) => {
+        const health = new IntegrationHealth()
+        const told = new Map<number, string>()
+        const row = new Map<number, number>()
+        let now = start
+        for (const { id, ok, wait } of events) {
+          now += wait
+          row.set(id, ok ? 0 : (row.get(id) ?? 0) + 1)
+          for (const { level } of health.recorded([ok ? acknowledged(id) : failed(id)], [], now)) {
+            assert.notStrictEqual(told.get(id) ?? "info", level)
+            if (level === "warn") assert.isAtLeast(row.get(id) ?? 0, failuresInARow)
+            told.set(id, level)
+          }
+        }
+      })
+    )
+  })
+})

@@ -1,0 +1,263 @@
+/**
+ * Calls share transactions, and not each other's failures: what can't be read refuses the calls that need it. A call with
+ * an urgent event is in the next transaction, however many others are queued.
+ */
+import type { NewEvent } from "@doorhook/core"
+import { BuildingId, DeliveryStore, Publisher, StoreError } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Latch, Layer, Result, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { event, publisherOver } from "./PublisherOver.ts"
+
+/** How long a transaction takes. */
+const commit = 10
+
+/** A publisher that finds one building's integrations unreadable, and for each try to store how many events it had. */
+const watched = (failure: Pick<StoreError, "advice" | "outcome"> = { advice: "put it right." }) => {
+  const sizes: Array<number> = []
+  const layer = publisherOver(
+    (enqueue) => (records, keys) => {
+      sizes.push(records.length)
+      return Effect.delay(enqueue(records, keys), commit)
+    },
+    (ofScopes) => (scopes) =>
+      scopes.buildings.includes(unreadable)
+        ? Effect.fail(new StoreError({ operation: "IntegrationStore.ofScopes", cause: "damaged", ...failure }))
+        : ofScopes(scopes)
+  )
+  return { layer, sizes }
+}
+
+const unreadable = BuildingId.make(3)
+
+/** Publishes to nine buildings while a transaction is under way, so that the calls share the next; says which of them failed. */
+const publishTogether = Effect.fnUntraced(function* (type: NewEvent["resource_type"]) {
+  const { publish } = yield* Publisher
+  const publishing = (building: number) => {
+    const published = { ...event(building, type), building_id: BuildingId.make(building) }
+    return Effect.forkChild(Effect.result(publish([published])), { startImmediately: true })
+  }
+  yield* publishing(100)
+  yield* TestClock.adjust(1)
+  const calls = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7, 8, 9], publishing)
+  yield* TestClock.adjust(1_000)
+  const answers = yield* Fiber.joinAll(calls)
+  return answers.flatMap((answer, at) => (Result.isFailure(answer) ? [at + 1] : []))
+})
+
+const eventsStored = Effect.map(
+  DeliveryStore.use((store) => store.summary(0)),
+  ({ events }) => events
+)
+
+describe("calls that share a transaction", () => {
+  for (const type of ["access_log", "call"] as const) {
+    const { layer, sizes } = watched()
+    it.effect(`of type ${type} are stored without the one whose integrations can't be read`, () =>
+      Effect.gen(function* () {
+        assert.deepEqual(yield* publishTogether(type), [3])
+        assert.strictEqual(yield* eventsStored, 9)
+        // The others still share.
+        assert.isBelow(sizes.length, 7)
+      }).pipe(Effect.provide(layer))
+    )
+  }
+
+  it.effect("all fail when the database does, and are not tried apart", () => {
+    const { layer, sizes } = watched({})
+    return Effect.gen(function* () {
+      assert.deepEqual(yield* publishTogether("access_log"), [1, 2, 3, 4, 5, 6, 7, 8, 9])
+      assert.strictEqual(yield* eventsStored, 1)
+      assert.deepEqual(sizes, [1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("are not carried out twice where it is not known whether they were", () => {
+    const { layer, sizes } = watched({ advice: "put it right.", outcome: "unknown" })
+    return Effect.gen(function* () {
+      assert.lengthOf(yield* publishTogether("access_log"), 9)
+      assert.deepEqual(sizes, [1])
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+/** What waits to be stored takes this much beside its data, in bytes. */
+const overhead = 256
+
+describe("a publisher that is full", () => {
+  /** How many calls with one event each may wait. */
+  const room = 1_000
+  const waitingBytes = room * (overhead + event(1).data.length)
+
+  /** A publisher whose first transaction lasts until `release` is opened, and what each transaction stored. */
+  const held = Effect.gen(function* () {
+    const release = yield* Latch.make(false)
+    const transactions: Array<ReadonlyArray<NewEvent["resource_type"]>> = []
+    const layer = publisherOver(
+      () => (records) => {
+        transactions.push(records.map(({ event: { resource_type } }) => resource_type))
+        return Effect.as(
+          release.await,
+          records.map(() => [])
+        )
+      },
+      undefined,
+      { waitingBytes }
+    )
+    const scope = yield* Scope.make()
+    const { publish } = Context.get(yield* Layer.buildWithScope(layer, scope), Publisher)
+    const start = (events: ReadonlyArray<NewEvent>) =>
+      Effect.forkChild(Effect.exit(publish(events)), { startImmediately: true })
+    /** Calls with one access log each. */
+    const startLogs = (count: number) => Effect.forEach(Array.from({ length: count }), () => start([event(1)]))
+    const open = Effect.andThen(release.open, TestClock.adjust(0))
+    return {
+      transactions,
+      publish,
+      start,
+      startLogs,
+      open,
+      /** How many events were stored. */
+      stored: (type: NewEvent["resource_type"]) => transactions.flat().filter((each) => each === type).length,
+      /** Carries out what is in, and closes the publisher. */
+      close: Scope.close(scope, Exit.void)
+    }
+  })
+
+  for (const [name, urgent] of [
+    ["a call", [event(0, "call")]],
+    ["a batch with a call in it", [...Array.from({ length: 99 }, (_, n) => event(n)), event(99, "call")]]
+  ] as const)
+    it.effect(`stores ${name} in the next transaction, before all access logs that wait`, () =>
+      Effect.gen(function* () {
+        const { close, open, start, startLogs, transactions } = yield* held
+        const waiting = yield* startLogs(5 * room)
+        yield* TestClock.adjust(0)
+        assert.lengthOf(transactions, 1, "the first of them are being stored, most others wait for room")
+        const calling = yield* start(urgent)
+        yield* open
+        assert.isTrue(Exit.isSuccess(yield* Fiber.join(calling)))
+        assert.strictEqual(
+          transactions.findIndex((types) => types.includes("call")),
+          1
+        )
+        assert.lengthOf(transactions[1] ?? [], urgent.length)
+        assert.isTrue((yield* Fiber.joinAll(waiting)).every(Exit.isSuccess))
+        yield* close
+      })
+    )
+
+  it.effect("lets a call wait for five seconds, names the setting, and has stored nothing of it then", () =>
+    Effect.gen(function* () {
+      const { close, open, publish, startLogs, stored } = yield* held
+      const waiting = yield* startLogs(room)
+      yield* TestClock.adjust(0)
+      const refused = yield* Effect.forkChild(Effect.flip(publish([event(2)])), { startImmediately: true })
+      yield* TestClock.adjust(4_999)
+      assert.isUndefined(refused.pollUnsafe())
+      yield* TestClock.adjust(1)
+      const error = yield* Fiber.join(refused)
+      assert.strictEqual(error._tag, "PublisherBusy")
+      assert.include(error.message, `${waitingBytes} bytes of events wait to be stored (setting waitingBytes)`)
+      const late = yield* startLogs(1)
+      yield* TestClock.adjust(4_000)
+      yield* open
+      assert.isTrue((yield* Fiber.joinAll([...waiting, ...late])).every(Exit.isSuccess), "there is room again")
+      yield* close
+      assert.strictEqual(stored("access_log"), room + 1)
+    })
+  )
+
+  it.effect("answers a call that had room however long its transaction takes", () =>
+    Effect.gen(function* () {
+      const { close, open, startLogs, stored } = yield* held
+      const waiting = yield* startLogs(room)
+      yield* TestClock.adjust(60_000)
+      assert.isTrue(waiting.every((call) => call.pollUnsafe() === undefined))
+      yield* open
+      assert.isTrue((yield* Fiber.joinAll(waiting)).every(Exit.isSuccess))
+      yield* close
+      assert.strictEqual(stored("access_log"), room)
+    })
+  )
+
+  it.effect("lets calls in up to its limit, and stores nothing of a caller that left before it was let in", () =>
+    Effect.gen(function* () {
+      const { close, open, start, startLogs, stored } = yield* held
+      const callers = yield* startLogs(room + 50)
+      const calling = yield* start([event(2, "call")])
+      yield* TestClock.adjust(0)
+      yield* Fiber.interruptAll([...callers, calling])
+      yield* open
+      yield* close
+      assert.strictEqual(stored("access_log"), room)
+      assert.strictEqual(stored("call"), 1)
+    })
+  )
+
+  it.effect("lets one call in that is larger than its limit, when nothing else waits", () =>
+    Effect.gen(function* () {
+      const { close, open, start, startLogs, stored } = yield* held
+      yield* open
+      const large = yield* start(Array.from({ length: 2 * room }, () => event(1)))
+      const behind = yield* startLogs(1)
+      yield* TestClock.adjust(10_000)
+      assert.isTrue((yield* Fiber.joinAll([large, ...behind])).every(Exit.isSuccess))
+      yield* close
+      assert.strictEqual(stored("access_log"), 2 * room + 1)
+    })
+  )
+
+  it.effect("lets calls in by their order of arrival, a small one not before a large one", () =>
+    Effect.gen(function* () {
+      const { close, open, publish, startLogs } = yield* held
+      const answered: Array<string> = []
+      const waiting = yield* startLogs(room)
+      const publishing = (name: string, count: number) =>
+        Effect.forkChild(
+          Effect.tap(publish(Array.from({ length: count }, () => event(1))), () =>
+            Effect.sync(() => answered.push(name))
+          ),
+          { startImmediately: true }
+        )
+      yield* TestClock.adjust(0)
+      const large = yield* publishing("large", 0.9 * room)
+      const small = yield* publishing("small", 1)
+      yield* open
+      yield* Fiber.joinAll([...waiting, large, small])
+      assert.deepStrictEqual(answered, ["large", "small"])
+      yield* close
+    })
+  )
+
+  it.effect("still carries out everything that waits when it is closed, and nothing that comes later", () =>
+    Effect.gen(function* () {
+      const { close, open, start, startLogs, transactions } = yield* held
+      const callers = yield* startLogs(room)
+      const calling = yield* start([event(2, "call")])
+      yield* TestClock.adjust(0)
+      const closing = yield* Effect.forkChild(close, { startImmediately: true })
+      const late = yield* start([event(3, "call")])
+      const lateLog = yield* start([event(3)])
+      yield* open
+      yield* Fiber.join(closing)
+      assert.isTrue((yield* Fiber.joinAll([...callers, calling])).every(Exit.isSuccess))
+      assert.isTrue((yield* Fiber.joinAll([late, lateLog])).every(Exit.isFailure))
+      assert.lengthOf(transactions.flat(), room + 1)
+    })
+  )
+
+  it.effect("carries out what waits for room when it is closed", () =>
+    Effect.gen(function* () {
+      const { close, open, startLogs, stored } = yield* held
+      const callers = yield* startLogs(5 * room)
+      yield* TestClock.adjust(0)
+      const closing = yield* Effect.forkChild(close, { startImmediately: true })
+      yield* TestClock.adjust(10_000)
+      yield* open
+      yield* Fiber.join(closing)
+      assert.isTrue((yield* Fiber.joinAll(callers)).every(Exit.isSuccess))
+      assert.strictEqual(stored("access_log"), 5 * room)
+    })
+  )
+})

@@ -1,0 +1,58 @@
+/**
+ * A publisher on a store in memory, without a dispatcher behind it, whose storing, or reading of integrations, a test
+ * can watch, slow down or replace.
+ */
+import type { NewEvent } from "@doorhook/core"
+import {
+  BuildingId,
+  Crypto,
+  DeliverySettings,
+  DeliveryStore,
+  Dispatcher,
+  IntegrationStore,
+  JsonText,
+  MemoryStore,
+  Publisher,
+  Wake
+} from "@doorhook/core"
+import { Effect, Layer } from "effect"
+
+/** The event number `n`. */
+export const event = (n: number, resource_type: NewEvent["resource_type"] = "access_log"): NewEvent => ({
+  resource_type,
+  action: "create",
+  building_id: BuildingId.make(1),
+  tenant_ids: [],
+  data: JsonText.JsonText.make(`{"id":${n}}`)
+})
+
+type Enqueue = DeliveryStore["Service"]["enqueue"]
+type OfScopes = IntegrationStore["Service"]["ofScopes"]
+
+export const publisherOver = (
+  enqueue: (real: Enqueue) => Enqueue,
+  ofScopes: (real: OfScopes) => OfScopes = (real) => real,
+  settings: Parameters<typeof DeliverySettings.layer>[0] = {}
+) =>
+  Publisher.layer.pipe(
+    Layer.provideMerge(
+      Layer.effect(
+        DeliveryStore,
+        Effect.map(DeliveryStore, (store) => ({ ...store, enqueue: enqueue(store.enqueue) }))
+      )
+    ),
+    Layer.provide(
+      Layer.effect(
+        IntegrationStore,
+        Effect.map(IntegrationStore, (store) => ({ ...store, ofScopes: ofScopes(store.ofScopes) }))
+      )
+    ),
+    Layer.provide([
+      Dispatcher.layerNone,
+      Wake.layerLocal,
+      Crypto.layerWebCrypto,
+      Layer.orDie(DeliverySettings.layer(settings))
+    ]),
+    Layer.provide(MemoryStore.layer),
+    Layer.fresh
+  )

@@ -1,0 +1,310 @@
+/**
+ * Claims: lane by lane, and within a lane in rounds, one delivery of each integration in a round, the earliest due first.
+ */
+import type {
+  Claimed,
+  ClaimRequest,
+  DeliveryId,
+  Event,
+  Integration,
+  IntegrationId,
+  Lane,
+  LeasedDelivery
+} from "@doorhook/core"
+import { lanes, RecentMap, Standing } from "@doorhook/core"
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { EventRow, StandingRow } from "../DeliveryRows.ts"
+import { decodeEvents } from "../DeliveryRows.ts"
+import type { IntegrationReader } from "../IntegrationReader.ts"
+import type { IntegrationRow } from "../IntegrationRows.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import type { Fault } from "../stores/Telling.ts"
+import { explain, makeTelling, quietTime } from "../stores/Telling.ts"
+import type { Sql } from "./Moves.ts"
+import { move, writeTally } from "./Moves.ts"
+import { int8s, postgres } from "./PostgresDialect.ts"
+import * as Statements from "./statements/ClaimStatements.ts"
+import { keepMember, pause } from "./statements/DeliveryStatements.ts"
+
+/** How often a claim looks again, when all due deliveries are locked by other claims. */
+const claimTries = 3
+
+/** How often a claim goes on to others, after deliveries that it had chosen can't be read. */
+const refills = 3
+
+/** How long a delivery that can't be read waits until it is looked at again, in milliseconds. Then it is logged again. */
+const putOffFor = quietTime
+
+/** How many deliveries a log line names. */
+const maxNamed = 5
+
+/** How many integrations are remembered. */
+const maxRemembered = 10_000
+
+/** The first waiting delivery of an integration in a lane. */
+interface Head {
+  readonly lane: Lane
+  readonly integration_id: IntegrationId
+  readonly due_at: number
+}
+
+/** A delivery that is chosen: locked, and not leased yet. */
+type Chosen = Pick<
+  StandingRow,
+  "id" | "event_id" | "integration_id" | "created_at" | "attempts" | "early" | "lane" | "resend"
+> & { readonly due_at: number }
+
+/** What a lease answers: the event of some deliveries, or which transaction wrote the row of an integration last. */
+type LeaseRow =
+  | (EventRow & { readonly integration_id: null; readonly version: null })
+  | { readonly id: null; readonly integration_id: IntegrationId; readonly version: number }
+
+/** What rows hold, as far as they can be read. */
+interface Readable<Id, A> {
+  readonly found: ReadonlyMap<Id, A>
+  readonly faults: ReadonlyMap<Id, unknown>
+}
+
+const byId = <A extends { readonly id: unknown }>(all: ReadonlyArray<A>): ReadonlyMap<A["id"], A> =>
+  new Map(all.map((each) => [each.id, each]))
+
+/** Reads rows all at once, and where that fails one by one. */
+const readable = <Row extends { readonly id: unknown }, A extends { readonly id: Row["id"] }, E>(
+  rows: ReadonlyArray<Row>,
+  readAll: (rows: ReadonlyArray<Row>) => Effect.Effect<ReadonlyArray<A>, E>
+): Effect.Effect<Readable<Row["id"], A>> =>
+  readAll(rows).pipe(
+    Effect.map((all) => ({ found: byId(all), faults: new Map() })),
+    Effect.catch(() => readEach(rows, readAll))
+  )
+
+const readEach = Effect.fnUntraced(function* <
+  Row extends { readonly id: unknown },
+  A extends { readonly id: Row["id"] },
+  E
+>(rows: ReadonlyArray<Row>, readAll: (rows: ReadonlyArray<Row>) => Effect.Effect<ReadonlyArray<A>, E>) {
+  const found: Array<A> = []
+  const faults = new Map<Row["id"], unknown>()
+  for (const row of rows) {
+    yield* Effect.match(readAll([row]), {
+      onSuccess: (read) => found.push(...read),
+      onFailure: (cause) => faults.set(row.id, cause)
+    })
+  }
+  return { found: byId(found), faults }
+})
+
+/** What is still to be claimed, of all but some integrations. */
+const restOf = (
+  request: ClaimRequest,
+  claimed: ReadonlyArray<LeasedDelivery>,
+  without: ReadonlySet<IntegrationId>
+): ClaimRequest => {
+  const limits = new Map(request.limits)
+  for (const { integration } of claimed)
+    limits.set(integration.id, (limits.get(integration.id) ?? request.limitPerIntegration) - 1)
+  for (const id of without) limits.set(id, 0)
+  return { ...request, limit: request.limit - claimed.length, limits }
+}
+
+/** The order within a round. */
+const byDue = (a: Pick<Head, "due_at" | "integration_id">, b: Pick<Head, "due_at" | "integration_id">): number =>
+  a.due_at - b.due_at || a.integration_id - b.integration_id
+
+/** Deliveries in the order of rounds, as many of each integration as it has places. */
+const inRounds = (due: ReadonlyArray<Chosen>, placesOf: (id: IntegrationId) => number): ReadonlyArray<Chosen> => {
+  const rounds: Array<Array<Chosen>> = []
+  const taken = new Map<IntegrationId, number>()
+  for (const delivery of due.toSorted((a, b) => a.due_at - b.due_at || a.id - b.id)) {
+    const round = taken.get(delivery.integration_id) ?? 0
+    if (round >= placesOf(delivery.integration_id)) continue
+    taken.set(delivery.integration_id, round + 1)
+    const members = (rounds[round] ??= [])
+    members.push(delivery)
+  }
+  return rounds.flatMap((round) => round.toSorted(byDue))
+}
+
+const nextOf = (heads: ReadonlyArray<Head>): number | null =>
+  heads.reduce<number | null>((next, { due_at }) => (next === null || due_at < next ? due_at : next), null)
+
+const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
+  ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
+
+/** Makes `DeliveryStore.claim`. */
+export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
+  const isTimeToTell = makeTelling()
+  const { byIds } = integrationStatements(postgres)
+  const remembered = new RecentMap<IntegrationId, { readonly integration: Integration; readonly version: number }>(
+    maxRemembered
+  )
+
+  const waiting = sql.unsafe<Head>(Statements.waiting)
+
+  /** When the first delivery that is not leased is due. */
+  const nextDue = Effect.map(waiting, nextOf)
+
+  /** Locks as deep into the queues as it takes to fill the room: mostly, one equal share of it in each. */
+  const chooseInLane = Effect.fnUntraced(function* (
+    lane: Lane,
+    heads: ReadonlyArray<Head>,
+    placesOf: (id: IntegrationId) => number,
+    room: number,
+    now: number
+  ) {
+    if (room <= 0 || heads.length === 0) return []
+    // With more integrations than room there is one round, and it is known already which are in it.
+    const wanted = heads.length > room ? heads.toSorted(byDue).slice(0, room) : heads
+    const integrations = int8s(wanted.map(({ integration_id }) => integration_id))
+    const deepest = Math.min(room, Math.max(...wanted.map(({ integration_id }) => placesOf(integration_id))))
+    for (let depth = Math.ceil(room / wanted.length); ; depth *= 4) {
+      const params = [integrations, lane, now, Math.min(depth, deepest)]
+      const chosen = inRounds(yield* sql.unsafe<Chosen>(Statements.firstDue, params), placesOf).slice(0, room)
+      if (chosen.length === room || depth >= deepest) return chosen
+    }
+  })
+
+  const choose = Effect.fnUntraced(function* (request: ClaimRequest, heads: ReadonlyArray<Head>) {
+    const { early, limit, limitPerIntegration, limits, now } = request
+    const places = new Map(limits)
+    const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
+    if (early !== undefined) {
+      const most = Math.min(limit, placesOf(early))
+      return most <= 0 ? [] : yield* sql.unsafe<Chosen>(Statements.earlyRetries, [early, now, most])
+    }
+    const chosen: Array<Chosen> = []
+    for (const lane of lanes) {
+      const open = heads.filter((head) => head.lane === lane && placesOf(head.integration_id) > 0)
+      for (const delivery of yield* chooseInLane(lane, open, placesOf, limit - chosen.length, now)) {
+        places.set(delivery.integration_id, placesOf(delivery.integration_id) - 1)
+        chosen.push(delivery)
+      }
+    }
+    return chosen
+  })
+
+  /** Integrations by the transactions that wrote their rows last: from memory, or else out of their rows. */
+  const integrationsOf = Effect.fnUntraced(function* (versions: ReadonlyMap<IntegrationId, number>) {
+    const found = new Map<IntegrationId, Integration>()
+    const unknown: Array<IntegrationId> = []
+    for (const [id, version] of versions) {
+      const known = remembered.get(id)
+      if (known?.version === version) found.set(id, known.integration)
+      else unknown.push(id)
+    }
+    if (unknown.length === 0) return { found, faults: new Map<IntegrationId, unknown>() }
+    const read = yield* readable(yield* sql.unsafe<IntegrationRow>(byIds, [int8s(unknown)]), reader.readAll)
+    for (const [id, integration] of read.found) {
+      const version = versions.get(id)
+      if (version !== undefined) remembered.set(id, { integration, version })
+      found.set(id, integration)
+    }
+    return { found, faults: read.faults }
+  })
+
+  /** Puts off leased deliveries that can't be sent, and logs each row that can't be read once in a while. */
+  const putOff = Effect.fnUntraced(function* (
+    unsendable: ReadonlyArray<{ readonly row: StandingRow; readonly fault: Fault }>,
+    now: number
+  ) {
+    const tally = new Map()
+    const moves = unsendable.map(({ row }) => ({ from: row, to: Standing.released(row, now + putOffFor) }))
+    yield* move(sql, tally, moves)
+    yield* writeTally(sql, tally)
+    for (const group of Map.groupBy(unsendable, ({ fault }) => fault.name).values()) {
+      const [first] = group
+      if (first === undefined || !isTimeToTell(first.fault, now)) continue
+      yield* Effect.logError(
+        `Deliveries wait because their event or integration can't be read, and are looked at again in ${putOffFor / 1_000} s ` +
+          `(${idsIn(group.map(({ row }) => row.id))}). ${explain(first.fault)}`
+      )
+    }
+  })
+
+  /** Leases chosen deliveries, and puts off those that can't be read; says which integrations can't be. */
+  const lease = Effect.fnUntraced(function* (chosen: ReadonlyArray<Chosen>, request: ClaimRequest) {
+    const { early, now, worker } = request
+    const ids = chosen.map(({ id }) => id).toSorted((a, b) => a - b)
+    const eventRows: Array<EventRow> = []
+    const versions = new Map<IntegrationId, number>()
+    for (const row of yield* sql.unsafe<LeaseRow>(Statements.lease, [worker, int8s(ids)])) {
+      if (row.id === null) versions.set(row.integration_id, row.version)
+      else eventRows.push(row)
+    }
+    const events = yield* readable(eventRows, decodeEvents)
+    const integrations = yield* integrationsOf(versions)
+    const sendable: Array<LeasedDelivery> = []
+    const unsendable: Array<{ readonly row: StandingRow; readonly fault: Fault }> = []
+    const unreadable = new Set<IntegrationId>()
+    for (const delivery of chosen) {
+      const event: Event | undefined = events.found.get(delivery.event_id)
+      const integration = integrations.found.get(delivery.integration_id)
+      if (event !== undefined && integration !== undefined) {
+        const { attempts, due_at, early: early_attempts, id, lane, resend } = delivery
+        const early_due_at = early === undefined ? null : due_at
+        sendable.push({
+          id,
+          lane,
+          attempts,
+          early: early_attempts,
+          early_due_at,
+          resend: resend > 0,
+          event,
+          integration
+        })
+        continue
+      }
+      if (integration === undefined) unreadable.add(delivery.integration_id)
+      const fault =
+        event === undefined
+          ? { name: `event ${delivery.event_id}`, cause: events.faults.get(delivery.event_id) }
+          : { name: `integration ${delivery.integration_id}`, cause: integrations.faults.get(delivery.integration_id) }
+      const row = {
+        ...delivery,
+        ...Standing.claimed({ ...delivery, state: "pending", reason: null, worker: null }, worker)
+      }
+      unsendable.push({ row, fault })
+    }
+    if (unsendable.length > 0) yield* putOff(unsendable, now)
+    return { sendable, unreadable, isComplete: unsendable.length === 0 }
+  })
+
+  /** Runs in a transaction. To choose, it locks more than it takes. */
+  const claimDue = Effect.fnUntraced(function* (request: ClaimRequest, heads: ReadonlyArray<Head>) {
+    const claimed: Array<LeasedDelivery> = []
+    // Before any delivery is locked: a heartbeat locks in this order, too.
+    yield* sql.unsafe(keepMember, [request.worker])
+    let wanted = request
+    for (let more = refills; ; more--) {
+      const chosen = yield* choose(wanted, heads)
+      if (chosen.length === 0) break
+      const { isComplete, sendable, unreadable } = yield* lease(chosen, wanted)
+      claimed.push(...sendable)
+      // A caller that gets fewer deliveries than its limit takes them for all that are due: so the room is filled.
+      if (isComplete || more === 0) break
+      wanted = restOf(wanted, sendable, unreadable)
+    }
+    return { claimed, next_due: yield* nextDue }
+  })
+
+  const claim = Effect.fnUntraced(function* (request: ClaimRequest): Effect.fn.Return<Claimed, SqlError.SqlError> {
+    const { early, limit, limitPerIntegration, limits, now } = request
+    for (let more = claimTries; ; more--) {
+      const heads = yield* waiting
+      const due =
+        limit <= 0 || early !== undefined
+          ? []
+          : heads.filter(
+              ({ due_at, integration_id }) => due_at <= now && (limits.get(integration_id) ?? limitPerIntegration) > 0
+            )
+      if (due.length === 0 && (early === undefined || limit <= 0)) return { deliveries: [], next_due: nextOf(heads) }
+      const { claimed, next_due } = yield* sql.withTransaction(claimDue(request, due))
+      // Nothing, though something is due: other claims have locked it, and give back what they do not take.
+      if (claimed.length > 0 || early !== undefined || more === 0) return { deliveries: claimed, next_due }
+      yield* sql.unsafe(pause)
+    }
+  })
+
+  return { claim, nextDue }
+}

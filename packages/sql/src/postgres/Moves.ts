@@ -1,0 +1,152 @@
+/**
+ * Where deliveries stand, and moving them on. Everything here runs inside the transaction of a call.
+ *
+ * A delivery has one row: in `queue` while it is active, in `deliveries` once it has ended. Locks are taken in one order:
+ * integrations, then rows of `queue` by id, then rows of `deliveries` by id.
+ */
+import type { Attempt, DeliveryId, DeliveryState, IntegrationId, Standing } from "@doorhook/core"
+import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { EndedRow, QueuedRow, StandingRow } from "../DeliveryRows.ts"
+import { attemptColumns, endedColumns, queuedColumns, standingColumns, withId } from "./Columns.ts"
+import { int8s, texts } from "./PostgresDialect.ts"
+import * as Statements from "./statements/DeliveryStatements.ts"
+import * as EndingStatements from "./statements/EndingStatements.ts"
+import type { TallyName } from "./statements/TallyStatements.ts"
+import { addToTallies, countsOf } from "./statements/TallyStatements.ts"
+
+export type Sql = SqlClient.SqlClient
+export type Answer<A> = Effect.Effect<A, SqlError.SqlError>
+
+/** Changes of counts, by what is counted. */
+export type Tally = Map<TallyName, number>
+
+export const count = (tally: Tally, name: TallyName, by: number): void => {
+  tally.set(name, (tally.get(name) ?? 0) + by)
+}
+
+const countMove = (tally: Tally, from: DeliveryState, to: DeliveryState, by: number): void => {
+  count(tally, from, -by)
+  count(tally, to, by)
+}
+
+/** Writes what a transaction changed, at its end. */
+export const writeTally = (sql: Sql, tally: Tally): Answer<void> => {
+  for (const by of tally.values()) if (by !== 0) return Effect.asVoid(sql.unsafe(addToTallies, countsOf(tally)))
+  return Effect.void
+}
+
+export interface StateCount {
+  readonly state: DeliveryState
+  readonly count: number
+}
+
+/** Moves deliveries that an ending has cancelled already, and counts them as cancelled. */
+export const endNow = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
+  const tally: Tally = new Map()
+  for (const { count: by, state } of yield* sql.unsafe<StateCount>(EndingStatements.endThese, [int8s(ids)]))
+    countMove(tally, state, "cancelled", by)
+  yield* writeTally(sql, tally)
+})
+
+/** Locks active deliveries, and answers where those of them stand that are wanted. */
+export const queuedStandings = Effect.fnUntraced(function* (
+  sql: Sql,
+  locked: ReadonlyArray<DeliveryId>,
+  wanted: ReadonlyArray<DeliveryId>
+) {
+  const queued = yield* sql.unsafe<QueuedRow>(Statements.queuedStandings, [int8s(locked), int8s(wanted)])
+  const cancelled = queued.filter(({ ending }) => Boolean(ending)).map(({ id }) => id)
+  if (cancelled.length > 0) yield* endNow(sql, cancelled)
+  return queued.filter(({ ending }) => !ending)
+})
+
+export const endedStandings = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer<ReadonlyArray<StandingRow>> =>
+  ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
+
+/**
+ * Where some deliveries stand, until the transaction ends. The unknown ones are left out. Active ones are locked before
+ * ended ones: one that moves between the two in that time is either waited for, or was revived, and no lease of it is
+ * current.
+ */
+export const standingsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
+  const active: ReadonlyArray<StandingRow> = yield* queuedStandings(sql, ids, ids)
+  const found = new Set(active.map(({ id }) => id))
+  const others = ids.filter((id) => !found.has(id))
+  return others.length === 0 ? active : [...active, ...(yield* endedStandings(sql, others))]
+})
+
+/** What an integration is, as far as its deliveries depend on it. */
+interface TargetRow {
+  readonly id: IntegrationId
+  readonly status: "enabled" | "disabled"
+  readonly version: number
+}
+
+/** What some integrations are, until the transaction ends; the unknown ones are left out. */
+export const targetsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<IntegrationId>) {
+  if (ids.length === 0) return new Map<IntegrationId, TargetRow>()
+  const rows = yield* sql.unsafe<TargetRow>(Statements.targets, [int8s(ids)])
+  return new Map(rows.map((target) => [target.id, target]))
+})
+
+/** One delivery, from where it stood to where it stands, and the attempt that was made, if any. */
+export interface Move {
+  readonly from: StandingRow
+  readonly to: Standing.Standing
+  readonly attempt?: Attempt | null
+}
+
+const isActive = ({ due_at }: Pick<Standing.Standing, "due_at">): boolean => due_at !== null
+
+/**
+ * Moves deliveries on: among the active or among the ended ones, or from the one to the other. No attempt is recorded of an
+ * ended delivery that becomes active.
+ */
+export const move = Effect.fnUntraced(function* (sql: Sql, tally: Tally, moves: ReadonlyArray<Move>) {
+  const requeued: Array<EndedRow> = []
+  const revived: Array<StandingRow> = []
+  const ended: Array<EndedRow> = []
+  const amended: Array<EndedRow> = []
+  for (const { attempt = null, from, to } of moves) {
+    countMove(tally, from.state, to.state, 1)
+    const row = { ...from, ...to, attempt }
+    if (isActive(to)) {
+      const rows = isActive(from) ? requeued : revived
+      rows.push(row)
+    } else {
+      const rows = isActive(from) ? ended : amended
+      rows.push(row)
+    }
+  }
+  if (requeued.length > 0)
+    yield* sql.unsafe(Statements.requeue, [
+      int8s(requeued.map(({ id }) => id)),
+      ...standingColumns(requeued),
+      ...attemptColumns(requeued.map(({ attempt }) => attempt))
+    ])
+  if (ended.length > 0)
+    yield* sql.unsafe(Statements.end, [
+      ...endedColumns(ended.map(withId)),
+      ...attemptColumns(ended.map(({ attempt }) => attempt))
+    ])
+  if (amended.length > 0)
+    yield* sql.unsafe(Statements.amend, [
+      int8s(amended.map(({ id }) => id)),
+      int8s(amended.map((row) => row.attempts)),
+      int8s(amended.map(({ early }) => early)),
+      texts(amended.map(({ worker }) => worker)),
+      ...attemptColumns(amended.map(({ attempt }) => attempt))
+    ])
+  if (revived.length > 0) {
+    yield* sql.unsafe(Statements.takeEnded, [int8s(revived.map(({ id }) => id))])
+    yield* sql.unsafe(Statements.insertQueued, queuedColumns(revived.map(withId)))
+  }
+})
+
+/** The ids that a query answers. */
+export const idsOf = <Id>(rows: Answer<ReadonlyArray<{ readonly id: Id }>>): Answer<ReadonlyArray<Id>> =>
+  Effect.map(rows, (found) => found.map(({ id }) => id))
+
+/** Wakes the workers of all processes when the transaction commits. */
+export const signal = (sql: Sql): Answer<void> => Effect.asVoid(sql.unsafe(Statements.signal))

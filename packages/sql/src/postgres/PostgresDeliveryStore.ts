@@ -1,0 +1,112 @@
+/**
+ * Deliveries in a PostgreSQL database that any number of processes share.
+ *
+ * A call that changes anything is one statement in the usual case (`Enqueue`, `Settle`), else one transaction of a few
+ * statements, whatever its number of rows; where a delivery stands afterwards is decided by core's `rules/Standing`. A
+ * delivery is leased to a worker, a member of `members`: the heartbeat that ends a membership releases its leases.
+ */
+import type { Heartbeat, IntegrationId, Membership, Scope } from "@doorhook/core"
+import { DeliveryStore } from "@doorhook/core"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { IntegrationReader } from "../IntegrationReader.ts"
+import { failAs, failAsBegun } from "../StoreFailure.ts"
+import { Endings } from "../stores/Endings.ts"
+import { IntegrationLocks } from "../stores/IntegrationLocks.ts"
+import { makeClaim } from "./Claim.ts"
+import * as PostgresEndings from "./Endings.ts"
+import { makeEnqueue } from "./Enqueue.ts"
+import { startFolding } from "./Folding.ts"
+import type { Sql } from "./Moves.ts"
+import { int8s, texts } from "./PostgresDialect.ts"
+import * as Records from "./Records.ts"
+import { redeliver } from "./Redeliver.ts"
+import { makeSettle, writeNotices } from "./Settle.ts"
+import * as Statements from "./statements/DeliveryStatements.ts"
+
+type Operation = keyof DeliveryStore["Service"]
+
+/** Runs in a transaction. */
+const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, worker }: Heartbeat) {
+  const lapsed = yield* sql.unsafe<{ readonly worker: string }>(Statements.endLapsed, [now, worker])
+  const ended =
+    until === null
+      ? [...lapsed, ...(yield* sql.unsafe<{ readonly worker: string }>(Statements.leave, [worker]))]
+      : lapsed
+  const [beaten] =
+    until === null
+      ? [{ continued: ended.length > lapsed.length }]
+      : yield* sql.unsafe<{ readonly continued: boolean }>(Statements.beat, [worker, until])
+  const workers = texts(ended.map((each) => each.worker))
+  if (ended.length > 0 || holds !== undefined)
+    yield* sql.unsafe(Statements.releaseAllOf, [workers, worker, holds?.before ?? 0, int8s(holds?.ids ?? [])])
+  if (ended.length > 0) yield* sql.unsafe(Statements.forget, [workers])
+  const [roll] = yield* sql.unsafe<Omit<Membership, "continued">>(Statements.roll, [worker])
+  return {
+    workers: roll?.workers ?? 0,
+    rank: roll?.rank ?? 0,
+    continued: beaten?.continued === true
+  } satisfies Membership
+})
+
+const make = Effect.fnUntraced(function* (reader: IntegrationReader) {
+  const sql = yield* SqlClient.SqlClient
+  const endings = yield* Endings
+  const fold = yield* startFolding(sql)
+  const { claim, nextDue } = makeClaim(sql, reader)
+  const { settle, warn } = makeSettle(sql, endings)
+
+  const named = (operation: Operation) => failAs(`DeliveryStore.${operation}`)
+
+  /** Names the call in errors, and says in them whether a part of it was carried out. */
+  const inParts =
+    (operation: Operation) =>
+    <A, E>(call: (noteBegun: () => void) => Effect.Effect<A, E>) =>
+      Effect.suspend(() => {
+        let isBegun = false
+        const noteBegun = () => {
+          isBegun = true
+        }
+        return failAsBegun(`DeliveryStore.${operation}`, () => isBegun)(call(noteBegun))
+      })
+
+  return DeliveryStore.of({
+    enqueue: makeEnqueue(sql),
+    claim: (request) => named("claim")(claim(request)),
+    settle: (outcomes, now, disableAfter) =>
+      inParts("settle")((noteBegun) => settle(outcomes, now, disableAfter, noteBegun)),
+    heartbeat: (beat) =>
+      named("heartbeat")(sql.withTransaction(heartbeat(sql, beat))).pipe(
+        Effect.tap(Effect.andThen(fold, endings.goOn))
+      ),
+    redeliver: (request, now) => inParts("redeliver")((noteBegun) => redeliver(sql, endings, request, now, noteBegun)),
+    warn: (now, disableAfter, limit) => named("warn")(warn(now, disableAfter, limit)),
+    addNotice: Effect.fnUntraced(function* (notice) {
+      const [stored] = yield* named("addNotice")(sql.withTransaction(writeNotices(sql, [notice])))
+      return stored ?? (yield* Effect.die(new Error("a notice was stored and not returned")))
+    }),
+    find: (id) => named("find")(Records.find(sql, id)),
+    list: (filter) => named("list")(Records.list(sql, filter)),
+    feed: (of) => named("feed")(Records.feed(sql, of)),
+    events: (filter) => named("events")(Records.events(sql, filter)),
+    notices: (filter) => named("notices")(Records.notices(sql, filter)),
+    purge: (request) => named("purge")(sql.withTransaction(Records.purge(sql, request))),
+    summary: (now) => named("summary")(Effect.flatMap(nextDue, (due) => Records.summary(sql, due, now)))
+  })
+})
+
+const locks = Effect.map(SqlClient.SqlClient, (sql) =>
+  IntegrationLocks.of({
+    forChange: (id: IntegrationId) => Effect.asVoid(sql.unsafe(Statements.lockForChange, [id])),
+    scope: ({ id, type }: Scope) => Effect.asVoid(sql.unsafe(Statements.lockScope, [`${type} ${id}`]))
+  })
+)
+
+/** The store, and what changes of integrations need of it. */
+export const layer = (
+  reader: IntegrationReader
+): Layer.Layer<DeliveryStore | Endings | IntegrationLocks, never, SqlClient.SqlClient> =>
+  Layer.effect(DeliveryStore, make(reader)).pipe(
+    Layer.provideMerge(PostgresEndings.layer),
+    Layer.merge(Layer.effect(IntegrationLocks, locks))
+  )

@@ -1,0 +1,229 @@
+/**
+ * Events and deliveries as records: looked up, listed and purged.
+ */
+import type {
+  Delivery,
+  DeliveryFilter,
+  DeliveryId,
+  DeliverySummary,
+  Event,
+  EventFilter,
+  EventId,
+  EventPage,
+  FeedItem,
+  FoundDelivery,
+  IntegrationId,
+  LastAttempt,
+  ListedDelivery,
+  NoticeFilter,
+  Purged,
+  PurgeRequest
+} from "@doorhook/core"
+import { noDeliveries } from "@doorhook/core"
+import { Effect } from "effect"
+import type { EventRow } from "../DeliveryRows.ts"
+import { decodeAttempts, decodeDeliveries, decodeEvents, decodeLastAttempts } from "../DeliveryRows.ts"
+import { fromRows as noticesFromRows } from "../NoticeRows.ts"
+import { recordStatements } from "../statements/RecordStatements.ts"
+import { horizon } from "./Horizon.ts"
+import type { Sql, StateCount, Tally } from "./Moves.ts"
+import { count, endNow, idsOf, writeTally } from "./Moves.ts"
+import { fromStored } from "./NulText.ts"
+import { int8s, postgres, texts } from "./PostgresDialect.ts"
+import * as Lists from "./statements/ListStatements.ts"
+import type { TallyName } from "./statements/TallyStatements.ts"
+import { tallies } from "./statements/TallyStatements.ts"
+
+const records = recordStatements(postgres)
+
+interface StoredAttempt {
+  readonly response_excerpt: string | null
+  readonly detail: string | null
+}
+
+/** Where an event stands in the lists of its readers. */
+interface Place {
+  readonly created_at: number
+  readonly event_seq: number
+}
+
+/** An old event that may be purged. Between the two ids are its deliveries, if it has any. */
+interface OldEvent {
+  readonly seq: number
+  readonly id: EventId
+  readonly created_at: number
+  readonly first_delivery: number | null
+  readonly last_delivery: number | null
+}
+
+const eventsById = (sql: Sql, ids: ReadonlyArray<EventId>) =>
+  Effect.flatMap(sql.unsafe<EventRow>(Lists.eventsById, [texts(ids)]), decodeEvents)
+
+export const find = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId) {
+  const [delivery] = yield* decodeDeliveries(yield* sql.unsafe(Lists.deliveryById, [id]))
+  if (delivery === undefined) return null
+  const [event] = yield* eventsById(sql, [delivery.event_id])
+  const attempts = yield* sql.unsafe<StoredAttempt>(Lists.attemptsOf, [id])
+  return {
+    delivery,
+    event: event ?? null,
+    attempts: yield* decodeAttempts(
+      attempts.map((row) => ({
+        ...row,
+        response_excerpt: fromStored(row.response_excerpt),
+        detail: fromStored(row.detail)
+      }))
+    )
+  } satisfies FoundDelivery
+})
+
+export const list = Effect.fnUntraced(function* (sql: Sql, filter: DeliveryFilter) {
+  const { params, text } = Lists.list(filter)
+  const deliveries = yield* decodeDeliveries(yield* sql.unsafe(text, params))
+  if (deliveries.length === 0) return []
+  const ids = int8s(deliveries.map(({ id }) => id))
+  const rows = yield* sql.unsafe<{ readonly detail: string | null }>(records.lastAttempts, [ids, ids])
+  const attempts = yield* decodeLastAttempts(rows.map((row) => ({ ...row, detail: fromStored(row.detail) })))
+  const last = new Map<DeliveryId, LastAttempt>(attempts.map(({ delivery_id, ...attempt }) => [delivery_id, attempt]))
+  return deliveries.map((delivery): ListedDelivery => ({ ...delivery, last_attempt: last.get(delivery.id) ?? null }))
+})
+
+/** The deliveries of an integration after one, up to the last that a transaction still open can't precede. */
+const feedPage = Effect.fnUntraced(function* (
+  sql: Sql,
+  integration_id: IntegrationId,
+  after: DeliveryId | 0,
+  limit: number
+) {
+  const end = yield* horizon(sql)
+  const { params, text } = Lists.list({ integration_id, limit, ...(after !== 0 && { after }) })
+  const rows = yield* sql.unsafe<{ readonly id: number }>(text, params)
+  return yield* decodeDeliveries(rows.filter(({ id }) => id <= end))
+})
+
+export const feed = Effect.fnUntraced(function* (
+  sql: Sql,
+  of: { readonly integration_id: IntegrationId; readonly after: DeliveryId | 0; readonly limit: number }
+) {
+  const items: Array<FeedItem> = []
+  for (let last: DeliveryId | 0 | undefined = of.after; last !== undefined && items.length < of.limit;) {
+    const wanted = of.limit - items.length
+    const deliveries: ReadonlyArray<Delivery> = yield* feedPage(sql, of.integration_id, last, wanted)
+    const ids = new Set(deliveries.map(({ event_id }) => event_id))
+    const byId = new Map((yield* eventsById(sql, [...ids])).map((event: Event) => [event.id, event]))
+    for (const delivery of deliveries) {
+      const event = byId.get(delivery.event_id)
+      // An event that is gone was purged a moment ago: the next one takes its place.
+      if (event !== undefined) items.push({ delivery, event })
+    }
+    last = deliveries.length < wanted ? undefined : deliveries.at(-1)?.id
+  }
+  return items
+})
+
+// Three statements: an event that is stored or purged in between may shift the count by one.
+export const events = Effect.fnUntraced(function* (
+  sql: Sql,
+  { countUpTo, limit, offset, resource_type, scope, since, until }: EventFilter
+) {
+  const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER]
+  const head = [...of, until ?? Number.MAX_SAFE_INTEGER, 0]
+  const countFrom = (place: ReadonlyArray<unknown>, most: number) =>
+    Effect.map(
+      sql.unsafe<{ readonly count: number | null }>(records.countOf, [...place, most, ...place]),
+      ([row]) => row?.count ?? null
+    )
+  const page = (items: ReadonlyArray<Event>, total: number | null): EventPage => ({
+    items,
+    total: total ?? countUpTo,
+    isCapped: total === null
+  })
+  if (offset === 0) {
+    const items = yield* decodeEvents(yield* sql.unsafe<EventRow>(records.eventsOf, [...head, limit]))
+    return page(items, yield* countFrom(head, countUpTo))
+  }
+  const [first] = yield* sql.unsafe<Place>(records.eventBehind, [...head, offset])
+  if (first === undefined) return page([], yield* countFrom(head, offset))
+  const place = [...of, first.created_at, first.event_seq]
+  const items = yield* decodeEvents(yield* sql.unsafe<EventRow>(records.eventsOf, [...place, limit]))
+  const rest = yield* countFrom(place, countUpTo - offset)
+  return page(items, rest === null ? null : offset + rest)
+})
+
+export const notices = (sql: Sql, { after, integration_id, limit, order }: NoticeFilter) => {
+  const newest = order === "newest"
+  const [ofAll, ofOne] = newest
+    ? [records.newestNotices, records.newestNoticesOfIntegration]
+    : [records.notices, records.noticesOfIntegration]
+  const from = after ?? (newest ? Number.MAX_SAFE_INTEGER : 0)
+  const rows =
+    integration_id === undefined ? sql.unsafe(ofAll, [from, limit]) : sql.unsafe(ofOne, [integration_id, from, limit])
+  return Effect.flatMap(rows, noticesFromRows)
+}
+
+/** The ids of the deliveries of events: all between the first and the last of each, which may be of others, too. */
+const deliveriesOf = (old: ReadonlyArray<OldEvent>): ReadonlySet<number> => {
+  const ids = new Set<number>()
+  for (const { first_delivery: first, last_delivery: last } of old) {
+    if (first === null || last === null) continue
+    for (let id = first; id <= last; id++) ids.add(id)
+  }
+  return ids
+}
+
+/** The events of which a delivery is active, or has ended while this looked. Locks the ended deliveries of all. */
+const withActive = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
+  const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
+  const kept = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.lockEndedOf, params))
+  const rows = yield* sql.unsafe<{ readonly event_id: EventId }>(records.withUnkept, [
+    ...params,
+    ...params,
+    int8s(kept)
+  ])
+  return new Set(rows.map(({ event_id }) => event_id))
+})
+
+/** Deletes events with everything of their deliveries. Counts these by state. */
+const deleteEvents = Effect.fnUntraced(function* (sql: Sql, old: ReadonlyArray<OldEvent>) {
+  const deleted = yield* sql.unsafe<{ readonly id: DeliveryId; readonly state: StateCount["state"] }>(
+    records.deleteEndedOf,
+    [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
+  )
+  const seqs = int8s(old.map(({ seq }) => seq))
+  yield* sql.unsafe(records.deleteAttempts, [int8s(deleted.map(({ id }) => id))])
+  yield* sql.unsafe(records.deleteOfBuildings, [seqs])
+  yield* sql.unsafe(records.deleteOfTenants, [seqs])
+  yield* sql.unsafe(records.deleteEvents, [seqs])
+  return deleted
+})
+
+/** Deletes old events whose deliveries have all ended, with these. Runs in a transaction. */
+export const purge = Effect.fnUntraced(function* (sql: Sql, { after, before, limit }: PurgeRequest) {
+  yield* sql.unsafe(records.deleteNotices, [limit, before])
+  // One more says whether there is anything to go on with.
+  const found = yield* sql.unsafe<OldEvent>(records.oldEvents, [after, limit + 1])
+  const looked = found.slice(0, limit)
+  // A clock may have been wrong: old events may be stored behind a younger one.
+  const old = looked.filter(({ created_at }) => created_at < before)
+  if (old.length === 0) return { events: 0, deliveries: 0, next: null } satisfies Purged
+  const next = found.length > limit ? (looked.at(-1)?.seq ?? null) : null
+  // Deliveries that an ending has cancelled have ended as well.
+  const params = [int8s(deliveriesOf(old)), texts(old.map(({ id }) => id))]
+  const ended = yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(records.endedOf, params))
+  if (ended.length > 0) yield* endNow(sql, ended)
+  const active = yield* withActive(sql, old)
+  const done = old.filter(({ id }) => !active.has(id))
+  if (done.length === 0) return { events: 0, deliveries: 0, next } satisfies Purged
+  const deleted = yield* deleteEvents(sql, done)
+  const tally: Tally = new Map([["events", -done.length]])
+  for (const { state } of deleted) count(tally, state, -1)
+  yield* writeTally(sql, tally)
+  return { events: done.length, deliveries: deleted.length, next } satisfies Purged
+})
+
+/** All counts, with what endings have cancelled already. */
+export const summary = Effect.fnUntraced(function* (sql: Sql, due: number | null, now: number) {
+  const [sums] = yield* sql.unsafe<Record<TallyName, number>>(tallies)
+  const { events: stored, ...states } = sums ?? { events: 0, ...noDeliveries }
+  return { events: stored, states, oldest_due_at: due !== null && due <= now ? due : null } satisfies DeliverySummary
+})

@@ -1,0 +1,141 @@
+/**
+ * Makes deliveries due again: one, all that an integration has missed, or one that asks whether a disabled integration
+ * acknowledges again.
+ */
+import type { DeliveryId, IntegrationId, RedeliverRequest, RedeliverResult } from "@doorhook/core"
+import { Standing } from "@doorhook/core"
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { StandingRow } from "../DeliveryRows.ts"
+import type { SubjectRow } from "../IntegrationRows.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import type { Endings } from "../stores/Endings.ts"
+import { lockIntegration } from "./IntegrationLocks.ts"
+import type { Sql, Tally } from "./Moves.ts"
+import { idsOf, move, signal, standingsOf, targetsOf, writeTally } from "./Moves.ts"
+import { int8s, postgres } from "./PostgresDialect.ts"
+import * as Statements from "./statements/DeliveryStatements.ts"
+
+/** The most deliveries that are recovered in one transaction: some ten milliseconds. */
+const batch = 1_000
+
+type Refusal = Extract<RedeliverResult, { readonly _tag: "Refused" }>["why"]
+
+const refused = (why: Refusal): RedeliverResult => ({ _tag: "Refused", why })
+
+const { subjects } = integrationStatements(postgres)
+
+/** Makes deliveries due at a time, and wakes the workers of all processes. In a transaction. */
+const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<StandingRow>, now: number) {
+  if (rows.length === 0) return
+  const tally: Tally = new Map()
+  const moves = rows.map((from) => ({ from, to: Standing.resent(from, now) }))
+  yield* move(sql, tally, moves)
+  yield* writeTally(sql, tally)
+  if (moves.some(({ to }) => to.state === "pending")) yield* signal(sql)
+})
+
+/** Sends one delivery again. In a transaction. */
+const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: number) {
+  const ofDelivery = sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s([id])])
+  for (const integration of yield* idsOf(ofDelivery)) yield* lockIntegration(sql, integration)
+  const [from] = yield* standingsOf(sql, [id])
+  if (from === undefined) return refused("not_found")
+  const target = (yield* targetsOf(sql, [from.integration_id])).get(from.integration_id)
+  if (target === undefined) return refused("integration_deleted")
+  if (target.status === "disabled") return refused("integration_disabled")
+  yield* resend(sql, [from], now)
+  return { _tag: "Redelivered", count: 1, delivery_id: id } satisfies RedeliverResult
+})
+
+/** What was recovered in one transaction, and after which delivery there may be more. */
+type Part =
+  | { readonly why: Refusal }
+  | { readonly why: null; readonly count: number; readonly next: DeliveryId | undefined }
+
+/** Recovers some deliveries of an integration after one. In a transaction. */
+const recoverSome = Effect.fnUntraced(function* (
+  sql: Sql,
+  integration: IntegrationId,
+  since: number,
+  now: number,
+  after: DeliveryId | 0
+): Effect.fn.Return<Part, SqlError.SqlError> {
+  const target = (yield* targetsOf(sql, [integration])).get(integration)
+  if (target === undefined) return { why: "not_found" }
+  if (target.status === "disabled") return { why: "integration_disabled" }
+  const found = yield* sql.unsafe<{ readonly id: DeliveryId; readonly created_at: number }>(Statements.recoverable, [
+    integration,
+    after,
+    batch
+  ])
+  const ids = found.filter(({ created_at }) => created_at >= since).map(({ id }) => id)
+  const next = found.length === batch ? found.at(-1)?.id : undefined
+  if (ids.length === 0) return { why: null, count: 0, next }
+  // Those that were sent or revived since they were found are not among them any more.
+  const rows = (yield* standingsOf(sql, ids)).filter(Standing.isRecoverable)
+  yield* resend(sql, rows, now)
+  return { why: null, count: rows.length, next }
+})
+
+/** Recovers all deliveries since a time, in the order of their ids; `noteBegun` is called once a part is committed. */
+const recoverAll = Effect.fnUntraced(function* (
+  sql: Sql,
+  integration: IntegrationId,
+  since: number,
+  now: number,
+  noteBegun: () => void
+) {
+  let recovered = 0
+  for (let after: DeliveryId | 0 | undefined = 0; after !== undefined;) {
+    const part: Part = yield* sql.withTransaction(recoverSome(sql, integration, since, now, after))
+    if (part.why !== null) {
+      if (recovered === 0) return refused(part.why)
+      break
+    }
+    recovered += part.count
+    if (part.count > 0) noteBegun()
+    after = part.next
+    // By turns with everything else that waits for the connection.
+    yield* Effect.yieldNow
+  }
+  return { _tag: "Redelivered", count: recovered, delivery_id: null } satisfies RedeliverResult
+})
+
+/** Sends the newest unacknowledged delivery of a disabled integration. In a transaction. */
+const probeOne = Effect.fnUntraced(function* (
+  sql: Sql,
+  endings: Endings["Service"],
+  integration: IntegrationId,
+  now: number
+) {
+  yield* lockIntegration(sql, integration)
+  const [subject] = yield* sql.unsafe<SubjectRow>(subjects, [int8s([integration])])
+  if (subject === undefined) return refused("not_found")
+  if (subject.status === "enabled" || subject.disabled_reason === "manual") return refused("not_disabled")
+  yield* endings.finish(integration)
+  const [newest] = yield* sql.unsafe<{ readonly id: DeliveryId | null }>(Statements.newestUnacknowledged, [integration])
+  const id = newest?.id ?? null
+  const [from] = id === null ? [] : yield* standingsOf(sql, [id])
+  if (from === undefined) return refused("nothing_to_send")
+  yield* resend(sql, [from], now)
+  return { _tag: "Redelivered", count: 1, delivery_id: from.id } satisfies RedeliverResult
+})
+
+/** `noteBegun` is called once a part of the request is carried out for good. */
+export const redeliver = (
+  sql: Sql,
+  endings: Endings["Service"],
+  request: RedeliverRequest,
+  now: number,
+  noteBegun: () => void
+): Effect.Effect<RedeliverResult, SqlError.SqlError> => {
+  switch (request.type) {
+    case "delivery":
+      return sql.withTransaction(resendOne(sql, request.id, now))
+    case "integration":
+      return recoverAll(sql, request.id, request.since, now, noteBegun)
+    case "probe":
+      return Effect.andThen(endings.prepare(request.id), sql.withTransaction(probeOne(sql, endings, request.id, now)))
+  }
+}

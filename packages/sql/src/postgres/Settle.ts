@@ -1,0 +1,349 @@
+/**
+ * Records attempts and what follows from them, for their deliveries and for their integrations.
+ *
+ * Acknowledged deliveries are ended by one statement, whatever else is in the batch. If there is nothing else, and nothing
+ * follows for their integrations, that is all there is to do. Otherwise it is a part of a transaction that first locks the
+ * integrations for which something may follow, then all deliveries of the batch in the order of their ids.
+ */
+import type {
+  DeliveryId,
+  IntegrationId,
+  IntegrationNotice,
+  NewNotice,
+  Notice,
+  NoticeId,
+  Outcomes,
+  Recovery,
+  Release,
+  Settled,
+  Settlement
+} from "@doorhook/core"
+import { BuildingId, Consequences, Failing, Settling, Standing } from "@doorhook/core"
+import { Effect, Result } from "effect"
+import type { StandingRow } from "../DeliveryRows.ts"
+import type { SubjectRow } from "../IntegrationRows.ts"
+import { failingOf, failingValues, subjectFromRow } from "../IntegrationRows.ts"
+import { toRow } from "../NoticeRows.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import { recordStatements } from "../statements/RecordStatements.ts"
+import type { Endings } from "../stores/Endings.ts"
+import { explain, makeTelling } from "../stores/Telling.ts"
+import { attemptColumns } from "./Columns.ts"
+import { lockSubjects, withLocks } from "./IntegrationLocks.ts"
+import type { Sql, Tally } from "./Moves.ts"
+import { endedStandings, idsOf, move, queuedStandings, writeTally } from "./Moves.ts"
+import { int8s, postgres } from "./PostgresDialect.ts"
+import * as Statements from "./statements/DeliveryStatements.ts"
+
+const { disable, enable, setFailing, toBeWarned } = integrationStatements(postgres)
+const { insertNotice } = recordStatements(postgres)
+
+const settledNothing: Settled = { applied: new Set(), changed: [], recovered: [], notices: [], dueAgain: false }
+
+/** A settlement that the one statement can record: acknowledged, and nothing else. */
+interface Acknowledged extends Settlement {
+  readonly attempt: NonNullable<Settlement["attempt"]>
+}
+
+const isAcknowledged = (settlement: Settlement): settlement is Acknowledged =>
+  settlement.state === "delivered" && settlement.attempt?.outcome === "acknowledged" && !settlement.gone
+
+/** The settlements of a batch, by how they are recorded. Of several of one delivery none is recorded by the one statement. */
+const sortBatch = (settlements: ReadonlyArray<Settlement>) => {
+  const seen = new Set<DeliveryId>()
+  const repeated = new Set<DeliveryId>()
+  for (const { delivery_id: id } of settlements) (seen.has(id) ? repeated : seen).add(id)
+  const acknowledged: Array<Acknowledged> = []
+  const others: Array<Settlement> = []
+  for (const settlement of settlements) {
+    if (isAcknowledged(settlement) && !repeated.has(settlement.delivery_id)) acknowledged.push(settlement)
+    else others.push(settlement)
+  }
+  return { acknowledged: acknowledged.toSorted((a, b) => a.delivery_id - b.delivery_id), others }
+}
+
+/** A delivery under lease that nothing has happened to since. */
+const underLease = ({ attempt, early, lane }: Acknowledged, worker: string): Standing.Standing => ({
+  state: "delivering",
+  reason: null,
+  attempts: attempt.number - 1,
+  early,
+  lane,
+  due_at: 0,
+  worker,
+  resend: 0
+})
+
+type Outline = Pick<SubjectRow, "status" | "disabled_reason"> & Parameters<typeof failingOf>[0]
+
+/** What most integrations are. */
+const sound: Omit<SubjectRow, "id"> = {
+  scope_type: "building",
+  scope_id: 1,
+  status: "enabled",
+  disabled_reason: null,
+  failing_since: null,
+  failing_noticed: 0,
+  failing_attempts: 0,
+  failing_retry_after: null
+}
+
+/** As much of an integration as says whether anything may follow for it; reading all of it takes longer. */
+const outlineOf = (id: IntegrationId, row: Outline): Consequences.Subject => ({
+  integration: {
+    id,
+    scope: { type: "building", id: BuildingId.make(1) },
+    status: row.status === "enabled" ? "enabled" : "disabled",
+    disabled_reason: row.disabled_reason === "manual" ? "manual" : null
+  },
+  failing: failingOf(row)
+})
+
+/** Whether two ways of failing are the same. */
+const isSame = (one: Failing.Failing | null, other: Failing.Failing | null): boolean =>
+  one?.since === other?.since &&
+  one?.noticed === other?.noticed &&
+  one?.attempts === other?.attempts &&
+  one?.retry_after === other?.retry_after
+
+/** Stores notices. */
+export const writeNotices = Effect.fnUntraced(function* <Kind extends NewNotice>(
+  sql: Sql,
+  notices: ReadonlyArray<Kind>
+) {
+  const stored: Array<Notice<Kind>> = []
+  for (const notice of notices) {
+    const row = toRow(notice)
+    const values = [row.kind, row.integration_id, row.scope_type, row.scope_id, row.at, row.details]
+    for (const { id } of yield* sql.unsafe<{ readonly id: NoticeId }>(insertNotice, values))
+      stored.push({ ...notice, id })
+  }
+  return stored
+})
+
+/** Makes `DeliveryStore.settle` and `DeliveryStore.warn`. */
+export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
+  const isTimeToTell = makeTelling()
+
+  /** Some integrations, as far as their rows can be read. Nothing follows for the others until they are put right. */
+  const subjectsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<SubjectRow>, now: number) {
+    const subjects = new Map<IntegrationId, Consequences.Subject>()
+    const unreadable = new Set<IntegrationId>()
+    for (const row of rows) {
+      const read = yield* Effect.result(subjectFromRow(row))
+      if (Result.isSuccess(read)) {
+        subjects.set(row.id, read.success)
+        continue
+      }
+      unreadable.add(row.id)
+      const fault = { name: `integration ${row.id}`, cause: read.failure }
+      if (!isTimeToTell(fault, now)) continue
+      yield* Effect.logError(
+        "Outcomes of deliveries are recorded, but an integration that can't be read is neither disabled nor enabled by " +
+          `them, and no notification says that it fails. ${explain(fault)}`
+      )
+    }
+    return { subjects, unreadable }
+  })
+
+  /**
+   * The integrations of a batch for which something may follow: these are locked, before any delivery is. Those that may be
+   * disabled are locked for change too, if that lock is free: a host may publish in a transaction that stays open, and all
+   * other outcomes and claims would wait for it.
+   */
+  const lock = Effect.fnUntraced(function* (
+    settlements: ReadonlyMap<IntegrationId, ReadonlyArray<Settlement>>,
+    now: number,
+    disableAfter: number
+  ) {
+    const mayFollow = (row: SubjectRow) =>
+      Consequences.mayHaveConsequences(outlineOf(row.id, row), settlements.get(row.id) ?? [])
+    const ids = [...settlements.keys()]
+    const suspects = ids.filter((id) => mayFollow({ ...sound, id }))
+    const rows = yield* lockSubjects(sql, ids, suspects, mayFollow)
+    const seen = new Set(rows.map(({ id }) => id))
+    const affectedRows = rows.filter(mayFollow)
+    const { subjects: locked, unreadable } = yield* subjectsOf(affectedRows, now)
+    const wanted: Array<IntegrationId> = []
+    for (const [id, subject] of locked)
+      if (Consequences.mayDisable(subject, settlements.get(id) ?? [], now, disableAfter)) wanted.push(id)
+    const free = new Set(
+      wanted.length === 0
+        ? []
+        : yield* idsOf(sql.unsafe<{ readonly id: IntegrationId }>(Statements.lockFreeForChange, [int8s(wanted)]))
+    )
+    const isAffected = new Set(affectedRows.map(({ id }) => id))
+    return {
+      affected: locked,
+      /** Those that can't be disabled now, though they may have to be: a host publishes to them, or they can't be read. */
+      busy: new Set([...wanted.filter((id) => !free.has(id)), ...unreadable]),
+      /** Why deliveries to an integration end; null where they may go on. Those that nothing can follow for are enabled. */
+      toEnd: (id: IntegrationId) =>
+        (seen.has(id) && !isAffected.has(id)) || unreadable.has(id)
+          ? null
+          : Standing.reasonToEnd(locked.get(id)?.integration)
+    }
+  })
+
+  /** Ends acknowledged deliveries whose integrations are sound, or whatever their integrations are; answers which it could. */
+  const acknowledge = (
+    worker: string,
+    settlements: ReadonlyArray<Acknowledged>,
+    integrations: ReadonlyArray<IntegrationId> | null
+  ) =>
+    Effect.map(
+      idsOf(
+        sql.unsafe<{ readonly id: DeliveryId }>(Statements.acknowledge, [
+          worker,
+          int8s(settlements.map(({ delivery_id }) => delivery_id)),
+          int8s(settlements.map(({ attempt }) => attempt.number)),
+          int8s(settlements.map(({ early }) => early)),
+          ...attemptColumns(settlements.map(({ attempt }) => attempt)),
+          integrations === null ? null : int8s(integrations),
+          int8s(settlements.map(({ lane }) => lane))
+        ])
+      ),
+      (ids) => new Set(ids)
+    )
+
+  const release = Effect.fnUntraced(function* (worker: string, releases: ReadonlyArray<Release>) {
+    const first = new Map<DeliveryId, Release>()
+    for (const each of releases) if (!first.has(each.delivery_id)) first.set(each.delivery_id, each)
+    const sorted = [...first.values()].toSorted((a, b) => a.delivery_id - b.delivery_id)
+    yield* sql.unsafe(Statements.release, [
+      worker,
+      int8s(sorted.map(({ delivery_id }) => delivery_id)),
+      int8s(sorted.map(({ due_at }) => due_at))
+    ])
+  })
+
+  /** Applies the consequences of a batch to its integrations, after their deliveries: what was acknowledged stays so. */
+  const conclude = Effect.fnUntraced(function* (
+    affected: ReadonlyMap<IntegrationId, Consequences.Subject>,
+    applied: ReadonlyMap<IntegrationId, ReadonlyArray<Consequences.Applied>>,
+    busy: ReadonlySet<IntegrationId>,
+    now: number,
+    disableAfter: number
+  ) {
+    const changed: Array<IntegrationId> = []
+    const recovered: Array<Recovery> = []
+    const notices: Array<Notice<IntegrationNotice>> = []
+    for (const [id, subject] of [...affected].toSorted(([a], [b]) => a - b)) {
+      const batch = applied.get(id)
+      if (batch === undefined) continue
+      const follows = Consequences.consequencesOf(subject, batch, now, disableAfter, !busy.has(id))
+      if (!isSame(follows.failing, subject.failing))
+        yield* sql.unsafe(setFailing, [...failingValues(follows.failing), id])
+      if (follows.recovered !== null) {
+        const { retry_after, since } = follows.recovered
+        recovered.push({ integration_id: id, failing_since: since, retry_after })
+      }
+      if (follows.disable !== null && (yield* sql.unsafe(disable, [follows.disable, now, id])).length > 0) {
+        changed.push(id)
+        yield* endings.begin(id, Standing.reasonOfDisabled({ disabled_reason: follows.disable }))
+      }
+      if (follows.enable && (yield* sql.unsafe(enable, [now, id])).length > 0) changed.push(id)
+      notices.push(...(yield* writeNotices(sql, follows.notices)))
+    }
+    return { changed, recovered, notices }
+  })
+
+  /** Runs in a transaction. */
+  const settleAll = Effect.fnUntraced(function* (
+    { releases, settlements, worker }: Outcomes,
+    now: number,
+    disableAfter: number
+  ) {
+    const { acknowledged, others } = sortBatch(settlements)
+    const grouped = Map.groupBy(settlements, ({ integration_id }) => integration_id)
+    const { affected, busy, toEnd } = yield* lock(grouped, now, disableAfter)
+    const wanted = others.map(({ delivery_id }) => delivery_id)
+    const locked = [...settlements, ...releases].map(({ delivery_id }) => delivery_id)
+    const queued = yield* queuedStandings(sql, locked, wanted)
+    const ended = acknowledged.length === 0 ? new Set<DeliveryId>() : yield* acknowledge(worker, acknowledged, null)
+    // Cancelled or resent during the attempt, of a lapsed lease, or ended already.
+    const passedOver = acknowledged.filter(({ delivery_id }) => !ended.has(delivery_id))
+    const passedIds = passedOver.map(({ delivery_id }) => delivery_id)
+    const active: ReadonlyArray<StandingRow> =
+      passedOver.length === 0 ? queued : [...queued, ...(yield* queuedStandings(sql, passedIds, passedIds))]
+    const found = new Set(active.map(({ id }) => id))
+    const missing = [...wanted, ...passedIds].filter((id) => !found.has(id))
+    const unseen = new Map([...active, ...(yield* endedStandings(sql, missing))].map((row) => [row.id, row]))
+
+    const tally: Tally = new Map()
+    const moves = [...others, ...passedOver].flatMap((item) => {
+      const from = unseen.get(item.delivery_id)
+      if (from === undefined || !Standing.isCurrent(from, item, worker)) return []
+      unseen.delete(from.id)
+      const settlement = busy.has(from.integration_id) ? Settling.askedAgain(item, now) : item
+      const to = Standing.settled(from, settlement, now, toEnd(from.integration_id))
+      return [{ from, to, attempt: item.attempt, settlement, integration_id: from.integration_id }]
+    })
+    yield* move(sql, tally, moves)
+    const recorded = acknowledged.flatMap((settlement) => {
+      const { delivery_id, integration_id } = settlement
+      if (!ended.has(delivery_id) || !affected.has(integration_id)) return []
+      const from = underLease(settlement, worker)
+      return [{ settlement, from, to: Standing.settled(from, settlement, now, null), integration_id }]
+    })
+    const applied = Map.groupBy([...moves, ...recorded], ({ integration_id }): IntegrationId => integration_id)
+    const followed = yield* conclude(affected, applied, busy, now, disableAfter)
+    yield* writeTally(sql, tally)
+    if (releases.length > 0) yield* release(worker, releases)
+    return {
+      applied: new Set([...ended, ...moves.map(({ from }) => from.id)]),
+      ...followed,
+      dueAgain: busy.size > 0 || moves.some(({ to }) => to.state === "pending")
+    } satisfies Settled
+  })
+
+  const inTransaction = Effect.fnUntraced(function* (outcomes: Outcomes, now: number, disableAfter: number) {
+    const settled = yield* withLocks(sql, settleAll(outcomes, now, disableAfter))
+    if (settled.changed.length > 0) yield* endings.goOn
+    return settled
+  })
+
+  /** `noteBegun` is called once a part of the outcomes is recorded for good. */
+  const settle = Effect.fnUntraced(function* (
+    outcomes: Outcomes,
+    now: number,
+    disableAfter: number,
+    noteBegun: () => void
+  ) {
+    const { releases, settlements, worker } = outcomes
+    if (settlements.length === 0) {
+      if (releases.length > 0) yield* release(worker, releases)
+      return settledNothing
+    }
+    const { acknowledged, others } = sortBatch(settlements)
+    if (others.length > 0 || releases.length > 0) return yield* inTransaction(outcomes, now, disableAfter)
+    const integrations = new Set(acknowledged.map(({ integration_id }) => integration_id))
+    const ended = yield* acknowledge(worker, acknowledged, [...integrations])
+    if (ended.size === settlements.length) return { ...settledNothing, applied: ended }
+    if (ended.size > 0) noteBegun()
+    const rest = acknowledged.filter(({ delivery_id }) => !ended.has(delivery_id))
+    const settled = yield* inTransaction({ worker, settlements: rest, releases }, now, disableAfter)
+    return { ...settled, applied: new Set([...ended, ...settled.applied]) }
+  })
+
+  /** Runs in a transaction. */
+  const warnDue = Effect.fnUntraced(function* (now: number, disableAfter: number, limit: number) {
+    const due = yield* idsOf(
+      sql.unsafe<{ readonly id: IntegrationId }>(toBeWarned, [...Failing.warnedSince(now, disableAfter), limit])
+    )
+    if (due.length === 0) return []
+    const { subjects } = yield* subjectsOf(yield* lockSubjects(sql, due, due, () => true), now)
+    const notices: Array<IntegrationNotice> = []
+    for (const [id, subject] of subjects) {
+      const warning = Consequences.warningOf(subject, now, disableAfter)
+      if (warning === null) continue
+      yield* sql.unsafe(setFailing, [...failingValues(warning.failing), id])
+      notices.push(warning.notice)
+    }
+    return yield* writeNotices(sql, notices)
+  })
+
+  const warn = (now: number, disableAfter: number, limit: number) => withLocks(sql, warnDue(now, disableAfter, limit))
+
+  return { settle, warn }
+}

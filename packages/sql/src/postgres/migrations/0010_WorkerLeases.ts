@@ -1,0 +1,48 @@
+/**
+ * Deliveries are leased to workers for as long as these are members, and no longer under a token with an end. Deliveries
+ * that are under lease become due: at worst a receiver gets one of them twice.
+ *
+ * Processes of older versions that still run can't write any more: the columns and the table that their claims, settlements,
+ * publications and heartbeats name are gone, so each of these calls fails until the process is replaced. `doorhook.publish`
+ * goes on.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { nowInMillis } from "./PublishFunction.ts"
+
+const statements: ReadonlyArray<string> = [
+  // In the order in which calls lock them. Waits for calls of older versions that are under way.
+  `LOCK TABLE integrations, queue, deliveries, workers, tallies IN ACCESS EXCLUSIVE MODE`,
+
+  // How many attempts failed in a row, and until when the receiver asked for no requests.
+  `ALTER TABLE integrations ADD COLUMN failing_attempts integer NOT NULL DEFAULT 0,
+    ADD COLUMN failing_retry_after bigint`,
+
+  `DROP INDEX queue_due`,
+  `ALTER TABLE queue ADD COLUMN worker text COLLATE "C", ADD COLUMN early smallint NOT NULL DEFAULT 0,
+    DROP COLUMN lease_token, DROP COLUMN reason`,
+  `WITH released AS (
+      UPDATE queue SET state = CASE WHEN attempts = 0 OR resend > 0 THEN 'pending' ELSE 'retrying' END,
+        due_at = least(due_at, ${nowInMillis}), resend = least(resend, 1)
+      WHERE state = 'delivering' RETURNING state
+    )
+    INSERT INTO tallies (events, pending, delivering, retrying, delivered, exhausted, expired, cancelled, skipped)
+    SELECT 0, count(*) FILTER (WHERE state = 'pending'), -count(*), count(*) FILTER (WHERE state = 'retrying'), 0, 0, 0, 0, 0
+    FROM released`,
+  // Deliveries that can be claimed. Leased ones are not in it: a delivery that is published and kept never enters it.
+  // Lane first: a claim stops at the first lanes that fill it, and never sees the backlogs behind.
+  `CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id) WHERE worker IS NULL`,
+
+  `ALTER TABLE deliveries ADD COLUMN worker text COLLATE "C", ADD COLUMN early smallint NOT NULL DEFAULT 0,
+    DROP COLUMN lease_token`,
+  // Deliveries that were cancelled during an attempt which is not recorded yet.
+  `CREATE INDEX deliveries_leased ON deliveries (worker) WHERE worker IS NOT NULL`,
+
+  `DROP TABLE workers`,
+  `CREATE TABLE members (worker text COLLATE "C" PRIMARY KEY, until bigint NOT NULL)`
+]
+
+export const workerLeases = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of statements) yield* sql.unsafe(statement)
+})

@@ -1,0 +1,236 @@
+/**
+ * The statements of the delivery store on SQLite, and how states are written.
+ *
+ * Each delivery has one row, which is changed in place. What is handed over at its publication has no due time: it is in
+ * no partial index, and its end changes none. Statements without lists run once per row.
+ */
+import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
+
+/** `delivering` is not stored: leases are in the owner's memory. Open: 0 and 2; not acknowledged: above 1. */
+export const codes = {
+  pending: 0,
+  delivered: 1,
+  retrying: 2,
+  exhausted: 3,
+  expired: 4,
+  cancelled: 5,
+  skipped: 6
+} as const
+
+export type StoredState = keyof typeof codes
+
+export const storedStates = [
+  "pending",
+  "delivered",
+  "retrying",
+  "exhausted",
+  "expired",
+  "cancelled",
+  "skipped"
+] as const satisfies ReadonlyArray<StoredState>
+
+const attemptColumns = `attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail,
+    attempt_excerpt`
+
+const setAttempt = `attempt_started_at = ?, attempt_duration_ms = ?, attempt_outcome = ?, attempt_status = ?,
+    attempt_detail = ?, attempt_excerpt = ?`
+
+export const owner = `SELECT event, delivery, indexed, low, events, ${storedStates.join(", ")} FROM owner`
+export const setOwner = `UPDATE owner SET event = ?, delivery = ?, indexed = ?, low = ?, events = ?,
+    ${storedStates.map((state) => `${state} = ?`).join(", ")}`
+/** Another time each time: SQLite writes no page that stays the same. */
+export const beat = `UPDATE owner SET beat_at = ?`
+/** For transactions of others, who do not have the counts. */
+export const countCancelled = `UPDATE owner SET pending = pending - ?1, retrying = retrying - ?2,
+    cancelled = cancelled + ?1 + ?2`
+export const cancellations = `SELECT integration, last_delivery, reason FROM cancellations`
+
+/** Makes due what a process that has ended held from its publication on. A range of the table. */
+export const recoverLeases = `UPDATE deliveries
+  SET due_at = coalesce((SELECT e.created_at FROM events AS e WHERE e.seq = deliveries.event), 0)
+  WHERE id >= ? AND due_at IS NULL AND state IN (0, 2)`
+
+/** Whether another connection has changed the file since it was last asked. */
+export const dataVersion = `PRAGMA data_version`
+
+/** Appends. One search in the index over ids. */
+export const insertEvent = `INSERT INTO events
+    (seq, id, resource_type, action, building_id, tenant_ids, created_at, first_delivery, last_delivery, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+/** Appends. One search in the index over integrations, and in two or three more unless it is handed over. */
+export const insertDelivery = `INSERT INTO deliveries
+    (id, event, integration, state, reason, lane, attempts, early, resend, due_at) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?)`
+
+/** Fills `events_of` for the events after one up to another, in its order. A range of the table. */
+export const indexEvents = `INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
+  SELECT 'building', building_id, resource_type, created_at, seq FROM events WHERE seq > ?1 AND seq <= ?2
+  UNION
+  SELECT 'tenant', t.value, resource_type, created_at, seq FROM events CROSS JOIN json_each(tenant_ids) AS t
+  WHERE seq > ?1 AND seq <= ?2
+  ORDER BY 1, 2, 3, 4, 5`
+
+export const findKey = `SELECT 1 FROM idempotency_keys WHERE key = ? AND expires_at > ?`
+
+/** Ends a delivery. One search by id; changes an index only if it was due, or ends without an acknowledgement. */
+export const end = `UPDATE deliveries SET state = ?, reason = ?, lane = ?, attempts = ?, early = ?, resend = 0,
+    due_at = NULL, ${setAttempt} WHERE id = ?`
+/** Lets a delivery wait. One search by id, and one in each index that it enters or leaves. */
+export const wait = `UPDATE deliveries SET state = ?, reason = NULL, lane = ?, attempts = ?, early = ?, resend = ?,
+    due_at = ? WHERE id = ?`
+/** Records the attempt of one that was cancelled during it. */
+export const amend = `UPDATE deliveries SET attempts = ?, early = ?, ${setAttempt} WHERE id = ?`
+/** Cancels a delivery under lease. */
+export const cancelOne = `UPDATE deliveries SET state = 5, reason = ?, resend = 0, due_at = NULL WHERE id = ?`
+
+const toAttempts = `INSERT INTO attempts
+    (delivery_id, number, started_at, duration_ms, outcome, status, detail, response_excerpt)`
+export const insertAttempt = `${toAttempts} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+/** Puts the attempt that ended a delivery to the ones before it. */
+export const keepEndingAttempt = `${toAttempts} SELECT id, attempts, ${attemptColumns} FROM deliveries
+  WHERE id = ? AND attempt_outcome IS NOT NULL`
+/** Makes an ended delivery due again. */
+export const revive = `UPDATE deliveries SET state = 0, reason = NULL, resend = 1, due_at = ?,
+    ${attemptColumns.replaceAll(/(\w+)/g, "$1 = NULL")} WHERE id = ?`
+
+export const standing = `SELECT integration, state, reason, lane, attempts, early, resend, due_at FROM deliveries WHERE id = ?`
+
+/** For each lane and integration with a due time: the first one. Two searches in the index each. */
+export const heads = `WITH RECURSIVE groups (lane, integration) AS (
+    SELECT column1, (SELECT min(integration) FROM deliveries INDEXED BY deliveries_due
+      WHERE lane = column1 AND due_at IS NOT NULL)
+    FROM (VALUES (0), (1), (2), (3))
+    UNION ALL
+    SELECT lane, (
+      SELECT min(later.integration) FROM deliveries AS later INDEXED BY deliveries_due
+      WHERE later.lane = groups.lane AND later.integration > groups.integration AND later.due_at IS NOT NULL
+    )
+    FROM groups WHERE integration IS NOT NULL
+  )
+  SELECT lane, integration FROM groups WHERE integration IS NOT NULL`
+
+const due = `SELECT due_at, id FROM deliveries INDEXED BY deliveries_due WHERE lane = ?1 AND integration = ?2`
+/** The due times of a lane and integration after a place, the earliest first. Two ranges of the index. */
+export const dueAfter = `${due} AND due_at = ?3 AND due_at IS NOT NULL AND id > ?4
+  UNION ALL ${due} AND due_at > ?3 AND due_at IS NOT NULL ORDER BY 1, 2`
+/** Retries of an integration, the oldest delivery first. A range of the index. */
+export const retries = `SELECT due_at, id FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
+  WHERE integration = ? AND state = 2 AND state > 1 AND due_at IS NOT NULL ORDER BY id`
+/** A delivery with its event. One search by id in each table. */
+export const claimed = `SELECT d.integration, d.state, d.lane, d.attempts, d.early, d.resend, d.due_at,
+    e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at, d.event
+  FROM deliveries AS d LEFT JOIN events AS e ON e.seq = d.event WHERE d.id = ?`
+
+const firstPending = `SELECT id FROM deliveries INDEXED BY deliveries_pending_by_integration
+  WHERE integration = ?1 AND state = 0 AND due_at IS NOT NULL AND id <= ?2`
+const firstRetrying = `SELECT id FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
+  WHERE integration = ?1 AND state = 2 AND state > 1 AND id <= ?2`
+const cancel = (which: string): string => `UPDATE deliveries SET state = 5, reason = ?3, resend = 0, due_at = NULL
+  WHERE id IN (${which} ORDER BY id LIMIT ?4)`
+/** Cancels the first open deliveries of an integration up to an id. The beginning of a range of an index. */
+export const cancelPending = cancel(firstPending)
+export const cancelRetrying = cancel(firstRetrying)
+/** How many of an integration wait, and how many of these for a retry. Ranges of indexes alone. */
+export const countOpen = `SELECT (SELECT count(*) FROM deliveries INDEXED BY deliveries_due
+      WHERE lane IN (0, 1, 2, 3) AND integration = ?1 AND due_at IS NOT NULL),
+    (SELECT count(*) FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
+      WHERE integration = ?1 AND state = 2 AND state > 1)`
+export const beginCancellation = `INSERT INTO cancellations (integration, last_delivery, reason) VALUES (?, ?, ?)`
+export const endCancellation = `DELETE FROM cancellations WHERE integration = ?`
+
+const unacknowledged = [codes.exhausted, codes.expired, codes.cancelled, codes.skipped]
+const ofUnacknowledged = (state: number, order: "ASC" | "DESC"): string =>
+  `SELECT * FROM (SELECT id, event, state FROM deliveries INDEXED BY deliveries_unacknowledged_by_integration
+    WHERE integration = ?1 AND state = ${state} AND state > 1 AND id ${order === "ASC" ? ">" : "<"} ?2
+    ORDER BY id ${order} LIMIT ?3)`
+/** The newest deliveries of an integration before one that ended without an acknowledgement. The end of an index range for each state. */
+export const newestUnacknowledged = `SELECT id FROM (${unacknowledged.map((state) => ofUnacknowledged(state, "DESC")).join(" UNION ALL ")})
+  ORDER BY id DESC LIMIT ?3`
+/** The first ones after one, those that wait for a retry included, with when they were created. As above. */
+export const recoverable = `SELECT u.id, (SELECT e.created_at FROM events AS e WHERE e.seq = u.event)
+  FROM (${[codes.retrying, ...unacknowledged].map((state) => ofUnacknowledged(state, "ASC")).join(" UNION ALL ")}) AS u
+  ORDER BY u.id LIMIT ?3`
+
+/** What a list shows of a delivery. */
+const shown = `d.id, d.event, e.id, d.integration, d.state, d.reason, d.attempts, d.due_at, e.created_at, d.attempt_started_at,
+    d.attempt_duration_ms, d.attempt_outcome, d.attempt_status, d.attempt_detail, d.attempt_excerpt`
+const withEvent = "LEFT JOIN events AS e ON e.seq = d.event"
+export const findDelivery = `SELECT ${shown} FROM deliveries AS d ${withEvent} WHERE d.id = ?`
+export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, status, detail, response_excerpt
+  FROM attempts WHERE delivery_id = ? ORDER BY number`
+export const lastAttempt = `SELECT number, started_at, duration_ms, outcome, status, detail, response_excerpt
+  FROM attempts WHERE delivery_id = ? ORDER BY number DESC LIMIT 1`
+const event = "e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.data, e.created_at"
+export const findEvent = `SELECT ${event} FROM events AS e WHERE e.seq = ?`
+export const rangeOfEvent = `SELECT seq, first_delivery, last_delivery FROM events WHERE id = ?`
+
+/** The narrowest index for a state. It is named, because SQLite would rather walk the whole table in the order of ids. */
+const indexFor = (state: DeliveryState | undefined, ofIntegration: boolean): string => {
+  const suffix = ofIntegration ? "_by_integration" : ""
+  // Most deliveries are delivered ones: in the order of ids they are found soon.
+  if (state === undefined || state === "delivered")
+    return ofIntegration ? "INDEXED BY deliveries_by_integration" : "NOT INDEXED"
+  return `INDEXED BY deliveries_${state === "pending" ? "pending" : "unacknowledged"}${suffix}`
+}
+
+/** The deliveries in a stored state that a filter selects: those of an event between two ids, of an integration, or all. */
+export const list = (
+  state: StoredState | undefined,
+  { event_id, integration_id, order }: Pick<DeliveryFilter, "event_id" | "integration_id" | "order">
+): string => {
+  const ofEvent = event_id !== undefined
+  const newest = order === "newest"
+  const where = [`d.id ${newest ? "<" : ">"} ?1`]
+  if (ofEvent) where.push("d.id BETWEEN ?3 AND ?4", "d.event = ?5")
+  if (integration_id !== undefined) where.push("d.integration = ?6")
+  if (state !== undefined) where.push(`d.state = ${codes[state]}`)
+  if (state === "pending" && !ofEvent) where.push("d.due_at IS NOT NULL")
+  if (state !== undefined && codes[state] > 1) where.push("d.state > 1")
+  const index = ofEvent ? "NOT INDEXED" : indexFor(state, integration_id !== undefined)
+  return `SELECT ${shown} FROM deliveries AS d ${index} ${withEvent} WHERE ${where.join(" AND ")}
+    ORDER BY d.id ${newest ? "DESC" : "ASC"} LIMIT ?2`
+}
+
+/** Deliveries of an integration after one, with their events; without those whose event is not there. */
+export const feed = `SELECT ${shown}, ${event} FROM deliveries AS d INDEXED BY deliveries_by_integration
+  JOIN events AS e ON e.seq = d.event WHERE d.integration = ? AND d.id > ? ORDER BY d.id LIMIT ?`
+
+/** What a scope may read of one type, published at a time or later, from a place backwards. One range of `events_of AS o`. */
+const readable = `o.scope_type = ?1 AND o.scope_id = ?2 AND o.resource_type = ?3
+  AND o.created_at >= ?4 AND (o.created_at, o.event_seq) <= (?5, ?6)`
+const latestFirst = "ORDER BY o.created_at DESC, o.event_seq DESC"
+/** The event at an offset behind a place. Walks `offset` index entries. */
+export const eventBehind = `SELECT o.created_at, o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst}
+  LIMIT 1 OFFSET ?7`
+/** A page that begins at a place. One search by seq for each event. */
+export const eventsOf = `SELECT ${event} FROM events_of AS o JOIN events AS e ON e.seq = o.event_seq
+  WHERE ${readable} ${latestFirst} LIMIT ?7`
+/** How many there are from a place on; null if more than a number, beyond which it walks no further. */
+export const countOf = `SELECT CASE
+    WHEN (SELECT o.event_seq FROM events_of AS o WHERE ${readable} ${latestFirst} LIMIT 1 OFFSET ?7) IS NULL
+    THEN (SELECT count(*) FROM events_of AS o WHERE ${readable})
+  END`
+
+/** The first events after a place. A range of the table. */
+export const oldEvents = `SELECT seq, created_at, first_delivery, last_delivery FROM events WHERE seq > ? ORDER BY seq LIMIT ?`
+/** The deliveries of an event, between its first and last id. A range of the table. */
+export const deliveriesOfEvent = `SELECT id, integration, state FROM deliveries WHERE id BETWEEN ? AND ? AND event = ?`
+export const deleteDelivery = `DELETE FROM deliveries WHERE id = ?`
+export const deleteAttempts = `DELETE FROM attempts WHERE delivery_id = ?`
+/** One search by seq each, and one by the whole key, in the order of the keys. */
+export const deleteOfBuildings = `DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
+  SELECT 'building', e.building_id, e.resource_type, e.created_at, e.seq
+  FROM events AS e WHERE e.seq IN (SELECT value FROM json_each(?)))`
+export const deleteOfTenants = `DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (
+  SELECT 'tenant', t.value, e.resource_type, e.created_at, e.seq
+  FROM events AS e CROSS JOIN json_each(e.tenant_ids) AS t WHERE e.seq IN (SELECT value FROM json_each(?)))`
+export const deleteEvent = `DELETE FROM events WHERE seq = ?`
+
+const notice = "id, kind, integration_id, scope_type, scope_id, at, details"
+export const insertNotice = `INSERT INTO notices (kind, integration_id, scope_type, scope_id, at, details)
+  VALUES (?, ?, ?, ?, ?, ?) RETURNING id`
+/** A range of the table, or of the index over integrations. */
+export const notices = (ofIntegration: boolean, newest: boolean): string => `SELECT ${notice} FROM notices
+  WHERE id ${newest ? "<" : ">"} ?1 ${ofIntegration ? "AND integration_id = ?3" : ""}
+  ORDER BY id ${newest ? "DESC" : "ASC"} LIMIT ?2`
+/** Looks at the oldest ones, up to a number. */
+export const deleteNotices = `DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY id LIMIT ?) AND at < ?`

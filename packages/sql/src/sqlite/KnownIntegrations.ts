@@ -1,0 +1,172 @@
+/**
+ * Integrations in the memory of the file's owner: what publications are matched with, and what claims and settlements look
+ * at. Forgotten when this process changes one, and when another connection changes the file.
+ */
+import type { Consequences, Integration, IntegrationId, Scope, UnreadableMatch } from "@doorhook/core"
+import { IntegrationStore, isUnreadable, RecentMap } from "@doorhook/core"
+import type { Exit, Schema } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { sqlite } from "../Dialect.ts"
+import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
+import type { IntegrationRow } from "../IntegrationRows.ts"
+import { subjectFromRow } from "../IntegrationRows.ts"
+import { integrationStatements } from "../statements/IntegrationStatements.ts"
+import { failAs } from "../StoreFailure.ts"
+import * as Sql from "./DeliverySql.ts"
+import { SqliteTurns } from "./SqliteTurns.ts"
+
+/** How many integrations, and how many scopes, are remembered. */
+const maxRemembered = 10_000
+
+type Match = Integration | UnreadableMatch
+
+/** An integration's row, and what it says. */
+interface Known {
+  readonly row: IntegrationRow
+  /** What settlements look at. */
+  readonly subject: Exit.Exit<Consequences.Subject, Schema.SchemaError>
+  readonly integration: Exit.Exit<Integration, IntegrationUnreadable>
+}
+
+const textOf = (value: unknown): string => String(value)
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
+const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value))
+
+const make = (turns: SqliteTurns["Service"], reader: IntegrationReader) => {
+  const byId = turns.prepare(integrationStatements(sqlite).byId)
+  const names = byId.columns().map(({ name }) => name)
+  const dataVersion = turns.prepare(Sql.dataVersion)
+  let version = Number(dataVersion.get()?.[0])
+  let integrations = new RecentMap<IntegrationId, Known>(maxRemembered)
+  let scopes = new RecentMap<string, ReadonlyArray<Match>>(maxRemembered)
+  let generation = 0
+
+  const forgetScopes = () => {
+    generation++
+    scopes = new RecentMap(maxRemembered)
+  }
+
+  const forgetAll = () => {
+    integrations = new RecentMap(maxRemembered)
+    forgetScopes()
+  }
+
+  const load = (id: IntegrationId): Known | undefined => {
+    const values = byId.get(id)
+    if (values === undefined) return undefined
+    const column = (name: keyof IntegrationRow) => values[names.indexOf(name)] ?? null
+    const row: IntegrationRow = {
+      id,
+      scope_type: textOf(column("scope_type")),
+      scope_id: Number(column("scope_id")),
+      integrator: textOf(column("integrator")),
+      url: textOf(column("url")),
+      method: textOf(column("method")),
+      bindings: textOf(column("bindings")),
+      status: textOf(column("status")),
+      disabled_reason: textOrNull(column("disabled_reason")),
+      created_by_user: textOf(column("created_by_user")),
+      created_by_client: textOf(column("created_by_client")),
+      signing_secret: textOf(column("signing_secret")),
+      previous_secrets: textOf(column("previous_secrets")),
+      overrides: textOf(column("overrides")),
+      failing_since: numberOrNull(column("failing_since")),
+      failing_noticed: Number(column("failing_noticed")),
+      failing_attempts: Number(column("failing_attempts")),
+      failing_retry_after: numberOrNull(column("failing_retry_after")),
+      version: Number(column("version")),
+      created_at: Number(column("created_at")),
+      updated_at: Number(column("updated_at"))
+    }
+    // Nothing in reading a row waits.
+    const known = {
+      row,
+      subject: Effect.runSyncExit(subjectFromRow(row)),
+      integration: Effect.runSyncExit(reader.read(row))
+    }
+    integrations.set(id, known)
+    return known
+  }
+
+  return {
+    /** One as it is stored; undefined when there is none. Only while no transaction of another call is open. */
+    get: (id: IntegrationId): Known | undefined => integrations.get(id) ?? load(id),
+    /** Forgets one that changes, and what publications are matched with. */
+    forget: (id: IntegrationId): void => {
+      integrations.delete(id)
+      forgetScopes()
+    },
+    forgetScopes,
+    /** Forgets how one fails, which publications do not look at. */
+    forgetFailing: (id: IntegrationId): void => integrations.delete(id),
+    forgetAll,
+    /** Forgets everything if another connection has changed the file. */
+    refresh: (): void => {
+      const now = Number(dataVersion.get()?.[0])
+      if (now !== version) forgetAll()
+      version = now
+    },
+    generation: (): number => generation,
+    ofScope: (key: string): ReadonlyArray<Match> | undefined => scopes.get(key),
+    keepScope: (key: string, matches: ReadonlyArray<Match>): void => scopes.set(key, matches)
+  }
+}
+
+export class KnownIntegrations extends Context.Service<KnownIntegrations, ReturnType<typeof make>>()(
+  "@doorhook/sql/KnownIntegrations"
+) {
+  static readonly layer = (reader: IntegrationReader): Layer.Layer<KnownIntegrations, never, SqliteTurns> =>
+    Layer.effect(
+      KnownIntegrations,
+      Effect.map(SqliteTurns, (turns) => make(turns, reader))
+    )
+}
+
+const keyOf = ({ id, type }: Scope): string => `${type} ${id}`
+
+/** The store of integrations, but that it remembers what publications are matched with. */
+export const remembered: Layer.Layer<IntegrationStore, never, IntegrationStore | KnownIntegrations | SqliteTurns> =
+  Layer.effect(
+    IntegrationStore,
+    Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const known = yield* KnownIntegrations
+      const turns = yield* SqliteTurns
+      return IntegrationStore.of({
+        ...store,
+        create: (integration, key, limit) =>
+          Effect.onExit(store.create(integration, key, limit), () => Effect.sync(known.forgetScopes)),
+        ofScopes: Effect.fnUntraced(function* ({ buildings, tenants }) {
+          yield* failAs("IntegrationStore.ofScopes")(turns.read(known.refresh))
+          const found: Array<Match> = []
+          const isMissing = (scope: Scope): boolean => {
+            const matches = known.ofScope(keyOf(scope))
+            if (matches !== undefined) found.push(...matches)
+            return matches === undefined
+          }
+          const missing = {
+            buildings: [...new Set(buildings)].filter((id) => isMissing({ type: "building", id })),
+            tenants: [...new Set(tenants)].filter((id) => isMissing({ type: "tenant", id }))
+          }
+          if (missing.buildings.length + missing.tenants.length > 0) {
+            const generation = known.generation()
+            const read = yield* store.ofScopes(missing)
+            found.push(...read)
+            if (known.generation() === generation) {
+              const groups = Map.groupBy(read, ({ scope }) => keyOf(scope))
+              const keys = [
+                ...missing.buildings.map((id) => keyOf({ type: "building", id })),
+                ...missing.tenants.map((id) => keyOf({ type: "tenant", id }))
+              ]
+              for (const key of keys) {
+                const matches = groups.get(key) ?? []
+                // What can't be read is looked at again, and logged again.
+                if (!matches.some(isUnreadable)) known.keepScope(key, matches)
+              }
+            }
+          }
+          return found.toSorted((a, b) => a.id - b.id)
+        })
+      })
+    })
+  )

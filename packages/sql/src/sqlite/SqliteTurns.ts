@@ -1,0 +1,254 @@
+/**
+ * Synchronous work on the connection of a `SqlClient`, which takes turns with the client's transactions.
+ *
+ * Changes that are asked for in one turn of the event loop, or while the log is synced, share a transaction and a sync. If
+ * one of them fails, each runs in a transaction of its own. Urgent ones go first, with few others.
+ */
+import { Context, Effect, Latch, Scheduler } from "effect"
+import type { Scope, Semaphore } from "effect"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { makeCountChanges } from "./LogSync.ts"
+import { isBusy } from "./SqliteResult.ts"
+
+/** A change: statements that run in a transaction without a pause. */
+export interface Change<A> {
+  readonly run: () => A
+  /** Whether it is answered once it is on disk, or as soon as it is committed. */
+  readonly isDurable: boolean | ((answer: A) => boolean)
+  readonly isUrgent?: boolean
+  /** About how many rows it changes. */
+  readonly rows: number
+  /** It was committed, and nobody learns the answer: its caller was interrupted, or the disk failed. */
+  readonly onLost?: (answer: A) => void
+}
+
+/** What else a transaction of changes does. */
+export interface Frame {
+  readonly begin: () => void
+  /** Before the commit. */
+  readonly end: () => void
+  readonly rolledBack: () => void
+}
+
+export class SqliteTurns extends Context.Service<
+  SqliteTurns,
+  {
+    readonly change: <A>(change: Change<A>) => Effect.Effect<A, SqlError>
+    /** Runs statements that only read, as it is committed at that moment. */
+    readonly read: <A>(run: () => A, isRefusedWithChanges?: boolean) => Effect.Effect<A, SqlError>
+    /** Surrounds all transactions of changes. */
+    readonly surround: (frame: Frame) => void
+    /** A statement whose rows are lists of values. */
+    readonly prepare: (sql: string) => StatementSync
+    /** Runs statements in the caller's transaction of the client's. */
+    readonly inTransaction: <A>(run: () => A) => Effect.Effect<A, SqlError>
+    /** The path of the file without symbolic links; null in memory. */
+    readonly location: string | null
+  }
+>()("@doorhook/sql/SqliteTurns") {}
+
+/** The most rows in one transaction, and of others in one with something urgent: some 10 ms, and 2 ms. */
+const maxRows = 1_000
+const maxRowsBesideUrgent = 250
+
+/** How often what is not urgent is passed over at most. */
+const maxPassedOver = 8
+
+/** A change whose caller waits. */
+interface Waiting {
+  readonly rows: number
+  readonly isUrgent: boolean
+  passedOver: number
+  readonly run: () => void
+  readonly isDurable: () => boolean
+  readonly succeed: () => void
+  readonly fail: (error: SqlError) => void
+  /** Like `fail`, of what is committed. */
+  readonly lose: (error: SqlError) => void
+}
+
+/** Takes what goes into the next transaction. None overtakes another that is as urgent. */
+const takeFrom = (queue: Array<Waiting>): ReadonlyArray<Waiting> => {
+  const waiting = queue.splice(0)
+  const hasUrgent = waiting.some(({ isUrgent }) => isUrgent)
+  const most = hasUrgent ? maxRowsBesideUrgent : maxRows
+  const taken: Array<Waiting> = []
+  let rows = 0
+  for (const next of waiting) {
+    const fits = rows + next.rows <= most || (rows === 0 && !hasUrgent) || next.passedOver >= maxPassedOver
+    if (next.isUrgent) taken.push(next)
+    else if (fits) {
+      taken.push(next)
+      rows += next.rows
+    } else {
+      next.passedOver++
+      queue.push(next)
+      rows = most
+    }
+  }
+  return taken
+}
+
+/** Makes the turns of a connection, for as long as the scope lives. */
+export const makeTurns = Effect.fnUntraced(function* (connection: {
+  readonly db: DatabaseSync
+  readonly semaphore: Semaphore.Semaphore
+  readonly guard: <A, E, R>(reads: boolean, operation: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError, R>
+  readonly refusal: (reads: boolean) => SqlError | null
+  readonly syncedTo: (before: number, changed: number) => Effect.Effect<void, SqlError>
+  readonly attempt: <A>(run: () => A) => Effect.Effect<A, SqlError>
+  /** Tries again while another process writes. */
+  readonly patiently: <A>(statement: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
+}): Effect.fn.Return<SqliteTurns["Service"], SqlError, Scope.Scope> {
+  const { attempt, db, guard, patiently, refusal, semaphore, syncedTo } = connection
+  const countChanges = makeCountChanges(db)
+  const [begin, commit, rollback] = ["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"].map((text) => db.prepare(text))
+  const frames: Array<Frame> = []
+  const queue: Array<Waiting> = []
+  const wanted = Latch.makeUnsafe(false)
+  let isWoken = false
+  const nextTurn = (yield* Scheduler.Scheduler).makeDispatcher()
+
+  const wake = () => {
+    if (isWoken) return
+    isWoken = true
+    nextTurn.scheduleTask(() => {
+      isWoken = false
+      wanted.openUnsafe()
+    }, 0)
+  }
+
+  /** Runs changes in one transaction. */
+  const together = (changes: ReadonlyArray<Waiting>): void => {
+    begin?.run()
+    try {
+      for (const frame of frames) frame.begin()
+      for (const change of changes) change.run()
+      for (const frame of frames) frame.end()
+      commit?.run()
+    } catch (error) {
+      // SQLite itself rolls back after some failures.
+      if (db.isTransaction) rollback?.run()
+      for (const frame of frames) frame.rolledBack()
+      throw error
+    }
+  }
+
+  const failAll = (changes: ReadonlyArray<Waiting>, error: SqlError) => {
+    for (const change of changes) change.fail(error)
+  }
+
+  /** Commits changes, together or each for itself; answers those that succeeded. */
+  const committed = (changes: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<Waiting>> => {
+    const all = patiently(attempt(() => together(changes)))
+    return guard(false, all).pipe(
+      Effect.as(changes),
+      Effect.catch((error) => {
+        if (changes.length > 1 && refusal(false) === null && !isBusy(error.reason.cause))
+          return Effect.map(
+            Effect.forEach(changes, (change) => committed([change])),
+            (each) => each.flat()
+          )
+        failAll(changes, error)
+        return Effect.succeed([])
+      })
+    )
+  }
+
+  const turn = Effect.gen(function* () {
+    const taken = takeFrom(queue)
+    const before = countChanges()
+    const [done, changed] = yield* semaphore.withPermit(
+      Effect.map(committed(taken), (all) => [all, countChanges()] as const)
+    )
+    const durable: Array<Waiting> = []
+    for (const change of done) {
+      if (change.isDurable()) durable.push(change)
+      else change.succeed()
+    }
+    if (durable.length === 0) return
+    yield* Effect.match(syncedTo(before, changed), {
+      onSuccess: () => durable.forEach((change) => change.succeed()),
+      onFailure: (error) => durable.forEach((change) => change.lose(error))
+    })
+  })
+
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      const cause = new Error("the database was closed")
+      for (const change of queue.splice(0)) change.fail(refusal(false) ?? closed(cause))
+    })
+  )
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        wanted.await,
+        Effect.uninterruptible(
+          Effect.suspend(() => {
+            if (queue.length > 0) return turn
+            wanted.closeUnsafe()
+            return Effect.void
+          })
+        )
+      )
+    )
+  )
+
+  return SqliteTurns.of({
+    change: <A>(change: Change<A>) =>
+      Effect.callback<A, SqlError>((resume) => {
+        let answer: { readonly value: A } | null = null
+        let isAbandoned = false
+        const lose = () => {
+          if (answer !== null) change.onLost?.(answer.value)
+        }
+        const waiting: Waiting = {
+          rows: change.rows,
+          isUrgent: change.isUrgent ?? false,
+          passedOver: 0,
+          run: () => {
+            answer = { value: change.run() }
+          },
+          isDurable: () =>
+            typeof change.isDurable === "boolean"
+              ? change.isDurable
+              : answer !== null && change.isDurable(answer.value),
+          succeed: () => {
+            if (isAbandoned) lose()
+            else if (answer !== null) resume(Effect.succeed(answer.value))
+          },
+          fail: (error) => resume(Effect.fail(error)),
+          lose: (error) => {
+            lose()
+            resume(Effect.fail(error))
+          }
+        }
+        queue.push(waiting)
+        wake()
+        return Effect.sync(() => {
+          const at = queue.indexOf(waiting)
+          if (at >= 0) queue.splice(at, 1)
+          isAbandoned = true
+        })
+      }),
+    read: (run, isRefusedWithChanges = false) =>
+      Effect.suspend(() => {
+        const error = refusal(!isRefusedWithChanges)
+        if (error !== null) return Effect.fail(error)
+        const reading = attempt(run)
+        return db.isTransaction ? semaphore.withPermit(reading) : reading
+      }),
+    surround: (frame) => void frames.push(frame),
+    prepare: (sql) => {
+      const statement = db.prepare(sql)
+      statement.setReturnArrays(true)
+      return statement
+    },
+    inTransaction: attempt,
+    location: db.location()
+  })
+})
+
+const closed = (cause: Error): SqlError =>
+  new SqlError({ reason: new UnknownError({ message: "The database is closed", cause, operation: "execute" }) })

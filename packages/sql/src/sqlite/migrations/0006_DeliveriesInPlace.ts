@@ -1,0 +1,95 @@
+/**
+ * A delivery has one row, which is changed in place, and what the owner of the file knows is in its memory: leases, workers
+ * and counts. What was leased when the file was closed is due again.
+ */
+import { latest } from "@doorhook/core"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { codes, storedStates } from "../DeliverySql.ts"
+
+const schema: ReadonlyArray<string> = [
+  // event: its seq; its publication is when the delivery was created. state: a code, see DeliverySql. attempt_...: the
+  // attempt that ended it, null when there was none; its number is that of attempts. due_at: null once it has ended, and
+  // while the process that published it holds it.
+  `CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY,
+    event INTEGER NOT NULL,
+    integration INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    reason TEXT,
+    lane INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    early INTEGER NOT NULL,
+    resend INTEGER NOT NULL,
+    due_at INTEGER,
+    attempt_started_at INTEGER,
+    attempt_duration_ms INTEGER,
+    attempt_outcome TEXT,
+    attempt_status INTEGER,
+    attempt_detail TEXT,
+    attempt_excerpt TEXT
+  ) STRICT`,
+  // The id is the end of every index, so each lists deliveries in the order of ids.
+  `CREATE INDEX deliveries_by_integration ON deliveries (integration)`,
+  `CREATE INDEX deliveries_due ON deliveries (lane, integration, due_at) WHERE due_at IS NOT NULL`,
+  `CREATE INDEX deliveries_pending ON deliveries (state) WHERE state = 0 AND due_at IS NOT NULL`,
+  `CREATE INDEX deliveries_pending_by_integration ON deliveries (integration) WHERE state = 0 AND due_at IS NOT NULL`,
+  `CREATE INDEX deliveries_unacknowledged ON deliveries (state) WHERE state > 1`,
+  `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration, state) WHERE state > 1`,
+
+  // What the owner of the file keeps in memory and finds again: the last numbers given to events and deliveries, up to
+  // which event events_of is filled, a delivery before which none is without a due time, how many there are, and when it last wrote a heartbeat.
+  `CREATE TABLE owner (
+    event INTEGER NOT NULL,
+    delivery INTEGER NOT NULL,
+    indexed INTEGER NOT NULL,
+    low INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    ${storedStates.map((state) => `${state} INTEGER NOT NULL`).join(", ")},
+    beat_at INTEGER NOT NULL
+  ) STRICT`,
+
+  // All open deliveries of an integration up to an id are cancelled, and counted as such. The rows follow in parts.
+  `CREATE TABLE cancellations (integration INTEGER PRIMARY KEY, last_delivery INTEGER NOT NULL, reason TEXT NOT NULL) STRICT`
+]
+
+const codeOf = (column: string): string =>
+  `CASE ${column} ${storedStates.map((state) => `WHEN '${state}' THEN ${codes[state]}`).join(" ")} END`
+
+const statements: ReadonlyArray<string> = [
+  "ALTER TABLE integrations ADD COLUMN failing_attempts INTEGER NOT NULL DEFAULT 0",
+  "ALTER TABLE integrations ADD COLUMN failing_retry_after INTEGER",
+  "ALTER TABLE deliveries RENAME TO ended",
+  "DROP INDEX deliveries_by_integration",
+  "DROP INDEX deliveries_unacknowledged",
+  "DROP INDEX deliveries_unacknowledged_by_integration",
+  ...schema,
+  `INSERT INTO deliveries (id, event, integration, state, reason, lane, attempts, early, resend, due_at,
+      attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status, attempt_detail, attempt_excerpt)
+    SELECT d.id, coalesce((SELECT e.seq FROM events AS e WHERE e.id = d.event_id), 0), integration_id, ${codeOf("state")},
+      reason, lane, attempts, 0, 0, NULL, attempt_started_at, attempt_duration_ms, attempt_outcome, attempt_status,
+      attempt_detail, attempt_excerpt
+    FROM ended AS d ORDER BY d.id`,
+  `INSERT INTO deliveries (id, event, integration, state, reason, lane, attempts, early, resend, due_at)
+    SELECT q.id, coalesce((SELECT e.seq FROM events AS e WHERE e.id = q.event_id), 0), q.integration_id,
+      CASE WHEN c.reason IS NOT NULL THEN ${codes.cancelled}
+        WHEN q.state = 'retrying' OR (q.state = 'delivering' AND q.attempts > 0 AND q.resend = 0) THEN ${codes.retrying}
+        ELSE ${codes.pending} END,
+      c.reason, lane, attempts, 0, iif(c.reason IS NULL, min(resend, 1), 0),
+      iif(c.reason IS NULL, iif(q.state = 'delivering', q.created_at, min(q.due_at, ${latest})), NULL)
+    FROM queue AS q LEFT JOIN endings AS c ON c.integration_id = q.integration_id AND q.id <= c.last_id ORDER BY q.id`,
+  `INSERT INTO owner SELECT event, delivery, indexed, delivery + 1, (SELECT count(*) FROM events),
+      ${storedStates.map((state) => `(SELECT count(*) FROM deliveries WHERE state = ${codes[state]})`).join(", ")}, 0
+    FROM numbers`,
+  "DROP TABLE ended",
+  "DROP TABLE queue",
+  "DROP TABLE endings",
+  "DROP TABLE tallies",
+  "DROP TABLE numbers",
+  "DROP TABLE workers"
+]
+
+export const deliveriesInPlace = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const statement of statements) yield* sql.unsafe(statement)
+})

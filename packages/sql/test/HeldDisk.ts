@@ -1,0 +1,65 @@
+/**
+ * The process's own `fdatasync`, which tests hold back and let fail.
+ */
+import { Effect } from "effect"
+import fs from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
+
+export type Done = (error: NodeJS.ErrnoException | null) => void
+
+export const eio = new Error("EIO: i/o error, fdatasync")
+
+/** Takes the place of the disk: what is asked of it waits in the list. */
+export const heldDisk = Effect.acquireRelease(
+  Effect.sync(() => {
+    const real = { ...fs }
+    const asked: Array<Done> = []
+    /** How much was written at a time, past SQLite. */
+    const written: Array<number> = []
+    /** Which folders were synced. */
+    const folders: Array<string> = []
+    fs.fdatasync = Object.assign((_: number, done: Done) => void asked.push(done), {
+      __promisify__: real.fdatasync.__promisify__
+    })
+    fs.writeSync = (descriptor: number, bytes: NodeJS.ArrayBufferView | string, ...place: ReadonlyArray<unknown>) => {
+      const size = Number(Reflect.apply(real.writeSync, fs, [descriptor, bytes, ...place]))
+      written.push(size)
+      return size
+    }
+    fs.fsyncSync = (descriptor) => {
+      folders.push(real.readlinkSync(`/proc/self/fd/${descriptor}`))
+      real.fsyncSync(descriptor)
+    }
+    syncBuiltinESMExports()
+    return { real, asked, written, folders }
+  }),
+  ({ asked, real: { fdatasync, fsyncSync, writeSync } }) =>
+    Effect.sync(() => {
+      // A file is not closed before these are answered.
+      for (const done of asked.splice(0)) done(eio)
+      Object.assign(fs, { fdatasync, fsyncSync, writeSync })
+      syncBuiltinESMExports()
+    })
+)
+
+export const until = (condition: () => boolean) =>
+  Effect.callback<void>((resume) => {
+    const look = () => {
+      if (condition()) resume(Effect.void)
+      else setImmediate(look)
+    }
+    look()
+  })
+
+/** Enough turns of the event loop for whatever does not wait for the disk. */
+export const turns = Effect.callback<void>((resume) => {
+  let left = 20
+  const turn = () => (left-- === 0 ? resume(Effect.void) : void setImmediate(turn))
+  turn()
+})
+
+/** Answers what waits, once as much does. */
+export const sync = Effect.fnUntraced(function* (asked: Array<Done>, error: Error | null = null) {
+  yield* until(() => asked.length > 0)
+  for (const done of asked.splice(0)) done(error)
+})
