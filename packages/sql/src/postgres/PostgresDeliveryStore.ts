@@ -28,16 +28,16 @@ type Operation = keyof DeliveryStore["Service"]
 
 /** Runs in a transaction. */
 const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, worker }: Heartbeat) {
-  const lapsed = yield* sql.unsafe<{ readonly worker: string }>(Statements.endLapsed, [now, worker])
-  const ended =
-    until === null
-      ? [...lapsed, ...(yield* sql.unsafe<{ readonly worker: string }>(Statements.leave, [worker]))]
-      : lapsed
-  const [beaten] =
-    until === null
-      ? [{ continued: ended.length > lapsed.length }]
-      : yield* sql.unsafe<{ readonly continued: boolean }>(Statements.beat, [worker, until])
-  const workers = texts(ended.map((each) => each.worker))
+  const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
+  const wasMember = own !== undefined && own.until !== null
+  const hasLapsed = wasMember && own.until <= now
+  const others = yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
+  const ended = others.map((each) => each.worker)
+  const leaving = until === null ? [...ended, worker] : ended
+  if (leaving.length > 0) yield* sql.unsafe(Statements.leave, [texts(leaving)])
+  if (until !== null) yield* sql.unsafe(Statements.beat, [worker, until])
+  if (hasLapsed || (wasMember && until === null)) ended.push(worker)
+  const workers = texts(ended)
   if (ended.length > 0 || holds !== undefined)
     yield* sql.unsafe(Statements.releaseAllOf, [workers, worker, holds?.before ?? 0, int8s(holds?.ids ?? [])])
   if (ended.length > 0) yield* sql.unsafe(Statements.forget, [workers])
@@ -45,7 +45,7 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
   return {
     workers: roll?.workers ?? 0,
     rank: roll?.rank ?? 0,
-    continued: beaten?.continued === true
+    continued: wasMember && !hasLapsed
   } satisfies Membership
 })
 

@@ -155,6 +155,21 @@ await describeOnPostgres("concurrency", (server) => {
     })
   )
 
+  it.live("heartbeats that end each other's memberships: no deadlock", () =>
+    Effect.gen(function* () {
+      const { url } = yield* lentDatabase(server)
+      const worker = (index: number) =>
+        Effect.forEach(Array(500).keys(), (round) =>
+          DeliveryStore.use((store) =>
+            store.heartbeat({ worker: `worker-${index}`, now: start + round, until: start + round + (round % 3) })
+          )
+        )
+      yield* Effect.all([1, 2, 3].map(worker), { concurrency: "unbounded", discard: true }).pipe(
+        Effect.provide(onStore(url))
+      )
+    })
+  )
+
   it.live("old events are purged beside everything else: no deadlock, nothing half, and the counts stay right", () =>
     Effect.gen(function* () {
       const { url } = yield* lentDatabase(server)

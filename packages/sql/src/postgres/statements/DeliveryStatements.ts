@@ -221,21 +221,21 @@ export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
   ))`
 
 /**
- * Ends memberships that have lapsed at a time, and returns them. Locks a worker's own row along with them: all heartbeats
- * lock in one order. The table has a handful of rows.
+ * Locks a worker's own row, made if there is none. Says until when the worker was a member, if it was. The first statement of
+ * a heartbeat: nothing is held yet by who waits here.
  */
-export const endLapsed = `DELETE FROM members WHERE worker = ANY(ARRAY(
-    SELECT held.worker FROM (
-      SELECT worker, until FROM members WHERE until <= $1 OR worker = $2 ORDER BY worker FOR UPDATE
-    ) AS held WHERE held.until <= $1
-  )) RETURNING worker`
+export const lockOwn = `INSERT INTO members (worker, until) VALUES ($1, 0)
+  ON CONFLICT (worker) DO UPDATE SET until = members.until
+  RETURNING CASE WHEN xmax <> 0 THEN until END AS until`
 
-/** Begins or continues a membership. Says whether there was one. */
-export const beat = `INSERT INTO members (worker, until) VALUES ($1, $2)
-  ON CONFLICT (worker) DO UPDATE SET until = excluded.until RETURNING xmax <> 0 AS continued`
+/** The other workers whose memberships have lapsed, locked; those that are in use now are left to a later heartbeat. */
+export const lapsed = `SELECT worker FROM members WHERE until <= $1 AND worker <> $2 FOR UPDATE SKIP LOCKED`
 
-/** Ends a membership. Returns it if there was one. */
-export const leave = `DELETE FROM members WHERE worker = $1 RETURNING worker`
+/** Continues a membership whose row is locked. */
+export const beat = `UPDATE members SET until = $2 WHERE worker = $1`
+
+/** Ends memberships whose rows are locked. */
+export const leave = `DELETE FROM members WHERE worker = ANY($1::text[])`
 
 export const roll = `SELECT count(*) AS workers, count(CASE WHEN worker < $1 THEN 1 END) AS rank FROM members`
 
