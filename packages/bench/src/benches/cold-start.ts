@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url"
 import type { Benchmark } from "../harness/Benchmark.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
+import { commandFlags } from "../harness/RunProgram.ts"
 import { rounded } from "../harness/Statistics.ts"
 import { temporaryFolder } from "../harness/TemporaryFile.ts"
 
@@ -49,7 +50,7 @@ const timeTo = (
 
 const serve = Effect.fnUntraced(function* (cache: string) {
   const database = join(yield* temporaryFolder, "doorhook.db")
-  const args = ["--max-semi-space-size=16", command, "serve", "--port", "0", "--database", database]
+  const args = [...commandFlags, command, "serve", "--port", "0", "--database", database]
   return yield* timeTo(args, { NODE_COMPILE_CACHE: cache, NODE_NO_WARNINGS: "1" })
 }, Effect.scoped)
 

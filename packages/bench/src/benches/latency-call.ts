@@ -65,7 +65,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const backlogs: Array<number> = []
   const disk: Array<number> = []
   const acknowledged: Array<number> = []
-  const bare: Array<number> = []
+  const least: Array<number> = []
   // What comes first pays for the compiler.
   yield* publishCalls(fast, calls, 0)
   for (let round = 0; round < rounds; round++) {
@@ -81,14 +81,15 @@ const run = Effect.fnUntraced(function* (options: Options) {
     backlogs.push(behind.backlog)
     disk.push(quantile(writes, 0.99))
     acknowledged.push(quantile(prompt.toAnswer, 0.5))
-    bare.push(quantile(requests, 0.5))
+    // What each of them needs at least: on disk first, then sent.
+    least.push(quantile(requests, 0.5) + quantile(writes, 0.5))
     process.stderr.write(
-      `round ${round + 1}: p99 to leave ${rounded(idle.at(-1) ?? 0)} ms idle, ${rounded(busy.at(-1) ?? 0)} ms with a backlog (${behind.backlog} left at the end), disk alone ${rounded(disk.at(-1) ?? 0)} ms; p50 to the answer ${rounded(acknowledged.at(-1) ?? 0)} ms, bare ${rounded(bare.at(-1) ?? 0)} ms\n`
+      `round ${round + 1}: p99 to leave ${rounded(idle.at(-1) ?? 0)} ms idle, ${rounded(busy.at(-1) ?? 0)} ms with a backlog (${behind.backlog} left at the end), disk alone ${rounded(disk.at(-1) ?? 0)} ms; p50 to the answer ${rounded(acknowledged.at(-1) ?? 0)} ms, bare request and sync ${rounded(least.at(-1) ?? 0)} ms\n`
     )
   }
   return [
     { line: name, ours: busy, peer: idle, more: { backlog_at_the_end: Math.min(...backlogs) } },
-    { line: `${name}/idle`, ours: acknowledged, peer: bare },
+    { line: `${name}/idle`, ours: acknowledged, peer: least },
     { line: `${name}/disk`, ours: idle, peer: disk }
   ]
 })
@@ -98,7 +99,7 @@ export const benchmark: Benchmark = {
   minutes: 4,
   summary: "how long a call takes from publish to its request, behind 100,000 access logs and without them",
   compares:
-    "500 calls are published one by one, 20 ms apart, on SQLite; each is on disk before it is sent. Timed is from the call of publish to the moment its request leaves. Once with nothing else, once while 100,000 access logs wait for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, idle, with a bare request to the same receiver at the same pace; the third tells what writing and syncing one row takes on the same disk.",
+    "500 calls are published one by one, 20 ms apart, on SQLite; each is on disk before it is sent. Timed is from the call of publish to the moment its request leaves. Once with nothing else, once while 100,000 access logs wait for the same receivers, which take 50 ms each. The second line compares publish to acknowledgement, idle, with the sum of one row written and synced on the same disk and a bare request to the same receiver, both at the same pace; the third compares publish to request, idle, with the row alone.",
   leavesOut: "Calls that come all at once, PostgreSQL, and receivers that are slow or away (`fairness` has those).",
   lines: {
     [name]: {
@@ -109,9 +110,9 @@ export const benchmark: Benchmark = {
     },
     [`${name}/idle`]: {
       ours: "p50 from publish to acknowledgement, idle",
-      peer: "p50 of a bare request",
+      peer: "p50 of one row synced to disk plus p50 of a bare request",
       unit: "ms",
-      goal: { is: "at most", ratio: 3 }
+      goal: { is: "at most", ratio: 1.5 }
     },
     [`${name}/disk`]: {
       ours: "p99 from publish to request, idle",

@@ -14,7 +14,7 @@ import { temporaryDatabase } from "../harness/TemporaryFile.ts"
 const name = "memory"
 
 /** How much more may be resident with the backlog than without, in megabytes. */
-const allowed = 150
+const allowed = 120
 
 const program = fileURLToPath(new URL("../hold.ts", import.meta.url))
 

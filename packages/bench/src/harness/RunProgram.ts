@@ -16,6 +16,9 @@ export class ProgramFailed extends Schema.TaggedError<ProgramFailed>()("ProgramF
   }
 }
 
+/** The flags that the command sets itself (`packages/doorhook/bin/doorhook.js`). */
+export const commandFlags = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
+
 /** Runs a program of ours, under the limits that the command sets itself, to its end and answers what it prints, which is JSON of a form that it vouches for. */
 export const runProgram = <A>(
   what: string,
@@ -25,7 +28,7 @@ export const runProgram = <A>(
 ): Effect.Effect<A, ProgramFailed> =>
   Effect.gen(function* () {
     const { code, printed } = yield* Effect.promise(async (signal) => {
-      const child = spawn(process.execPath, ["--max-semi-space-size=16", "--conditions=source", program, ...args], {
+      const child = spawn(process.execPath, [...commandFlags, "--conditions=source", program, ...args], {
         stdio: ["pipe", "pipe", "inherit"],
         signal,
         killSignal: "SIGKILL"

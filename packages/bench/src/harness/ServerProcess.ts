@@ -10,6 +10,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { commandFlags } from "./RunProgram.ts"
 import { temporaryFolder } from "./TemporaryFile.ts"
 
 const inside = new URL("../inside.ts", import.meta.url)
@@ -116,7 +117,7 @@ export const startService = Effect.fnUntraced(function* (
   args.push("--operator-key", operatorKey)
   return yield* startProgram(command, args, {
     ...options,
-    flags: ["--max-semi-space-size=16"],
+    flags: commandFlags,
     // One client asks for the tokens of all users, as fast as it is answered.
     env: { DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited" }
   })
