@@ -123,12 +123,13 @@ export const released = (standing: Standing, dueAt: number | null = standing.due
 
 /**
  * To be sent again. Under a lease it may be on its way at this moment and must not be sent twice at once: it is marked, and
- * due as soon as that attempt is settled, however it ends, or its lease is lost, also if it was made early.
+ * due as soon as that attempt is settled, however it ends, or its lease is lost, also if it was made early or the delivery
+ * was cancelled during it.
  */
 export const resent = (standing: Standing, now: number): Standing =>
-  standing.state === "delivering"
-    ? { ...standing, due_at: Math.min(standing.due_at ?? now, now), resend: 2 }
-    : { ...standing, state: "pending", reason: null, due_at: now, worker: null, resend: 1 }
+  standing.worker === null
+    ? { ...standing, state: "pending", reason: null, due_at: now, resend: 1 }
+    : { ...standing, state: "delivering", reason: null, due_at: Math.min(standing.due_at ?? now, now), resend: 2 }
 
 /** Ended because its integration takes no more. A delivery under lease keeps its worker. */
 export const cancelled = (standing: Standing, reason: DeliveryReason): Standing => ({

@@ -247,3 +247,9 @@ export const keptEvent = Effect.fnUntraced(function* ({ building_id, id, resourc
 /** Ids of claimed deliveries, in the order claimed. */
 export const idsOf = (items: ReadonlyArray<{ readonly id: DeliveryId }>): ReadonlyArray<DeliveryId> =>
   items.map(({ id }) => id)
+
+/** Where a delivery stands: its state, how many attempts were made, and when the next is due. */
+export const standing = Effect.fnUntraced(function* (id: DeliveryId) {
+  const { attempts, next_attempt_at, state } = yield* findDelivery(id)
+  return [state, attempts, next_attempt_at]
+})

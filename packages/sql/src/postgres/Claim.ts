@@ -23,9 +23,9 @@ import type { Fault } from "../stores/Telling.ts"
 import { explain, makeTelling, quietTime } from "../stores/Telling.ts"
 import type { Sql } from "./Moves.ts"
 import { move, writeTally } from "./Moves.ts"
-import { int8s, postgres } from "./PostgresDialect.ts"
+import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/ClaimStatements.ts"
-import { keepMember, pause } from "./statements/DeliveryStatements.ts"
+import { keepWorkers, pause } from "./statements/DeliveryStatements.ts"
 
 /** How often a claim looks again, when all due deliveries are locked by other claims. */
 const claimTries = 3
@@ -274,7 +274,7 @@ export const makeClaim = (sql: Sql, reader: IntegrationReader) => {
   const claimDue = Effect.fnUntraced(function* (request: ClaimRequest, heads: ReadonlyArray<Head>) {
     const claimed: Array<LeasedDelivery> = []
     // Before any delivery is locked: a heartbeat locks in this order, too.
-    yield* sql.unsafe(keepMember, [request.worker])
+    yield* sql.unsafe(keepWorkers, [texts([request.worker])])
     let wanted = request
     for (let more = refills; ; more--) {
       const chosen = yield* choose(wanted, heads)

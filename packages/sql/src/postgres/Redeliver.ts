@@ -13,7 +13,7 @@ import type { Endings } from "../stores/Endings.ts"
 import { lockIntegration } from "./IntegrationLocks.ts"
 import type { Sql, Tally } from "./Moves.ts"
 import { idsOf, move, signal, standingsOf, targetsOf, writeTally } from "./Moves.ts"
-import { int8s, postgres } from "./PostgresDialect.ts"
+import { int8s, postgres, texts } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
 /** The most deliveries that are recovered in one transaction: some ten milliseconds. */
@@ -35,11 +35,19 @@ const resend = Effect.fnUntraced(function* (sql: Sql, rows: ReadonlyArray<Standi
   if (moves.some(({ to }) => to.state === "pending")) yield* signal(sql)
 })
 
+/** Locks deliveries and says where they stand. Those cancelled during an attempt become leased again to its worker. */
+const lockToResend = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
+  const found = yield* sql.unsafe<{ readonly worker: string }>(Statements.workersOfEnded, [int8s(ids)])
+  // Before any delivery is locked: a heartbeat locks in this order, too.
+  if (found.length > 0) yield* sql.unsafe(Statements.keepWorkers, [texts(found.map(({ worker }) => worker))])
+  return yield* standingsOf(sql, ids)
+})
+
 /** Sends one delivery again. In a transaction. */
 const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: number) {
   const ofDelivery = sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s([id])])
   for (const integration of yield* idsOf(ofDelivery)) yield* lockIntegration(sql, integration)
-  const [from] = yield* standingsOf(sql, [id])
+  const [from] = yield* lockToResend(sql, [id])
   if (from === undefined) return refused("not_found")
   const target = (yield* targetsOf(sql, [from.integration_id])).get(from.integration_id)
   if (target === undefined) return refused("integration_deleted")
@@ -73,7 +81,7 @@ const recoverSome = Effect.fnUntraced(function* (
   const next = found.length === batch ? found.at(-1)?.id : undefined
   if (ids.length === 0) return { why: null, count: 0, next }
   // Those that were sent or revived since they were found are not among them any more.
-  const rows = (yield* standingsOf(sql, ids)).filter(Standing.isRecoverable)
+  const rows = (yield* lockToResend(sql, ids)).filter(Standing.isRecoverable)
   yield* resend(sql, rows, now)
   return { why: null, count: rows.length, next }
 })

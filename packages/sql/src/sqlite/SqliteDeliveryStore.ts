@@ -884,9 +884,13 @@ const make = Effect.gen(function* () {
     }
     const row = q.standing.get(id)
     if (row === undefined) return false
-    if (lease !== undefined) state.unlease([lease])
     const [integration, from, lane] = [integrationId(row[0]), Number(row[1]), laneOf(row[3])]
     state.move(from, codes.pending)
+    // Cancelled during an attempt, which may still be under way.
+    if (lease !== undefined) {
+      state.unlease([lease])
+      state.lease({ ...lease, state: codes.pending, due_at: now, stored_due_at: now, resend: 2 })
+    }
     if (isOpen(from)) state.noteGone(lane, integration, Number(row[7]))
     else q.keepEndingAttempt.run(id)
     q.revive.run(now, id)

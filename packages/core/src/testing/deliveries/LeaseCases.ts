@@ -27,6 +27,7 @@ import {
   settleAs,
   settlement,
   settleOutcomes,
+  standing,
   start,
   worker
 } from "../Fixtures.ts"
@@ -38,12 +39,6 @@ const lapse = start + membershipLength
 
 const leave = Effect.fnUntraced(function* (now: number, by: string) {
   return yield* (yield* DeliveryStore).heartbeat({ worker: by, now, until: null })
-})
-
-/** What is stored of a delivery's state. */
-const standing = Effect.fnUntraced(function* (id: DeliveryId) {
-  const { attempts, next_attempt_at, state } = yield* findDelivery(id)
-  return [state, attempts, next_attempt_at]
 })
 
 export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> = [

@@ -20,6 +20,7 @@ import {
   membershipLength,
   newEvent,
   pending,
+  records,
   recover,
   release,
   resend,
@@ -27,6 +28,7 @@ import {
   settleAs,
   settleWithConsequences,
   settlement,
+  standing,
   start
 } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
@@ -111,6 +113,41 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
         const done = yield* findDelivery(id)
         yield* expectEqual("in the end", [done.state, done.attempts], ["delivered", 2])
       }
+    })
+  },
+  {
+    name: "a delivery that was cancelled during its attempt and is resent waits for the end of that attempt, or of its lease",
+    run: Effect.gen(function* () {
+      yield* beat(start)
+      yield* beat(start + 1, "next")
+      const integration = yield* createIntegration()
+      yield* enqueue(...records(1, 3, integration))
+      const leased = yield* claim(start)
+      const [settled, givenBack, lost] = leased
+      if (settled === undefined || givenBack === undefined || lost === undefined)
+        return yield* expectEqual("claimed", leased.length, 3)
+      const integrations = yield* IntegrationStore
+      yield* integrations.update({ ...integration, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
+      for (const { id } of leased) yield* expectEqual("cancelled", yield* standing(id), ["cancelled", 0, null])
+      yield* integrations.update({ ...integration, version: 3 }, 2)
+      yield* expectEqual("first", yield* resend(settled.id, start + 1), [1, settled.id])
+      yield* expectEqual("others", yield* recover(integration.id, 0, start + 1), [2, null])
+      yield* expectEqual("sent twice at once", yield* claim(start + 2), [])
+      for (const { id } of leased) yield* expectEqual("leased", yield* standing(id), ["delivering", 0, null])
+      yield* expectEqual("settled", [...(yield* settle(start + 3, settlement(settled)))], [settled.id])
+      yield* expectEqual("settled, due", yield* standing(settled.id), ["pending", 1, start + 3])
+      yield* release(start + 3, start + 4, [givenBack])
+      yield* expectEqual("both", idsOf(yield* claim(start + 4, { worker: "next" })).toSorted(), [
+        settled.id,
+        givenBack.id
+      ])
+      yield* beat(lapse, "next")
+      yield* expectEqual("late", [...(yield* settle(lapse, settlement(lost)))], [])
+      yield* expectEqual(
+        "lost",
+        (yield* claim(lapse, { worker: "next" })).map(({ id, resend: again }) => [id, again]),
+        [[lost.id, true]]
+      )
     })
   },
   {

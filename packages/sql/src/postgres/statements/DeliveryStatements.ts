@@ -30,7 +30,10 @@ const keepMembers = (workers: string, from: string) => `member AS MATERIALIZED (
   )`
 
 /** The same, before deliveries are locked that are to be leased. */
-export const keepMember = `WITH ${keepMembers("ARRAY[$1::text]", "")} SELECT 1 FROM member`
+export const keepWorkers = `WITH ${keepMembers("$1::text[]", "")} SELECT 1 FROM member`
+
+/** The workers that attempt some deliveries which were cancelled meanwhile. */
+export const workersOfEnded = `SELECT DISTINCT worker FROM deliveries WHERE id = ANY($1) AND worker IS NOT NULL ORDER BY worker`
 
 /** The integrations that events are matched with, as the database has them now: of these buildings and these tenants. */
 const scoped = `SELECT id, version FROM integrations WHERE scope_type = 'building' AND scope_id = ANY($40::bigint[])
