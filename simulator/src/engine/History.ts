@@ -74,6 +74,8 @@ export type Fact =
       readonly now: number
       readonly until: number | null
       readonly continued: boolean
+      /** The workers whose memberships it ended. */
+      readonly ended: ReadonlyArray<string>
     }
   /** The answer to a heartbeat has come: from now on the engine knows how long it is a member, and whether it was. */
   | {

@@ -161,11 +161,13 @@ export const traceOf = (outcome: Outcome): Trace => {
   const breaches: Array<Breach> = []
   const members = new Map<number, Array<EntryOf<"member">>>()
 
-  /** What was cancelled under its lease, with its integration, and is asked for again has no lease any more. */
-  const wasEndedAndResent = (id: DeliveryId, { index }: Grant): boolean => {
+  /** A delivery that was cancelled under its lease only waits for its attempt to be recorded, unless it is asked for again. */
+  const isCancelled = (id: DeliveryId, { index }: Grant): boolean => {
     const delivery = deliveries.get(id)
-    const changes = delivery === undefined ? [] : (integrations.get(delivery.integration_id) ?? [])
-    return delivery?.resent.some((at) => at > index) === true && changes.some((change) => change.index > index)
+    const ending = (delivery === undefined ? [] : (integrations.get(delivery.integration_id) ?? [])).findLast(
+      (change) => change.index > index && (change.what === "deleted" || change.integration.status === "disabled")
+    )
+    return ending !== undefined && delivery?.resent.some((at) => at > ending.index) === false
   }
 
   const grant = (
@@ -177,7 +179,7 @@ export const traceOf = (outcome: Outcome): Trace => {
     const { at, engine, index, wall } = entry
     const given: Grant = { index, at, clock: wall + (skews.get(engine) ?? 0), engine, worker, early_due_at }
     const holder = holders.get(id)
-    if (holder !== undefined && !wasEndedAndResent(id, holder)) {
+    if (holder !== undefined) {
       const what = `delivery ${id} was leased to ${worker} while ${holder.worker} had it`
       breaches.push({ what, entries: [holder.index, index] })
     }
@@ -210,13 +212,7 @@ export const traceOf = (outcome: Outcome): Trace => {
     const closing = processes.findLast(
       (before) => before.engine === engine && before.what === "closing" && before.index < index
     )
-    // What was cancelled under its lease, with its integration, only waits for its attempt to be recorded.
-    const isChanged = (id: DeliveryId, holder: Grant): boolean => {
-      const integration = deliveries.get(id)?.integration_id
-      const changes = integration === undefined ? [] : (integrations.get(integration) ?? [])
-      return changes.some((change) => change.index > holder.index)
-    }
-    const held = [...holders].filter(([id, holder]) => holder.engine === engine && !isChanged(id, holder))
+    const held = [...holders].filter(([id, holder]) => holder.engine === engine && !isCancelled(id, holder))
     if (closing === undefined || held.length === 0 || faults.some(({ until }) => until > closing.at)) return
     const what = `engine ${engine} ended and kept ${held.length} deliveries, ${held[0]?.[0]} among them`
     breaches.push({ what, entries: [closing.index, index] })
@@ -266,6 +262,10 @@ export const traceOf = (outcome: Outcome): Trace => {
           deliveries.get(id)?.released.push(entry.at)
           if (entry.why === "lapsed" || holders.get(id)?.engine === entry.engine) holders.delete(id)
         }
+        break
+      case "heartbeat":
+        for (const [id, holder] of holders)
+          if (entry.ended.includes(holder.worker) && isCancelled(id, holder)) holders.delete(id)
         break
       case "opened":
         holders.clear()

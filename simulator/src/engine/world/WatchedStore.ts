@@ -23,6 +23,7 @@ import type {
   StoreError,
   TokenStore
 } from "@doorhook/core"
+import { activeStates } from "@doorhook/core"
 import { Effect } from "effect"
 import type { EnqueuedEvent, FinalDelivery, History } from "../History.ts"
 import type { StoreCall } from "./StoreCalls.ts"
@@ -162,10 +163,10 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         leased.set(id, attempts)
     const membership = yield* deliveries.heartbeat(beat)
     const { continued } = membership
-    for (const [name, end] of members) if (end <= now) members.delete(name)
-    if (until === null) members.delete(worker)
-    else members.set(worker, until)
-    history.add({ kind: "heartbeat", engine, worker, now, until, continued })
+    const ended = [...members].filter(([name, end]) => end <= now || (until === null && name === worker))
+    for (const [name] of ended) members.delete(name)
+    if (until !== null) members.set(worker, until)
+    history.add({ kind: "heartbeat", engine, worker, now, until, continued, ended: ended.map(([name]) => name) })
     if (leased.size > 0) {
       // Outcomes may have been recorded at the same moment: of what was attempted there is one attempt more.
       const ids: Array<DeliveryId> = []
@@ -178,15 +179,21 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     return membership
   })
 
-  /** Does something, and returns which deliveries of an integration wait to be sent since then. */
+  /** Does something, and returns which deliveries of an integration are to be sent since then that were not before. */
   const queuedBy = Effect.fnUntraced(function* <A>(
     integration_id: IntegrationId,
     effect: Effect.Effect<A, StoreError>
   ) {
-    const waiting = idsIn({ integration_id, states: ["pending"] })
-    const before = new Set(yield* waiting)
+    const [waiting, active] = [
+      idsIn({ integration_id, states: ["pending"] }),
+      idsIn({ integration_id, states: activeStates })
+    ]
+    const [waited, wereActive] = [new Set(yield* waiting), new Set(yield* active)]
     const answer = yield* effect
-    return { answer, ids: (yield* waiting).filter((id) => !before.has(id)) }
+    const queued = new Set((yield* waiting).filter((id) => !waited.has(id)))
+    // One that was cancelled during its attempt is leased to the worker of that attempt.
+    for (const id of yield* active) if (!wereActive.has(id)) queued.add(id)
+    return { answer, ids: [...queued] }
   })
 
   const redeliver = Effect.fnUntraced(function* (request: RedeliverRequest, now: number) {
