@@ -26,6 +26,7 @@ import { settleAttempt, settleExpired, settleRightLost } from "../rules/Settling
 import { shownHost } from "../rules/UrlPolicy.ts"
 import { tellDefect } from "../services/Lasting.ts"
 import { DeliverySettings } from "../services/DeliverySettings.ts"
+import type { AccessAnswer } from "./AccessCheck.ts"
 import { AccessCheck } from "./AccessCheck.ts"
 import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
 import { retryLater } from "./CircuitBreaker.ts"
@@ -101,7 +102,6 @@ export interface Sender {
 interface Target {
   readonly allow: AllowList
   readonly rule: AcknowledgementRule
-  readonly user: UserId
 }
 
 const paceOf = ({ attempt }: Settlement): Pace => {
@@ -115,6 +115,11 @@ const nameOf = ({ id, integration }: LeasedDelivery): string =>
   `${formatDeliveryId(id)} to integration ${integration.id} (${shownHost(integration.configuration.url)})`
 
 const ownerOf = ({ integration }: LeasedDelivery): UserId => integration.created_by.user_id
+
+type Headers = Readonly<Record<string, string>>
+
+const isSigned = (signing: Effect.Effect<Headers>): signing is Exit.Success<Headers> =>
+  Exit.isExit(signing) && Exit.isSuccess(signing)
 
 const isAnswered = (report: TransportReport): report is TransportResult =>
   report._tag === "Answered" || report._tag === "Failed"
@@ -155,16 +160,15 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     if (known !== undefined) return known
     const target = {
       allow: allowOf(settings.allow, integration),
-      rule: acknowledgementOf(integration),
-      user: integration.created_by.user_id
+      rule: acknowledgementOf(integration)
     }
     targets.set(integration, target)
     return target
   }
 
-  // Who asks for a resend knows the event's age.
-  const isLate = ({ event, resend }: LeasedDelivery): boolean =>
-    !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, now())
+  // Resends are asked for by hand, with the event's age in view.
+  const isLate = ({ event, resend }: LeasedDelivery, at: number): boolean =>
+    !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, at)
 
   // The way of one delivery: start, receive the directory's answer, sign, send, conclude.
 
@@ -174,12 +178,13 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     flights.add(flight)
     landed.closeUnsafe()
     guard(flight, () => {
-      if (isLate(delivery)) return conclude(flight, settleExpired(delivery))
+      const at = now()
+      if (isLate(delivery, at)) return conclude(flight, settleExpired(delivery))
       const { integration } = delivery
-      const answer = access.ask(targetOf(integration).user, integration.scope, (late) =>
-        guard(flight, () => allowed(flight, late))
+      const answer = access.ask(ownerOf(delivery), integration.scope, (late) =>
+        guard(flight, () => answeredLate(flight, late))
       )
-      if (answer !== null) allowed(flight, answer)
+      if (answer !== null) allowed(flight, answer, at)
     })
   }
 
@@ -200,29 +205,34 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     land(flight, null)
   }
 
-  const allowed = (flight: Flight, answer: boolean | DirectoryError): void => {
+  /** The directory took its time. */
+  const answeredLate = (flight: Flight, answer: AccessAnswer): void => {
+    const { delivery } = flight
+    const at = now()
+    if (answer !== true || !isLate(delivery, at)) return allowed(flight, answer, at)
+    passed("directory", delivery)
+    conclude(flight, settleExpired(delivery))
+  }
+
+  const allowed = (flight: Flight, answer: AccessAnswer, at: number): void => {
     const { delivery } = flight
     if (answer instanceof DirectoryError) return heldUp(flight, "directory", answer)
     passed("directory", delivery)
     if (!answer) return conclude(flight, settleRightLost(delivery))
-    // The directory may have taken its time.
-    if (isLate(delivery)) return conclude(flight, settleExpired(delivery))
     const { early_due_at, integration } = delivery
-    if (host.isVoid(integration, flight.since) || !host.mayStart(now())) return giveBack(flight)
+    if (host.isVoid(integration, flight.since) || !host.mayStart(at)) return giveBack(flight)
     if (early_due_at !== null && !host.mayBeEarly(integration)) return giveBack(flight)
-    sign(flight)
+    sign(flight, at)
   }
 
-  const sign = (flight: Flight): void => {
+  const sign = (flight: Flight, startedAt: number): void => {
     const { delivery } = flight
-    const startedAt = now()
     const body = bodyOf(delivery.event)
     const identity = { id: delivery.event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
     const secrets = settings.sign ? secretsOf(delivery.integration, startedAt) : []
-    const signing = Effect.provideService(headersOf(identity, secrets), Crypto, crypto)
-    const exit = Effect.runSyncExit(signing)
-    if (Exit.isSuccess(exit)) return post(flight, startedAt, exit.value, body)
-    // This cryptography answers later.
+    const signing = headersOf(crypto, identity, secrets)
+    if (isSigned(signing)) return post(flight, startedAt, signing.value, body)
+    // Asynchronous cryptography, or several secrets.
     run(signing).addObserver((signed) =>
       Exit.isSuccess(signed)
         ? guard(flight, () => post(flight, startedAt, signed.value, body))
@@ -230,7 +240,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     )
   }
 
-  const post = (flight: Flight, startedAt: number, headers: Readonly<Record<string, string>>, body: string): void => {
+  const post = (flight: Flight, startedAt: number, headers: Headers, body: string): void => {
     const { integration } = flight.delivery
     const request = {
       url: integration.configuration.url,
@@ -342,13 +352,13 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   /** While the breaker is open: settles what has expired, and tries one of the others if it is time to. */
   const startOne = (): void => {
-    for (const delivery of queue.removeIf(isLate)) {
+    const at = now()
+    for (const delivery of queue.removeIf((held) => isLate(held, at))) {
       const settlement = settleExpired(delivery)
       host.record({ delivery, settlement, worker: host.worker(), isTelling: false })
     }
     // Who was tried stays known until something is held of which all have failed.
     if (breaker.isTrying || queue.queued === 0) return
-    const at = now()
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.beginRound()
     const waiting = removeWaiting(at)
