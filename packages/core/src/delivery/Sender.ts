@@ -30,7 +30,10 @@ import type { AccessAnswer } from "./AccessCheck.ts"
 import { AccessCheck } from "./AccessCheck.ts"
 import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
 import { retryLater } from "./CircuitBreaker.ts"
+import type { Changes } from "./Changes.ts"
 import type { FairQueue, Pace } from "./FairQueue.ts"
+import type { IntegrationHealth } from "./IntegrationHealth.ts"
+import type { Outcome } from "./RecordQueue.ts"
 
 /** How many attempts are started before others have their turn: a call is stored between two slices, not after all of them. */
 const slice = 16
@@ -40,16 +43,6 @@ const slowAttempt = 1_000
 
 /** How often the log says at most that deliveries wait for this process itself, in milliseconds. */
 const busyReportEvery = 60_000
-
-/** How a delivery ended for now. */
-export interface Outcome {
-  readonly delivery: LeasedDelivery
-  readonly settlement: Settlement
-  /** The worker that it is leased to. */
-  readonly worker: string
-  /** Whether it says how its integration does: one that began before the integration was changed does not, nor does a probe. */
-  readonly isTelling: boolean
-}
 
 /** A delivery on its way. */
 interface Flight {
@@ -66,20 +59,16 @@ interface Flight {
 export interface SenderHost {
   readonly queue: FairQueue
   readonly breaker: CircuitBreaker
+  readonly changes: Pick<Changes, "latest" | "isVoid">
+  readonly health: Pick<IntegrationHealth, "mayBeEarly">
   /** The worker that held deliveries are leased to. */
   readonly worker: () => string
   /** Whether anything may be sent now. */
-  readonly maySend: () => boolean
+  readonly maySend: (now: number) => boolean
   /** Whether the membership surely lasts for an attempt that is started now. */
   readonly mayStart: (now: number) => boolean
-  /** Counts changes of integrations. */
-  readonly changes: () => number
-  /** Whether the integration was changed after a change. */
-  readonly isVoid: (integration: Integration, since: number) => boolean
-  /** Whether a retry of the integration may still be sent early. */
-  readonly mayBeEarly: (integration: Integration) => boolean
-  /** Gives deliveries back to the store unattempted. */
-  readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt: (delivery: LeasedDelivery) => number) => void
+  /** Gives deliveries back to the store unattempted, due now or at a time. */
+  readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt?: (delivery: LeasedDelivery) => number) => void
   readonly record: (outcome: Outcome) => void
   /** A try is over: it is known when the next one may be made. */
   readonly tried: () => void
@@ -148,7 +137,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const { breaker, queue } = host
+  const { breaker, changes, health, queue } = host
   const flights = new Set<Flight>()
   const landed = yield* Latch.make(true)
   const targets = new WeakMap<Integration, Target>()
@@ -174,7 +163,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   const start = (delivery: LeasedDelivery, isTry: boolean): void => {
     if (isTry) breaker.beginTry(now())
-    const flight = { delivery, worker: host.worker(), since: host.changes(), isTry, cancel: () => undefined }
+    const flight = { delivery, worker: host.worker(), since: changes.latest, isTry, cancel: () => undefined }
     flights.add(flight)
     landed.closeUnsafe()
     guard(flight, () => {
@@ -220,8 +209,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     passed("directory", delivery)
     if (!answer) return conclude(flight, settleRightLost(delivery))
     const { early_due_at, integration } = delivery
-    if (host.isVoid(integration, flight.since) || !host.mayStart(at)) return giveBack(flight)
-    if (early_due_at !== null && !host.mayBeEarly(integration)) return giveBack(flight)
+    if (changes.isVoid(integration.id, flight.since) || !host.mayStart(at)) return giveBack(flight)
+    if (early_due_at !== null && !health.mayBeEarly(integration.id, at)) return giveBack(flight)
     sign(flight, at)
   }
 
@@ -278,7 +267,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   const conclude = (flight: Flight, settlement: Settlement): void => {
     const { delivery, since, worker } = flight
-    const isTelling = delivery.integration.status === "enabled" && !host.isVoid(delivery.integration, since)
+    const { id, status } = delivery.integration
+    const isTelling = status === "enabled" && !changes.isVoid(id, since)
     host.record({ delivery, settlement, worker, isTelling })
     land(flight, paceOf(settlement))
   }
@@ -289,7 +279,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const { delivery, isTry } = flight
     if (isTry) breaker.endTry()
     const surplus = queue.finish(delivery, pace)
-    if (surplus.length > 0) host.release(surplus, now)
+    if (surplus.length > 0) host.release(surplus)
     if (isTry) host.tried()
     if (flights.size === 0) landed.openUnsafe()
     pump()
@@ -299,7 +289,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   /** Gives back what must not be attempted under its lease. */
   const giveBack = (flight: Flight): void => {
-    host.release([flight.delivery], now)
+    host.release([flight.delivery])
     land(flight, null)
   }
 
@@ -370,7 +360,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   /** Starts some of what has a place; says whether there may be more. */
   const startSome = (which: "urgent" | "all"): boolean => {
     for (let started = 0; started < slice; started++) {
-      if (!host.maySend()) return false
+      if (!host.maySend(now())) return false
       if (breaker.isOpen) {
         startOne()
         return false
