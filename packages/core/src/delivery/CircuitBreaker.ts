@@ -25,6 +25,15 @@ const maxTries = 3
 export const breakerCauses = ["directory", "egress"] as const
 export type BreakerCause = (typeof breakerCauses)[number]
 
+const endTexts: Readonly<Record<BreakerCause, string>> = {
+  directory: "The directory answers again",
+  egress: "Outbound connections work again"
+}
+
+/** Describes the end of an outage that lasted this many milliseconds. */
+export const endText = (cause: BreakerCause, lasted: number): string =>
+  `${endTexts[cause]} after ${Math.round(lasted / 1_000)} s`
+
 /** What is away, and since when. */
 export interface Outage {
   readonly cause: BreakerCause

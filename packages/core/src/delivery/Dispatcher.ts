@@ -9,7 +9,7 @@
  * - The *record loop* stores outcomes and releases in batches (`RecordQueue`), together with publications that are stored at
  *   the same moment. When a failed attempt is retried is decided by `rules/RetryPolicy`, when an integration is disabled by
  *   `rules/Consequences`.
- * - *Heartbeats* keep the worker a member. A member that can't be sure of its membership starts no attempts.
+ * - *Heartbeats* keep the worker a member (`Membership`). While that is not sure, no attempt starts.
  *
  * When the store is slow or away, sending stops before more is sent than can be recorded. What a process that dies has not
  * recorded is sent again by another worker: at least once.
@@ -34,62 +34,19 @@ import { warnOfFailures } from "../services/FailureWarnings.ts"
 import { lasting, tellDefect } from "../services/Lasting.ts"
 import { Notices } from "../services/Notices.ts"
 import { Changes } from "./Changes.ts"
-import type { BreakerCause, Outage } from "./CircuitBreaker.ts"
-import { CircuitBreaker } from "./CircuitBreaker.ts"
+import type { BreakerCause } from "./CircuitBreaker.ts"
+import { CircuitBreaker, endText } from "./CircuitBreaker.ts"
 import { ClaimTimer } from "./ClaimTimer.ts"
+import type { DispatcherStatus } from "./DispatcherStatus.ts"
+import { idleStatus } from "./DispatcherStatus.ts"
 import { FairQueue } from "./FairQueue.ts"
-import type { CatchingUp, FailureStreak } from "./IntegrationHealth.ts"
 import { IntegrationHealth, lastSeen } from "./IntegrationHealth.ts"
+import { Membership } from "./Membership.ts"
 import type { Outcome } from "./RecordQueue.ts"
 import { RecordQueue } from "./RecordQueue.ts"
 import type { Sender } from "./Sender.ts"
 import { makeSender } from "./Sender.ts"
 import { StoreRefusals, untilAnswered } from "./StoreRefusals.ts"
-
-export type { BreakerCause, Outage } from "./CircuitBreaker.ts"
-export { breakerCauses } from "./CircuitBreaker.ts"
-export type { CatchingUp } from "./IntegrationHealth.ts"
-
-/** What a dispatcher is doing. */
-export interface DispatcherStatus {
-  /** Requests open now. */
-  readonly delivering: number
-  /** Deliveries under lease that wait for a place. */
-  readonly buffered: number
-  /** Attempts that are over and not recorded in the store yet. */
-  readonly unsettled: number
-  /**
-   * Since when such attempts wait and none has been recorded, in milliseconds since the epoch; null while there are none. It
-   * moves with each that is.
-   */
-  readonly unsettled_since: number | null
-  /** When it last looked for due deliveries with success, in milliseconds since the epoch; null before the first time. */
-  readonly last_claim_at: number | null
-  /** Since when the store has not let it claim or record outcomes, in milliseconds since the epoch; null while it does. */
-  readonly store_failing_since: number | null
-  /** What all deliveries wait for: they are due again every few seconds, and one is tried; null while they can be sent. */
-  readonly outage: Outage | null
-  /** How many integrations failed at the last attempt that this process made. */
-  readonly failing: number
-  /** Those that failed most often in a row, the worst first: a few. */
-  readonly worst: ReadonlyArray<FailureStreak>
-  /** Integrations whose waiting retries are sent early, after an outage of their receivers. */
-  readonly catching_up: ReadonlyArray<CatchingUp>
-}
-
-/** The status of a dispatcher that has done nothing. */
-export const idleStatus: DispatcherStatus = {
-  delivering: 0,
-  buffered: 0,
-  unsettled: 0,
-  unsettled_since: null,
-  last_claim_at: null,
-  store_failing_since: null,
-  outage: null,
-  failing: 0,
-  worst: [],
-  catching_up: []
-}
 
 /** A publication on its way to the store. Either `stored` or `failed` must be called, once. */
 export interface Handover {
@@ -139,19 +96,11 @@ const recordDelay = 25
 /** The most outcomes that wait to be recorded, as a multiple of the requests open at once. */
 const maxUnsettled = 16
 
-/** How often a worker sends a heartbeat at least, in milliseconds. */
-const heartbeatInterval = 5_000
-
 /** How many failing integrations the status names. */
 const worstShown = 20
 
 /** How many early retries are claimed at once for each place, once an integration catches up at full speed. */
 const earlyPerPlace = 4
-
-const closedText: Readonly<Record<BreakerCause, string>> = {
-  directory: "The directory answers again",
-  egress: "Outbound connections work again"
-}
 
 const makeWorkerName = Effect.gen(function* () {
   const bytes = yield* (yield* Crypto).randomBytes(8)
@@ -190,29 +139,19 @@ const makeDispatcher: Effect.Effect<
 
   // Membership.
 
-  let worker = yield* newWorkerName
-  /** Until when this worker is surely a member; null before its first heartbeat. */
-  let memberUntil: number | null = null
-  /** When an answer was lost last, so that the store may have leased to this worker what it does not hold. */
-  let lostAt: number | null = null
-  const beatHurry = yield* Queue.sliding<void>(1)
-
-  /** Whether an attempt that starts now ends, and is recorded, while the membership lasts. */
-  const mayStart = (at: number): boolean =>
-    memberUntil !== null && memberUntil >= at + settings.ackTimeout + settleBudget
+  const membership = new Membership(yield* newWorkerName, settings)
+  const beatNow = yield* Queue.sliding<void>(1)
 
   const noteLostAnswer = (): void => {
-    lostAt = now()
-    Queue.offerUnsafe(beatHurry, undefined)
+    membership.noteLostAnswer(now())
+    Queue.offerUnsafe(beatNow, undefined)
   }
 
   /** Held deliveries are not leased to this worker any more: it goes on under another name. */
   const beginAgain = Effect.gen(function* () {
     for (const { integration } of queue.removeIf(() => true).filter(isEarly)) health.stopEarly(integration.id)
     changes.noteAll()
-    lostAt = null
-    memberUntil = null
-    worker = yield* newWorkerName
+    membership.beginAgain(yield* newWorkerName)
   })
 
   const heldIds = (): ReadonlyArray<DeliveryId> => [
@@ -223,25 +162,17 @@ const makeDispatcher: Effect.Effect<
 
   const renewMembership: Effect.Effect<void, StoreError> = Effect.gen(function* () {
     const at = now()
-    // It has lapsed. Not left to the store: the answer to the heartbeat that says so may be lost.
-    if (memberUntil !== null && memberUntil <= at) yield* beginAgain
-    const isFirst = memberUntil === null
-    const until = at + settings.lease
-    const before = Math.min(at, ...Array.from(publications, ({ began }) => began))
-    const holds = lostAt === null ? {} : { holds: { ids: heldIds(), before } }
-    const membership = yield* store.heartbeat({ worker, now: at, until, ...holds })
+    if (membership.hasLapsed(at)) yield* beginAgain
+    const heartbeat = membership.heartbeat(at, heldIds)
+    const answer = yield* store.heartbeat(heartbeat)
     refusals.clear("heartbeat")
-    // The next heartbeat releases what was created in the same millisecond.
-    if (lostAt !== null && lostAt < before) lostAt = null
-    if (!isFirst && !membership.continued) {
-      const former = worker
+    if (!membership.renew(heartbeat, answer)) {
       yield* beginAgain
       // The heartbeat has begun another membership of the former name, which would have a share of all places.
-      yield* store.heartbeat({ worker: former, now: at, until: null })
+      yield* store.heartbeat({ worker: heartbeat.worker, now: at, until: null })
       return yield* renewMembership
     }
-    memberUntil = until
-    release(queue.shareWith(membership))
+    release(queue.shareWith(answer))
   })
 
   const beat = renewMembership.pipe(
@@ -251,22 +182,16 @@ const makeDispatcher: Effect.Effect<
       Effect.sync(() => {
         sender.pump()
         // The heartbeat may have released deliveries of a dead worker. No signal announces them.
-        timer.signal()
-        reconsider()
+        signal()
       })
     )
   )
 
-  /** Often enough to be sure of the membership for the attempts that follow. */
-  const beatEvery = Math.min(heartbeatInterval, Math.max(1, (settings.lease - settings.ackTimeout - settleBudget) / 2))
   /** Claims take turns with heartbeats that list what is held. */
   const leasing = Semaphore.makeUnsafe(1)
-  const beating = lasting(
-    "The heartbeat",
-    Effect.andThen(
-      Effect.timeoutOption(Queue.take(beatHurry), beatEvery),
-      Effect.suspend(() => (lostAt === null ? beat : leasing.withPermits(1)(beat)))
-    )
+  const beating = Effect.andThen(
+    Effect.timeoutOption(Queue.take(beatNow), membership.interval),
+    Effect.suspend(() => (membership.isInDoubt ? leasing.withPermits(1)(beat) : beat))
   )
 
   // Recording: outcomes and releases, in batches.
@@ -302,7 +227,7 @@ const makeDispatcher: Effect.Effect<
     for (const delivery of deliveries) {
       if (isEarly(delivery)) health.gaveBackEarly(delivery, now())
       const due_at = Math.max(delivery.early_due_at ?? 0, dueAt(delivery))
-      records.release(worker, { delivery_id: delivery.id, due_at })
+      records.release(membership.worker, { delivery_id: delivery.id, due_at })
     }
     recordedAll.closeUnsafe()
     hasRecords.openUnsafe()
@@ -407,10 +332,12 @@ const makeDispatcher: Effect.Effect<
     breaker,
     changes,
     health,
-    worker: () => worker,
+    membership,
     maySend: (at) =>
-      !isStopping && !refusals.has("settle") && records.unsettled < maxUnsettled * settings.concurrency && mayStart(at),
-    mayStart,
+      !isStopping &&
+      !refusals.has("settle") &&
+      records.unsettled < maxUnsettled * settings.concurrency &&
+      membership.mayStart(at),
     release,
     record,
     tried: () => reconsider(),
@@ -423,7 +350,7 @@ const makeDispatcher: Effect.Effect<
 
   /** Logs that an outage is over, and how large the backlog is. */
   const logClosed = Effect.fnUntraced(function* (cause: BreakerCause, lasted: number) {
-    const after = `${closedText[cause]} after ${Math.round(lasted / 1_000)} s`
+    const after = endText(cause, lasted)
     yield* store.summary(now()).pipe(
       Effect.flatMap(({ states }) => Effect.logInfo(`${after}. ${states.pending + states.retrying} deliveries wait.`)),
       Effect.catchTag("StoreError", (error) =>
@@ -442,9 +369,9 @@ const makeDispatcher: Effect.Effect<
   /** Nothing is claimed while nothing can be recorded or sent. */
   const nextTime = (at: number): number => {
     if (isStopping || refusals.has("settle")) return at + settings.pollInterval
-    if (!mayStart(at)) {
+    if (!membership.mayStart(at)) {
       // The membership lapsed between two heartbeats: the clock went on without the timers, as on a suspended machine.
-      if (!refusals.has("heartbeat")) Queue.offerUnsafe(beatHurry, undefined)
+      if (!refusals.has("heartbeat")) Queue.offerUnsafe(beatNow, undefined)
       return at + settings.pollInterval
     }
     // The clock was set back.
@@ -481,17 +408,13 @@ const makeDispatcher: Effect.Effect<
     const at = now()
     timer.begin(at)
     const since = changes.latest
-    const { allowance: limitPerIntegration, behind, limits } = queue
-    const limit = queue.claimLimit(claimBatch)
+    const { worker } = membership
+    const demand = queue.demand(claimBatch)
+    const { limit, limitPerIntegration, limits } = demand
     const { deliveries, next_due } = yield* store.claim({ worker, now: at, limit, limits, limitPerIntegration })
     lookedAt = at
-    const counts = new Map<IntegrationId, number>(behind.map((id) => [id, 0]))
-    for (const { integration } of deliveries) counts.set(integration.id, (counts.get(integration.id) ?? 0) + 1)
     takeIn(deliveries, since)
-    const isCutShort = limit > 0 && deliveries.length === limit
-    for (const [id, count] of counts)
-      queue.noteBehind(id, isCutShort || count >= (limits.get(id) ?? limitPerIntegration))
-    timer.end({ isCutShort, nextDue: next_due })
+    timer.end({ isCutShort: queue.claimed(demand, deliveries), nextDue: next_due })
   })
 
   /** Claims the next round of early retries of each integration that catches up after an outage of its receiver. */
@@ -501,9 +424,8 @@ const makeDispatcher: Effect.Effect<
       const limit = queue.claimLimit(window)
       if (limit === 0) return
       const since = changes.latest
-      const limits = new Map([[id, limit]])
-      const request = { worker, now: at, limit, limitPerIntegration: limit, limits, early: id }
-      const { deliveries } = yield* store.claim(request)
+      const limits = { limit, limitPerIntegration: limit, limits: new Map([[id, limit]]) }
+      const { deliveries } = yield* store.claim({ worker: membership.worker, now: at, ...limits, early: id })
       health.claimedEarly(id, deliveries)
       takeIn(deliveries, since)
     }
@@ -511,6 +433,7 @@ const makeDispatcher: Effect.Effect<
 
   /** Takes nothing, while the circuit breaker is open: only shows whether the store answers. */
   const glance = Effect.gen(function* () {
+    const { worker } = membership
     yield* store.claim({ worker, now: now(), limit: 0, limits: new Map(), limitPerIntegration: 0 })
     lookedAt = now()
   })
@@ -541,26 +464,23 @@ const makeDispatcher: Effect.Effect<
 
   // Publications.
 
-  /** Those on their way to the store. */
-  const publications = new Set<{ readonly began: number }>()
-
   const handOver = (): Handover => {
     const publication = { began: now() }
-    publications.add(publication)
+    membership.publications.add(publication)
     const since = changes.latest
-    const of = worker
+    const { worker } = membership
     const kept: Array<{ readonly id: IntegrationId; readonly size: number }> = []
     if (records.waiting > 0) recordNow.openUnsafe()
     const giveUp = (): void => {
-      publications.delete(publication)
+      membership.publications.delete(publication)
       for (const { id, size } of kept) queue.unreserve(id, size)
     }
     return {
-      worker: of,
+      worker,
       keep: (integration, lane, size) => {
         const isKept =
           !isStopping &&
-          mayStart(publication.began) &&
+          membership.mayStart(publication.began) &&
           breaker.mayHold(integration.created_by.user_id) &&
           queue.reserve(integration.id, lane, size)
         if (isKept) kept.push({ id: integration.id, size })
@@ -568,7 +488,7 @@ const makeDispatcher: Effect.Effect<
       },
       stored: (leased, hasDue) => {
         // Under a former name they are released by the next heartbeat.
-        if (of !== worker) Queue.offerUnsafe(beatHurry, undefined)
+        if (worker !== membership.worker) Queue.offerUnsafe(beatNow, undefined)
         else
           for (const delivery of leased) {
             if (isStopping || changes.isVoid(delivery.integration.id, since)) release([delivery])
@@ -597,7 +517,7 @@ const makeDispatcher: Effect.Effect<
         [
           lasting("Claiming deliveries", claiming),
           lasting("Listening for wake signals", Effect.andThen(wake.wait, Effect.sync(signal))),
-          beating,
+          lasting("The heartbeat", beating),
           warnOfFailures
         ],
         { concurrency: "unbounded", discard: true }
@@ -628,7 +548,7 @@ const makeDispatcher: Effect.Effect<
       recordNow.openUnsafe()
       yield* Effect.timeoutOption(recordedAll.await, settleBudget)
       yield* store
-        .heartbeat({ worker, now: now(), until: null })
+        .heartbeat({ worker: membership.worker, now: now(), until: null })
         .pipe(Effect.catchTag("StoreError", (error) => Effect.logDebug(error.message)))
     })
   )

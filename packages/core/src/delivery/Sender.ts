@@ -33,6 +33,7 @@ import { retryLater } from "./CircuitBreaker.ts"
 import type { Changes } from "./Changes.ts"
 import type { FairQueue, Pace } from "./FairQueue.ts"
 import type { IntegrationHealth } from "./IntegrationHealth.ts"
+import type { Membership } from "./Membership.ts"
 import type { Outcome } from "./RecordQueue.ts"
 
 /** How many attempts are started before others have their turn: a call is stored between two slices, not after all of them. */
@@ -61,12 +62,9 @@ export interface SenderHost {
   readonly breaker: CircuitBreaker
   readonly changes: Pick<Changes, "latest" | "isVoid">
   readonly health: Pick<IntegrationHealth, "mayBeEarly">
-  /** The worker that held deliveries are leased to. */
-  readonly worker: () => string
+  readonly membership: Pick<Membership, "worker" | "mayStart">
   /** Whether anything may be sent now. */
   readonly maySend: (now: number) => boolean
-  /** Whether the membership surely lasts for an attempt that is started now. */
-  readonly mayStart: (now: number) => boolean
   /** Gives deliveries back to the store unattempted, due now or at a time. */
   readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt?: (delivery: LeasedDelivery) => number) => void
   readonly record: (outcome: Outcome) => void
@@ -137,7 +135,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const { breaker, changes, health, queue } = host
+  const { breaker, changes, health, membership, queue } = host
   const flights = new Set<Flight>()
   const landed = yield* Latch.make(true)
   const targets = new WeakMap<Integration, Target>()
@@ -163,7 +161,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   const start = (delivery: LeasedDelivery, isTry: boolean): void => {
     if (isTry) breaker.beginTry(now())
-    const flight = { delivery, worker: host.worker(), since: changes.latest, isTry, cancel: () => undefined }
+    const flight = { delivery, worker: membership.worker, since: changes.latest, isTry, cancel: () => undefined }
     flights.add(flight)
     landed.closeUnsafe()
     guard(flight, () => {
@@ -209,7 +207,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     passed("directory", delivery)
     if (!answer) return conclude(flight, settleRightLost(delivery))
     const { early_due_at, integration } = delivery
-    if (changes.isVoid(integration.id, flight.since) || !host.mayStart(at)) return giveBack(flight)
+    if (changes.isVoid(integration.id, flight.since) || !membership.mayStart(at)) return giveBack(flight)
     if (early_due_at !== null && !health.mayBeEarly(integration.id, at)) return giveBack(flight)
     sign(flight, at)
   }
@@ -345,7 +343,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const at = now()
     for (const delivery of queue.removeIf((held) => isLate(held, at))) {
       const settlement = settleExpired(delivery)
-      host.record({ delivery, settlement, worker: host.worker(), isTelling: false })
+      host.record({ delivery, settlement, worker: membership.worker, isTelling: false })
     }
     // Who was tried stays known until something is held of which all have failed.
     if (breaker.isTrying || queue.queued === 0) return
