@@ -42,7 +42,7 @@ import { idleStatus } from "./DispatcherStatus.ts"
 import { FairQueue } from "./FairQueue.ts"
 import { IntegrationHealth, lastSeen } from "./IntegrationHealth.ts"
 import { Membership } from "./Membership.ts"
-import type { Outcome } from "./RecordQueue.ts"
+import type { Batch, Outcome } from "./RecordQueue.ts"
 import { RecordQueue } from "./RecordQueue.ts"
 import type { Sender } from "./Sender.ts"
 import { makeSender } from "./Sender.ts"
@@ -56,7 +56,7 @@ export interface Handover {
   readonly keep: (integration: Integration, lane: Lane, size: number) => boolean
   /** The publication is stored. `leased`: what of it is leased to the worker. `hasDue`: something else of it is due. */
   readonly stored: (leased: ReadonlyArray<LeasedDelivery>, hasDue: boolean) => void
-  /** It is not stored, or nobody knows whether it is. */
+  /** It is not stored, or its outcome is unknown. */
   readonly failed: (outcome: "not_stored" | "unknown") => void
 }
 
@@ -175,17 +175,13 @@ const makeDispatcher: Effect.Effect<
     release(queue.shareWith(answer))
   })
 
-  const beat = renewMembership.pipe(
+  const beat = Effect.gen(function* () {
     // With nothing to send this is the only write: it shows a full disk before an event comes.
-    Effect.catchTag("StoreError", refusals.note("heartbeat")),
-    Effect.andThen(
-      Effect.sync(() => {
-        sender.pump()
-        // The heartbeat may have released deliveries of a dead worker. No signal announces them.
-        signal()
-      })
-    )
-  )
+    yield* Effect.catchTag(renewMembership, "StoreError", refusals.note("heartbeat"))
+    sender.pump()
+    // The heartbeat may have released deliveries of a dead worker. No signal announces them.
+    signal()
+  })
 
   /** Claims take turns with heartbeats that list what is held. */
   const leasing = Semaphore.makeUnsafe(1)
@@ -234,43 +230,42 @@ const makeDispatcher: Effect.Effect<
     recordNow.openUnsafe()
   }
 
-  const recordBatch = Effect.suspend(() => {
-    const batch = records.take()
-    if (batch === undefined) return Effect.void
-    const { outcomes, releases, worker: of } = batch
+  const storeBatch = Effect.fnUntraced(function* (batch: Batch) {
+    const { outcomes, releases, worker } = batch
     const at = now()
     const settlements = outcomes.map(({ settlement }) => settlement)
-    let isInDoubt = false
     counter.attempted(outcomes)
     const refused = (error: StoreError): Effect.Effect<void> => {
       if (error.outcome === "unknown") {
-        isInDoubt = true
-        // It may have disabled integrations, and the next call finds nothing left to record.
-        forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
+        batch.isInDoubt = true
         // A delivery that was given back may be leased to this worker again by now: it is not released twice.
         batch.releases = []
+        // It may have disabled integrations, and the next call finds nothing left to record.
+        forgetAtOnce(new Set(settlements.map(({ integration_id }) => integration_id)))
         timer.noteDue(at)
       }
       return refusals.note("settle")(error)
     }
-    return Effect.suspend(() =>
-      store.settle({ worker: of, settlements, releases: batch.releases }, at, settings.disableAfter)
-    ).pipe(
-      Effect.tapError(refused),
-      untilAnswered,
-      Effect.flatMap((answer) => {
-        if (answer.dueAgain) timer.noteDue(at)
-        for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) timer.noteDue(next_attempt_at)
-        for (const { due_at } of releases) timer.noteDue(due_at)
-        return outcomes.length === 0 ? Effect.void : follow(outcomes, answer, at)
-      }),
-      // After a defect the deliveries stay leased until a heartbeat does not list them.
-      Effect.tapDefect(() => Effect.sync(() => (isInDoubt = true))),
+    const answer = yield* Effect.suspend(() =>
+      store.settle({ worker, settlements, releases: batch.releases }, at, settings.disableAfter)
+    ).pipe(Effect.tapError(refused), untilAnswered)
+    if (answer.dueAgain) timer.noteDue(at)
+    for (const { next_attempt_at } of settlements) if (next_attempt_at !== null) timer.noteDue(next_attempt_at)
+    for (const { due_at } of releases) timer.noteDue(due_at)
+    if (outcomes.length > 0) yield* follow(outcomes, answer, at)
+  })
+
+  const recordBatch = Effect.suspend(() => {
+    const batch = records.take()
+    if (batch === undefined) return Effect.void
+    return storeBatch(batch).pipe(
+      // Its deliveries stay leased until a heartbeat does not list them.
+      Effect.tapDefect(() => Effect.sync(() => (batch.isInDoubt = true))),
       Effect.ensuring(
         Effect.sync(() => {
           records.over(now())
           // Not before: until now its deliveries counted as held.
-          if (isInDoubt) noteLostAnswer()
+          if (batch.isInDoubt) noteLostAnswer()
           // After a defect too: with nothing left to record, nothing else would clear it.
           refusals.clear("settle")
           if (records.isEmpty) recordedAll.openUnsafe()
@@ -293,11 +288,8 @@ const makeDispatcher: Effect.Effect<
     const applied = isCurrent ? outcomes : outcomes.filter(({ delivery }) => answer.applied.has(delivery.id))
     counter.ended(applied)
     if (!isCurrent) yield* Metric.update(staleSettlements, outcomes.length - applied.length)
-    for (const { level, text } of health.recorded(
-      applied.filter(({ isTelling }) => isTelling),
-      answer.notices,
-      at
-    ))
+    const telling = applied.filter(({ isTelling }) => isTelling)
+    for (const { level, text } of health.recorded(telling, answer.notices, at))
       yield* level === "warn" ? Effect.logWarning(text) : Effect.logInfo(text)
   })
 
@@ -441,7 +433,7 @@ const makeDispatcher: Effect.Effect<
   const claim = Effect.suspend(() =>
     breaker.pausedUntil(now()) === null ? Effect.andThen(claimDue, claimEarly) : glance
   ).pipe(
-    // An interrupted claim would leave its deliveries leased to nobody.
+    // An interrupted claim would leave deliveries leased that this worker does not hold.
     Effect.uninterruptible,
     leasing.withPermits(1),
     Effect.tap(() => Effect.sync(() => refusals.clear("claim"))),
@@ -473,7 +465,7 @@ const makeDispatcher: Effect.Effect<
     if (records.waiting > 0) recordNow.openUnsafe()
     const giveUp = (): void => {
       membership.publications.delete(publication)
-      for (const { id, size } of kept) queue.unreserve(id, size)
+      for (const { id, size } of kept.splice(0)) queue.unreserve(id, size)
     }
     return {
       worker,

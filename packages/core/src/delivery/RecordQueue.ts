@@ -27,6 +27,8 @@ export interface Batch {
   readonly worker: string
   readonly outcomes: Array<Outcome>
   releases: Array<Release>
+  /** Whether the store may have recorded it although its answer was lost. */
+  isInDoubt: boolean
 }
 
 export class RecordQueue {
@@ -94,7 +96,7 @@ export class RecordQueue {
   }
 
   #begin(worker: string): Batch {
-    const batch = { worker, outcomes: [], releases: [] }
+    const batch: Batch = { worker, outcomes: [], releases: [], isInDoubt: false }
     this.#waiting.push(batch)
     return batch
   }
