@@ -1,7 +1,7 @@
 /**
  * Requests whose signature is not good: each kind is an attack, or a mistake of a verifier that it finds out.
  */
-import type { Crypto } from "@doorhook/core"
+import { Crypto } from "@doorhook/core"
 import { DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
 import type { Forgery } from "../history/Invalid.ts"
@@ -39,6 +39,7 @@ export const forge = Effect.fnUntraced(function* (
   secret: Redacted.Redacted<string> | null
 ): Effect.fn.Return<HttpRequest, never, Crypto> {
   const { body } = event
+  const crypto = yield* Crypto
   const secrets = secret === null ? [] : [secret]
   const signed = (over: {
     readonly id?: string
@@ -47,6 +48,7 @@ export const forge = Effect.fnUntraced(function* (
     readonly by?: Redacted.Redacted<string>
   }) =>
     DeliveryRequest.headersOf(
+      crypto,
       { id: over.id ?? webhook_id, attempt, signedAt: over.at ?? signed_at, body: over.body ?? body },
       over.by === undefined ? secrets : [over.by]
     )
@@ -82,7 +84,11 @@ export const forge = Effect.fnUntraced(function* (
       return request(yield* signed({ by: stranger }))
     case "empty_secret":
       return under(
-        yield* Signature.signWithKey(emptyKey, { id: webhook_id, timestamp: Math.floor(signed_at / 1_000), body })
+        yield* Signature.signWithKey(crypto, emptyKey, {
+          id: webhook_id,
+          timestamp: Math.floor(signed_at / 1_000),
+          body
+        })
       )
     case "truncated":
       return under(signature.slice(0, 3 + 22))

@@ -1,7 +1,7 @@
 /**
  * The request that carries an attempt: exactly what doorhook sends, and what variations make of it.
  */
-import type { Crypto } from "@doorhook/core"
+import { Crypto } from "@doorhook/core"
 import { DeliveryRequest, Signature } from "@doorhook/core"
 import { Effect } from "effect"
 import type { Redacted } from "effect"
@@ -67,6 +67,12 @@ export const make = (
   secret: Redacted.Redacted<string> | null
 ): Effect.Effect<HttpRequest, never, Crypto> =>
   Effect.map(
-    DeliveryRequest.headersOf({ id: webhook_id, attempt, signedAt: signed_at, body }, secret === null ? [] : [secret]),
+    Crypto.use((crypto) =>
+      DeliveryRequest.headersOf(
+        crypto,
+        { id: webhook_id, attempt, signedAt: signed_at, body },
+        secret === null ? [] : [secret]
+      )
+    ),
     (headers) => ({ method: "POST", headers: withHeaders(headers, how), body, encoding: "utf8" })
   )

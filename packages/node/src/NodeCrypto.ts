@@ -42,7 +42,7 @@ export const layer: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
   return Crypto.of({
     sha256: (bytes) => Effect.sync(() => hash("sha256", bytes, "buffer")),
     sha256Text: (text) => Effect.sync(() => hash("sha256", text, "base64url")),
-    hmacSha256: (key, text) => Effect.sync(() => createHmac("sha256", keyOf(key)).update(text).digest("base64")),
+    hmacSha256: (key, text) => Effect.succeed(createHmac("sha256", keyOf(key)).update(text).digest("base64")),
     randomBytes: (length) => Effect.sync(() => random(length))
   })
 })

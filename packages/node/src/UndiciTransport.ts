@@ -121,7 +121,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
   readonly #target: Target
   readonly #request: TransportRequest
   readonly #done: (report: TransportReport) => void
-  readonly #startedAt = performance.now()
+  readonly #startedAt: number
   #isOpen = true
   #connection: Connection
   /** What a kept connection had received before this request; null for a new connection. */
@@ -149,6 +149,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
     this.#request = request
     this.#done = done
     this.deadline = request.deadline
+    this.#startedAt = performance.now()
     this.dueAt = this.#startedAt + request.deadline
     this.#connection = pool.take(target, request)
     this.#receivedBefore = this.#connection.received
@@ -257,7 +258,7 @@ class Exchange implements Dispatcher.DispatchHandler, Expiring {
       _tag: "Answered",
       status,
       retry_after: this.#retryAfter,
-      ...(isRedirect(status) && { location: this.#location }),
+      location: this.#location,
       excerpt: this.#chunks === null ? "" : excerptOf(this.#chunks),
       headers_elapsed: this.#headersElapsed,
       elapsed: now - this.#startedAt

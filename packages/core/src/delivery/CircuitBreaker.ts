@@ -15,7 +15,7 @@ import type { UserId } from "../domain/Ids.ts"
 /** How long deliveries wait that could not be attempted through no fault of their receivers, in milliseconds. */
 export const retryLater = 5_000
 
-/** How much later those are due who failed, in milliseconds: a claim finds the others alone. */
+/** How much later deliveries of users who failed are due, in milliseconds: a claim finds the others alone. */
 const afterOthers = 100
 
 /** The most tries that are made without a pause between them, each for another user. */
@@ -24,6 +24,15 @@ const maxTries = 3
 /** What can be away. */
 export const breakerCauses = ["directory", "egress"] as const
 export type BreakerCause = (typeof breakerCauses)[number]
+
+const endTexts: Readonly<Record<BreakerCause, string>> = {
+  directory: "The directory answers again",
+  egress: "Outbound connections work again"
+}
+
+/** Describes the end of an outage that lasted this many milliseconds. */
+export const endText = (cause: BreakerCause, lasted: number): string =>
+  `${endTexts[cause]} after ${Math.round(lasted / 1_000)} s`
 
 /** What is away, and since when. */
 export interface Outage {
@@ -40,9 +49,9 @@ export type Verdict = "begins" | "lasts" | "own" | "known"
 export class CircuitBreaker {
   /** Since when each has lasted. */
   private readonly begun = new Map<BreakerCause, number>()
-  /** Users about whom the directory did not answer, and has not answered since; and whether that was told as their own trouble. */
+  /** Users about whom the directory did not answer, and has not answered since; and whether that was logged as their own trouble. */
   private readonly unanswered = new Map<UserId, boolean>()
-  /** About whom the directory answered last; null once it has failed to answer since, about somebody of whom that is news. */
+  /** The user about whom the directory answered last; null once it has failed since for a user for the first time. */
   private answered: UserId | null = null
   /** Users about whom it did not answer in this round of tries. */
   private readonly round = new Set<UserId>()
@@ -85,7 +94,7 @@ export class CircuitBreaker {
 
   /** Whether what is published for a user may be held, to be tried without a pause: else it waits in the store. */
   mayHold(user: UserId): boolean {
-    // A try may hang: behind it much would gather of whom the directory did not answer about before, to be given back at once.
+    // A try may hang. Behind it, much would gather of users about whom the directory failed before, to be given back at once.
     return !this.isOpen || (this.mayTryOthers && !(this.trying ? this.unanswered : this.round).has(user))
   }
 
@@ -99,12 +108,12 @@ export class CircuitBreaker {
     return this.round.has(user) || (now < this.tryAt && !this.mayTryOthers)
   }
 
-  /** All have failed who could be tried: the pause being over, each may be tried again. */
+  /** All users that could be tried have failed, and the pause is over: each may be tried again. */
   beginRound(): void {
     this.round.clear()
   }
 
-  /** When what could not be sent is due again. Those who failed come after the others, who are tried first. */
+  /** When what could not be sent is due again. Users who failed come after the others, which are tried first. */
   dueAt(user: UserId, now: number): number {
     if (!this.isOpen) return now + retryLater
     const at = now < this.tryAt ? this.tryAt : now + retryLater
@@ -126,18 +135,18 @@ export class CircuitBreaker {
   /** A delivery of a user's integration could not be attempted. */
   failed(cause: BreakerCause, user: UserId, now: number): Verdict {
     if (cause === "directory") {
-      const told = this.unanswered.get(user)
+      const logged = this.unanswered.get(user)
       const answersOthers = this.answered !== null && this.answered !== user
-      if (!this.isOpen && told === true) return "known"
+      if (!this.isOpen && logged === true) return "known"
       if (!this.isOpen && answersOthers) {
-        // Told the second time: with the first it may be the directory that goes away, and others must be answered about anew.
-        const isNews = told === undefined
+        // Logged the second time: the first may be the directory going away, so others must be answered about first.
+        const isNews = logged === undefined
         this.unanswered.set(user, !isNews)
         if (isNews) this.answered = null
         return isNews ? "known" : "own"
       }
       this.answered = null
-      this.unanswered.set(user, told ?? false)
+      this.unanswered.set(user, logged ?? false)
       this.round.add(user)
     }
     const isNew = !this.begun.has(cause)

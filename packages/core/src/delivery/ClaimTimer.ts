@@ -66,7 +66,7 @@ export class ClaimTimer {
     this.lookedAt = now
     if (this.firstDue <= now) this.firstDue = Number.POSITIVE_INFINITY
     this.isSignalled = false
-    // Until the claim has ended nobody knows what it left; after a defect nobody ever will.
+    // What it leaves is unknown until it has ended, and after a defect.
     this.isCutShort = true
   }
 

@@ -43,6 +43,17 @@ export type Share = Pick<Membership, "workers" | "rank">
 export const placesOf = (places: number, integration: IntegrationId, { rank, workers }: Share): number =>
   Math.max(1, Math.floor(places / workers) + ((rank + integration) % workers < places % workers ? 1 : 0))
 
+/** What to claim. */
+export interface ClaimDemand {
+  readonly limit: number
+  /** How many of an integration that nothing is held of. */
+  readonly limitPerIntegration: number
+  /** How many of integrations that something is held of. */
+  readonly limits: ReadonlyMap<IntegrationId, number>
+  /** The integrations that the store is known to have more of. */
+  readonly behind: ReadonlyArray<IntegrationId>
+}
+
 /** How many deliveries of an integration a worker beside others holds at most for each of its places there. */
 const besideOthers = 16
 
@@ -291,19 +302,32 @@ export class FairQueue {
     return found
   }
 
-  /** How many to claim of an integration that nothing is held of. */
-  get allowance(): number {
-    return Math.min(this.depth, this.shareOfOthers)
-  }
-
-  /** How many to claim of integrations that something is held of: none before most of that has been sent. */
-  get limits(): ReadonlyMap<IntegrationId, number> {
+  /** What to claim at once. Of an integration that much is held of nothing, before most of that has been sent. */
+  demand(most: number): ClaimDemand {
     const limits = new Map<IntegrationId, number>()
     for (const line of this.lines.values()) {
       const limit = this.limitOf(line)
       limits.set(line.id, line.queued > limit / 4 ? 0 : Math.max(0, limit - line.held))
     }
-    return limits
+    const limitPerIntegration = Math.min(this.depth, this.shareOfOthers)
+    const behind = Array.from(this.behindLines, ({ id }) => id)
+    return { limit: this.claimLimit(most), limitPerIntegration, limits, behind }
+  }
+
+  /** Notes what was claimed, which shows what the store has more of. Says whether there may be more of anything. */
+  claimed(
+    { behind, limit, limitPerIntegration, limits }: ClaimDemand,
+    deliveries: ReadonlyArray<LeasedDelivery>
+  ): boolean {
+    const isCutShort = limit > 0 && deliveries.length === limit
+    const counts = new Map<IntegrationId, number>(behind.map((id) => [id, 0]))
+    for (const { integration } of deliveries) counts.set(integration.id, (counts.get(integration.id) ?? 0) + 1)
+    for (const [id, count] of counts) {
+      const line = this.lines.get(id)
+      const isBehind = isCutShort || count >= (limits.get(id) ?? limitPerIntegration)
+      if (line !== undefined) this.setBehind(line, isBehind)
+    }
+    return isCutShort
   }
 
   /** How many to claim at once, so that what is kept for others stays free. */
@@ -320,17 +344,6 @@ export class FairQueue {
       if (line.held < limit && line.queued <= limit / 4) return true
     }
     return false
-  }
-
-  /** The integrations that the store has more of. */
-  get behind(): ReadonlyArray<IntegrationId> {
-    return Array.from(this.behindLines, ({ id }) => id)
-  }
-
-  /** Notes whether the store has more of an integration than was claimed. */
-  noteBehind(id: IntegrationId, isBehind: boolean): void {
-    const line = this.lines.get(id)
-    if (line !== undefined) this.setBehind(line, isBehind)
   }
 
   private fits(line: Line): boolean {

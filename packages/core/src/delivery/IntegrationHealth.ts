@@ -12,7 +12,7 @@ import type { Attempt, LeasedDelivery } from "../domain/Delivery.ts"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { isoOf } from "../domain/IsoTime.ts"
-import type { IntegrationNotice } from "../domain/Notice.ts"
+import type { IntegrationNotice, Seen } from "../domain/Notice.ts"
 import { RecentMap } from "../domain/RecentMap.ts"
 import type { Recovery } from "../ports/DeliveryStore.ts"
 import { explainAttempt } from "../rules/Explanation.ts"
@@ -62,10 +62,10 @@ interface Course {
   loggedAt: number
 }
 
-/** An attempt that was recorded. */
+/** An outcome that was recorded. */
 export interface Recorded {
-  readonly integration: Pick<Integration, "id" | "scope" | "configuration">
-  readonly attempt: Attempt | null
+  readonly delivery: { readonly integration: Pick<Integration, "id" | "scope" | "configuration"> }
+  readonly settlement: { readonly attempt: Attempt | null }
 }
 
 export interface LogLine {
@@ -84,10 +84,24 @@ interface CatchUp {
 }
 
 /** A redirect points to a URL that may hold a secret, like the receiver's own. */
-export const loggedText = (attempt: Attempt): string =>
+const loggedText = (attempt: Attempt): string =>
   explainAttempt(isRedirect(attempt.status) ? { ...attempt, detail: null } : attempt)
 
-const nameOf = ({ configuration, id, scope }: Recorded["integration"]): string =>
+/** The last attempt of each integration, for the text of its notifications. */
+export const lastSeen = (recorded: ReadonlyArray<Recorded>): ReadonlyMap<IntegrationId, Seen> => {
+  const seen = new Map<IntegrationId, Seen>()
+  for (const { delivery, settlement } of recorded) {
+    const { configuration, id } = delivery.integration
+    const { attempt } = settlement
+    const last = attempt === null || attempt.outcome === "acknowledged" ? "" : loggedText(attempt)
+    seen.set(id, { host: shownHost(configuration.url), last })
+  }
+  return seen
+}
+
+type Named = Recorded["delivery"]["integration"]
+
+const nameOf = ({ configuration, id, scope }: Named): string =>
   `Integration ${id} (${shownHost(configuration.url)}) of ${scope.type} ${scope.id}`
 
 const tooMany: LogLine = {
@@ -140,7 +154,9 @@ export class IntegrationHealth {
   ): ReadonlyArray<LogLine> {
     const noticed = this.takeNotices(notices, now)
     const lines: Array<LogLine> = []
-    for (const { attempt, integration } of recorded) {
+    for (const { delivery, settlement } of recorded) {
+      const { attempt } = settlement
+      const { integration } = delivery
       if (attempt === null || noticed.has(integration.id)) continue
       const line =
         attempt.outcome === "acknowledged"
@@ -166,7 +182,7 @@ export class IntegrationHealth {
     return noticed
   }
 
-  private failed(integration: Recorded["integration"], attempt: Attempt, now: number): LogLine | null {
+  private failed(integration: Named, attempt: Attempt, now: number): LogLine | null {
     const course = this.courseOf(integration.id)
     if (course.failures === 0) course.since = attempt.started_at
     course.failures++
@@ -179,7 +195,7 @@ export class IntegrationHealth {
     return { level: "warn", text }
   }
 
-  private acknowledged(integration: Recorded["integration"], now: number): LogLine | null {
+  private acknowledged(integration: Named, now: number): LogLine | null {
     const course = this.courses.get(integration.id)
     if (course === undefined) return null
     const { failures, isLogged, since } = course

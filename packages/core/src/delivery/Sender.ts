@@ -26,10 +26,15 @@ import { settleAttempt, settleExpired, settleRightLost } from "../rules/Settling
 import { shownHost } from "../rules/UrlPolicy.ts"
 import { tellDefect } from "../services/Lasting.ts"
 import { DeliverySettings } from "../services/DeliverySettings.ts"
+import type { AccessAnswer } from "./AccessCheck.ts"
 import { AccessCheck } from "./AccessCheck.ts"
 import type { BreakerCause, CircuitBreaker } from "./CircuitBreaker.ts"
 import { retryLater } from "./CircuitBreaker.ts"
+import type { Changes } from "./Changes.ts"
 import type { FairQueue, Pace } from "./FairQueue.ts"
+import type { IntegrationHealth } from "./IntegrationHealth.ts"
+import type { Membership } from "./Membership.ts"
+import type { Outcome } from "./RecordQueue.ts"
 
 /** How many attempts are started before others have their turn: a call is stored between two slices, not after all of them. */
 const slice = 16
@@ -39,16 +44,6 @@ const slowAttempt = 1_000
 
 /** How often the log says at most that deliveries wait for this process itself, in milliseconds. */
 const busyReportEvery = 60_000
-
-/** How a delivery ended for now. */
-export interface Outcome {
-  readonly delivery: LeasedDelivery
-  readonly settlement: Settlement
-  /** The worker that it is leased to. */
-  readonly worker: string
-  /** Whether it says how its integration does: one that began before the integration was changed does not, nor does a probe. */
-  readonly isTelling: boolean
-}
 
 /** A delivery on its way. */
 interface Flight {
@@ -65,20 +60,13 @@ interface Flight {
 export interface SenderHost {
   readonly queue: FairQueue
   readonly breaker: CircuitBreaker
-  /** The worker that held deliveries are leased to. */
-  readonly worker: () => string
+  readonly changes: Pick<Changes, "latest" | "isVoid">
+  readonly health: Pick<IntegrationHealth, "mayBeEarly">
+  readonly membership: Pick<Membership, "worker" | "mayStart">
   /** Whether anything may be sent now. */
-  readonly maySend: () => boolean
-  /** Whether the membership surely lasts for an attempt that is started now. */
-  readonly mayStart: (now: number) => boolean
-  /** Counts changes of integrations. */
-  readonly changes: () => number
-  /** Whether the integration was changed after a change. */
-  readonly isVoid: (integration: Integration, since: number) => boolean
-  /** Whether a retry of the integration may still be sent early. */
-  readonly mayBeEarly: (integration: Integration) => boolean
-  /** Gives deliveries back to the store unattempted. */
-  readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt: (delivery: LeasedDelivery) => number) => void
+  readonly maySend: (now: number) => boolean
+  /** Gives deliveries back to the store unattempted, due now or at a time. */
+  readonly release: (deliveries: ReadonlyArray<LeasedDelivery>, dueAt?: (delivery: LeasedDelivery) => number) => void
   readonly record: (outcome: Outcome) => void
   /** A try is over: it is known when the next one may be made. */
   readonly tried: () => void
@@ -101,7 +89,6 @@ export interface Sender {
 interface Target {
   readonly allow: AllowList
   readonly rule: AcknowledgementRule
-  readonly user: UserId
 }
 
 const paceOf = ({ attempt }: Settlement): Pace => {
@@ -115,6 +102,11 @@ const nameOf = ({ id, integration }: LeasedDelivery): string =>
   `${formatDeliveryId(id)} to integration ${integration.id} (${shownHost(integration.configuration.url)})`
 
 const ownerOf = ({ integration }: LeasedDelivery): UserId => integration.created_by.user_id
+
+type Headers = Readonly<Record<string, string>>
+
+const isSigned = (signing: Effect.Effect<Headers>): signing is Exit.Success<Headers> =>
+  Exit.isExit(signing) && Exit.isSuccess(signing)
 
 const isAnswered = (report: TransportReport): report is TransportResult =>
   report._tag === "Answered" || report._tag === "Failed"
@@ -143,7 +135,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const { breaker, queue } = host
+  const { breaker, changes, health, membership, queue } = host
   const flights = new Set<Flight>()
   const landed = yield* Latch.make(true)
   const targets = new WeakMap<Integration, Target>()
@@ -155,31 +147,31 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     if (known !== undefined) return known
     const target = {
       allow: allowOf(settings.allow, integration),
-      rule: acknowledgementOf(integration),
-      user: integration.created_by.user_id
+      rule: acknowledgementOf(integration)
     }
     targets.set(integration, target)
     return target
   }
 
-  // Who asks for a resend knows the event's age.
-  const isLate = ({ event, resend }: LeasedDelivery): boolean =>
-    !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, now())
+  // Resends are asked for by hand, with the event's age in view.
+  const isLate = ({ event, resend }: LeasedDelivery, at: number): boolean =>
+    !resend && isExpired(policyOf(settings.retry, event.resource_type), event.created_at, at)
 
   // The way of one delivery: start, receive the directory's answer, sign, send, conclude.
 
   const start = (delivery: LeasedDelivery, isTry: boolean): void => {
     if (isTry) breaker.beginTry(now())
-    const flight = { delivery, worker: host.worker(), since: host.changes(), isTry, cancel: () => undefined }
+    const flight = { delivery, worker: membership.worker, since: changes.latest, isTry, cancel: () => undefined }
     flights.add(flight)
     landed.closeUnsafe()
     guard(flight, () => {
-      if (isLate(delivery)) return conclude(flight, settleExpired(delivery))
+      const at = now()
+      if (isLate(delivery, at)) return conclude(flight, settleExpired(delivery))
       const { integration } = delivery
-      const answer = access.ask(targetOf(integration).user, integration.scope, (late) =>
-        guard(flight, () => allowed(flight, late))
+      const answer = access.ask(ownerOf(delivery), integration.scope, (late) =>
+        guard(flight, () => answeredLate(flight, late))
       )
-      if (answer !== null) allowed(flight, answer)
+      if (answer !== null) allowed(flight, answer, at)
     })
   }
 
@@ -200,29 +192,34 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     land(flight, null)
   }
 
-  const allowed = (flight: Flight, answer: boolean | DirectoryError): void => {
+  /** The directory took its time. */
+  const answeredLate = (flight: Flight, answer: AccessAnswer): void => {
+    const { delivery } = flight
+    const at = now()
+    if (answer !== true || !isLate(delivery, at)) return allowed(flight, answer, at)
+    passed("directory", delivery)
+    conclude(flight, settleExpired(delivery))
+  }
+
+  const allowed = (flight: Flight, answer: AccessAnswer, at: number): void => {
     const { delivery } = flight
     if (answer instanceof DirectoryError) return heldUp(flight, "directory", answer)
     passed("directory", delivery)
     if (!answer) return conclude(flight, settleRightLost(delivery))
-    // The directory may have taken its time.
-    if (isLate(delivery)) return conclude(flight, settleExpired(delivery))
     const { early_due_at, integration } = delivery
-    if (host.isVoid(integration, flight.since) || !host.mayStart(now())) return giveBack(flight)
-    if (early_due_at !== null && !host.mayBeEarly(integration)) return giveBack(flight)
-    sign(flight)
+    if (changes.isVoid(integration.id, flight.since) || !membership.mayStart(at)) return giveBack(flight)
+    if (early_due_at !== null && !health.mayBeEarly(integration.id, at)) return giveBack(flight)
+    sign(flight, at)
   }
 
-  const sign = (flight: Flight): void => {
+  const sign = (flight: Flight, startedAt: number): void => {
     const { delivery } = flight
-    const startedAt = now()
     const body = bodyOf(delivery.event)
     const identity = { id: delivery.event.id, attempt: delivery.attempts + 1, signedAt: startedAt, body }
     const secrets = settings.sign ? secretsOf(delivery.integration, startedAt) : []
-    const signing = Effect.provideService(headersOf(identity, secrets), Crypto, crypto)
-    const exit = Effect.runSyncExit(signing)
-    if (Exit.isSuccess(exit)) return post(flight, startedAt, exit.value, body)
-    // This cryptography answers later.
+    const signing = headersOf(crypto, identity, secrets)
+    if (isSigned(signing)) return post(flight, startedAt, signing.value, body)
+    // Asynchronous cryptography, or several secrets.
     run(signing).addObserver((signed) =>
       Exit.isSuccess(signed)
         ? guard(flight, () => post(flight, startedAt, signed.value, body))
@@ -230,7 +227,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     )
   }
 
-  const post = (flight: Flight, startedAt: number, headers: Readonly<Record<string, string>>, body: string): void => {
+  const post = (flight: Flight, startedAt: number, headers: Headers, body: string): void => {
     const { integration } = flight.delivery
     const request = {
       url: integration.configuration.url,
@@ -268,7 +265,8 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   const conclude = (flight: Flight, settlement: Settlement): void => {
     const { delivery, since, worker } = flight
-    const isTelling = delivery.integration.status === "enabled" && !host.isVoid(delivery.integration, since)
+    const { id, status } = delivery.integration
+    const isTelling = status === "enabled" && !changes.isVoid(id, since)
     host.record({ delivery, settlement, worker, isTelling })
     land(flight, paceOf(settlement))
   }
@@ -279,7 +277,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
     const { delivery, isTry } = flight
     if (isTry) breaker.endTry()
     const surplus = queue.finish(delivery, pace)
-    if (surplus.length > 0) host.release(surplus, now)
+    if (surplus.length > 0) host.release(surplus)
     if (isTry) host.tried()
     if (flights.size === 0) landed.openUnsafe()
     pump()
@@ -289,7 +287,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   /** Gives back what must not be attempted under its lease. */
   const giveBack = (flight: Flight): void => {
-    host.release([flight.delivery], now)
+    host.release([flight.delivery])
     land(flight, null)
   }
 
@@ -342,13 +340,13 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
 
   /** While the breaker is open: settles what has expired, and tries one of the others if it is time to. */
   const startOne = (): void => {
-    for (const delivery of queue.removeIf(isLate)) {
+    const at = now()
+    for (const delivery of queue.removeIf((held) => isLate(held, at))) {
       const settlement = settleExpired(delivery)
-      host.record({ delivery, settlement, worker: host.worker(), isTelling: false })
+      host.record({ delivery, settlement, worker: membership.worker, isTelling: false })
     }
     // Who was tried stays known until something is held of which all have failed.
     if (breaker.isTrying || queue.queued === 0) return
-    const at = now()
     const hasOthers = queue.some((held) => !breaker.hasFailed(ownerOf(held)))
     if (!hasOthers && breaker.pausedUntil(at) === null) breaker.beginRound()
     const waiting = removeWaiting(at)
@@ -360,7 +358,7 @@ export const makeSender = Effect.fnUntraced(function* (host: SenderHost) {
   /** Starts some of what has a place; says whether there may be more. */
   const startSome = (which: "urgent" | "all"): boolean => {
     for (let started = 0; started < slice; started++) {
-      if (!host.maySend()) return false
+      if (!host.maySend(now())) return false
       if (breaker.isOpen) {
         startOne()
         return false

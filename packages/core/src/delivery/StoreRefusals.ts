@@ -4,7 +4,7 @@
 import { Clock, Effect } from "effect"
 import type { StoreError } from "../ports/StoreError.ts"
 
-/** How long to wait before the store is asked again after so many refusals, in milliseconds. */
+/** How long to wait before the next call of the store after this many refusals, in milliseconds. */
 const pauseAfter = (refusals: number): number => Math.min(100 * 2 ** (refusals - 1), 2_000)
 
 /**

@@ -112,7 +112,11 @@ const tenantsIn = (
   return problems.length > 0 ? Result.fail(problems) : Result.succeed(Array.getSuccesses(reads))
 }
 
-const bytesOf = (text: string): number => new TextEncoder().encode(text).length
+const encoder = new TextEncoder()
+
+/** Whether data is too long in UTF-8. No character of a string takes more than three bytes, so most need not be encoded. */
+const isTooLong = (text: string): boolean =>
+  text.length * 3 > maxDataBytes && (text.length > maxDataBytes || encoder.encode(text).length > maxDataBytes)
 
 /** Reads one event whose members are `value`, and whose data has been read. */
 const readEvent = (kinds: Kinds, value: unknown, data: Read<JsonText>, base: string): Read<NewEvent> => {
@@ -134,7 +138,7 @@ const readData = (texts: ReadonlyArray<string>, base: string): Read<JsonText> =>
   const text = texts[0]
   if (text === undefined) return wrong(base, "`data` is missing; it must be an object")
   if (texts.length > 1) return wrong(`${base}/data`, "is given more than once")
-  if (bytesOf(text) > maxDataBytes) return wrong(`${base}/data`, `must be at most ${maxDataBytes / 1024} KiB`)
+  if (isTooLong(text)) return wrong(`${base}/data`, `must be at most ${maxDataBytes / 1024} KiB`)
   return Option.match(fromObjectText(text), {
     onNone: () => wrong(`${base}/data`, "must be an object"),
     onSome: (data) => Result.succeed(data)

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import type { Redacted } from "effect"
 import type { Crypto } from "../ports/Crypto.ts"
-import { headerNames, sign } from "./Signature.ts"
+import { headerNames, signWith } from "./Signature.ts"
 
 /** The name under which receivers see doorhook: some of them ask for one. */
 export const userAgent = "doorhook/0.1"
@@ -21,11 +21,15 @@ export interface AttemptIdentity {
   readonly body: string
 }
 
-/** The headers of an attempt, signed with each of the secrets; without any, unsigned. */
+/**
+ * The headers of an attempt, signed with each of the secrets; without any, unsigned. An exit, without a fiber, in the cases
+ * in which `signWith` returns one.
+ */
 export const headersOf = (
+  crypto: Crypto["Service"],
   { attempt, body, id, signedAt }: AttemptIdentity,
   secrets: ReadonlyArray<Redacted.Redacted<string>>
-): Effect.Effect<Readonly<Record<string, string>>, never, Crypto> => {
+): Effect.Effect<Readonly<Record<string, string>>> => {
   const timestamp = Math.floor(signedAt / 1_000)
   const headers: Record<string, string> = {
     "content-type": "application/json",
@@ -35,7 +39,7 @@ export const headersOf = (
     [headerNames.attempt]: String(attempt)
   }
   if (secrets.length === 0) return Effect.succeed(headers)
-  return Effect.map(sign(secrets, { id, timestamp, body }), (signature) => {
+  return Effect.mapEager(signWith(crypto, secrets, { id, timestamp, body }), (signature) => {
     headers[headerNames.signature] = signature
     return headers
   })

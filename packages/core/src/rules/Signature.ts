@@ -56,25 +56,32 @@ export interface SignedContent {
 }
 
 /** One signature, `v1,` and base64. */
-export const signWithKey = (key: Uint8Array, { body, id, timestamp }: SignedContent) =>
-  Crypto.use((crypto) =>
-    Effect.map(crypto.hmacSha256(key, `${id}.${timestamp}.${body}`), (signature) => `v1,${signature}`)
+export const signWithKey = (crypto: Crypto["Service"], key: Uint8Array, { body, id, timestamp }: SignedContent) =>
+  Effect.mapEager(crypto.hmacSha256(key, `${id}.${timestamp}.${body}`), (signature) => `v1,${signature}`)
+
+/**
+ * The value of the signature header: one signature for each secret whose key can be read. An exit, without a fiber, if
+ * there is one secret and the cryptography is synchronous: nearly every attempt.
+ */
+export const signWith = (
+  crypto: Crypto["Service"],
+  secrets: ReadonlyArray<Redacted.Redacted<string>>,
+  content: SignedContent
+): Effect.Effect<string> => {
+  const [key, ...others] = secrets.map(keyOf).filter((each) => each !== null)
+  if (key === undefined) return Effect.succeed("")
+  if (others.length === 0) return signWithKey(crypto, key, content)
+  return Effect.map(
+    Effect.forEach([key, ...others], (each) => signWithKey(crypto, each, content)),
+    (signatures) => signatures.join(" ")
   )
+}
 
 /** The value of the signature header: one signature for each secret whose key can be read. */
 export const sign = (
   secrets: ReadonlyArray<Redacted.Redacted<string>>,
   content: SignedContent
-): Effect.Effect<string, never, Crypto> => {
-  const [key, ...others] = secrets.map(keyOf).filter((each) => each !== null)
-  if (key === undefined) return Effect.succeed("")
-  // Each attempt is signed, nearly all of them once.
-  if (others.length === 0) return signWithKey(key, content)
-  return Effect.map(
-    Effect.forEach([key, ...others], (each) => signWithKey(each, content)),
-    (signatures) => signatures.join(" ")
-  )
-}
+): Effect.Effect<string, never, Crypto> => Crypto.use((crypto) => signWith(crypto, secrets, content))
 
 /** Why a message was not accepted. */
 export type VerificationFailure =
@@ -102,7 +109,7 @@ export const verify = Effect.fnUntraced(function* (
   if (timestamp > seconds + toleranceSeconds) return "timestamp_too_new"
   const key = keyOf(secret)
   if (key === null) return "no_matching_signature"
-  const expected = encoder.encode(yield* signWithKey(key, { id, timestamp, body }))
+  const expected = encoder.encode(yield* signWithKey(yield* Crypto, key, { id, timestamp, body }))
   const genuine = signatures.split(" ").some((given) => constantTimeEquals(encoder.encode(given), expected))
   return genuine ? null : "no_matching_signature"
 })

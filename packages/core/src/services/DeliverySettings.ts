@@ -120,6 +120,7 @@ const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
   return [
     ...(ackTimeout > 0 ? [] : ["ackTimeout: must be more than 0"]),
     ...tooLong("ackTimeout", ackTimeout, longestAckTimeout),
+    ...(settings.pollInterval > 0 ? [] : ["pollInterval: must be more than 0"]),
     ...tooLong("pollInterval", settings.pollInterval, longestHold),
     ...tooLong("disableAfter", settings.disableAfter, DurationText.longest),
     ...tooLong("retention", retention ?? 0, DurationText.longest),

@@ -115,11 +115,11 @@ describe("FairQueue", () => {
     assert.lengthOf(queue.finish(slow, "slow"), 95)
     assert.strictEqual(queue.queued, 4)
     for (let left = 4; left > 0; left--) for (const sent of drain(queue)) queue.finish(sent, "prompt")
-    assert.strictEqual(queue.limits.get(id(1)), 8)
+    assert.strictEqual(queue.demand(150).limits.get(id(1)), 8)
     for (const [index, depth] of [16, 32, 64, 100, 100].entries()) {
       queue.add(makeLeased(200 + index))
       for (const sent of drain(queue)) queue.finish(sent, "prompt")
-      assert.strictEqual(queue.limits.get(id(1)), depth)
+      assert.strictEqual(queue.demand(150).limits.get(id(1)), depth)
     }
   })
 
@@ -130,7 +130,7 @@ describe("FairQueue", () => {
     let sent = 0
     for (let round = 0; round < 50; round++) {
       // A store in which all have a backlog gives to each in turn, the dead ones first: theirs is older.
-      const { allowance, limits } = queue
+      const { limitPerIntegration: allowance, limits } = queue.demand(150)
       const places = Array.from({ length: healthy }, (_, index) => limits.get(id(index + 1)) ?? allowance)
       for (let room = queue.room, turn = 0; room > 0 && turn < 37; turn++) {
         for (const [index, limit] of places.entries()) {
@@ -139,7 +139,9 @@ describe("FairQueue", () => {
           room--
         }
       }
-      for (let integration = 1; integration <= healthy; integration++) queue.noteBehind(id(integration), true)
+      // The store has more of each.
+      const behind = Array.from({ length: healthy }, (_, index) => id(index + 1))
+      queue.claimed({ limit: 0, limitPerIntegration: 0, limits: new Map(), behind }, [])
       for (const delivery of drain(queue)) {
         if (delivery.integration.id !== id(healthy)) continue
         sent++
@@ -180,7 +182,7 @@ describe("FairQueue", () => {
     // What they have in the store is claimed for as long as there is any appetite.
     for (let limit = queue.claimLimit(150); queue.hasAppetite; limit = queue.claimLimit(150)) {
       assert.isAbove(limit, 0)
-      const { allowance, limits } = queue
+      const { limitPerIntegration: allowance, limits } = queue.demand(150)
       for (let integration = 1; integration <= dead; integration++) {
         const count = Math.min(limit, limits.get(id(integration)) ?? allowance)
         for (let n = 0; n < count; n++, limit--) queue.add(makeLeased(n, { integration }))
@@ -188,7 +190,7 @@ describe("FairQueue", () => {
     }
     assert.strictEqual(reserved(dead + 1), 20, "what its places need")
     assert.strictEqual(queue.claimLimit(150), 150)
-    assert.strictEqual(queue.allowance, 20)
+    assert.strictEqual(queue.demand(150).limitPerIntegration, 20)
   })
 
   it("takes no more than `queueBytes` of event data, an eighth of it for calls alone", () => {
@@ -246,21 +248,20 @@ describe("FairQueue", () => {
         let open: Array<LeasedDelivery> = []
         for (let round = 0; sent < integrations * each; round++) {
           assert.isBelow(round, 20_000, "everything is sent in the end")
-          const { allowance, limits, behind } = queue
-          const limit = queue.claimLimit(150)
-          const claimed = new Map<IntegrationId, number>(behind.map((each) => [each, 0]))
+          const demand = queue.demand(150)
+          const { limit, limitPerIntegration, limits } = demand
+          const claimed = new Map<IntegrationId, number>()
           const taken: Array<LeasedDelivery> = []
           for (let at = 0; at < store.length && taken.length < limit; at++) {
             const delivery = store[at]
             if (delivery === undefined) continue
             const count = claimed.get(delivery.integration.id) ?? 0
-            if (count >= (limits.get(delivery.integration.id) ?? allowance)) continue
+            if (count >= (limits.get(delivery.integration.id) ?? limitPerIntegration)) continue
             claimed.set(delivery.integration.id, count + 1)
             taken.push(...store.splice(at--, 1))
           }
           for (const delivery of taken) queue.add(delivery)
-          for (const [integration, count] of claimed)
-            queue.noteBehind(integration, taken.length === limit || count >= (limits.get(integration) ?? allowance))
+          queue.claimed(demand, taken)
           open.push(...drain(queue))
           assert.isAtMost(queue.held, size)
           for (const delivery of open) {
@@ -393,7 +394,7 @@ describe("FairQueue", () => {
     assert.isFalse(publish(queue, makeLeased(501)), "the store has more")
     assert.lengthOf(queue.shareWith({ workers: 4, rank: 1 }), 0)
     queue.shareWith({ workers: 1, rank: 0 })
-    assert.strictEqual(queue.allowance, 1_000)
+    assert.strictEqual(queue.demand(150).limitPerIntegration, 1_000)
     for (let sent = 0; sent < 48;) {
       for (const each of drain(queue)) {
         queue.finish(each, "prompt")

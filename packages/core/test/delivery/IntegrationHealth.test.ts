@@ -11,12 +11,14 @@ import { attemptOf } from "../rules/fixtures.ts"
 const start = Date.UTC(2026, 2, 2, 7)
 
 const recorded = (id: number, outcome: "acknowledged" | "bad_status", status = 503): Recorded => ({
-  integration: {
-    id: IntegrationId.make(id),
-    scope: { type: "building", id: BuildingId.make(1) },
-    configuration: { url: "https://hooks.example/s3cret", method: "post" }
+  delivery: {
+    integration: {
+      id: IntegrationId.make(id),
+      scope: { type: "building", id: BuildingId.make(1) },
+      configuration: { url: "https://hooks.example/s3cret", method: "post" }
+    }
   },
-  attempt: attemptOf(outcome, { status: outcome === "acknowledged" ? 200 : status, started_at: start })
+  settlement: { attempt: attemptOf(outcome, { status: outcome === "acknowledged" ? 200 : status, started_at: start }) }
 })
 const failed = (id: number) => recorded(id, "bad_status")
 const acknowledged = (id: number) => recorded(id, "acknowledged")
@@ -57,9 +59,9 @@ describe("the log of failing receivers", () => {
       { level: "info", text: "Integration 3 (hooks.example) of building 1 acknowledges again." }
     ])
     const elsewhere = recorded(2, "bad_status", 302)
-    const attempt =
-      elsewhere.attempt === null ? null : { ...elsewhere.attempt, detail: "points to https://x.example/s3cret" }
-    const [line] = health.recorded(times(3, { ...elsewhere, attempt }), [], start)
+    const { attempt } = elsewhere.settlement
+    const settlement = { attempt: attempt && { ...attempt, detail: "points to https://x.example/s3cret" } }
+    const [line] = health.recorded(times(3, { ...elsewhere, settlement }), [], start)
     assert.match(line?.text ?? "", /answered 302/)
     assert.notInclude(line?.text ?? "", "s3cret")
   })

@@ -6,7 +6,9 @@ const secret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 const attempt = { id: "evt_0000000000000000", attempt: 3, signedAt: 1_614_265_330_999, body: '{"event":{}}' }
 
 const headersOf = (secrets: ReadonlyArray<Redacted.Redacted<string>>) =>
-  DeliveryRequest.headersOf(attempt, secrets).pipe(Effect.provide(Crypto.layerWebCrypto))
+  Crypto.use((crypto) => DeliveryRequest.headersOf(crypto, attempt, secrets)).pipe(
+    Effect.provide(Crypto.layerWebCrypto)
+  )
 
 /** What every attempt carries; the timestamp in whole seconds that have passed. */
 const unsigned: Readonly<Record<string, string | undefined>> = {

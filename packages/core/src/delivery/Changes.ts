@@ -1,0 +1,39 @@
+/**
+ * Changes of integrations, counted: a delivery that was held, claimed or published before one is void.
+ *
+ * Plain data: nothing here waits or fails.
+ */
+import type { IntegrationId } from "../domain/Ids.ts"
+
+export class Changes {
+  #latest = 0
+  #latestOfAll = 0
+  readonly #byIntegration = new Map<IntegrationId, { readonly change: number; readonly until: number }>()
+
+  /** The number of the latest change. */
+  get latest(): number {
+    return this.#latest
+  }
+
+  /**
+   * Notes a change of integrations. It is remembered for `lease` milliseconds: for as long as a claim or a publication that
+   * has seen them unchanged may be under way.
+   */
+  note(ids: Iterable<IntegrationId>, now: number, lease: number): void {
+    this.#latest++
+    for (const [id, { until }] of this.#byIntegration) if (until < now) this.#byIntegration.delete(id)
+    for (const id of ids) this.#byIntegration.set(id, { change: this.#latest, until: now + lease })
+  }
+
+  /** Notes that any integration may have changed. */
+  noteAll(): void {
+    this.#latestOfAll = ++this.#latest
+  }
+
+  /** Whether an integration was changed after the change of this number. */
+  isVoid(id: IntegrationId, since: number): boolean {
+    return (
+      this.#latestOfAll > since || (this.#byIntegration.size > 0 && (this.#byIntegration.get(id)?.change ?? 0) > since)
+    )
+  }
+}
