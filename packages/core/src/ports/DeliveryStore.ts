@@ -2,11 +2,12 @@
  * Where events, deliveries and attempts are kept.
  *
  * Batch first: one call stores as many rows as the caller has. `now` is a parameter wherever time matters, so that a test
- * clock drives real databases. Each call is all or nothing, except `redeliver` of an integration.
+ * clock drives real databases. Each call is all or nothing, except `redeliver` of an
+ * integration and `settle`, which may commit in parts.
  *
  * A delivery is sent by one worker at a time. A worker is a member for as long as its heartbeats say; what it has claimed,
  * or published and kept, is leased to it until it settles or releases it, or its membership ends. On SQLite, whose file has
- * one owner, leases live in that process's memory: after a crash everything open is due again.
+ * one owner, leases live in that process's memory: after a crash what was leased is due again, and a retry that waits keeps its time.
  */
 import type { Array, Effect } from "effect"
 import { Context, Schema } from "effect"
@@ -47,7 +48,7 @@ export interface Enqueued {
 /** An integration that events were matched with, whether they match it or not. */
 export type MatchCandidate = Pick<Integration, "id" | "version">
 
-/** The integrations that events were matched with have changed, or there are others. Nothing was stored. */
+/** The integrations of the scope have changed since the events were matched. Nothing was stored. */
 export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {}) {
   override get message(): string {
     return "Integrations have changed since the events were matched with them: match them again with a fresh read."
@@ -56,7 +57,7 @@ export class StaleMatch extends Schema.TaggedError<StaleMatch>()("StaleMatch", {
 
 /** Stores events with their deliveries. */
 export interface Enqueue {
-  /** Of events that were matched with an answer of `IntegrationStore.ofScopes` which may be older than the call. */
+  /** With the candidates of a match: `IntegrationStore.ofScopes` may have been read before the call. */
   (
     records: ReadonlyArray<NewEventRecord>,
     keys: ReadonlyArray<RememberedRequest>,
@@ -156,8 +157,8 @@ export interface Heartbeat {
   /** When the membership ends without a further heartbeat, in milliseconds since the epoch; null ends it now. */
   readonly until: number | null
   /**
-   * What the worker holds, where it does not know what else was leased to it, as after a lost answer: everything else that
-   * it leases of deliveries created before a time is released.
+   * After a lost answer: the deliveries that the worker holds. Its other leases, of deliveries created before `before`, are
+   * released.
    */
   readonly holds?: { readonly ids: ReadonlyArray<DeliveryId>; readonly before: number }
 }
@@ -277,11 +278,11 @@ export interface NoticeFilter {
 export type RedeliverRequest =
   /** One delivery, in any state; its waiting retry, if any, is replaced. */
   | { readonly type: "delivery"; readonly id: DeliveryId }
-  /** Every delivery of an integration created since a time that was not acknowledged or waits for a retry. */
+  /** Every delivery of an integration created since a time that ended unacknowledged or waits for a retry. */
   | { readonly type: "integration"; readonly id: IntegrationId; readonly since: number }
   /**
    * The newest unacknowledged, ended delivery of an integration that doorhook disabled. Acknowledged, it enables the
-   * integration; otherwise it ends as it was. Deliveries that a worker may still be sending are passed over.
+   * integration; otherwise it ends as cancelled, with the reason that the integration is disabled for. Deliveries that a worker may still be sending are passed over.
    */
   | { readonly type: "probe"; readonly id: IntegrationId }
 
@@ -328,8 +329,8 @@ export class DeliveryStore extends Context.Service<
     readonly heartbeat: (beat: Heartbeat) => Effect.Effect<Membership, StoreError>
 
     /**
-     * Makes deliveries due now. One under lease is due as soon as its attempt is settled, however that ends: it is never
-     * sent twice at once. Many of an integration are made due in parts: a call that fails in the middle, or finds the
+     * Makes deliveries due now. One under lease is due as soon as its attempt is settled, unless that failed and the
+     * integration is disabled or deleted by then: it is never sent twice at once. Many of an integration are made due in parts: a call that fails in the middle, or finds the
      * integration disabled, keeps what it has done, and calling it again does the rest.
      */
     readonly redeliver: (request: RedeliverRequest, now: number) => Effect.Effect<RedeliverResult, StoreError>

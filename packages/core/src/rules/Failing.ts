@@ -1,14 +1,15 @@
 /**
  * When an integration that acknowledges nothing is disabled, and when operators are warned before that.
  *
- * The time runs from the first failed attempt after the last acknowledgement. An integration that is sent nothing does not
- * fail, and one acknowledgement ends its failing. It is disabled after a time and a number of failed attempts, so that a
- * quiet one does not end by its second failure. Warnings also come while nothing is sent to it.
+ * The time runs from the first failed attempt after the last acknowledgement. Without attempts an
+ * integration does not start to fail, and one acknowledgement ends its failing. It is disabled after a time and a number of
+ * failed attempts, so that a quiet one is not disabled by its second failure. One that fails already is warned of by time
+ * alone.
  */
 
 /** How an integration fails. */
 export interface Failing {
-  /** When the first attempt failed after which none was acknowledged, in milliseconds since the epoch. */
+  /** When the current run of failures began, in milliseconds since the epoch. */
   readonly since: number
   /** How many of `noticeShares` were notified. */
   readonly noticed: number
@@ -54,7 +55,7 @@ export const warned = (failing: Failing, now: number, disableAfter: number): Fai
   return passed > failing.noticed ? { ...failing, noticed: passed } : null
 }
 
-/** The same as a search: the latest `since` for which a warning is due, by how many were stored. */
+/** `warned` as the bounds of a query: the latest `since` of which each warning is due. */
 export const warnedSince = (now: number, disableAfter: number): ReadonlyArray<number> =>
   noticeShares.map((share) => Math.floor(now - share * disableAfter))
 

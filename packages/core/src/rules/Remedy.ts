@@ -98,6 +98,6 @@ export const rightLost = (explained: Explained, reader: Reader): Remedy =>
 /** Of a delivery that is too late, to an integration that could be sent to. */
 export const tooLate = (explained: Explained, reader: Reader): Remedy =>
   forReader(reader, {
-    next: `${noMore(explained)}: so late a call would ring for nobody. ${words[reader].tryLate}.`,
+    next: `${noMore(explained)}: it would come too late to be of use. ${words[reader].tryLate}.`,
     actions: [...allowFirst(explained), "resend"]
   })

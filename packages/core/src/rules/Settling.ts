@@ -12,18 +12,18 @@ import { maxRetryAfter, next } from "./RetryPolicy.ts"
 export const goneStatus = 410
 
 /**
- * When a receiver that is gone is asked again whose integration can't be disabled now, in milliseconds: who publishes to it
- * at the moment may take as long as a host's transaction.
+ * How long a delivery answered 410 waits when its integration cannot be disabled yet, because a host's transaction is
+ * publishing to it, in milliseconds.
  */
 export const askAgainAfter = 5_000
 
-/** Each time twice as long, up to 21 minutes: to some, somebody publishes without a gap, and the receiver has said it all. */
+/** Doubles each time, up to 21 minutes: publishing may never pause. */
 const askAgainAfterAttempt = (number: number): number => askAgainAfter * 2 ** Math.min(number - 1, 8)
 
 /** Statuses whose `Retry-After` is respected. */
 export const heedsRetryAfter = (status: number | null): boolean => status === 429 || status === 503
 
-/** What an attempt's answer asked of the next one, for those who wonder why it takes so long; else the attempt as it is. */
+/** Adds the `Retry-After` that was asked for to the attempt's detail. */
 const withWait = (attempt: Attempt, retryAfter: number | null): Attempt => {
   if (retryAfter === null) return attempt
   const asked = `asked to wait ${DurationText.format(Math.ceil(retryAfter / 1_000) * 1_000)} (Retry-After)`

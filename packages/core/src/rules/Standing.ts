@@ -20,7 +20,7 @@ export interface Standing {
   readonly due_at: number | null
   /** The worker it is leased to. A delivery that was cancelled during its attempt keeps it until the attempt is recorded. */
   readonly worker: string | null
-  /** 1: the next attempt was asked for. 2: it was asked for during an attempt, and one more follows. */
+  /** 1: the next attempt is a resend. 2: a resend was asked for during an attempt, and follows it. */
   readonly resend: 0 | 1 | 2
 }
 
@@ -89,8 +89,8 @@ export const isCurrent = (
 
 /**
  * Settled by the worker that has its lease. A delivery that was ended during the attempt stays so, and only its attempt
- * counts; one that is to be sent again is due at once. A probe, sent though the integration is disabled, ends as it was
- * unless it is acknowledged.
+ * counts; one that is to be sent again is due at once. A probe, sent though the integration is disabled, ends as
+ * cancelled unless it is acknowledged.
  */
 export const settled = (
   standing: Standing,

@@ -35,7 +35,7 @@ const explain = (state: DeliveryState, known: Known = {}, reader?: Explanation.R
 }
 
 const askForIt = "unless it is asked for: resend this delivery, or recover all of the integration since a time."
-const tooLate = "so late a call would ring for nobody. To see whether the receiver takes it by now, resend it."
+const tooLate = "it would come too late to be of use. To see whether the receiver takes it by now, resend it."
 const enableIt = "Enable it, then resend this delivery or recover all since a time."
 const probeIt =
   "Probe it with one delivery, which enables it when that is acknowledged, or enable it, then resend this delivery or recover all since a time."
@@ -235,7 +235,7 @@ const ownerExamples: ReadonlyArray<readonly [DeliveryState, Known, next: string]
   [
     "expired",
     {},
-    "Nothing more is sent: so late a call would ring for nobody. To see whether the receiver works by now, send a test event from the page of all deliveries."
+    "Nothing more is sent: it would come too late to be of use. To see whether the receiver works by now, send a test event from the page of all deliveries."
   ],
   [
     "retrying",

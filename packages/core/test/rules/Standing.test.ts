@@ -282,10 +282,9 @@ describe("a delivery that is to be sent again", () => {
         reason: "schedule_used_up",
         attempts: 4,
         early: 2,
-        due_at: isActive(state) ? now : null,
-        worker: state === "cancelled" ? "worker" : null
+        due_at: isActive(state) ? now : null
       }
-      const expected = { ...before, state: "pending", reason: null, due_at: now, worker: null, resend: 1 } as const
+      const expected = { ...before, state: "pending", reason: null, due_at: now, resend: 1 } as const
       assert.deepEqual(resent(before, now), expected)
     }
     assert.strictEqual(resent({ ...waiting, state: "retrying", due_at: 90_000 }, now).due_at, now)
@@ -294,6 +293,11 @@ describe("a delivery that is to be sent again", () => {
   it("is not sent twice at once: under a lease it is marked, and stays under it", () => {
     for (const resend of [0, 1, 2] as const)
       assert.deepEqual(resent({ ...underLease, resend }, now), { ...underLease, resend: 2 })
+  })
+
+  it("is not sent beside the attempt during which it was cancelled", () => {
+    const ended = cancelled(underLease, "integration_disabled")
+    assert.deepEqual(resent(ended, now), { ...underLease, reason: null, due_at: now, resend: 2 })
   })
 
   it("is due now when its lease is lost, though it was leased before it was due", () => {
