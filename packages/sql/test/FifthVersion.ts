@@ -3,7 +3,7 @@
  */
 export const asFifthVersion = `ALTER TABLE integrations DROP COLUMN failing_attempts;
   ALTER TABLE integrations DROP COLUMN failing_retry_after;
-  DROP TABLE deliveries; DROP TABLE owner; DROP TABLE cancellations;
+  DROP TABLE deliveries; DROP TABLE deliveries_of; DROP TABLE owner; DROP TABLE cancellations;
   CREATE TABLE numbers (event INTEGER NOT NULL, delivery INTEGER NOT NULL, indexed INTEGER NOT NULL) STRICT;
   INSERT INTO numbers VALUES (0, 0, 0);
   CREATE TABLE queue (id INTEGER PRIMARY KEY, event_id TEXT NOT NULL, integration_id INTEGER NOT NULL,

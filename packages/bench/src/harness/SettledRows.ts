@@ -99,7 +99,9 @@ const inSqlite = (file: string, rows: number) =>
             skipTo: (number) =>
               Promise.resolve(
                 db.exec(
-                  `UPDATE owner SET event = ${number}, delivery = ${number}, indexed = ${number}, low = ${number + 1},
+                  `DELETE FROM deliveries_of;
+                  INSERT INTO deliveries_of SELECT integration, id FROM deliveries ORDER BY 1, 2;
+                  UPDATE owner SET event = ${number}, delivery = ${number}, listed_event = ${number}, listed_delivery = ${number}, low = ${number + 1},
                     events = (SELECT count(*) FROM events), delivered = (SELECT count(*) FROM deliveries)`
                 )
               ),

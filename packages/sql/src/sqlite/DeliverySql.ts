@@ -4,7 +4,7 @@
  * Each delivery has one row, which is changed in place. What is handed over at its publication has no due time: it is in
  * no partial index, and its end changes none. Statements without lists run once per row.
  */
-import type { DeliveryFilter, DeliveryState } from "@doorhook/core"
+import type { DeliveryFilter } from "@doorhook/core"
 
 /** `delivering` is not stored: leases are in the owner's memory. Open: 0 and 2; not acknowledged: above 1. */
 export const codes = {
@@ -35,8 +35,8 @@ const attemptColumns = `attempt_started_at, attempt_duration_ms, attempt_outcome
 const setAttempt = `attempt_started_at = ?, attempt_duration_ms = ?, attempt_outcome = ?, attempt_status = ?,
     attempt_detail = ?, attempt_excerpt = ?`
 
-export const owner = `SELECT event, delivery, indexed, low, events, ${storedStates.join(", ")} FROM owner`
-export const setOwner = `UPDATE owner SET event = ?, delivery = ?, indexed = ?, low = ?, events = ?,
+export const owner = `SELECT event, delivery, listed_event, listed_delivery, low, events, ${storedStates.join(", ")} FROM owner`
+export const setOwner = `UPDATE owner SET event = ?, delivery = ?, listed_event = ?, listed_delivery = ?, low = ?, events = ?,
     ${storedStates.map((state) => `${state} = ?`).join(", ")}`
 /** Another time each time: SQLite writes no page that stays the same. */
 export const beat = `UPDATE owner SET beat_at = ?`
@@ -57,17 +57,23 @@ export const dataVersion = `PRAGMA data_version`
 export const insertEvent = `INSERT INTO events
     (seq, id, resource_type, action, building_id, tenant_ids, created_at, first_delivery, last_delivery, data)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-/** Appends. One search in the index over integrations, and in two or three more unless it is handed over. */
+/** Appends a delivery that its publisher holds: in no index. */
+export const insertHeld = `INSERT INTO deliveries (id, event, integration, state, lane, attempts, early, resend)
+  VALUES (?, ?, ?, 0, ?, 0, 0, 0)`
+/** Appends another one. One search in each of up to three indexes. */
 export const insertDelivery = `INSERT INTO deliveries
     (id, event, integration, state, reason, lane, attempts, early, resend, due_at) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?)`
 
-/** Fills `events_of` for the events after one up to another, in its order. A range of the table. */
-export const indexEvents = `INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
-  SELECT 'building', building_id, resource_type, created_at, seq FROM events WHERE seq > ?1 AND seq <= ?2
-  UNION
+/** Lists the events after one up to another by who may read them, in the order of that table. A range of the events. */
+export const listByBuilding = `INSERT INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
+  SELECT 'building', building_id, resource_type, created_at, seq FROM events WHERE seq > ? AND seq <= ? ORDER BY 2, 3, 4, 5`
+/** The same by tenant. An event may name a tenant twice. */
+export const listByTenant = `INSERT OR IGNORE INTO events_of (scope_type, scope_id, resource_type, created_at, event_seq)
   SELECT 'tenant', t.value, resource_type, created_at, seq FROM events CROSS JOIN json_each(tenant_ids) AS t
-  WHERE seq > ?1 AND seq <= ?2
-  ORDER BY 1, 2, 3, 4, 5`
+  WHERE seq > ? AND seq <= ? ORDER BY 2, 3, 4, 5`
+/** Lists the deliveries after one up to another by integration, in the order of that table. A range of the deliveries. */
+export const listByIntegration = `INSERT INTO deliveries_of (integration, delivery)
+  SELECT integration, id FROM deliveries WHERE id > ? AND id <= ? ORDER BY 1, 2`
 
 export const findKey = `SELECT 1 FROM idempotency_keys WHERE key = ? AND expires_at > ?`
 
@@ -150,11 +156,13 @@ export const recoverable = `SELECT u.id, (SELECT e.created_at FROM events AS e W
   FROM (${[codes.retrying, ...unacknowledged].map((state) => ofUnacknowledged(state, "ASC")).join(" UNION ALL ")}) AS u
   ORDER BY u.id LIMIT ?3`
 
-/** What a list shows of a delivery. */
-const shown = `d.id, d.event, e.id, d.integration, d.state, d.reason, d.attempts, d.due_at, e.created_at, d.attempt_started_at,
+/** What a list shows of a delivery, whose id is in a column. */
+const shownOf = (
+  id: string
+): string => `${id}, d.event, e.id, d.integration, d.state, d.reason, d.attempts, d.due_at, e.created_at, d.attempt_started_at,
     d.attempt_duration_ms, d.attempt_outcome, d.attempt_status, d.attempt_detail, d.attempt_excerpt`
 const withEvent = "LEFT JOIN events AS e ON e.seq = d.event"
-export const findDelivery = `SELECT ${shown} FROM deliveries AS d ${withEvent} WHERE d.id = ?`
+export const findDelivery = `SELECT ${shownOf("d.id")} FROM deliveries AS d ${withEvent} WHERE d.id = ?`
 export const attemptsOf = `SELECT number, started_at, duration_ms, outcome, status, detail, response_excerpt
   FROM attempts WHERE delivery_id = ? ORDER BY number`
 export const lastAttempt = `SELECT number, started_at, duration_ms, outcome, status, detail, response_excerpt
@@ -163,14 +171,22 @@ const event = "e.id, e.resource_type, e.action, e.building_id, e.tenant_ids, e.d
 export const findEvent = `SELECT ${event} FROM events AS e WHERE e.seq = ?`
 export const rangeOfEvent = `SELECT seq, first_delivery, last_delivery FROM events WHERE id = ?`
 
-/** The narrowest index for a state. It is named, because SQLite would rather walk the whole table in the order of ids. */
-const indexFor = (state: DeliveryState | undefined, ofIntegration: boolean): string => {
-  const suffix = ofIntegration ? "_by_integration" : ""
-  // Most deliveries are delivered ones: in the order of ids they are found soon.
-  if (state === undefined || state === "delivered")
-    return ofIntegration ? "INDEXED BY deliveries_by_integration" : "NOT INDEXED"
-  return `INDEXED BY deliveries_${state === "pending" ? "pending" : "unacknowledged"}${suffix}`
-}
+type Select = (id: string, from: string, where: string) => string
+
+/**
+ * Selects deliveries of integration 3 beyond id 1: those that `deliveries_of` lists, and the last ones, which it does not
+ * list yet. A range of that table, and one of the deliveries.
+ */
+const ofIntegration = (select: Select, beyond: "<" | ">"): string =>
+  `${select(
+    "o.delivery",
+    "deliveries_of AS o CROSS JOIN deliveries AS d ON d.id = o.delivery",
+    `o.integration = ?3 AND o.delivery ${beyond} ?1`
+  )} UNION ALL ${select(
+    "d.id",
+    "deliveries AS d NOT INDEXED",
+    `d.integration = ?3 AND d.id ${beyond} ?1 AND d.id > (SELECT listed_delivery FROM owner)`
+  )}`
 
 /** The deliveries in a stored state that a filter selects: those of an event between two ids, of an integration, or all. */
 export const list = (
@@ -178,21 +194,39 @@ export const list = (
   { event_id, integration_id, order }: Pick<DeliveryFilter, "event_id" | "integration_id" | "order">
 ): string => {
   const ofEvent = event_id !== undefined
-  const newest = order === "newest"
-  const where = [`d.id ${newest ? "<" : ">"} ?1`]
-  if (ofEvent) where.push("d.id BETWEEN ?3 AND ?4", "d.event = ?5")
-  if (integration_id !== undefined) where.push("d.integration = ?6")
-  if (state !== undefined) where.push(`d.state = ${codes[state]}`)
-  if (state === "pending" && !ofEvent) where.push("d.due_at IS NOT NULL")
-  if (state !== undefined && codes[state] > 1) where.push("d.state > 1")
-  const index = ofEvent ? "NOT INDEXED" : indexFor(state, integration_id !== undefined)
-  return `SELECT ${shown} FROM deliveries AS d ${index} ${withEvent} WHERE ${where.join(" AND ")}
-    ORDER BY d.id ${newest ? "DESC" : "ASC"} LIMIT ?2`
+  const beyond = order === "newest" ? "<" : ">"
+  const also: Array<string> = []
+  if (ofEvent) also.push("d.id BETWEEN ?4 AND ?5", "d.event = ?6")
+  if (state !== undefined) also.push(`d.state = ${codes[state]}`)
+  if (state === "pending" && !ofEvent) also.push("d.due_at IS NOT NULL")
+  if (state !== undefined && codes[state] > 1) also.push("d.state > 1")
+  const select: Select = (id, from, where) =>
+    `SELECT ${shownOf(id)} FROM ${from} ${withEvent} WHERE ${[where, ...also].join(" AND ")}`
+  const selectIn = (index: string): string =>
+    select(
+      "d.id",
+      `deliveries AS d ${index}`,
+      `d.id ${beyond} ?1${integration_id === undefined ? "" : " AND d.integration = ?3"}`
+    )
+  const suffix = integration_id === undefined ? "" : "_by_integration"
+  // Most deliveries are delivered ones: in the order of ids they are found soon.
+  const isMost = state === undefined || state === "delivered"
+  // The index is named, because SQLite would rather walk the whole table in the order of ids.
+  const selected =
+    ofEvent || (isMost && integration_id === undefined)
+      ? selectIn("NOT INDEXED")
+      : isMost
+        ? ofIntegration(select, beyond)
+        : selectIn(`INDEXED BY deliveries_${state === "pending" ? "pending" : "unacknowledged"}${suffix}`)
+  return `${selected} ORDER BY 1 ${order === "newest" ? "DESC" : "ASC"} LIMIT ?2`
 }
 
 /** Deliveries of an integration after one, with their events; without those whose event is not there. */
-export const feed = `SELECT ${shown}, ${event} FROM deliveries AS d INDEXED BY deliveries_by_integration
-  JOIN events AS e ON e.seq = d.event WHERE d.integration = ? AND d.id > ? ORDER BY d.id LIMIT ?`
+export const feed = `${ofIntegration(
+  (id, from, where) =>
+    `SELECT ${shownOf(id)}, ${event} FROM ${from} CROSS JOIN events AS e ON e.seq = d.event WHERE ${where}`,
+  ">"
+)} ORDER BY 1 LIMIT ?2`
 
 /** What a scope may read of one type, published at a time or later, from a place backwards. One range of `events_of AS o`. */
 const readable = `o.scope_type = ?1 AND o.scope_id = ?2 AND o.resource_type = ?3
@@ -215,6 +249,7 @@ export const oldEvents = `SELECT seq, created_at, first_delivery, last_delivery 
 /** The deliveries of an event, between its first and last id. A range of the table. */
 export const deliveriesOfEvent = `SELECT id, integration, state FROM deliveries WHERE id BETWEEN ? AND ? AND event = ?`
 export const deleteDelivery = `DELETE FROM deliveries WHERE id = ?`
+export const unlistDelivery = `DELETE FROM deliveries_of WHERE integration = ? AND delivery = ?`
 export const deleteAttempts = `DELETE FROM attempts WHERE delivery_id = ?`
 /** One search by seq each, and one by the whole key, in the order of the keys. */
 export const deleteOfBuildings = `DELETE FROM events_of WHERE (scope_type, scope_id, resource_type, created_at, event_seq) IN (

@@ -64,7 +64,9 @@ export class OwnerState {
   isChanged = false
   event = 0
   delivery = 0
-  indexed = 0
+  /** The last event in `events_of`, and the last delivery in `deliveries_of`. */
+  listedEvent = 0
+  listedDelivery = 0
   /** No delivery before this one is without a due time while it is open. */
   low = 0
   private lowFrom = 0
@@ -98,8 +100,8 @@ export class OwnerState {
 
   /** Reads what the row of the owner says. */
   load(row: ReadonlyArray<number>): void {
-    const [event = 0, delivery = 0, indexed = 0, low = 0, events = 0, ...counts] = row
-    Object.assign(this, { event, delivery, indexed, low, events, isChanged: false })
+    const [event = 0, delivery = 0, listedEvent = 0, listedDelivery = 0, low = 0, events = 0, ...counts] = row
+    Object.assign(this, { event, delivery, listedEvent, listedDelivery, low, events, isChanged: false })
     counts.forEach((count, state) => (this.counts[state] = count))
   }
 
@@ -113,7 +115,8 @@ export class OwnerState {
         if (stored_due_at === null && id < this.low) this.low = id
       this.lowFrom = this.delivery
     }
-    return [this.event, this.delivery, this.indexed, this.low, this.events, ...this.counts]
+    const { delivery, event, events, listedDelivery, listedEvent, low } = this
+    return [event, delivery, listedEvent, listedDelivery, low, events, ...this.counts]
   }
 
   readonly lease = (lease: Lease): void => void this.leases.set(lease.id, lease)

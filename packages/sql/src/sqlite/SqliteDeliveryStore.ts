@@ -81,8 +81,8 @@ type Service = DeliveryStore["Service"]
 /** A row as it is read: values in the order of the columns. */
 type Row = NonNullable<ReturnType<StatementSync["get"]>>
 
-/** After this many events that nobody lists, they are made ready to be listed. */
-const indexEvery = 4_096
+/** New events and deliveries are listed by what they belong to once there are this many events. */
+const listEvery = 4_096
 
 /** The most deliveries that are made due again in one transaction: some ten milliseconds. */
 const redeliveryBatch = 1_000
@@ -169,8 +169,11 @@ const make = Effect.gen(function* () {
     cancellations: prepare(Sql.cancellations),
     recoverLeases: prepare(Sql.recoverLeases),
     insertEvent: prepare(Sql.insertEvent),
+    insertHeld: prepare(Sql.insertHeld),
     insertDelivery: prepare(Sql.insertDelivery),
-    indexEvents: prepare(Sql.indexEvents),
+    listByBuilding: prepare(Sql.listByBuilding),
+    listByTenant: prepare(Sql.listByTenant),
+    listByIntegration: prepare(Sql.listByIntegration),
     findKey: prepare(Sql.findKey),
     insertKey: prepare(keyStatements(sqlite).insert),
     end: prepare(Sql.end),
@@ -204,6 +207,7 @@ const make = Effect.gen(function* () {
     oldEvents: prepare(Sql.oldEvents),
     deliveriesOfEvent: prepare(Sql.deliveriesOfEvent),
     deleteDelivery: prepare(Sql.deleteDelivery),
+    unlistDelivery: prepare(Sql.unlistDelivery),
     deleteAttempts: prepare(Sql.deleteAttempts),
     deleteOfBuildings: prepare(Sql.deleteOfBuildings),
     deleteOfTenants: prepare(Sql.deleteOfTenants),
@@ -460,7 +464,8 @@ const make = Effect.gen(function* () {
         const to = Standing.begun(delivery, event, targetOf(integration))
         const id = deliveryId(++state.delivery)
         const code = to.worker === null ? codeOf(to) : codes.pending
-        q.insertDelivery.run(id, seq, integration, code, to.reason, lane, to.worker === null ? to.due_at : null)
+        if (to.worker === null) q.insertDelivery.run(id, seq, integration, code, to.reason, lane, to.due_at)
+        else q.insertHeld.run(id, seq, integration, lane)
         state.count(code, 1)
         if (to.worker !== null) {
           const { created_at } = event
@@ -496,15 +501,18 @@ const make = Effect.gen(function* () {
     })
     state.events += records.length
     state.isChanged = true
-    if (state.event - state.indexed >= indexEvery) indexEvents()
+    if (state.event - state.listedEvent >= listEvery) listNew()
     return stored
   }
 
-  /** Fills `events_of` for all events that are new. */
-  const indexEvents = () => {
-    if (state.event === state.indexed) return
-    q.indexEvents.run(state.indexed, state.event)
-    state.indexed = state.event
+  /** Lists all new events by who may read them, and all new deliveries by integration. */
+  const listNew = () => {
+    if (state.event === state.listedEvent) return
+    q.listByBuilding.run(state.listedEvent, state.event)
+    q.listByTenant.run(state.listedEvent, state.event)
+    q.listByIntegration.run(state.listedDelivery, state.delivery)
+    state.listedEvent = state.event
+    state.listedDelivery = state.delivery
     state.isChanged = true
   }
 
@@ -1044,8 +1052,8 @@ const make = Effect.gen(function* () {
       }
       const isWaiting = each === "pending" || each === "retrying"
       const params: Record<string, number> = { "1": from, "2": isWaiting ? -1 : limit }
-      if (event_id !== undefined) Object.assign(params, { "3": first, "4": last, "5": seq })
-      if (integration_id !== undefined) params["6"] = integration_id
+      if (integration_id !== undefined) params["3"] = integration_id
+      if (event_id !== undefined) Object.assign(params, { "4": first, "5": last, "6": seq })
       let count = 0
       for (const row of listed(Sql.list(each, filter)).iterate(prefixed(params))) {
         if (isWaiting && leases.has(deliveryId(row[0]))) continue
@@ -1089,7 +1097,7 @@ const make = Effect.gen(function* () {
     if (old.length === 0) return { events: 0, deliveries: 0, next: null }
     const next = found.length > limit ? Number(looked.at(-1)?.[0]) : null
     // Before the events that it names are deleted.
-    indexEvents()
+    listNew()
     const done: Array<number> = []
     let purged = 0
     for (const row of old) {
@@ -1098,8 +1106,9 @@ const make = Effect.gen(function* () {
       const isActive = ([id, integration, code]: ReadonlyArray<unknown>) =>
         isOpen(Number(code)) && !isCancelled(Number(id), integrationId(integration))
       if (deliveries.some((each) => isActive(Object.values(each)))) continue
-      for (const [id, , code] of deliveries.map((each) => Object.values(each))) {
+      for (const [id, integration, code] of deliveries.map((each) => Object.values(each))) {
         const delivery = deliveryId(id)
+        q.unlistDelivery.run(Number(integration), delivery)
         q.deleteAttempts.run(delivery)
         q.deleteDelivery.run(delivery)
         state.count(isOpen(Number(code)) ? codes.cancelled : Number(code), -1)
@@ -1336,7 +1345,7 @@ const make = Effect.gen(function* () {
         .read(() => {
           refresh()
           return q.feed
-            .all(integration_id, after, limit)
+            .all(after, limit, integration_id)
             .map((row) => ({ delivery: shownOf(row), event: eventFrom(row, 15) }))
         })
         .pipe(
@@ -1347,7 +1356,7 @@ const make = Effect.gen(function* () {
     events: Effect.fnUntraced(function* (
       filter: EventFilter
     ): Effect.fn.Return<EventPage, Schema.SchemaError | SqlError.SqlError> {
-      if (state.event > state.indexed) yield* turns.change({ run: indexEvents, isDurable: false, rows: 1 })
+      if (state.event > state.listedEvent) yield* turns.change({ run: listNew, isDurable: false, rows: 1 })
       const { items, total } = yield* inTurn(turns.read(() => events(filter)))
       return { items: yield* decodeEvents(items), total: total ?? filter.countUpTo, isCapped: total === null }
     }, failAs("DeliveryStore.events")),

@@ -29,8 +29,13 @@ const schema: ReadonlyArray<string> = [
     attempt_detail TEXT,
     attempt_excerpt TEXT
   ) STRICT`,
+  // The deliveries of an integration. Filled for thousands at a time: an index would be written with each publication.
+  `CREATE TABLE deliveries_of (
+    integration INTEGER NOT NULL,
+    delivery INTEGER NOT NULL,
+    PRIMARY KEY (integration, delivery)
+  ) STRICT, WITHOUT ROWID`,
   // The id is the end of every index, so each lists deliveries in the order of ids.
-  `CREATE INDEX deliveries_by_integration ON deliveries (integration)`,
   `CREATE INDEX deliveries_due ON deliveries (lane, integration, due_at) WHERE due_at IS NOT NULL`,
   `CREATE INDEX deliveries_pending ON deliveries (state) WHERE state = 0 AND due_at IS NOT NULL`,
   `CREATE INDEX deliveries_pending_by_integration ON deliveries (integration) WHERE state = 0 AND due_at IS NOT NULL`,
@@ -38,11 +43,13 @@ const schema: ReadonlyArray<string> = [
   `CREATE INDEX deliveries_unacknowledged_by_integration ON deliveries (integration, state) WHERE state > 1`,
 
   // What the owner of the file keeps in memory and finds again: the last numbers given to events and deliveries, up to
-  // which event events_of is filled, a delivery before which none is without a due time, how many there are, and when it last wrote a heartbeat.
+  // which of them events_of and deliveries_of are filled, a delivery before which none is without a due time, how many
+  // there are, and when it last wrote a heartbeat.
   `CREATE TABLE owner (
     event INTEGER NOT NULL,
     delivery INTEGER NOT NULL,
-    indexed INTEGER NOT NULL,
+    listed_event INTEGER NOT NULL,
+    listed_delivery INTEGER NOT NULL,
     low INTEGER NOT NULL,
     events INTEGER NOT NULL,
     ${storedStates.map((state) => `${state} INTEGER NOT NULL`).join(", ")},
@@ -78,7 +85,8 @@ const statements: ReadonlyArray<string> = [
       c.reason, lane, attempts, 0, iif(c.reason IS NULL, min(resend, 1), 0),
       iif(c.reason IS NULL, iif(q.state = 'delivering', q.created_at, min(q.due_at, ${latest})), NULL)
     FROM queue AS q LEFT JOIN endings AS c ON c.integration_id = q.integration_id AND q.id <= c.last_id ORDER BY q.id`,
-  `INSERT INTO owner SELECT event, delivery, indexed, delivery + 1, (SELECT count(*) FROM events),
+  `INSERT INTO deliveries_of SELECT integration, id FROM deliveries ORDER BY integration, id`,
+  `INSERT INTO owner SELECT event, delivery, indexed, delivery, delivery + 1, (SELECT count(*) FROM events),
       ${storedStates.map((state) => `(SELECT count(*) FROM deliveries WHERE state = ${codes[state]})`).join(", ")}, 0
     FROM numbers`,
   "DROP TABLE ended",

@@ -1,0 +1,35 @@
+/**
+ * Deliveries of an integration on SQLite, which are listed by integration thousands at a time: a page may hold some that are
+ * listed already and some that are not.
+ */
+import { DeliveryStore } from "@doorhook/core"
+import { StoreFixtures } from "@doorhook/core/testing"
+import { SqliteStore } from "@doorhook/sql"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+
+const { building, createIntegration, enqueue, records } = StoreFixtures
+
+it.effect("feeds and lists hold deliveries that are listed by integration and those that are not yet", () =>
+  Effect.gen(function* () {
+    const store = yield* DeliveryStore
+    const [one, other] = [yield* createIntegration(), yield* createIntegration()]
+    yield* enqueue(...records(1, 3, one), ...records(4, 6, other))
+    // Lists what is new.
+    yield* store.events({ scope: building(1), resource_type: "access_log", offset: 0, limit: 1, countUpTo: 1 })
+    yield* enqueue(...records(7, 8, other), ...records(9, 10, one))
+    const of = { integration_id: one.id } as const
+    const pageOf = (...args: Parameters<typeof store.list>) =>
+      Effect.map(store.list(...args), (found) => found.map(({ id }) => Number(id)))
+    assert.deepEqual(yield* pageOf({ ...of, limit: 10 }), [1, 2, 3, 9, 10])
+    assert.deepEqual(yield* pageOf({ ...of, limit: 4 }), [1, 2, 3, 9])
+    assert.deepEqual(yield* pageOf({ ...of, limit: 3, order: "newest" }), [10, 9, 3])
+    const [, , third] = yield* store.list({ ...of, limit: 3 })
+    assert.deepEqual(yield* pageOf({ ...of, limit: 4, ...(third && { after: third.id }) }), [9, 10])
+    const feed = yield* store.feed({ ...of, after: 0, limit: 4 })
+    assert.deepEqual(
+      feed.map(({ delivery }) => Number(delivery.id)),
+      [1, 2, 3, 9]
+    )
+  }).pipe(Effect.provide(SqliteStore.layer({ filename: ":memory:" })))
+)
