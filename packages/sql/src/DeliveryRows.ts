@@ -43,8 +43,8 @@ const Events = Schema.Array(Event)
 SchemaJITCompiler.enable(Events.ast)
 const decodeParsedEvents = Schema.decodeUnknownEffect(Events)
 
-/** What a text says as JSON. One that is none stays as it is, and is refused for that by the schema. */
-const parsed = (text: string): unknown => {
+/** JSON, or the text itself if it is none: then its schema refuses it. */
+export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,0 +1,157 @@
+/**
+ * Cancels all open deliveries of an integration that takes no more. Beyond a number, they are marked as cancelled in the
+ * transaction, and their rows follow in parts.
+ */
+import type { DeliveryFilter, DeliveryReason, IntegrationId } from "@doorhook/core"
+import { lanes, lasting } from "@doorhook/core"
+import { Effect, Queue } from "effect"
+import type { Scope } from "effect"
+import type { SqlError } from "effect/sql"
+import { EndingBatch, Endings } from "../stores/Endings.ts"
+import * as Sql from "./DeliverySql.ts"
+import { codes } from "./DeliverySql.ts"
+import type { Owner } from "./Owner.ts"
+import type { Lease } from "./OwnerState.ts"
+import { isOpen } from "./OwnerState.ts"
+
+export interface Cancellations {
+  /** Cancels the open deliveries of an integration. In a turn. */
+  readonly cancelNow: (id: IntegrationId, reason: DeliveryReason) => void
+  /** Updates the rows of an integration's cancelled deliveries. In a turn. */
+  readonly finishNow: (id: IntegrationId) => void
+  /** Updates them in turns of its own. */
+  readonly finish: (id: IntegrationId) => Effect.Effect<void, SqlError.SqlError>
+  /** Updates those that a filter looks at. */
+  readonly finishFor: (filter: DeliveryFilter) => Effect.Effect<void, SqlError.SqlError>
+  /** Lets all follow in the background. */
+  readonly goOn: Effect.Effect<void>
+  readonly endings: Endings["Service"]
+}
+
+export const makeCancellations = Effect.fnUntraced(function* ({
+  loadCancellations,
+  noteUncertain,
+  state,
+  turns
+}: Owner): Effect.fn.Return<Cancellations, never, Scope.Scope> {
+  const batch = yield* EndingBatch
+  const { cancellations, leases } = state
+  const q = {
+    cancelOne: turns.prepare(Sql.cancelOne),
+    cancelPending: turns.prepare(Sql.cancelPending),
+    cancelRetrying: turns.prepare(Sql.cancelRetrying),
+    countOpen: turns.prepare(Sql.countOpen),
+    countCancelled: turns.prepare(Sql.countCancelled),
+    begin: turns.prepare(Sql.beginCancellation),
+    end: turns.prepare(Sql.endCancellation)
+  }
+
+  /** Cancels the first open deliveries of an integration up to an id; answers how many pending and retrying ones. */
+  const cancelSome = (id: IntegrationId, last: number, reason: DeliveryReason): readonly [number, number] => {
+    const pending = Number(q.cancelPending.run(id, last, reason, batch).changes)
+    const retrying = pending < batch ? Number(q.cancelRetrying.run(id, last, reason, batch - pending).changes) : 0
+    return [pending, retrying]
+  }
+
+  /** Cancels what is open, or begins to; answers how many. Leases stay until their attempts end. */
+  const cancelAll = (
+    id: IntegrationId,
+    reason: DeliveryReason,
+    onLease: (lease: Lease) => void
+  ): readonly [number, number] => {
+    let [pending, retrying] = [0, 0]
+    for (const lease of leases.values()) {
+      if (lease.integration !== id || !isOpen(lease.state)) continue
+      q.cancelOne.run(reason, lease.id)
+      if (lease.state === codes.pending) pending++
+      else retrying++
+      onLease(lease)
+    }
+    if (cancellations.has(id)) return [pending, retrying]
+    const last = state.delivery
+    const some = cancelSome(id, last, reason)
+    pending += some[0]
+    retrying += some[1]
+    if (some[0] + some[1] < batch) return [pending, retrying]
+    const [open = 0, retries = 0] = Object.values(q.countOpen.get(id) ?? {}).map(Number)
+    q.begin.run(id, last, reason)
+    return [pending + open - retries, retrying + retries]
+  }
+
+  const cancelNow = (id: IntegrationId, reason: DeliveryReason) => {
+    const held: Array<readonly [Lease, number]> = []
+    const [pending, retrying] = cancelAll(id, reason, (lease) => held.push([lease, lease.state]))
+    for (const [lease] of held) lease.state = codes.cancelled
+    state.undo(() => held.forEach(([lease, before]) => (lease.state = before)))
+    state.count(codes.pending, -pending)
+    state.count(codes.retrying, -retrying)
+    state.count(codes.cancelled, pending + retrying)
+    loadCancellations()
+    for (const lane of lanes) state.removeHead({ integration: id, lane })
+  }
+
+  /** Updates some more rows; answers whether there may be others. */
+  const cancelMore = (id: IntegrationId): boolean => {
+    const cancellation = cancellations.get(id)
+    if (cancellation === undefined) return false
+    const [pending, retrying] = cancelSome(id, cancellation.last, cancellation.reason)
+    if (pending + retrying === batch) return true
+    q.end.run(id)
+    return false
+  }
+
+  const finish = Effect.fnUntraced(function* (id: IntegrationId) {
+    const run = () => {
+      const hasMore = cancelMore(id)
+      loadCancellations()
+      return hasMore
+    }
+    while (cancellations.has(id) && (yield* turns.change({ run, isDurable: false, rows: batch })))
+      yield* Effect.yieldNow
+  })
+
+  const finishEach = (ids: ReadonlyArray<IntegrationId>) => Effect.forEach(ids, finish, { discard: true })
+
+  const wanted = yield* Queue.sliding<void>(1)
+  const goOn = Effect.asVoid(Queue.offer(wanted, undefined))
+  const round = Effect.suspend(() => finishEach([...cancellations.keys()])).pipe(
+    Effect.catchTag("SqlError", (error) =>
+      Effect.logWarning(
+        `Deliveries of disabled and deleted integrations are not all marked as cancelled yet: ${error.message}`
+      )
+    ),
+    Effect.andThen(Queue.take(wanted))
+  )
+  yield* Effect.forkScoped(lasting("Marking deliveries of disabled and deleted integrations as cancelled", round))
+
+  return {
+    cancelNow,
+    finishNow: (id) => {
+      while (cancelMore(id));
+      loadCancellations()
+    },
+    finish,
+    finishFor: ({ integration_id, states }) =>
+      Effect.suspend(() =>
+        states === undefined
+          ? Effect.void
+          : finishEach([...cancellations.keys()].filter((id) => (integration_id ?? id) === id))
+      ),
+    goOn,
+    endings: Endings.of({
+      begin: (id, reason) =>
+        turns.inTransaction(() => {
+          noteUncertain(id)
+          const [pending, retrying] = cancelAll(id, reason, () => undefined)
+          if (pending + retrying > 0) q.countCancelled.run(pending, retrying)
+        }),
+      prepare: finish,
+      finish: (id) =>
+        turns.inTransaction(() => {
+          noteUncertain(id)
+          while (cancelMore(id));
+        }),
+      goOn
+    })
+  }
+})

@@ -1,0 +1,274 @@
+/**
+ * Chooses deliveries that are due, and leases them to workers.
+ */
+import type { Claimed, ClaimRequest, DeliveryId, DeliveryStore, IntegrationId, LeasedDelivery } from "@doorhook/core"
+import { Event, lanes } from "@doorhook/core"
+import { Cause, Effect, Exit, Schema } from "effect"
+import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
+import type { SqlError } from "effect/sql"
+import { failAs } from "../StoreFailure.ts"
+import type { Fault } from "../stores/Telling.ts"
+import { explain, makeTelling, quietTime } from "../stores/Telling.ts"
+import { deliveryId, eventFrom, eventIdOf, integrationId, laneOf } from "./Columns.ts"
+import * as Sql from "./DeliverySql.ts"
+import type { Owner } from "./Owner.ts"
+import type { Head, Lease } from "./OwnerState.ts"
+
+/** How often a claim goes on after it chose deliveries that can't be read. */
+const refills = 3
+
+/** How many rows a line of the log names. */
+const maxNamed = 5
+
+const Events = Schema.Array(Event)
+// Each claimed delivery comes by here. Only a schema that transforms nothing is compiled: so the list is parsed before.
+SchemaJITCompiler.enable(Events.ast)
+const decodeEvents = Schema.decodeUnknownExit(Events)
+
+/** A delivery that a claim has chosen. */
+interface Chosen {
+  readonly id: DeliveryId
+  readonly due: number
+}
+
+/** A delivery that can't be sent, because its event or its integration can't be read. */
+interface Unsendable extends Fault {
+  readonly lease: Lease
+  readonly isIntegration: boolean
+}
+
+export interface Claim {
+  readonly claim: DeliveryStore["Service"]["claim"]
+  /** When the first delivery that is not leased is due; null when none waits. */
+  readonly nextDue: () => number | null
+}
+
+export const makeClaim = ({ known, read, release, state, turns }: Owner): Claim => {
+  const { cancellations, leases } = state
+  const isTimeToTell = makeTelling()
+  const q = {
+    heads: turns.prepare(Sql.heads),
+    dueAfter: turns.prepare(Sql.dueAfter),
+    retries: turns.prepare(Sql.retries),
+    claimed: turns.prepare(Sql.claimed)
+  }
+
+  const loadHeads = () => {
+    if (state.hasHeads) return
+    state.heads.clear()
+    for (const [lane, integration] of q.heads.all().map(Object.values))
+      state.lookAgain(laneOf(lane), integrationId(integration))
+    state.hasHeads = true
+  }
+
+  /** The first deliveries of a head that are due and not leased. Steps over leased ones at its beginning once. */
+  const peek = (head: Head, now: number, most: number): ReadonlyArray<Chosen> => {
+    const found: Array<Chosen> = []
+    const { integration, lane } = head
+    let isEmpty = true
+    for (const row of q.dueAfter.iterate(lane, integration, head.cursorDue, head.cursorId)) {
+      const [due, id] = [Number(row[0]), deliveryId(row[1])]
+      if (leases.has(id)) {
+        if (isEmpty) Object.assign(head, { cursorDue: due, cursorId: id })
+        continue
+      }
+      if (isEmpty) Object.assign(head, { next: due, isExact: true })
+      isEmpty = false
+      if (due > now) break
+      found.push({ id, due })
+      if (found.length >= most) break
+    }
+    if (isEmpty) state.removeHead(head)
+    return found
+  }
+
+  /** The heads of which anything can be claimed; those of cancelled integrations are passed over. */
+  const exactHeads = (): ReadonlyArray<Head> => {
+    loadHeads()
+    const heads: Array<Head> = []
+    for (const head of state.heads.values()) {
+      if (cancellations.has(head.integration)) continue
+      if (!head.isExact) peek(head, Number.NEGATIVE_INFINITY, 1)
+      if (head.isExact) heads.push(head)
+    }
+    return heads
+  }
+
+  const nextDue = (): number | null => {
+    let next: number | null = null
+    for (const head of exactHeads()) if (next === null || head.next < next) next = head.next
+    return next
+  }
+
+  /** Chooses lane by lane, and within a lane in rounds: one delivery of each integration in a round, the earliest due first. */
+  const choose = ({ limit, limitPerIntegration, limits, now }: ClaimRequest): ReadonlyArray<Chosen> => {
+    const places = new Map(limits)
+    const placesOf = (id: IntegrationId): number => places.get(id) ?? limitPerIntegration
+    const chosen: Array<Chosen> = []
+    for (const lane of lanes) {
+      const room = limit - chosen.length
+      if (room <= 0) break
+      const open = exactHeads().filter(
+        (head) => head.lane === lane && head.next <= now && placesOf(head.integration) > 0
+      )
+      if (open.length === 0) continue
+      const byDue = (a: Head, b: Head): number => a.next - b.next || a.integration - b.integration
+      // With more integrations than room there is one round, and the heads say who is in it.
+      const wanted = open.length > room ? open.toSorted(byDue).slice(0, room) : open
+      const deepest = Math.min(room, Math.max(...wanted.map(({ integration }) => placesOf(integration))))
+      let rounds: ReadonlyArray<readonly [Head, Chosen]> = []
+      for (let depth = Math.ceil(room / wanted.length); ; depth *= 4) {
+        const most = Math.min(depth, deepest)
+        rounds = inRounds(
+          wanted.map((head) => [head, peek(head, now, Math.min(most, placesOf(head.integration)))] as const)
+        )
+        if (rounds.length >= room || most >= deepest) break
+      }
+      for (const [head, each] of rounds.slice(0, room)) {
+        places.set(head.integration, placesOf(head.integration) - 1)
+        Object.assign(head, { cursorDue: each.due, cursorId: each.id, isExact: false })
+        chosen.push(each)
+      }
+    }
+    return chosen
+  }
+
+  const chooseEarly = (integration: IntegrationId, request: ClaimRequest): ReadonlyArray<Chosen> => {
+    const { limit, limitPerIntegration, limits, now } = request
+    const most = Math.min(limit, limits.get(integration) ?? limitPerIntegration)
+    const chosen: Array<Chosen> = []
+    if (cancellations.has(integration)) return chosen
+    for (const row of most > 0 ? q.retries.iterate(integration) : []) {
+      const each = { due: Number(row[0]), id: deliveryId(row[1]) }
+      if (each.due <= now || leases.has(each.id)) continue
+      chosen.push(each)
+      if (chosen.length === most) break
+    }
+    return chosen
+  }
+
+  /** Leases what was chosen, and reads what an attempt needs. What can't be read is leased, too. */
+  const leaseAll = (chosen: ReadonlyArray<Chosen>, { early, worker }: ClaimRequest) => {
+    const rows = chosen.flatMap(({ id }) => {
+      const row = q.claimed.get(id)
+      return row === undefined ? [] : [{ id, row }]
+    })
+    const sent = rows.filter(({ row }) => row[7] !== null)
+    const all = decodeEvents(sent.map(({ row }) => eventFrom(row, 7)))
+    const each = Exit.isSuccess(all) ? null : sent.map(({ row }) => decodeEvents([eventFrom(row, 7)]))
+    const sendable: Array<LeasedDelivery> = []
+    const unsendable: Array<Unsendable> = []
+    let at = 0
+    for (const { id, row } of rows) {
+      const lease: Lease = {
+        id,
+        integration: integrationId(row[0]),
+        lane: laneOf(row[2]),
+        attempts: Number(row[3]),
+        early: Number(row[4]),
+        created_at: Number(row[13] ?? 0),
+        due_at: Number(row[6]),
+        stored_due_at: Number(row[6]),
+        worker,
+        state: Number(row[1]),
+        resend: row[5] === 1 ? 1 : 0
+      }
+      state.lease(lease)
+      state.noteGone(lease.lane, lease.integration, lease.due_at)
+      const read = row[7] === null ? null : (each?.[at] ?? all)
+      const event = read !== null && Exit.isSuccess(read) ? read.value[each === null ? at : 0] : undefined
+      if (row[7] !== null) at++
+      const integration = known.get(lease.integration)?.integration
+      if (event === undefined) {
+        const name = `event ${row[7] === null ? eventIdOf(row[14]) : String(row[7])}`
+        const cause = read !== null && Exit.isFailure(read) ? Cause.squash(read.cause) : undefined
+        unsendable.push({ lease, name, cause, isIntegration: false })
+      } else if (integration === undefined || Exit.isFailure(integration)) {
+        const cause = integration === undefined ? undefined : Cause.squash(integration.cause)
+        unsendable.push({ lease, name: `integration ${lease.integration}`, cause, isIntegration: true })
+      } else {
+        sendable.push({
+          id,
+          lane: lease.lane,
+          attempts: lease.attempts,
+          early: lease.early,
+          early_due_at: early === undefined ? null : lease.due_at,
+          resend: lease.resend > 0,
+          event,
+          integration: integration.value
+        })
+      }
+    }
+    return { sendable, unsendable }
+  }
+
+  const claimNow = (request: ClaimRequest) => {
+    const sendable: Array<LeasedDelivery> = []
+    const unsendable: Array<Unsendable> = []
+    let wanted = request
+    // A caller that gets less than it asked for takes it for all that is due: what can't be sent leaves its room to others.
+    for (let more = refills; more >= 0 && wanted.limit > 0; more--) {
+      loadHeads()
+      const chosen = wanted.early === undefined ? choose(wanted) : chooseEarly(wanted.early, wanted)
+      const leased = leaseAll(chosen, wanted)
+      sendable.push(...leased.sendable)
+      unsendable.push(...leased.unsendable)
+      if (leased.unsendable.length === 0) break
+      const limits = new Map(wanted.limits)
+      for (const { integration } of leased.sendable)
+        limits.set(integration.id, (limits.get(integration.id) ?? wanted.limitPerIntegration) - 1)
+      for (const { isIntegration, lease } of leased.unsendable) if (isIntegration) limits.set(lease.integration, 0)
+      wanted = { ...wanted, limit: wanted.limit - leased.sendable.length, limits }
+    }
+    return { claimed: { deliveries: sendable, next_due: nextDue() }, unsendable }
+  }
+
+  /** Puts off what was claimed and can't be sent, and logs each row that can't be read once in a while. */
+  const putOff = Effect.fnUntraced(function* (unsendable: ReadonlyArray<Unsendable>, now: number) {
+    const run = () => {
+      const held = unsendable.flatMap(({ lease }) => (leases.get(lease.id) === lease ? [lease] : []))
+      release(held, now + quietTime)
+    }
+    yield* turns.change({ run, isDurable: false, rows: unsendable.length })
+    for (const faults of Map.groupBy(unsendable, ({ name }) => name).values()) {
+      const [first] = faults
+      if (first === undefined || !isTimeToTell(first, now)) continue
+      yield* Effect.logError(
+        `Deliveries wait because what they are made of can't be read, and are looked at again in ${quietTime / 1_000} s ` +
+          `(${idsIn(faults.map(({ lease }) => lease.id))}). ${explain(first)}`
+      )
+    }
+  })
+
+  return {
+    claim: (request) =>
+      read(() => claimNow(request), request.limit > 0).pipe(
+        Effect.flatMap(({ claimed, unsendable }): Effect.Effect<Claimed, SqlError.SqlError> => {
+          if (unsendable.length === 0) return Effect.succeed(claimed)
+          const again = read(() => ({ deliveries: claimed.deliveries, next_due: nextDue() }))
+          return Effect.andThen(putOff(unsendable, request.now), again)
+        }),
+        failAs("DeliveryStore.claim")
+      ),
+    nextDue
+  }
+}
+
+const idsIn = (ids: ReadonlyArray<DeliveryId>): string =>
+  ids.length > maxNamed ? `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more` : ids.join(", ")
+
+/** Deliveries in the order of rounds, of lists that are in the order of due times. */
+const inRounds = (
+  lists: ReadonlyArray<readonly [Head, ReadonlyArray<Chosen>]>
+): ReadonlyArray<readonly [Head, Chosen]> => {
+  const chosen: Array<readonly [Head, Chosen]> = []
+  for (let round = 0; ; round++) {
+    const members = lists.flatMap(([head, due]) => {
+      const each = due[round]
+      return each === undefined ? [] : [[head, each] as const]
+    })
+    if (members.length === 0) return chosen
+    members.sort(([a, one], [b, other]) => one.due - other.due || a.integration - b.integration)
+    chosen.push(...members)
+  }
+}

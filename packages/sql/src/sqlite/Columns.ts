@@ -1,0 +1,41 @@
+/**
+ * Values of rows as the domain has them. A row is read as a list, in the order of its statement's columns.
+ */
+import type { DeliveryId, IntegrationId, Lane } from "@doorhook/core"
+import { DeliveryId as DeliveryIds, IntegrationId as IntegrationIds, lanes } from "@doorhook/core"
+import type { StatementSync } from "node:sqlite"
+import { parsed } from "../DeliveryRows.ts"
+
+export type Row = NonNullable<ReturnType<StatementSync["get"]>>
+
+export const deliveryId = (value: unknown): DeliveryId => DeliveryIds.make(Number(value), { disableChecks: true })
+
+export const integrationId = (value: unknown): IntegrationId =>
+  IntegrationIds.make(Number(value), { disableChecks: true })
+
+export const laneOf = (value: unknown): Lane => lanes.find((lane) => lane === value) ?? 3
+
+/** The id of an event whose row is missing. */
+export const eventIdOf = (seq: unknown): string => `evt_${String(seq).padStart(20, "0")}`
+
+/** An event, from a column on; to be decoded. */
+export const eventFrom = (row: Row, at: number): object => ({
+  id: row[at],
+  resource_type: row[at + 1],
+  action: row[at + 2],
+  building_id: row[at + 3],
+  tenant_ids: parsed(String(row[at + 4])),
+  data: row[at + 5],
+  created_at: row[at + 6]
+})
+
+/** An attempt, from a column on; to be decoded. */
+export const attemptFrom = (row: Row, at: number): object => ({
+  number: row[at],
+  started_at: row[at + 1],
+  duration_ms: row[at + 2],
+  outcome: row[at + 3],
+  status: row[at + 4],
+  detail: row[at + 5],
+  response_excerpt: row[at + 6]
+})

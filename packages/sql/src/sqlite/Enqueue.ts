@@ -1,0 +1,142 @@
+/**
+ * Stores events with their deliveries.
+ */
+import type {
+  DeliveryId,
+  DeliveryStore,
+  Enqueued,
+  IntegrationId,
+  NewEventRecord,
+  RememberedRequest
+} from "@doorhook/core"
+import { isUrgentLane, KeyTaken, Standing } from "@doorhook/core"
+import { Effect } from "effect"
+import { sqlite } from "../Dialect.ts"
+import { keyStatements } from "../statements/KeyStatements.ts"
+import { failAsUnlessTaken } from "../StoreFailure.ts"
+import { deliveryId } from "./Columns.ts"
+import * as Sql from "./DeliverySql.ts"
+import { codes } from "./DeliverySql.ts"
+import type { Owner } from "./Owner.ts"
+import { codeOf } from "./Owner.ts"
+
+/** New events and deliveries are listed by what they belong to once there are this many events. */
+const listEvery = 4_096
+
+export interface Enqueue {
+  readonly enqueue: DeliveryStore["Service"]["enqueue"]
+  /** Lists all new events by who may read them, and all new deliveries by integration. In a turn. */
+  readonly listNew: () => void
+}
+
+export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
+  const { leases } = state
+  const q = {
+    findKey: turns.prepare(Sql.findKey),
+    insertKey: turns.prepare(keyStatements(sqlite).insert),
+    insertEvent: turns.prepare(Sql.insertEvent),
+    insertHeld: turns.prepare(Sql.insertHeld),
+    insertDelivery: turns.prepare(Sql.insertDelivery),
+    listByBuilding: turns.prepare(Sql.listByBuilding),
+    listByTenant: turns.prepare(Sql.listByTenant),
+    listByIntegration: turns.prepare(Sql.listByIntegration)
+  }
+
+  const listNew = () => {
+    if (state.event === state.listedEvent) return
+    q.listByBuilding.run(state.listedEvent, state.event)
+    q.listByTenant.run(state.listedEvent, state.event)
+    q.listByIntegration.run(state.listedDelivery, state.delivery)
+    state.listedEvent = state.event
+    state.listedDelivery = state.delivery
+    state.isChanged = true
+  }
+
+  /** Stores idempotency keys; answers one that is taken. Then nothing was written. */
+  const storeKeys = (keys: ReadonlyArray<RememberedRequest>): KeyTaken | null => {
+    const taken = keys.find(({ created_at, key }) => q.findKey.get(key, created_at) !== undefined)
+    if (taken !== undefined) return new KeyTaken({ key: taken.key })
+    const each = new Map(keys.map((request) => [request.key, request]))
+    for (const { answer, created_at, expires_at, fingerprint, key } of each.values())
+      q.insertKey.run(key, fingerprint, answer, created_at, expires_at)
+    return null
+  }
+
+  const storeEvents = (records: ReadonlyArray<NewEventRecord>): ReadonlyArray<ReadonlyArray<Enqueued>> => {
+    const held: Array<DeliveryId> = []
+    state.undo(() => held.forEach((id) => leases.delete(id)))
+    const targets = new Map<IntegrationId, Standing.Target>()
+    const targetOf = (id: IntegrationId): Standing.Target => {
+      if (targets.has(id)) return targets.get(id)
+      const row = known.get(id)?.row
+      const status = row?.status === "disabled" ? "disabled" : "enabled"
+      const target: Standing.Target = row && { status, version: row.version }
+      targets.set(id, target)
+      return target
+    }
+    const stored = records.map(({ deliveries, event }) => {
+      const seq = ++state.event
+      const first = state.delivery + 1
+      const { action, building_id, created_at, data, resource_type, tenant_ids } = event
+      const ids = deliveries.map((delivery): Enqueued => {
+        const { integration_id: integration, lane } = delivery
+        const to = Standing.begun(delivery, event, targetOf(integration))
+        const id = deliveryId(++state.delivery)
+        const code = codeOf(to)
+        state.count(code, 1)
+        if (to.worker === null) {
+          q.insertDelivery.run(id, seq, integration, code, to.reason, lane, to.due_at)
+          if (to.due_at !== null) state.noteDue(lane, integration, to.due_at, id)
+        } else {
+          q.insertHeld.run(id, seq, integration, lane)
+          held.push(id)
+          state.lease({
+            id,
+            integration,
+            lane,
+            attempts: 0,
+            early: 0,
+            created_at,
+            due_at: created_at,
+            stored_due_at: null,
+            worker: to.worker,
+            state: codes.pending,
+            resend: 0
+          })
+        }
+        return { id, state: to.state }
+      })
+      const [from, last] = ids.length === 0 ? [null, null] : [first, state.delivery]
+      const tenants = JSON.stringify(tenant_ids)
+      q.insertEvent.run(seq, event.id, resource_type, action, building_id, tenants, created_at, from, last, data)
+      return ids
+    })
+    state.events += records.length
+    state.isChanged = true
+    if (state.event - state.listedEvent >= listEvery) listNew()
+    return stored
+  }
+
+  return {
+    enqueue: (records: ReadonlyArray<NewEventRecord>, keys: ReadonlyArray<RememberedRequest> = []) => {
+      if (records.length === 0 && keys.length === 0) return Effect.succeed([])
+      return turns
+        .change({
+          run: () => storeKeys(keys) ?? storeEvents(records),
+          isDurable: true,
+          isUrgent: records.some(({ deliveries }) => deliveries.some(({ lane }) => isUrgentLane(lane))),
+          rows: records.reduce((sum, { deliveries }) => sum + 1 + deliveries.length, 0),
+          onLost: (stored) => {
+            if (stored instanceof KeyTaken) return
+            for (const each of stored)
+              for (const { id, state: to } of each) if (to === "delivering") state.unlearned.push(id)
+          }
+        })
+        .pipe(
+          Effect.flatMap((stored) => (stored instanceof KeyTaken ? Effect.fail(stored) : Effect.succeed(stored))),
+          failAsUnlessTaken("DeliveryStore.enqueue")
+        )
+    },
+    listNew
+  }
+}

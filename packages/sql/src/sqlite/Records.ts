@@ -1,0 +1,323 @@
+/**
+ * Events, deliveries and notifications as records: looked up, listed, counted and purged.
+ */
+import type {
+  DeliveryFilter,
+  DeliveryId,
+  DeliveryStore,
+  DeliverySummary,
+  EventFilter,
+  EventPage,
+  FeedItem,
+  FoundDelivery,
+  IntegrationId,
+  ListedDelivery,
+  NoticeFilter,
+  Purged,
+  PurgeRequest
+} from "@doorhook/core"
+import { Attempt, Delivery, Event, inTurn } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import type { StatementSync } from "node:sqlite"
+import { fromRows as noticesFromRows } from "../NoticeRows.ts"
+import { failAs } from "../StoreFailure.ts"
+import type { Cancellations } from "./Cancellations.ts"
+import type { Claim } from "./Claim.ts"
+import type { Row } from "./Columns.ts"
+import { attemptFrom, deliveryId, eventFrom, eventIdOf, integrationId } from "./Columns.ts"
+import * as Sql from "./DeliverySql.ts"
+import { codes, storedStates } from "./DeliverySql.ts"
+import type { Enqueue } from "./Enqueue.ts"
+import type { Owner } from "./Owner.ts"
+import { isOpen } from "./OwnerState.ts"
+
+const decodeEvents = Schema.decodeUnknownEffect(Schema.Array(Event))
+const { response_excerpt: _, ...withoutExcerpt } = Attempt.fields
+const LastAttempt = Schema.Struct(withoutExcerpt)
+const decodeListed = Schema.decodeUnknownEffect(
+  Schema.Array(Schema.Struct({ ...Delivery.fields, last_attempt: Schema.NullOr(LastAttempt) }))
+)
+const decodeFound = Schema.decodeUnknownEffect(
+  Schema.NullOr(Schema.Struct({ delivery: Delivery, event: Schema.NullOr(Event), attempts: Schema.Array(Attempt) }))
+)
+const decodeFeed = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ delivery: Delivery, event: Event })))
+
+type Records = Pick<DeliveryStore["Service"], "find" | "list" | "feed" | "events" | "notices" | "purge" | "summary">
+
+export const makeRecords = (
+  { change, read, state, turns }: Owner,
+  { finishFor }: Cancellations,
+  { listNew }: Enqueue,
+  { nextDue }: Claim
+): Records => {
+  const { cancellations, leases } = state
+  const q = {
+    findDelivery: turns.prepare(Sql.findDelivery),
+    attemptsOf: turns.prepare(Sql.attemptsOf),
+    lastAttempt: turns.prepare(Sql.lastAttempt),
+    findEvent: turns.prepare(Sql.findEvent),
+    rangeOfEvent: turns.prepare(Sql.rangeOfEvent),
+    feed: turns.prepare(Sql.feed),
+    eventBehind: turns.prepare(Sql.eventBehind),
+    eventsOf: turns.prepare(Sql.eventsOf),
+    countOf: turns.prepare(Sql.countOf),
+    oldEvents: turns.prepare(Sql.oldEvents),
+    deliveriesOfEvent: turns.prepare(Sql.deliveriesOfEvent),
+    deleteDelivery: turns.prepare(Sql.deleteDelivery),
+    unlistDelivery: turns.prepare(Sql.unlistDelivery),
+    deleteAttempts: turns.prepare(Sql.deleteAttempts),
+    deleteOfBuildings: turns.prepare(Sql.deleteOfBuildings),
+    deleteOfTenants: turns.prepare(Sql.deleteOfTenants),
+    deleteEvent: turns.prepare(Sql.deleteEvent),
+    deleteNotices: turns.prepare(Sql.deleteNotices)
+  }
+  const lists = new Map<string, StatementSync>()
+  const listed = (text: string): StatementSync => {
+    const statement = lists.get(text) ?? turns.prepare(text)
+    lists.set(text, statement)
+    return statement
+  }
+
+  const isCancelled = (id: number, integration: IntegrationId): boolean =>
+    id <= (cancellations.get(integration)?.last ?? -1)
+
+  /** A delivery of a row as callers see it; to be decoded. */
+  const shownOf = (row: Row) => {
+    const [id, code, due] = [deliveryId(row[0]), Number(row[4]), row[7]]
+    const integration = integrationId(row[3])
+    const lease = leases.get(id)
+    const isLeased = lease !== undefined && isOpen(lease.state)
+    const ending = isOpen(code) && !isLeased && isCancelled(id, integration)
+    return {
+      id,
+      event_id: row[2] ?? eventIdOf(row[1]),
+      integration_id: integration,
+      state: isLeased ? "delivering" : ending ? "cancelled" : storedStates[code],
+      reason: ending ? cancellations.get(integration)?.reason : row[5],
+      attempts: row[6],
+      next_attempt_at: isLeased || ending ? null : due,
+      created_at: row[8] ?? 0
+    }
+  }
+
+  const endingAttemptOf = (row: Row): object | null =>
+    row[11] === null
+      ? null
+      : {
+          number: row[6],
+          started_at: row[9],
+          duration_ms: row[10],
+          outcome: row[11],
+          status: row[12],
+          detail: row[13],
+          response_excerpt: row[14]
+        }
+
+  const find = (id: DeliveryId) => {
+    const row = q.findDelivery.get(id)
+    if (row === undefined) return null
+    const event = q.findEvent.get(Number(row[1]))
+    const last = endingAttemptOf(row)
+    const attempts = q.attemptsOf.all(id).map((each) => attemptFrom(each, 0))
+    return {
+      delivery: shownOf(row),
+      event: event === undefined ? null : eventFrom(event, 0),
+      attempts: last === null ? attempts : [...attempts, last]
+    }
+  }
+
+  /** The first leased deliveries that a filter selects, of an event or of all. */
+  const listLeased = (
+    { integration_id, limit, order }: DeliveryFilter,
+    beyond: number,
+    ofEvent: { readonly seq: number; readonly first: number; readonly last: number } | null
+  ): ReadonlyArray<Row> => {
+    const isNewest = order === "newest"
+    const ids: Array<DeliveryId> = []
+    for (const { id, integration, state: code } of leases.values()) {
+      if (!isOpen(code) || (integration_id ?? integration) !== integration) continue
+      if (isNewest ? id >= beyond : id <= beyond) continue
+      if (ofEvent === null || (id >= ofEvent.first && id <= ofEvent.last)) ids.push(id)
+    }
+    const first = ids.toSorted((a, b) => (isNewest ? b - a : a - b)).slice(0, limit)
+    return first.flatMap((id): ReadonlyArray<Row> => {
+      const row = q.findDelivery.get(id)
+      return row === undefined || (ofEvent !== null && row[1] !== ofEvent.seq) ? [] : [row]
+    })
+  }
+
+  const list = (filter: DeliveryFilter): ReadonlyArray<object> => {
+    const { after, event_id, integration_id, limit, order, states = [undefined] } = filter
+    const isNewest = order === "newest"
+    const beyond = after ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0)
+    const range = event_id === undefined ? undefined : q.rangeOfEvent.get(event_id)
+    if (event_id !== undefined && range === undefined) return []
+    const ofEvent =
+      range === undefined ? null : { seq: Number(range[0]), first: Number(range[1]), last: Number(range[2]) }
+    const found: Array<Row> = []
+    for (const each of states) {
+      if (each === "delivering") {
+        found.push(...listLeased(filter, beyond, ofEvent))
+        continue
+      }
+      const isWaiting = each === "pending" || each === "retrying"
+      const params: Record<string, number> = { "?1": beyond, "?2": isWaiting ? -1 : limit }
+      if (integration_id !== undefined) params["?3"] = integration_id
+      if (ofEvent !== null) Object.assign(params, { "?4": ofEvent.first, "?5": ofEvent.last, "?6": ofEvent.seq })
+      let count = 0
+      for (const row of listed(Sql.list(each, filter)).iterate(params)) {
+        if (isWaiting && leases.has(deliveryId(row[0]))) continue
+        found.push(row)
+        if (++count === limit) break
+      }
+    }
+    return found
+      .toSorted((a, b) => (isNewest ? Number(b[0]) - Number(a[0]) : Number(a[0]) - Number(b[0])))
+      .slice(0, limit)
+      .map((row) => {
+        const before = row[11] === null && row[6] !== 0 ? q.lastAttempt.get(deliveryId(row[0])) : undefined
+        return { ...shownOf(row), last_attempt: before === undefined ? endingAttemptOf(row) : attemptFrom(before, 0) }
+      })
+  }
+
+  const feed = ({ after, integration_id, limit }: Parameters<Records["feed"]>[0]): ReadonlyArray<object> =>
+    q.feed.all(after, limit, integration_id).map((row) => ({ delivery: shownOf(row), event: eventFrom(row, 15) }))
+
+  const events = ({ countUpTo, limit, offset, resource_type, scope, since, until }: EventFilter) => {
+    const of = [scope.type, scope.id, resource_type, since ?? Number.MIN_SAFE_INTEGER] as const
+    const countFrom = (due: number, seq: number, most: number): number | null => {
+      const count = q.countOf.get(...of, due, seq, most)?.[0]
+      return count === null || count === undefined ? null : Number(count)
+    }
+    const page = (due: number, seq: number) => q.eventsOf.all(...of, due, seq, limit).map((row) => eventFrom(row, 0))
+    const head = until ?? Number.MAX_SAFE_INTEGER
+    if (offset === 0) return { items: page(head, 0), total: countFrom(head, 0, countUpTo) }
+    const place = q.eventBehind.get(...of, head, 0, offset)
+    if (place === undefined) return { items: [], total: countFrom(head, 0, offset) }
+    const [due, seq] = [Number(place[0]), Number(place[1])]
+    const rest = countFrom(due, seq, countUpTo - offset)
+    return { items: page(due, seq), total: rest === null ? null : offset + rest }
+  }
+
+  const purge = ({ after, before, limit }: PurgeRequest): Purged => {
+    q.deleteNotices.run(limit, before)
+    // One more says whether there is anything to go on with.
+    const found = q.oldEvents.all(after, limit + 1)
+    const looked = found.slice(0, limit)
+    // A clock may have been wrong: old ones may be stored behind a younger one.
+    const old = looked.filter((row) => Number(row[1]) < before)
+    if (old.length === 0) return { events: 0, deliveries: 0, next: null }
+    const next = found.length > limit ? Number(looked.at(-1)?.[0]) : null
+    // Before the events that it names are deleted.
+    listNew()
+    const done: Array<number> = []
+    let purged = 0
+    for (const row of old) {
+      const seq = Number(row[0])
+      const deliveries = row[2] === null ? [] : q.deliveriesOfEvent.all(Number(row[2]), Number(row[3]), seq)
+      const isActive = ([id, integration, code]: ReadonlyArray<unknown>) =>
+        isOpen(Number(code)) && !isCancelled(Number(id), integrationId(integration))
+      if (deliveries.some((each) => isActive(Object.values(each)))) continue
+      for (const [id, integration, code] of deliveries.map((each) => Object.values(each))) {
+        const delivery = deliveryId(id)
+        q.unlistDelivery.run(Number(integration), delivery)
+        q.deleteAttempts.run(delivery)
+        q.deleteDelivery.run(delivery)
+        state.count(isOpen(Number(code)) ? codes.cancelled : Number(code), -1)
+        const lease = leases.get(delivery)
+        if (lease !== undefined) state.unlease([lease])
+      }
+      purged += deliveries.length
+      done.push(seq)
+    }
+    const seqs = JSON.stringify(done)
+    q.deleteOfBuildings.run(seqs)
+    q.deleteOfTenants.run(seqs)
+    for (const seq of done) q.deleteEvent.run(seq)
+    state.events -= done.length
+    state.isChanged = true
+    return { events: done.length, deliveries: purged, next }
+  }
+
+  const summary = (now: number): DeliverySummary => {
+    const [pending = 0, delivered = 0, retrying = 0, exhausted = 0, expired = 0, cancelled = 0, skipped = 0] =
+      state.counts
+    const held = { pending: 0, retrying: 0 }
+    for (const lease of leases.values()) {
+      if (lease.state === codes.pending) held.pending++
+      else if (lease.state === codes.retrying) held.retrying++
+    }
+    const due = nextDue()
+    return {
+      events: state.events,
+      states: {
+        pending: pending - held.pending,
+        delivering: held.pending + held.retrying,
+        retrying: retrying - held.retrying,
+        delivered,
+        exhausted,
+        expired,
+        cancelled,
+        skipped
+      },
+      oldest_due_at: due !== null && due <= now ? due : null
+    }
+  }
+
+  const notices = ({ after, integration_id, limit, order }: NoticeFilter): ReadonlyArray<object> => {
+    const isNewest = order === "newest"
+    const params: Record<string, number> = { "?1": after ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0), "?2": limit }
+    if (integration_id !== undefined) params["?3"] = integration_id
+    return listed(Sql.notices(integration_id !== undefined, isNewest))
+      .all(params)
+      .map((row) => ({
+        id: row[0],
+        kind: row[1],
+        integration_id: row[2],
+        scope_type: row[3],
+        scope_id: row[4],
+        at: row[5],
+        details: row[6]
+      }))
+  }
+
+  return {
+    find: (id) =>
+      Effect.flatMap(
+        read(() => find(id)),
+        (found): Effect.Effect<FoundDelivery | null, Schema.SchemaError> => decodeFound(found)
+      ).pipe(failAs("DeliveryStore.find")),
+
+    list: (filter) =>
+      finishFor(filter).pipe(
+        Effect.andThen(read(() => list(filter))),
+        Effect.flatMap((rows): Effect.Effect<ReadonlyArray<ListedDelivery>, Schema.SchemaError> => decodeListed(rows)),
+        failAs("DeliveryStore.list")
+      ),
+
+    feed: (filter) =>
+      Effect.flatMap(
+        read(() => feed(filter)),
+        (items): Effect.Effect<ReadonlyArray<FeedItem>, Schema.SchemaError> => decodeFeed(items)
+      ).pipe(failAs("DeliveryStore.feed")),
+
+    events: Effect.fnUntraced(function* (
+      filter: EventFilter
+    ): Effect.fn.Return<EventPage, Schema.SchemaError | SqlError.SqlError> {
+      if (state.event > state.listedEvent) yield* turns.change({ run: listNew, isDurable: false, rows: 1 })
+      const { items, total } = yield* inTurn(turns.read(() => events(filter)))
+      return { items: yield* decodeEvents(items), total: total ?? filter.countUpTo, isCapped: total === null }
+    }, failAs("DeliveryStore.events")),
+
+    notices: (filter) =>
+      Effect.flatMap(
+        turns.read(() => notices(filter)),
+        noticesFromRows
+      ).pipe(failAs("DeliveryStore.notices")),
+
+    purge: (request) => change("purge", () => purge(request), request.limit),
+
+    summary: (now) => failAs("DeliveryStore.summary")(read(() => summary(now)))
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Makes deliveries due again that operators ask for.
+ */
+import type { DeliveryId, DeliveryStore, IntegrationId, RedeliverResult } from "@doorhook/core"
+import { Effect } from "effect"
+import { failAs, failAsBegun } from "../StoreFailure.ts"
+import type { Cancellations } from "./Cancellations.ts"
+import { deliveryId, integrationId, laneOf } from "./Columns.ts"
+import * as Sql from "./DeliverySql.ts"
+import { codes } from "./DeliverySql.ts"
+import type { Owner } from "./Owner.ts"
+import { isOpen } from "./OwnerState.ts"
+
+/** The most deliveries that are made due again in one transaction: some ten milliseconds. */
+const redeliveryBatch = 1_000
+
+type Redeliver = DeliveryStore["Service"]["redeliver"]
+
+export const makeRedeliver = (
+  { change, known, state, turns }: Owner,
+  { finish, finishNow }: Cancellations
+): Redeliver => {
+  const { leases } = state
+  const q = {
+    standing: turns.prepare(Sql.standing),
+    keepEndingAttempt: turns.prepare(Sql.keepEndingAttempt),
+    revive: turns.prepare(Sql.revive),
+    recoverable: turns.prepare(Sql.recoverable),
+    newestUnacknowledged: turns.prepare(Sql.newestUnacknowledged)
+  }
+
+  /** Makes a delivery due, whatever its state; false if there is none. */
+  const resend = (id: DeliveryId, now: number): boolean => {
+    const lease = leases.get(id)
+    if (lease !== undefined && isOpen(lease.state)) {
+      const { due_at, resend: before } = lease
+      state.undo(() => Object.assign(lease, { due_at, resend: before }))
+      Object.assign(lease, { due_at: Math.min(due_at, now), resend: 2 })
+      return true
+    }
+    const row = q.standing.get(id)
+    if (row === undefined) return false
+    const [integration, from, lane] = [integrationId(row[0]), Number(row[1]), laneOf(row[3])]
+    state.move(from, codes.pending)
+    if (isOpen(from)) state.noteGone(lane, integration, Number(row[7]))
+    else q.keepEndingAttempt.run(id)
+    q.revive.run(now, id)
+    if (lease === undefined) state.noteDue(lane, integration, now, id)
+    else {
+      // Cancelled during an attempt, which may still be under way: it waits for the end of that.
+      state.unlease([lease])
+      state.lease({ ...lease, state: codes.pending, due_at: now, stored_due_at: now, resend: 2 })
+    }
+    return true
+  }
+
+  const statusOf = (id: IntegrationId) => known.get(id)?.row.status
+
+  const redeliverOne = (id: DeliveryId, now: number): RedeliverResult => {
+    const row = q.standing.get(id)
+    if (row === undefined) return refused("not_found")
+    const status = statusOf(integrationId(row[0]))
+    if (status === undefined) return refused("integration_deleted")
+    if (status === "disabled") return refused("integration_disabled")
+    resend(id, now)
+    return { _tag: "Redelivered", count: 1, delivery_id: id }
+  }
+
+  /** Makes some deliveries due after one; says how many, and after which there may be more; null if it is disabled or gone. */
+  const redeliverSome = (id: IntegrationId, since: number, now: number, after: number) => {
+    if (statusOf(id) === undefined || statusOf(id) === "disabled") return null
+    const rows = q.recoverable.all(id, after, redeliveryBatch)
+    const last = rows.at(-1)
+    let count = 0
+    for (const row of rows) {
+      const delivery = deliveryId(row[0])
+      const lease = leases.get(delivery)
+      if (Number(row[1] ?? 0) < since || (lease !== undefined && isOpen(lease.state))) continue
+      if (resend(delivery, now)) count++
+    }
+    return { count, next: rows.length === redeliveryBatch && last !== undefined ? Number(last[0]) : null }
+  }
+
+  const redeliverAll = Effect.fnUntraced(function* (id: IntegrationId, since: number, now: number, note: () => void) {
+    let [count, after]: [number, number | null] = [0, 0]
+    let why: "not_found" | "integration_disabled" | null = null
+    while (after !== null) {
+      const from: number = after
+      const part: ReturnType<typeof redeliverSome> = yield* turns.change({
+        run: () => {
+          const some = redeliverSome(id, since, now, from)
+          if (some === null) why = statusOf(id) === undefined ? "not_found" : "integration_disabled"
+          return some
+        },
+        isDurable: true,
+        rows: redeliveryBatch
+      })
+      count += part?.count ?? 0
+      if ((part?.count ?? 0) > 0) note()
+      after = part?.next ?? null
+      // By turns with everything else.
+      yield* Effect.yieldNow
+    }
+    return why !== null && count === 0
+      ? refused(why)
+      : ({ _tag: "Redelivered", count, delivery_id: null } satisfies RedeliverResult)
+  })
+
+  const probe = (id: IntegrationId, now: number): RedeliverResult => {
+    const row = known.get(id)?.row
+    if (row === undefined) return refused("not_found")
+    if (row.status !== "disabled" || row.disabled_reason === "manual") return refused("not_disabled")
+    finishNow(id)
+    let before = Number.MAX_SAFE_INTEGER
+    for (;;) {
+      const rows = q.newestUnacknowledged.all(id, before, 100)
+      const free = rows.find((each) => !leases.has(deliveryId(each[0])))
+      if (free !== undefined) {
+        const delivery = deliveryId(free[0])
+        resend(delivery, now)
+        return { _tag: "Redelivered", count: 1, delivery_id: delivery }
+      }
+      const last = rows.at(-1)
+      if (last === undefined) return refused("nothing_to_send")
+      before = Number(last[0])
+    }
+  }
+
+  return (request, now) => {
+    switch (request.type) {
+      case "delivery":
+        return change("redeliver", () => redeliverOne(request.id, now))
+      case "integration":
+        return Effect.suspend(() => {
+          let isBegun = false
+          const note = () => {
+            isBegun = true
+          }
+          return failAsBegun(
+            "DeliveryStore.redeliver",
+            () => isBegun
+          )(redeliverAll(request.id, request.since, now, note))
+        })
+      case "probe":
+        return Effect.andThen(
+          failAs("DeliveryStore.redeliver")(finish(request.id)),
+          change("redeliver", () => probe(request.id, now))
+        )
+    }
+  }
+}
+
+const refused = (why: Extract<RedeliverResult, { readonly _tag: "Refused" }>["why"]): RedeliverResult => ({
+  _tag: "Refused",
+  why
+})
