@@ -76,6 +76,8 @@ export type Fact =
       readonly continued: boolean
       /** The workers whose memberships it ended. */
       readonly ended: ReadonlyArray<string>
+      /** What the worker said that it holds, so that its other leases end; null: nothing. */
+      readonly holds: ReadonlyArray<DeliveryId> | null
     }
   /** The answer to a heartbeat has come: from now on the engine knows how long it is a member, and whether it was. */
   | {

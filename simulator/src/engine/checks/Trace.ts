@@ -264,8 +264,10 @@ export const traceOf = (outcome: Outcome): Trace => {
         }
         break
       case "heartbeat":
-        for (const [id, holder] of holders)
-          if (entry.ended.includes(holder.worker) && isCancelled(id, holder)) holders.delete(id)
+        for (const [id, holder] of holders) {
+          const isUnheld = entry.worker === holder.worker && entry.holds?.includes(id) === false
+          if ((isUnheld || entry.ended.includes(holder.worker)) && isCancelled(id, holder)) holders.delete(id)
+        }
         break
       case "opened":
         holders.clear()

@@ -166,7 +166,8 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
     const ended = [...members].filter(([name, end]) => end <= now || (until === null && name === worker))
     for (const [name] of ended) members.delete(name)
     if (until !== null) members.set(worker, until)
-    history.add({ kind: "heartbeat", engine, worker, now, until, continued, ended: ended.map(([name]) => name) })
+    const names = ended.map(([name]) => name)
+    history.add({ kind: "heartbeat", engine, worker, now, until, continued, ended: names, holds: holds?.ids ?? null })
     if (leased.size > 0) {
       // Outcomes may have been recorded at the same moment: of what was attempted there is one attempt more.
       const ids: Array<DeliveryId> = []
