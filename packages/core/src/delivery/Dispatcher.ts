@@ -422,7 +422,7 @@ const makeDispatcher: Effect.Effect<
     const at = now()
     for (const { id, window } of health.earlyRounds(at)) {
       const limit = queue.claimLimit(window)
-      if (limit === 0) return
+      if (limit === 0 || !membership.hasBegun) return
       const since = changes.latest
       const limits = { limit, limitPerIntegration: limit, limits: new Map([[id, limit]]) }
       const { worker } = membership
@@ -440,22 +440,23 @@ const makeDispatcher: Effect.Effect<
     lookedAt = now()
   })
 
-  const claimOnce = Effect.suspend(() =>
+  const claimNow = Effect.suspend(() =>
     breaker.pausedUntil(now()) === null ? Effect.andThen(claimDue, claimEarly) : glance
-  ).pipe(
+  ).pipe(Effect.tap(() => Effect.sync(() => refusals.clear("claim"))))
+
+  // While the store refused, or a heartbeat had its turn, the name may have changed: a worker that is no member yet must not
+  // lease anything, because its first heartbeat releases all of it.
+  const claim = Effect.suspend(() => (membership.hasBegun ? claimNow : Effect.void)).pipe(
     // An interrupted claim would leave deliveries leased that this worker does not hold.
     Effect.uninterruptible,
     leasing.withPermits(1),
-    Effect.tap(() => Effect.sync(() => refusals.clear("claim"))),
     Effect.tapError((error) => {
       if (error.outcome === "unknown") noteLostAnswer()
       return refusals.note("claim")(error)
     }),
-    Effect.tapDefect(() => Effect.sync(noteLostAnswer))
+    Effect.tapDefect(() => Effect.sync(noteLostAnswer)),
+    untilAnswered
   )
-
-  // The name may have changed between two tries.
-  const claim = untilAnswered(Effect.suspend(() => (membership.hasBegun ? claimOnce : Effect.void)))
 
   const claiming = Effect.gen(function* () {
     if (!membership.hasBegun) {

@@ -960,6 +960,45 @@ describe("publishing and dispatching", () => {
     }).pipe(Effect.ensuring(Effect.forkDetach(pass(30_000))), Effect.provide(layer))
   })
 
+  it.effect(
+    "leases nothing under a new name before it is a member, as when its claim is answered first after an outage",
+    () => {
+      const members = new Set<string>()
+      const strangers: Array<string> = []
+      const until = { claims: 0, heartbeats: 0 }
+      const refusedUntil = (time: number) =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) => (at < time ? refused : Effect.void))
+      return Effect.gen(function* () {
+        yield* pass(1_000)
+        Object.assign(until, { claims: 30_000, heartbeats: 40_000 })
+        yield* enqueueOne
+        yield* pass(38_000)
+        assert.lengthOf((yield* World).sent, 0)
+        assert.lengthOf(members, 1)
+        yield* pass(20_000)
+        assert.lengthOf(members, 2, "it goes on under another name")
+        assert.deepStrictEqual(strangers, [])
+        assert.strictEqual((yield* only).state, "delivered")
+        assert.lengthOf((yield* World).sent, 1)
+      }).pipe(
+        Effect.ensuring(Effect.forkDetach(pass(30_000))),
+        Effect.provide(
+          over((store) => ({
+            claim: (request) => {
+              if (!members.has(request.worker)) strangers.push(request.worker)
+              return Effect.andThen(refusedUntil(until.claims), store.claim(request))
+            },
+            heartbeat: (beat) =>
+              refusedUntil(until.heartbeats).pipe(
+                Effect.andThen(store.heartbeat(beat)),
+                Effect.tap(() => Effect.sync(() => members.add(beat.worker)))
+              )
+          }))
+        )
+      )
+    }
+  )
+
   /** Stores a delivery that is leased to a worker, as its publisher does. */
   const enqueueLeased = Effect.fnUntraced(function* (worker: string) {
     const { id } = yield* (yield* IntegrationStore).create(newIntegration())

@@ -117,26 +117,25 @@ export const makeEnqueue = ({ known, state, turns }: Owner): Enqueue => {
     return stored
   }
 
-  return {
-    enqueue: (records: ReadonlyArray<NewEventRecord>, keys: ReadonlyArray<RememberedRequest> = []) => {
-      if (records.length === 0 && keys.length === 0) return Effect.succeed([])
-      return turns
-        .change({
-          run: () => storeKeys(keys) ?? storeEvents(records),
-          isDurable: true,
-          isUrgent: records.some(({ deliveries }) => deliveries.some(({ lane }) => isUrgentLane(lane))),
-          rows: records.reduce((sum, { deliveries }) => sum + 1 + deliveries.length, 0),
-          onLost: (stored) => {
-            if (stored instanceof KeyTaken) return
-            for (const each of stored)
-              for (const { id, state: to } of each) if (to === "delivering") state.unlearned.push(id)
-          }
-        })
-        .pipe(
-          Effect.flatMap((stored) => (stored instanceof KeyTaken ? Effect.fail(stored) : Effect.succeed(stored))),
-          failAsUnlessTaken("DeliveryStore.enqueue")
-        )
-    },
-    listNew
+  const enqueue = (records: ReadonlyArray<NewEventRecord>, keys: ReadonlyArray<RememberedRequest> = []) => {
+    if (records.length === 0 && keys.length === 0) return Effect.succeed([])
+    return turns
+      .change({
+        run: () => storeKeys(keys) ?? storeEvents(records),
+        isDurable: true,
+        isUrgent: records.some(({ deliveries }) => deliveries.some(({ lane }) => isUrgentLane(lane))),
+        rows: records.reduce((sum, { deliveries }) => sum + 1 + deliveries.length, 0),
+        onLost: (stored) => {
+          if (stored instanceof KeyTaken) return
+          for (const each of stored)
+            for (const { id, state: to } of each) if (to === "delivering") state.unlearned.push(id)
+        }
+      })
+      .pipe(
+        Effect.flatMap((stored) => (stored instanceof KeyTaken ? Effect.fail(stored) : Effect.succeed(stored))),
+        failAsUnlessTaken("DeliveryStore.enqueue")
+      )
   }
+
+  return { enqueue, listNew }
 }
