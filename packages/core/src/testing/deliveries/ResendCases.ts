@@ -191,6 +191,18 @@ export const resendCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationSto
     })
   },
   {
+    name: "a resend during a lease that is given back unattempted is due at once, whatever time that names",
+    run: Effect.gen(function* () {
+      const id = yield* enqueueOne(newEvent(1), yield* createIntegration())
+      const leased = yield* claimOne(start)
+      yield* resend(id, start + 10)
+      yield* release(start + 20, start + 900_000, [leased])
+      yield* expectEqual("due", yield* standing(id), ["pending", 0, start])
+      const again = yield* claimOne(start + 20)
+      yield* expectEqual("asked for", [again.id, again.resend], [id, true])
+    })
+  },
+  {
     name: "nothing is sent again to an integration that is disabled or deleted, nor what is unknown",
     run: Effect.gen(function* () {
       const integrations = yield* IntegrationStore

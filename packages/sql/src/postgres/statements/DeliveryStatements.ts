@@ -175,7 +175,8 @@ export const release = `WITH held AS MATERIALIZED (
     ) AS q
   ),
   released AS (
-    UPDATE queue AS q SET state = ${releasedState}, worker = NULL, due_at = held.due_at, resend = least(q.resend, 1)
+    UPDATE queue AS q SET state = ${releasedState}, worker = NULL, resend = least(q.resend, 1),
+      due_at = CASE WHEN q.resend = 2 THEN least(held.due_at, q.due_at) ELSE held.due_at END
     FROM held WHERE q.ctid = held.place RETURNING q.state
   ),
   counted AS (${countReleased("released")})
