@@ -31,16 +31,19 @@ const heartbeat = Effect.fnUntraced(function* (sql: Sql, { holds, now, until, wo
   const [own] = yield* sql.unsafe<{ readonly until: number | null }>(Statements.lockOwn, [worker])
   const wasMember = own !== undefined && own.until !== null
   const hasLapsed = wasMember && own.until <= now
+  // Leases of its own end, so nothing may be leased to it at the same time: by a resend, for instance.
+  if (hasLapsed || holds !== undefined) yield* sql.unsafe(Statements.lockAlone, [worker])
   const others = yield* sql.unsafe<{ readonly worker: string }>(Statements.lapsed, [now, worker])
   const ended = others.map((each) => each.worker)
   const leaving = until === null ? [...ended, worker] : ended
   if (leaving.length > 0) yield* sql.unsafe(Statements.leave, [texts(leaving)])
   if (until !== null) yield* sql.unsafe(Statements.beat, [worker, until])
   if (hasLapsed || (wasMember && until === null)) ended.push(worker)
-  const workers = texts(ended)
-  if (ended.length > 0 || holds !== undefined)
-    yield* sql.unsafe(Statements.releaseAllOf, [workers, worker, holds?.before ?? 0, int8s(holds?.ids ?? [])])
-  if (ended.length > 0) yield* sql.unsafe(Statements.forget, [workers])
+  if (ended.length > 0 || holds !== undefined) {
+    const released = [texts(ended), worker, holds?.before ?? 0, int8s(holds?.ids ?? [])]
+    yield* sql.unsafe(Statements.releaseAllOf, released)
+    yield* sql.unsafe(Statements.forget, released)
+  }
   const [roll] = yield* sql.unsafe<Omit<Membership, "continued">>(Statements.roll, [worker])
   return {
     workers: roll?.workers ?? 0,

@@ -34,6 +34,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   releaseAllOf: [Deliveries.releaseAllOf, "queue_by_integration", "queue_pkey"],
   forget: [Deliveries.forget, "deliveries_leased", "deliveries_pkey"],
   keepWorkers: [Deliveries.keepWorkers, "members_pkey"],
+  lockAlone: [Deliveries.lockAlone, "members_pkey"],
   workersOfEnded: [Deliveries.workersOfEnded, "deliveries_pkey"],
   targets: [Deliveries.targets, "integrations_pkey"],
   integrationsOfDeliveries: [Deliveries.integrationsOfDeliveries, "queue_pkey", "deliveries_pkey"],

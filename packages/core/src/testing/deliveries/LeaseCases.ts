@@ -21,6 +21,7 @@ import {
   nextDue,
   record,
   records,
+  recover,
   release,
   retryAt,
   settle,
@@ -161,6 +162,23 @@ export const leaseCases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStor
       yield* expectEqual("later", yield* states, [kept, gone, gone, kept, gone])
       yield* beatWith(start + 13, [], start + 11)
       yield* expectEqual("without any", yield* states, [gone, gone, gone, kept, gone])
+    })
+  },
+  {
+    name: "a heartbeat that says what its worker holds releases the rest, also what was cancelled under a lease",
+    run: Effect.gen(function* () {
+      const store = yield* DeliveryStore
+      const integrations = yield* IntegrationStore
+      yield* beat(start)
+      const integration = yield* createIntegration()
+      const [held, lost] = yield* enqueue(...records(1, 2, integration))
+      yield* claim(start)
+      yield* integrations.update({ ...integration, status: "disabled", disabled_reason: "manual", version: 2 }, 1)
+      const ids = [yield* expectPresent("a delivery", held)]
+      yield* store.heartbeat({ worker, now: start + 1, until: lapse, holds: { ids, before: start + 1 } })
+      yield* integrations.update({ ...integration, version: 3 }, 2)
+      yield* expectEqual("resent", yield* recover(integration.id, 0, start + 2), [2, null])
+      yield* expectEqual("waits for nobody", idsOf(yield* claim(start + 2)), [lost])
     })
   },
   {

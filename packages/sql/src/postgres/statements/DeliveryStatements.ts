@@ -219,9 +219,12 @@ export const releaseAllOf = `WITH RECURSIVE holders (integration_id) AS (
   signalled AS MATERIALIZED (SELECT pg_notify('${channel}', '') FROM number WHERE count > 0)
   SELECT count FROM number LEFT JOIN signalled ON true`
 
-/** Forgets some workers at deliveries that were cancelled under their leases. A range of an index that holds only these. */
+/** The same for deliveries that were cancelled under a lease: forgets their workers. Ranges of an index that holds only these. */
 export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
-    SELECT id FROM deliveries WHERE worker IS NOT NULL AND worker = ANY($1::text[]) ORDER BY id + 0 FOR UPDATE
+    SELECT id FROM deliveries
+    WHERE worker IS NOT NULL AND worker = ANY($1::text[] || $2::text)
+      AND (worker = ANY($1::text[]) OR (created_at < $3::bigint AND id <> ALL ($4::bigint[])))
+    ORDER BY id + 0 FOR UPDATE
   ))`
 
 /**
@@ -231,6 +234,9 @@ export const forget = `UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
 export const lockOwn = `INSERT INTO members (worker, until) VALUES ($1, 0)
   ON CONFLICT (worker) DO UPDATE SET until = members.until
   RETURNING CASE WHEN xmax <> 0 THEN until END AS until`
+
+/** Locks a worker's own row, which it has locked, also against those that keep its membership. Nothing else is locked yet. */
+export const lockAlone = `SELECT worker FROM members WHERE worker = $1 FOR UPDATE`
 
 /** The other workers whose memberships have lapsed, locked; those that are in use now are left to a later heartbeat. */
 export const lapsed = `SELECT worker FROM members WHERE until <= $1 AND worker <> $2 FOR UPDATE SKIP LOCKED`
