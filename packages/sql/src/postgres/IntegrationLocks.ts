@@ -18,9 +18,9 @@ import { int8s } from "./PostgresDialect.ts"
 import * as Statements from "./statements/DeliveryStatements.ts"
 
 /** Takes a transaction back, and with it its locks. */
-class TakenBack extends Schema.TaggedError<TakenBack>()("TakenBack", {
-  /** An integration that another transaction has locked. */
-  integration: Schema.Int
+export class TakenBack extends Schema.TaggedError<TakenBack>()("TakenBack", {
+  /** An integration that another transaction has locked, if that is why. */
+  integration: Schema.NullOr(Schema.Int)
 }) {}
 
 /** Locks one integration, if it is there. Waits for it: the transaction must have no other. */
@@ -48,8 +48,9 @@ export const lockSubjects = Effect.fnUntraced(function* (
   return busy === undefined ? rows : yield* new TakenBack({ integration: busy.id })
 })
 
-/** Runs a transaction that locks integrations, again and again until it has got them all. */
+/** Runs a transaction again and again until it is not taken back: until it has locked all its integrations, if it locks any. */
 export const withLocks = <A>(sql: Sql, transaction: Effect.Effect<A, SqlError.SqlError | TakenBack>): Answer<A> =>
-  Effect.catchTag(sql.withTransaction(transaction), "TakenBack", ({ integration }) =>
-    Effect.andThen(sql.withTransaction(lockIntegration(sql, integration)), withLocks(sql, transaction))
-  )
+  Effect.catchTag(sql.withTransaction(transaction), "TakenBack", ({ integration }) => {
+    const again = withLocks(sql, transaction)
+    return integration === null ? again : Effect.andThen(sql.withTransaction(lockIntegration(sql, integration)), again)
+  })

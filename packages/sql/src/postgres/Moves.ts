@@ -65,9 +65,8 @@ export const endedStandings = (sql: Sql, ids: ReadonlyArray<DeliveryId>): Answer
   ids.length === 0 ? Effect.succeed([]) : sql.unsafe<StandingRow>(Statements.endedStandings, [int8s(ids)])
 
 /**
- * Where some deliveries stand, until the transaction ends. The unknown ones are left out. Active ones are locked before
- * ended ones: one that moves between the two in that time is either waited for, or was revived, and no lease of it is
- * current.
+ * Where some deliveries stand, until the transaction ends. Active ones are locked before ended ones: one that moves to the
+ * ended ones in that time is waited for, one that is revived is left out, like unknown ones.
  */
 export const standingsOf = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<DeliveryId>) {
   const active: ReadonlyArray<StandingRow> = yield* queuedStandings(sql, ids, ids)

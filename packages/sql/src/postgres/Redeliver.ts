@@ -47,7 +47,9 @@ const lockToResend = Effect.fnUntraced(function* (sql: Sql, ids: ReadonlyArray<D
 const resendOne = Effect.fnUntraced(function* (sql: Sql, id: DeliveryId, now: number) {
   const ofDelivery = sql.unsafe<{ readonly id: IntegrationId }>(Statements.integrationsOfDeliveries, [int8s([id])])
   for (const integration of yield* idsOf(ofDelivery)) yield* lockIntegration(sql, integration)
-  const [from] = yield* lockToResend(sql, [id])
+  const look = lockToResend(sql, [id])
+  // A recovery that revives it during the first look has committed by the second.
+  const from = (yield* look)[0] ?? (yield* look)[0]
   if (from === undefined) return refused("not_found")
   const target = (yield* targetsOf(sql, [from.integration_id])).get(from.integration_id)
   if (target === undefined) return refused("integration_deleted")

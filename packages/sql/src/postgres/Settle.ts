@@ -29,7 +29,7 @@ import { recordStatements } from "../statements/RecordStatements.ts"
 import type { Endings } from "../stores/Endings.ts"
 import { explain, makeTelling } from "../stores/Telling.ts"
 import { attemptColumns } from "./Columns.ts"
-import { lockSubjects, withLocks } from "./IntegrationLocks.ts"
+import { lockSubjects, TakenBack, withLocks } from "./IntegrationLocks.ts"
 import type { Sql, Tally } from "./Moves.ts"
 import { endedStandings, idsOf, move, queuedStandings, writeTally } from "./Moves.ts"
 import { int8s, postgres } from "./PostgresDialect.ts"
@@ -206,15 +206,28 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
       (ids) => new Set(ids)
     )
 
+  /**
+   * Takes a transaction back if deliveries that it did not find are leased to its worker all the same: a resend, or the end
+   * of their integration, moved them from table to table while it looked. To lock them now would break the order of locks.
+   */
+  const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {
+    if (missed.length === 0) return
+    const leased = yield* sql.unsafe(Statements.leasedAmong, [worker, int8s(missed)])
+    if (leased.length > 0) yield* new TakenBack({ integration: null })
+  })
+
+  /** Runs in a transaction. */
   const release = Effect.fnUntraced(function* (worker: string, releases: ReadonlyArray<Release>) {
     const first = new Map<DeliveryId, Release>()
     for (const each of releases) if (!first.has(each.delivery_id)) first.set(each.delivery_id, each)
     const sorted = [...first.values()].toSorted((a, b) => a.delivery_id - b.delivery_id)
-    yield* sql.unsafe(Statements.release, [
+    const ids = sorted.map(({ delivery_id }) => delivery_id)
+    const values = [worker, int8s(ids), int8s(sorted.map(({ due_at }) => due_at))]
+    const released = new Set(yield* idsOf(sql.unsafe<{ readonly id: DeliveryId }>(Statements.release, values)))
+    yield* expectNoLease(
       worker,
-      int8s(sorted.map(({ delivery_id }) => delivery_id)),
-      int8s(sorted.map(({ due_at }) => due_at))
-    ])
+      ids.filter((id) => !released.has(id))
+    )
   })
 
   /** Applies the consequences of a batch to its integrations, after their deliveries: what was acknowledged stays so. */
@@ -268,7 +281,13 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
       passedOver.length === 0 ? queued : [...queued, ...(yield* queuedStandings(sql, passedIds, passedIds))]
     const found = new Set(active.map(({ id }) => id))
     const missing = [...wanted, ...passedIds].filter((id) => !found.has(id))
-    const unseen = new Map([...active, ...(yield* endedStandings(sql, missing))].map((row) => [row.id, row]))
+    // With those that are given back, which are locked in the order of their ids, too.
+    const toLock = missing.length === 0 ? [] : [...missing, ...releases.map(({ delivery_id }) => delivery_id)]
+    const unseen = new Map([...active, ...(yield* endedStandings(sql, toLock))].map((row) => [row.id, row]))
+    yield* expectNoLease(
+      worker,
+      missing.filter((id) => !unseen.has(id))
+    )
 
     const tally: Tally = new Map()
     const moves = [...others, ...passedOver].flatMap((item) => {
@@ -312,7 +331,7 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
   ) {
     const { releases, settlements, worker } = outcomes
     if (settlements.length === 0) {
-      if (releases.length > 0) yield* release(worker, releases)
+      if (releases.length > 0) yield* withLocks(sql, release(worker, releases))
       return settledNothing
     }
     const { acknowledged, others } = sortBatch(settlements)

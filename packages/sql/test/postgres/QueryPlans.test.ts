@@ -31,6 +31,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   insert: [Deliveries.insert, "integrations_pkey", "integrations_by_scope", "members_pkey"],
   acknowledge: [Deliveries.acknowledge, "queue_pkey", "integrations_pkey"],
   release: [Deliveries.release, "queue_pkey", "deliveries_pkey"],
+  leasedAmong: [Deliveries.leasedAmong, "queue_pkey", "deliveries_leased"],
   releaseAllOf: [Deliveries.releaseAllOf, "queue_by_integration", "queue_pkey"],
   forget: [Deliveries.forget, "deliveries_leased", "deliveries_pkey"],
   keepWorkers: [Deliveries.keepWorkers, "members_pkey"],

@@ -168,6 +168,7 @@ const countReleased = (from: string): string =>
 /**
  * Gives back deliveries that are leased to a worker, given in the order of their ids with the times at which they are due,
  * and counts them. Of those that were cancelled under the lease the worker is forgotten: after the others, as locks go.
+ * Returns the ids of both.
  */
 export const release = `WITH held AS MATERIALIZED (
     SELECT q.place, r.due_at FROM unnest($2::bigint[], $3::bigint[]) AS r (id, due_at) CROSS JOIN LATERAL (
@@ -177,14 +178,21 @@ export const release = `WITH held AS MATERIALIZED (
   released AS (
     UPDATE queue AS q SET state = ${releasedState}, worker = NULL, resend = least(q.resend, 1),
       due_at = CASE WHEN q.resend = 2 THEN least(held.due_at, q.due_at) ELSE held.due_at END
-    FROM held WHERE q.ctid = held.place RETURNING q.state
+    FROM held WHERE q.ctid = held.place RETURNING q.id, q.state
   ),
-  counted AS (${countReleased("released")})
-  UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
-    SELECT id FROM deliveries
-    WHERE (SELECT count(*) FROM released) < cardinality($2::bigint[]) AND id = ANY($2::bigint[]) AND worker = $1::text
-    ORDER BY id FOR UPDATE
-  ))`
+  counted AS (${countReleased("released")}),
+  forgotten AS (
+    UPDATE deliveries SET worker = NULL WHERE id = ANY(ARRAY(
+      SELECT id FROM deliveries
+      WHERE (SELECT count(*) FROM released) < cardinality($2::bigint[]) AND id = ANY($2::bigint[]) AND worker = $1::text
+      ORDER BY id FOR UPDATE
+    )) RETURNING id
+  )
+  SELECT id FROM released UNION ALL SELECT id FROM forgotten`
+
+/** Those of some deliveries that are leased to a worker, or were cancelled under its lease. */
+export const leasedAmong = `SELECT id FROM queue WHERE id = ANY($2) AND worker = $1
+  UNION ALL SELECT id FROM deliveries WHERE id = ANY($2) AND worker = $1`
 
 /**
  * Releases what some workers lease, due when it was, and counts it; and of one worker ($2) what it leases of deliveries
