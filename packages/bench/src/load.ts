@@ -9,13 +9,26 @@ import { once } from "node:events"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"
 import type { LoadAnswer, LoadTask } from "./harness/Load.ts"
+import { canMeasureServers, cpuOfServer } from "./harness/ProcessCpu.ts"
 import { quantile } from "./harness/Statistics.ts"
 
-const { connections, port, requests, seconds, warmUp }: LoadTask = JSON.parse(await text(process.stdin))
+const { connections, pid, port, requests, seconds, warmUp }: LoadTask = JSON.parse(await text(process.stdin))
 
 const from = performance.now() + warmUp * 1_000
 const until = from + seconds * 1_000
 const latencies: Array<number> = []
+
+/** The server's processor time in milliseconds, when requests begin to count and when they no longer do. */
+const cpu = { begun: Number.NaN, ended: Number.NaN }
+const readCpu = (): number => (canMeasureServers ? cpuOfServer(pid) : Number.NaN)
+
+const note = (now: number, latency: number): void => {
+  if (now >= from && latencies.push(latency) === 1) cpu.begun = readCpu()
+}
+
+const noteEnd = (): void => {
+  if (Number.isNaN(cpu.ended)) cpu.ended = readCpu()
+}
 
 /** Where the answer at the beginning of a text ends; 0 when not all of it is here. */
 const endOfAnswer = (received: string): number => {
@@ -49,8 +62,11 @@ const drive = async (connection: number): Promise<void> => {
     if (end === 0) return
     received = received.slice(end)
     const now = performance.now()
-    if (now >= until) return socket.end()
-    if (now >= from) latencies.push(now - sent)
+    if (now >= until) {
+      noteEnd()
+      return socket.end()
+    }
+    note(now, now - sent)
     send()
   })
   send()
@@ -62,6 +78,7 @@ await Promise.all(Array.from({ length: connections }, (_, connection) => drive(c
 const answer: LoadAnswer = {
   rate: latencies.length / seconds,
   p50: quantile(latencies, 0.5),
-  p99: quantile(latencies, 0.99)
+  p99: quantile(latencies, 0.99),
+  cpu: canMeasureServers ? ((cpu.ended - cpu.begun) * 1_000) / latencies.length : null
 }
 process.stdout.write(`${JSON.stringify(answer)}\n`)

@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers"
 import type { Benchmark } from "../harness/Benchmark.ts"
 import { sqliteEngine } from "../harness/Engine.ts"
 import { createIntegration, delivered } from "../harness/Integrations.ts"
-import { load, requestText } from "../harness/Load.ts"
+import { cpuPerRequest, load, requestText } from "../harness/Load.ts"
 import { OAuthSession } from "../harness/OAuthSession.ts"
 import type { Options } from "../harness/Options.ts"
 import { roundsOf } from "../harness/Options.ts"
@@ -85,7 +85,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const { port: receiver, receivedAt } = yield* startNoting
   const database = yield* prepare(rows)
   const server = yield* startService(database, { observed: profile })
-  const { port } = server
+  const { pid, port } = server
   const grants = yield* Effect.promise(async () => {
     const session = new OAuthSession(port)
     const made = await session.grants(clients * tokensPerClient)
@@ -100,7 +100,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
     const page = await (await fetch(`http://127.0.0.1:${port}${path(19)}`, { headers })).text()
     if (!page.includes('"page_item_count":100')) throw new Error(`the deepest page is not full: ${page.slice(0, 500)}`)
   })
-  const read = (seconds: number) => load({ port, requests, connections: clients, warmUp: 0, seconds })
+  const read = (seconds: number) => load({ pid, port, requests, connections: clients, warmUp: 0, seconds })
 
   let last = templates
   /** Latencies of this many rings, from the call to the receiver, in milliseconds. */
@@ -135,7 +135,8 @@ const run = Effect.fnUntraced(function* (options: Options) {
   const alone: Array<number> = []
   // What comes first pays for the compiler.
   yield* ring(rings / 5)
-  const { p99, rate } = yield* read(quick ? 0.5 : 3)
+  const lists = yield* read(quick ? 0.5 : 3)
+  const { p99, rate } = lists
   process.stderr.write(`nothing but lists: ${Math.round(rate)}/s, p99 ${rounded(p99)} ms\n`)
   for (let round = 0; round < rounds; round++) {
     const without = yield* ring(rings)
@@ -146,7 +147,14 @@ const run = Effect.fnUntraced(function* (options: Options) {
       `p50 ${rounded(quantile(values, 0.5))} ms, p99 ${rounded(quantile(values, 0.99))} ms, at most ${rounded(Math.max(...values))} ms`
     process.stderr.write(`round ${round + 1}: beside readers ${of(latencies)}; alone ${of(without)}\n`)
   }
-  return [{ line: name, ours: beside, peer: alone, more: { rows, lists_per_s: Math.round(rate) } }]
+  return [
+    {
+      line: name,
+      ours: beside,
+      peer: alone,
+      more: { rows, lists_per_s: Math.round(rate), ...cpuPerRequest({ lists: [lists] }) }
+    }
+  ]
 })
 
 export const benchmark: Benchmark = {
@@ -154,7 +162,7 @@ export const benchmark: Benchmark = {
   minutes: 3,
   summary: "how late a ring is while 10 clients read deep pages of a building with a million events, against alone",
   compares:
-    "400 calls are published one by one, over HTTP, to `doorhook serve` on a SQLite file in which the building has 1,000,000 events. Timed is from the call of publish to the moment its request reaches the receiver. Once with nothing else, once while ten clients read the deepest pages of 100 access logs, each as fast as it is answered.",
+    "400 calls are published one by one, over HTTP, to the built `doorhook serve`, started as users start it, on a SQLite file in which the building has 1,000,000 events. Timed is from the call of publish to the moment its request reaches the receiver. Once with nothing else, once while ten clients read the deepest pages of 100 access logs, each as fast as it is answered. The results list how many pages a second the clients read with nothing else, and the processor time of the server per page.",
   leavesOut: "PostgreSQL, whose lists are read by a process of its own, and clients on other machines.",
   lines: {
     [name]: {

@@ -5,11 +5,12 @@ import type { Effect } from "effect"
 import { fileURLToPath } from "node:url"
 import type { ProgramFailed } from "./RunProgram.ts"
 import { runProgram } from "./RunProgram.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
+import { median, rounded } from "./Statistics.ts"
 
 const program = fileURLToPath(new URL("../load.ts", import.meta.url))
 
-export interface LoadTask {
-  readonly port: number
+export interface LoadTask extends Pick<ServerProcess, "pid" | "port"> {
   /** Whole requests, head and body, that take turns. */
   readonly requests: ReadonlyArray<string>
   readonly connections: number
@@ -24,11 +25,22 @@ export interface LoadAnswer {
   /** From request to answer, in milliseconds. */
   readonly p50: number
   readonly p99: number
+  /** Processor time of the server per answer, user and system, in microseconds; null where it cannot be read. */
+  readonly cpu: number | null
 }
 
 /** Sends them. Every answer must be a 200. */
 export const load = (task: LoadTask): Effect.Effect<LoadAnswer, ProgramFailed> =>
   runProgram("who sends the requests", program, [], JSON.stringify(task))
+
+/** The median processor time of each server per request, as members of a result. */
+export const cpuPerRequest = (servers: Readonly<Record<string, ReadonlyArray<LoadAnswer>>>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(servers).flatMap(([server, answers]) => {
+      const times = answers.flatMap(({ cpu }) => cpu ?? [])
+      return times.length === 0 ? [] : [[`${server}_cpu_us_per_request`, rounded(median(times))]]
+    })
+  )
 
 /** A request as it goes over the wire. */
 export const requestText = (

@@ -16,6 +16,7 @@ const manifest: { readonly dependencies: Readonly<Record<string, string>> } = JS
 const packages = [
   "effect",
   "undici",
+  "fastify",
   "bullmq",
   "pg-boss",
   "graphile-worker",

@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own: ours as `doorhook serve` runs it, or one that it is compared with.
+ * A server in a process of its own: the built `doorhook serve`, or one that it is compared with.
  */
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -10,11 +10,12 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { builtCommand, compileCache } from "./BuiltCommand.ts"
 import { commandFlags } from "./RunProgram.ts"
 import { temporaryFolder } from "./TemporaryFile.ts"
 
 const inside = new URL("../inside.ts", import.meta.url)
-const command = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
+const sources = fileURLToPath(new URL("../../../doorhook/src/command/main.ts", import.meta.url))
 
 /** Statements that have reached a database. */
 export interface Observed {
@@ -36,6 +37,7 @@ export type Question =
   | { readonly ask: "end profile" }
 
 export interface ServerProcess {
+  readonly pid: number
   readonly port: number
   /** The line that said that it was ready. */
   readonly line: string
@@ -49,24 +51,14 @@ const readyLine = async (child: ChildProcess): Promise<string> => {
   throw new Error(`the server did not start: its process ended with code ${child.exitCode}`)
 }
 
-/** Starts a program, which is gone with the scope. One that is observed is a little slower. */
-export const startProgram = (
-  program: string,
+/** Starts Node.js with these arguments; the process is gone with the scope. */
+const startNode = (
   args: ReadonlyArray<string>,
-  {
-    env = {},
-    flags: own = [],
-    observed = false
-  }: {
-    readonly env?: Readonly<Record<string, string>>
-    readonly flags?: ReadonlyArray<string>
-    readonly observed?: boolean
-  } = {}
+  env: Readonly<Record<string, string>> = {}
 ): Effect.Effect<ServerProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const flags = [...own, "--conditions=source", ...(observed ? ["--import", inside.href] : [])]
-      const child = spawn(process.execPath, [...flags, program, ...args], {
+      const child = spawn(process.execPath, [...args], {
         stdio: ["ignore", "pipe", "inherit", "ipc"],
         env: { ...process.env, ...env }
       })
@@ -83,6 +75,7 @@ export const startProgram = (
   ).pipe(
     Effect.map(({ child, line }) => ({
       line,
+      pid: child.pid ?? Number.NaN,
       port: Number(/http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1]),
       ask: (question) =>
         Effect.promise(async () => {
@@ -92,6 +85,14 @@ export const startProgram = (
         })
     }))
   )
+
+/** Starts a program of this package: what ours is compared with. */
+export const startProgram = (program: string, args: ReadonlyArray<string>) =>
+  startNode(["--conditions=source", program, ...args])
+
+/** Starts one of `peers`, which says where it listens, and more, in a line of JSON. */
+export const startPeer = (peer: string, args: ReadonlyArray<string>) =>
+  startProgram(fileURLToPath(new URL(`../peers/${peer}/serve.ts`, import.meta.url)), args)
 
 /** Who may use the service that is measured. */
 export const client = { id: "c1", secret: "a-secret-of-the-benchmarks", redirectUri: "urn:ietf:wg:oauth:2.0:oob" }
@@ -106,20 +107,22 @@ const directory = {
   tenants: []
 }
 
-/** Starts the service on a database: a file, a URL, or `memory`. With the flags of Node.js that the command gives itself. */
+/** The command from its sources, whose functions a profile names by their files. A little slower. */
+const observedCommand = [...commandFlags, "--conditions=source", "--import", inside.href, sources]
+
+/** Starts the service on a database: a file, a URL, or `memory`. */
 export const startService = Effect.fnUntraced(function* (
   database: string,
-  options: { readonly observed?: boolean } = {}
+  { observed = false }: { readonly observed?: boolean } = {}
 ) {
   const file = join(yield* temporaryFolder, "directory.json")
   writeFileSync(file, JSON.stringify(directory))
+  const command = observed ? observedCommand : yield* builtCommand
   const args = ["serve", "--port", "0", "--database", database, "--directory", file, "--allow-target", "127.0.0.0/8"]
-  args.push("--operator-key", operatorKey)
-  return yield* startProgram(command, args, {
-    ...options,
-    flags: commandFlags,
+  return yield* startNode([...command, ...args, "--operator-key", operatorKey], {
+    NODE_COMPILE_CACHE: compileCache,
     // One client asks for the tokens of all users, as fast as it is answered.
-    env: { DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited" }
+    DOORHOOK_TOKEN_REQUESTS_PER_MINUTE: "unlimited"
   })
 })
 

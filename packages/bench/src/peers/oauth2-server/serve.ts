@@ -1,7 +1,8 @@
 /**
  * `@node-oauth/oauth2-server` with a token endpoint on bare `node:http`: see the README beside this file.
  *
- * `serve.ts TOKENS` says where it listens and lists so many refresh tokens, as JSON.
+ * `serve.ts TOKENS [FILE]` says where it listens and lists so many refresh tokens, as JSON. Tokens are kept in memory, or
+ * in that SQLite file.
  */
 import type { Client, RefreshTokenModel, Token, User } from "@node-oauth/oauth2-server"
 import OAuth2Server from "@node-oauth/oauth2-server"
@@ -11,31 +12,39 @@ import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
 import { tokenPath } from "../../harness/RefreshRequest.ts"
 import { client as configured } from "../../harness/ServerProcess.ts"
+import { inMemory, inSqlite } from "./Storage.ts"
 
-const [count] = process.argv.slice(2)
+const [count, file] = process.argv.slice(2)
 
 const client: Client = { id: configured.id, grants: ["authorization_code", "refresh_token"] }
 const clients = new Map([[configured.id, { client, secret: configured.secret }]])
 const user: User = { id: "user" }
-const accessTokens = new Map<string, Token>()
-const refreshTokens = new Map(
-  Array.from({ length: Number(count) }, () => {
-    const refreshToken = randomBytes(32).toString("hex")
-    return [refreshToken, { refreshToken, scope: ["public"], client, user }]
-  })
-)
+const storage =
+  file === undefined
+    ? inMemory()
+    : inSqlite(
+        file,
+        () => client,
+        () => user
+      )
+
+const refreshTokens = Array.from({ length: Number(count) }, () => {
+  const refreshToken = randomBytes(32).toString("hex")
+  storage.saveRefreshToken({ refreshToken, scope: ["public"], client, user })
+  return refreshToken
+})
 
 const model: RefreshTokenModel = {
   getClient: (id, secret) => {
     const known = clients.get(id)
     return Promise.resolve(known?.secret === secret && known.client)
   },
-  getRefreshToken: (value) => Promise.resolve(refreshTokens.get(value)),
-  getAccessToken: (value) => Promise.resolve(accessTokens.get(value)),
-  revokeToken: ({ refreshToken }) => Promise.resolve(refreshTokens.delete(refreshToken)),
+  getRefreshToken: (value) => Promise.resolve(storage.findRefreshToken(value)),
+  getAccessToken: (value) => Promise.resolve(storage.findAccessToken(value)),
+  revokeToken: ({ refreshToken }) => Promise.resolve(storage.removeRefreshToken(refreshToken)),
   saveToken: (token, of, by) => {
     const saved: Token = { ...token, client: of, user: by }
-    accessTokens.set(saved.accessToken, saved)
+    storage.saveAccessToken(saved)
     return Promise.resolve(saved)
   }
 }
@@ -54,7 +63,7 @@ const respond = (to: ServerResponse, { body, headers, status }: OAuth2Server.Res
 const server = createServer((incoming, outgoing) => {
   void (async () => {
     const body = Object.fromEntries(new URLSearchParams(await text(incoming)))
-    // What it looks for.
+    // The headers that it reads.
     const headers = {
       "content-type": incoming.headers["content-type"] ?? "",
       "content-length": incoming.headers["content-length"] ?? "0"
@@ -73,7 +82,5 @@ const server = createServer((incoming, outgoing) => {
 }).listen(0, "127.0.0.1", () => {
   const address = server.address()
   const port = address !== null && typeof address === "object" ? address.port : 0
-  process.stdout.write(
-    `${JSON.stringify({ url: `http://127.0.0.1:${port}`, refreshTokens: [...refreshTokens.keys()] })}\n`
-  )
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, refreshTokens })}\n`)
 })

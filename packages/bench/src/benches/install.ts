@@ -1,0 +1,80 @@
+/**
+ * How much an installation takes.
+ */
+import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
+import type { Benchmark } from "../harness/Benchmark.ts"
+import { root, runScript } from "../harness/BuiltCommand.ts"
+import { rounded } from "../harness/Statistics.ts"
+import { temporaryFolder } from "../harness/TemporaryFile.ts"
+
+const name = "install"
+
+const megabytes = (folder: string): number =>
+  (Number(/^\d+/.exec(execFileSync("du", ["-sk", folder], { encoding: "utf8" }))?.[0]) * 1_024) / 1_000_000
+
+/** What `npm install` brings of these into an empty project. */
+const install = Effect.fnUntraced(function* (
+  dependencies: Readonly<Record<string, string>>,
+  overrides: Readonly<Record<string, string>>
+) {
+  const project = yield* temporaryFolder
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, dependencies, overrides }))
+  // Where npm's cache has what is needed, without a registry.
+  execFileSync("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: project,
+    stdio: ["ignore", process.stderr, process.stderr]
+  })
+  const modules = join(project, "node_modules")
+  const { packages }: { readonly packages: object } = JSON.parse(
+    readFileSync(join(modules, ".package-lock.json"), "utf8")
+  )
+  return {
+    all: megabytes(modules),
+    own: globSync(["doorhook", "@doorhook"], { cwd: modules }).reduce(
+      (sum, own) => sum + megabytes(join(modules, own)),
+      0
+    ),
+    packages: Object.keys(packages).length
+  }
+}, Effect.scoped)
+
+/** The archives of `npm run pack` by the names of their packages. */
+const packInto = (folder: string): Readonly<Record<string, string>> => {
+  mkdirSync(folder)
+  runScript("pack", folder)
+  return Object.fromEntries(
+    globSync(join(folder, "*.tgz")).map((archive) => {
+      const packed = /^(.+?)-\d/.exec(basename(archive))?.[1] ?? ""
+      return [packed.replace(/^doorhook-/, "@doorhook/"), `file:${archive}`]
+    })
+  )
+}
+
+const run = Effect.fnUntraced(function* () {
+  const { doorhook = "", ...others } = packInto(join(yield* temporaryFolder, "archives"))
+  const manifest: { readonly dependencies: { readonly effect: string } } = JSON.parse(
+    readFileSync(join(root, "packages/doorhook/package.json"), "utf8")
+  )
+  const { effect } = manifest.dependencies
+  // Overrides only say where a package is found: npm installs those that `doorhook` asks for, as from a registry.
+  const ours = yield* install({ doorhook }, others)
+  const peer = yield* install({ effect }, {})
+  const more = { packages: ours.packages, of_doorhook_mb: rounded(ours.own), peer_packages: peer.packages }
+  return [{ line: name, ours: [ours.all], peer: [peer.all], more }]
+})
+
+export const benchmark: Benchmark = {
+  name,
+  minutes: 1,
+  summary: "megabytes of `npm install doorhook` in an empty project, against `effect` alone",
+  compares:
+    "`npm install` of the packed archives in an empty project, with all dependencies that npm brings along and no others, against `npm install` of the version of `effect` that doorhook depends on. Counted is what `node_modules` takes on disk, in whole blocks, as `du` shows it. The results list how many packages there are, and how much of it are doorhook's own.",
+  leavesOut: "How long an installation takes, and what it needs of the network.",
+  lines: {
+    [name]: { ours: "MB of doorhook", peer: "MB of effect", unit: "MB", goal: { is: "at most", ratio: 1.3 } }
+  },
+  run
+}
