@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest"
 import { Effect } from "effect"
 import type { Benchmark } from "../src/harness/Benchmark.ts"
 import { resultOf } from "../src/harness/Benchmark.ts"
+import { cpuPerRequest } from "../src/harness/Load.ts"
 import { handWrittenOf, pageOf } from "../src/harness/Page.ts"
 
 const line = { ours: "ours", peer: "theirs", unit: "ms" }
@@ -45,6 +46,22 @@ describe("a result", () => {
 
   it("without a goal is neither met nor missed", () => {
     expect(resultOf(benchmark, { line: "speed/told", ours: [2], peer: [6] })).toMatchObject({ goal: null, met: null })
+  })
+})
+
+describe("processor time per request", () => {
+  const answer = { rate: 1_000, p50: 1, p99: 2 }
+
+  it("is the median of each server's rounds", () => {
+    const ours = [30, 10, 20].map((cpu) => ({ ...answer, cpu }))
+    expect(cpuPerRequest({ ours, peer: [{ ...answer, cpu: 40.44 }] })).toEqual({
+      ours_cpu_us_per_request: 20,
+      peer_cpu_us_per_request: 40.4
+    })
+  })
+
+  it("is left out where it cannot be read, and of a server that has failed", () => {
+    expect(cpuPerRequest({ ours: [{ ...answer, cpu: null }], peer: [] })).toEqual({})
   })
 })
 

@@ -1,8 +1,8 @@
 /**
  * Reads of an integration by fastify and `node:sqlite`, written by hand: see the README beside this file.
  *
- * `serve.ts TOKENS FILE` makes the database, says where it listens, and lists the integration's path and so many access
- * tokens, as JSON.
+ * `serve.ts TOKENS FILE` makes the database, says where it listens, and lists the integration's path and this many
+ * access tokens, as JSON.
  */
 import type { FastifyReply, FastifyRequest } from "fastify"
 import Fastify from "fastify"

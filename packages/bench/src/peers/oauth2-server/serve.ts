@@ -1,7 +1,7 @@
 /**
  * `@node-oauth/oauth2-server` with a token endpoint on bare `node:http`: see the README beside this file.
  *
- * `serve.ts TOKENS [FILE]` says where it listens and lists so many refresh tokens, as JSON. Tokens are kept in memory, or
+ * `serve.ts TOKENS [FILE]` says where it listens and lists this many refresh tokens, as JSON. Tokens are kept in memory, or
  * in that SQLite file.
  */
 import type { Client, RefreshTokenModel, Token, User } from "@node-oauth/oauth2-server"
