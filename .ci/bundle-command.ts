@@ -1,21 +1,86 @@
 /**
- * Joins what `tsc -b` made of the command and of our packages under it into a few files: most of a start was finding and
- * opening seven hundred of them. What others wrote stays outside, in the versions that npm installs.
+ * Joins what `tsc -b` made of the command and of all that it imports into few files: most of a start is finding and opening
+ * one thousand of them.
+ *
+ * `main.js` has everything in it. `extended.js` is the same program for the commands of packages that are installed
+ * separately: those import what npm installed, so it imports our packages and Effect from there too.
  *
  *     node .ci/bundle-command.ts
  */
+import { globSync, readFileSync } from "node:fs"
+import { builtinModules } from "node:module"
+import { join } from "node:path"
 import { build } from "rolldown"
+import type { Plugin } from "rolldown"
 
 const root = new URL("..", import.meta.url).pathname
+const folder = join(root, "packages/doorhook/dist/bundle")
 
-/** Named by a path or as one of our packages, or a helper that the bundler itself puts in. */
-const isOurs = (id: string): boolean => /^([./]|@doorhook\/|@oxc-project\/)/.test(id)
+/**
+ * Takes from modules of Node.js what is used of them. An `import` reads everything that a module exports, and some of it is
+ * loaded when it is read: with `node:http` comes a whole WebSocket client.
+ */
+const builtins: Plugin = {
+  name: "builtins",
+  resolveId: (id, importer, { kind }) =>
+    kind === "import-statement" && (id.startsWith("node:") || builtinModules.includes(id)) && importer !== undefined
+      ? `\0builtin:${id.replace(/^node:/, "")}`
+      : null,
+  load: (id) => {
+    if (!id.startsWith("\0builtin:")) return null
+    const name = `node:${id.slice("\0builtin:".length)}`
+    const names = Object.keys(process.getBuiltinModule(name) ?? {}).filter((key) => key !== "default")
+    return [
+      `const all = /* @__PURE__ */ process.getBuiltinModule("${name}")`,
+      "export default all",
+      ...names.map((key) => `export const ${key} = /* @__PURE__ */ (() => all.${key})()`)
+    ].join("\n")
+  }
+}
+
+/** Undici without its `fetch`, caches and mocks: what is imported of it, from where it is. */
+const undici: Plugin = {
+  name: "undici",
+  resolveId: (id) => (id === "undici" ? "\0undici" : null),
+  load: (id) =>
+    id === "\0undici"
+      ? `export { default as Client } from "undici/lib/dispatcher/client.js"
+         export { default as buildConnector } from "undici/lib/core/connect.js"`
+      : null
+}
+
+/** Says under which licences the packages are whose code is in the files. */
+const licences: Plugin = {
+  name: "licences",
+  generateBundle(_, bundle) {
+    const modules = Object.values(bundle).flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
+    const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
+    const texts = [...new Set(packages)].toSorted().map((place) => {
+      const [file] = globSync(join(place, "{LICENSE,LICENCE,license}*"))
+      if (file === undefined) throw new Error(`${place} has no licence`)
+      return `${place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)}\n\n${readFileSync(file, "utf8").trim()}\n`
+    })
+    this.emitFile({ type: "asset", fileName: "LICENCES.txt", source: texts.join("\n\n") })
+  }
+}
+
+const output = { dir: folder, format: "es", chunkFileNames: "[name]-[hash].js", comments: false } as const
 
 await build({
   cwd: root,
   input: { main: "packages/doorhook/dist/command/main.js" },
   platform: "node",
-  external: (id) => !isOurs(id),
+  external: ["./extended.js"],
+  plugins: [builtins, undici, licences],
   logLevel: "warn",
-  output: { dir: "packages/doorhook/dist/bundle", cleanDir: true, format: "es", chunkFileNames: "[name]-[hash].js" }
+  output: { ...output, cleanDir: true }
+})
+
+await build({
+  cwd: root,
+  input: { extended: "packages/doorhook/dist/command/extended.js" },
+  platform: "node",
+  external: (id) => /^(?:effect|undici|@doorhook\/)/.test(id),
+  logLevel: "warn",
+  output
 })

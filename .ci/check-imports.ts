@@ -2,7 +2,8 @@
  * Keeps the arrows between packages: which may import which, and that core stays pure; and between the folders of one
  * package: none imports another that stands on it.
  *
- * A package may also import what its own package.json declares, and nothing else. No import is for side effects only:
+ * A package may also import what its own package.json declares, and nothing else; the command also what is declared for
+ * development, because all that it imports is joined into it. No import is for side effects only:
  * `"sideEffects": false` in each package.json lets bundlers drop it, the one of the command included.
  */
 import { globSync, readFileSync } from "node:fs"
@@ -63,14 +64,18 @@ const importsOf = (text: string): ReadonlyArray<string> =>
     (match) => match[1] ?? match[2] ?? []
   )
 
-const dependenciesOf = (folder: string): ReadonlySet<string> => {
+const dependenciesOf = (folder: string, kinds: ReadonlyArray<string>): ReadonlySet<string> => {
   const manifest: Record<string, Record<string, string> | undefined> = JSON.parse(
     readFileSync(`${root}${folder}/package.json`, "utf8")
   )
-  return new Set(
-    ["dependencies", "peerDependencies", "optionalDependencies"].flatMap((key) => Object.keys(manifest[key] ?? {}))
-  )
+  return new Set(kinds.flatMap((key) => Object.keys(manifest[key] ?? {})))
 }
+
+/** What is installed with a package. */
+const installed = ["dependencies", "peerDependencies", "optionalDependencies"]
+
+/** What `.ci/bundle-command.ts` joins into few files. */
+const command = "packages/doorhook/src/command/"
 
 const problems: Array<string> = []
 
@@ -96,7 +101,8 @@ const circular = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<Crossing> =
 }
 
 for (const [folder, allowed] of Object.entries(arrows)) {
-  const declared = dependenciesOf(folder)
+  const declared = dependenciesOf(folder, installed)
+  const joined = dependenciesOf(folder, [...installed, "devDependencies"])
   const crossings: Array<Crossing> = []
   for (const path of globSync(`${root}${folder}/src/**/*.ts`)) {
     const place = relative(root, path)
@@ -119,7 +125,7 @@ for (const [folder, allowed] of Object.entries(arrows)) {
         problems.push(`${place} imports ${specifier}: core depends on effect alone`)
       } else if (name.startsWith("@doorhook/") || name === "doorhook") {
         if (!allowed.includes(name)) problems.push(`${place} imports ${specifier}: the arrow does not run that way`)
-      } else if (!isBuiltin && !declared.has(name)) {
+      } else if (!isBuiltin && !(place.startsWith(command) ? joined : declared).has(name)) {
         problems.push(`${place} imports ${specifier}: not declared in ${folder}/package.json`)
       }
     }

@@ -3,7 +3,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { wordsOf } from "@doorhook/testkit/Bash"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { Effect, Option, Redacted } from "effect"
 import { Argument, Command } from "effect/cli"
 import { plainOptionsOf } from "../src/command/RunCommand.ts"
@@ -25,7 +25,7 @@ const parsed = (...args: ReadonlyArray<string>) =>
     yield* Command.runWith(replay, { version: "0" })(args)
     const [flags] = seen
     return flags ?? assert.fail("nothing was read")
-  }).pipe(Effect.provide(NodeServices.layer))
+  }).pipe(Effect.provide(NodePlatform.layer))
 
 /** What is printed for a run with these flags. */
 const printed = Effect.fnUntraced(function* (flags: TargetFlags) {

@@ -4,7 +4,7 @@
 import { temporaryFolder } from "@doorhook/testkit/Process"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Duration, Effect, FileSystem } from "effect"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { conformance, idsWith, spawnConformance } from "./support/command.ts"
 import { requirements } from "../src/requirements/index.ts"
 import type { Received } from "./support/receiver.ts"
@@ -324,7 +324,7 @@ describe("run", () => {
       const fs = yield* FileSystem.FileSystem
       for (const text of [output, JSON.stringify(report), yield* fs.readFileString(trace)])
         assert.notInclude(text, "hush")
-    }).pipe(Effect.provide(NodeServices.layer))
+    }).pipe(Effect.provide(NodePlatform.layer))
   )
 
   it.live("tests nothing when nothing is selected: exit code 2", () =>
@@ -496,7 +496,7 @@ describe("run", () => {
       assert.strictEqual((yield* fromEnvironment).exitCode, 0)
       const twice = yield* conformance("run", ...flags, "--secret-file", file, "--secret", "whsec_b3RoZXI=")
       assert.match(twice.message, /--secret or --secret-file, not both/)
-    }).pipe(Effect.provide(NodeServices.layer))
+    }).pipe(Effect.provide(NodePlatform.layer))
   )
 
   it.effect("refuses a report that can't be written, before anything is sent", () =>
@@ -513,7 +513,7 @@ describe("run", () => {
       assert.strictEqual(exitCode, 3)
       assert.strictEqual(output, "")
       assert.include(message, "expected a file that can be written; ")
-    }).pipe(Effect.provide(NodeServices.layer))
+    }).pipe(Effect.provide(NodePlatform.layer))
   )
 })
 

@@ -2,7 +2,7 @@
  * `simulate` in this process, as a user runs it, with what it prints.
  */
 import { simulateCommand } from "@doorhook/simulator"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { ConfigProvider, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
@@ -13,7 +13,7 @@ export const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simu
 /** The platform of a process whose environment has these variables. */
 export const platform = (environment: Readonly<Record<string, string>> = {}) =>
   Layer.mergeAll(
-    NodeServices.layer,
+    NodePlatform.layer,
     FetchHttpClient.layer,
     TestConsole.layer,
     ConfigProvider.layer(ConfigProvider.fromEnvRecord(environment))

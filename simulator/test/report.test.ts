@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { CommandFailure } from "@doorhook/core"
 import { simulateCommand } from "@doorhook/simulator"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Schema } from "effect"
 import { Command } from "effect/cli"
@@ -24,7 +24,7 @@ if (path === null)
     "\n!!! NO BROWSER: the tests of the report in Chromium are SKIPPED. `npm run setup:browser` fetches one.\n\n"
   )
 
-const platform = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, TestConsole.layer)
+const platform = Layer.mergeAll(NodePlatform.layer, FetchHttpClient.layer, TestConsole.layer)
 
 let folder = ""
 let browser: Browser | null = null

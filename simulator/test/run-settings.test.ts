@@ -19,7 +19,7 @@ import {
 } from "@doorhook/simulator"
 import type { RunReport } from "@doorhook/simulator"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Result, Stream } from "effect"
 import { Command } from "effect/cli"
@@ -36,7 +36,7 @@ import { manyBuildings } from "../src/run/ManyBuildings.ts"
 import { Histogram } from "../src/results/Histogram.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
-const platform = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, TestConsole.layer)
+const platform = Layer.mergeAll(NodePlatform.layer, FetchHttpClient.layer, TestConsole.layer)
 const simulate = (...args: ReadonlyArray<string>) => Command.runWith(simulateCommand, { version: "0" })(args)
 
 /** What a receiver answers to many requests at a minute of a day, as outcomes with how often each was. */

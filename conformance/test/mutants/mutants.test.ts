@@ -2,7 +2,7 @@
  * The suite before receivers whose faults are known. The whole table is made by `doorhook conformance mutants`; here are
  * those that are soon found out, and what makes the table worth something.
  */
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { faults } from "../../src/mutants/index.ts"
@@ -94,7 +94,7 @@ describe("the faulty receivers", () => {
       )
       const weak = weaknesses(kills, [])
       assert.deepStrictEqual(weak, [], weak.join("\n"))
-    }).pipe(Effect.provide(NodeServices.layer))
+    }).pipe(Effect.provide(NodePlatform.layer))
   )
 })
 

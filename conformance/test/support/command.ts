@@ -2,7 +2,7 @@
  * Runs the command, in this process or in one of its own.
  */
 import { conformanceCommand } from "@doorhook/conformance"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { CommandFailure } from "@doorhook/core"
 import { startNode } from "@doorhook/testkit/Process"
 import { Cause, Console, Effect, Exit, FileSystem, Schema } from "effect"
@@ -61,7 +61,7 @@ export const conformance = (...args: ReadonlyArray<string>): Effect.Effect<Resul
     const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : null
     const message = error instanceof CommandFailure ? error.message : ""
     return { exitCode: exitCodeOfExit(exit), output: lines.join("\n"), message, report: yield* readReport(file) }
-  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer), Effect.orDie)
+  }).pipe(Effect.scoped, Effect.provide(NodePlatform.layer), Effect.orDie)
 
 export interface Process {
   readonly child: ChildProcess
@@ -80,9 +80,9 @@ export const spawnConformance = (...args: ReadonlyArray<string>): Effect.Effect<
     const ended = Effect.gen(function* () {
       const { code, stderr, stdout } = yield* Effect.promise(() => finished)
       return { exitCode: code ?? -1, output: stdout + stderr, message: "", report: yield* readReport(file) }
-    }).pipe(Effect.provide(NodeServices.layer), Effect.orDie)
+    }).pipe(Effect.provide(NodePlatform.layer), Effect.orDie)
     return { child, ended }
-  }).pipe(Effect.provide(NodeServices.layer), Effect.orDie)
+  }).pipe(Effect.provide(NodePlatform.layer), Effect.orDie)
 
 /** The ids of the requirements with a verdict. */
 export const idsWith = (report: Report | null, verdict: string): ReadonlyArray<string> =>

@@ -3,15 +3,15 @@
  */
 import { conformanceCommand } from "@doorhook/conformance"
 import { CommandFailure } from "@doorhook/core"
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import { exitCodeOfExit } from "./exitCode.ts"
 
 Command.run(conformanceCommand, { version: "0.0.0" }).pipe(
   Effect.tapError((error) => (error instanceof CommandFailure ? Console.error(error.message) : Effect.void)),
-  Effect.provide(NodeServices.layer),
+  Effect.provide(NodePlatform.layer),
   NodeRuntime.runMain({
     disableErrorReporting: true,
     teardown: (exit, done) => done(exitCodeOfExit(exit))

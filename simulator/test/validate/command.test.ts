@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { CommandFailure } from "@doorhook/core"
 import { temporaryFolder } from "@doorhook/testkit/Process"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodePlatform from "@doorhook/testkit/NodePlatform"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Option, Result, Stdio, Stream } from "effect"
 import { Command } from "effect/cli"
@@ -22,7 +22,7 @@ import { planChecks } from "../../src/validate/PlanChecks.ts"
 import { startAt } from "../support.ts"
 
 const validate = (...args: ReadonlyArray<string>) => Command.runWith(validateCommand, { version: "0" })(args)
-const platform = Layer.mergeAll(NodeServices.layer, TestConsole.layer)
+const platform = Layer.mergeAll(NodePlatform.layer, TestConsole.layer)
 
 const hour = 3_600_000
 const day = 24 * hour

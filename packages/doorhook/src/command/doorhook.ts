@@ -1,34 +1,34 @@
 /**
  * The `doorhook` command with all that it can do.
  */
-import { conformanceCommand } from "@doorhook/conformance"
 import { Command } from "effect/cli"
 import { clientsCommand } from "./clients.ts"
 import { deliveriesCommand } from "./deliveries.ts"
 import { doctorCommand } from "./doctor.ts"
+import type { Extensions } from "./extended.ts"
 import { grantsCommand } from "./grants.ts"
 import { integrationsCommand } from "./integrations.ts"
 import { migrateCommand } from "./migrate.ts"
 import { noticesCommand } from "./notices.ts"
 import { portalCommand } from "./portal.ts"
 import { serveCommand } from "./serve.ts"
-import { simulateCommand } from "./simulate.ts"
 import { workerCommand } from "./worker.ts"
 
-export const doorhook = Command.make("doorhook").pipe(
-  Command.withDescription("Authorization server and webhooks for access-control backends"),
-  Command.withSubcommands([
-    serveCommand,
-    workerCommand,
-    deliveriesCommand,
-    integrationsCommand,
-    clientsCommand,
-    grantsCommand,
-    noticesCommand,
-    portalCommand,
-    doctorCommand,
-    migrateCommand,
-    simulateCommand,
-    conformanceCommand
-  ])
-)
+export const makeDoorhook = ({ conformance, simulate }: Extensions) =>
+  Command.make("doorhook").pipe(
+    Command.withDescription("Authorization server and webhooks for access-control backends"),
+    Command.withSubcommands([
+      serveCommand,
+      workerCommand,
+      deliveriesCommand,
+      integrationsCommand,
+      clientsCommand,
+      grantsCommand,
+      noticesCommand,
+      portalCommand,
+      doctorCommand,
+      migrateCommand,
+      simulate,
+      conformance
+    ])
+  )

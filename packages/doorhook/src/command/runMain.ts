@@ -1,8 +1,8 @@
 /**
  * Runs a command as a whole process: its services, its output, its exit code.
  */
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Effect, Stdio } from "effect"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
+import { Effect } from "effect"
 import type { Command } from "effect/cli"
 import { surviveClosedOutput } from "./closedOutput.ts"
 import { exitCodeOf, reported } from "./ending.ts"
@@ -12,16 +12,15 @@ import type { Platform } from "./platform.ts"
 import { platform } from "./platform.ts"
 import { Process } from "./untilStopped.ts"
 
-/** Runs a command. Stopping one that runs until it is stopped is not a failure. */
+/** Runs a command on arguments. Stopping one that runs until it is stopped is not a failure. */
 export const runMain = <Name extends string, Input, E, ContextInput>(
-  command: Command.Command<Name, Input, ContextInput, E, Platform>
+  command: Command.Command<Name, Input, ContextInput, E, Platform>,
+  given: ReadonlyArray<string>
 ): void => {
   surviveClosedOutput()
   endWithStarter()
   const process = { runsUntilStopped: false }
-  Stdio.Stdio.pipe(
-    Effect.flatMap(({ args }) => args),
-    Effect.flatMap((given) => runOn(command, given)),
+  runOn(command, given).pipe(
     Effect.provide(platform),
     Effect.provideService(Process, process),
     reported,

@@ -1,10 +1,10 @@
 /**
- * A receiver to deliver to: it takes a believable while, and now and then it has a bad moment, so that retries show.
+ * A receiver for the demo: it takes a believable while, and now and then it answers 503, so that retries show.
  */
-import { Context, Effect, Layer, Random } from "effect"
-import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Context, Effect, Layer } from "effect"
+import { once } from "node:events"
 import { createServer } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 
 /** How often it answers 503 instead of 200. */
 const badMoments = 0.01
@@ -12,12 +12,26 @@ const badMoments = 0.01
 /** Milliseconds it takes, at least and at most. */
 const slowness = [3, 40] as const
 
-const receive = Effect.gen(function* () {
+const receive = (request: IncomingMessage, response: ServerResponse): void => {
   const [fastest, slowest] = slowness
-  yield* Effect.sleep(yield* Random.nextBetween(fastest, slowest))
-  const bad = (yield* Random.next) < badMoments
-  return HttpServerResponse.empty({ status: bad ? 503 : 200 })
-})
+  // What is not read would keep the connection from its next request.
+  request.resume()
+  response.statusCode = Math.random() < badMoments ? 503 : 200
+  setTimeout(() => response.end(), fastest + Math.random() * (slowest - fastest))
+}
+
+const listening = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = createServer(receive)
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    return server
+  }),
+  (server) =>
+    Effect.sync(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+)
 
 export class DemoReceiver extends Context.Service<DemoReceiver, { readonly url: string }>()(
   "doorhook/demo/DemoReceiver"
@@ -25,13 +39,10 @@ export class DemoReceiver extends Context.Service<DemoReceiver, { readonly url: 
   /** On a free port of this machine. */
   static readonly layer = Layer.effect(
     DemoReceiver,
-    HttpServer.addressFormattedWith((url) => Effect.succeed({ url: `${url}/hook` }))
-  ).pipe(
-    Layer.provideMerge(
-      HttpRouter.serve(HttpRouter.add("POST", "/hook", receive), { disableLogger: true, disableListenLog: true })
-    ),
-    Layer.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: 100 })),
-    Layer.fresh,
-    Layer.orDie
+    Effect.map(listening, (server) => {
+      const address = server.address()
+      const port = address !== null && typeof address === "object" ? address.port : 0
+      return { url: `http://127.0.0.1:${port}/hook` }
+    })
   )
 }

@@ -154,4 +154,4 @@ const command = Command.make(
   }, untilStopped)
 ).pipe(Command.withDescription("The whole of doorhook with two buildings, a receiver and live traffic"))
 
-runMain(command)
+runMain(command, process.argv.slice(2))

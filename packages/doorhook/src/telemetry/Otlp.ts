@@ -2,9 +2,7 @@
  * Traces, metrics and logs to an OpenTelemetry collector, as the usual `OTEL_*` variables of the environment say. Without an
  * endpoint among them nothing is loaded and nothing is sent.
  */
-import { ConfigProvider, Effect, Layer } from "effect"
-import { FetchHttpClient } from "effect/http"
-import { version } from "../version.ts"
+import { Effect, Layer } from "effect"
 import { GaugeInterval } from "./KeptGauges.ts"
 import { Tracing } from "./Tracing.ts"
 
@@ -42,18 +40,8 @@ const given = (environment: Environment): Record<string, string> =>
   Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 
 const exporting = (environment: Environment) =>
-  Effect.promise(() => import("effect/observability")).pipe(
-    Effect.map(({ Otlp, OtlpSerialization }) =>
-      Otlp.layerFromConfig({ resource: { serviceVersion: version }, loggerMergeWithExisting: true }).pipe(
-        Layer.provide(
-          environment["OTEL_EXPORTER_OTLP_PROTOCOL"] === "http/json"
-            ? OtlpSerialization.layerJson
-            : OtlpSerialization.layerProtobuf
-        ),
-        Layer.provide(FetchHttpClient.layer),
-        Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { ...defaults, ...given(environment) } })))
-      )
-    ),
+  Effect.promise(() => import("./OtlpExport.ts")).pipe(
+    Effect.map(({ layer }) => layer({ ...defaults, ...given(environment) })),
     Layer.unwrap
   )
 

@@ -4,12 +4,15 @@
  */
 import { ConfigProvider, Console, Effect, Fiber, Layer } from "effect"
 import type { Cause, Scope } from "effect"
-import { doorhook } from "../../src/command/doorhook.ts"
+import { makeDoorhook } from "../../src/command/doorhook.ts"
 import { exitCodeOf, reported } from "../../src/command/ending.ts"
+import { loadExtensions } from "../../src/command/extended.ts"
 import { runOn } from "../../src/command/givenArguments.ts"
 import { platform } from "../../src/command/platform.ts"
 import type { Finished } from "@doorhook/testkit/Process"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
+
+const doorhook = makeDoorhook(await loadExtensions())
 
 /** Keeps what is printed, and tells whoever waits for it. */
 const makeTerminal = () => {

@@ -4,7 +4,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { execFile } from "node:child_process"
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -12,6 +12,7 @@ import { promisify } from "node:util"
 import { operatorKey } from "@doorhook/testkit/Doorhook"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 import { startNode, temporaryFolder } from "@doorhook/testkit/Process"
+import { startReceiver } from "@doorhook/testkit/Receiver"
 import { integrate } from "../harness/Delivering.ts"
 import { live } from "../harness/Embedded.ts"
 import { eventually, testPatience } from "../harness/Eventually.ts"
@@ -58,6 +59,9 @@ const subcommandsIn = (help: string): ReadonlyArray<string> =>
   [...(/\nSUBCOMMANDS\n([^]*?)(?:\n\n|$)/.exec(`${help}\n`)?.[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)].map(
     ([, name = ""]) => name
   )
+
+/** Commands of packages that are installed separately. */
+const separate = { simulate: "@doorhook/simulator", conformance: "@doorhook/conformance" } as const
 
 describe("the packages", () => {
   it("are compiled against and run, as modules, by require and by the command", () => {
@@ -128,6 +132,32 @@ describe("the installed command", () => {
   })
 
   live(
+    "delivers",
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver()
+      const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
+      yield* integrate(url, receiver.url)
+      const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } }
+      const { status } = yield* Effect.promise(() => callApi(url, operatorKey, "POST", "/operator/events", event))
+      assert.strictEqual(status, 202)
+      yield* Effect.promise(() => receiver.until((received) => received.length === 1))
+    })
+  )
+
+  it("describes the commands of packages that are installed separately as these do", async () => {
+    const env = { ...process.env, NO_COLOR: "1" }
+    const help = async (...args: ReadonlyArray<string>): Promise<string> =>
+      (await run(process.execPath, [bin, ...args], { cwd: folder, env })).stdout
+    const listed = await help("--help")
+    const completions = await help("--completions", "bash")
+    for (const name of Object.keys(separate)) {
+      const [, description = "none"] = new RegExp(`\\n  ${name} +(.+)`).exec(listed) ?? []
+      assert.include(await help(name, "--help"), description)
+      assert.include(completions, `_doorhook_${name}_run()`)
+    }
+  })
+
+  live(
     "ends quietly and with 0 when a reader has seen enough",
     Effect.gen(function* () {
       const { url } = yield* startService(["--database", "memory", "--allow-target", "127.0.0.0/8"])
@@ -169,6 +199,57 @@ describe("the installed command", () => {
         assert.strictEqual(poolSize(few.child.pid), 6)
       })
     )
+  )
+})
+
+describe("the installed command without the packages that are installed separately", () => {
+  let alone = ""
+
+  beforeAll(() => {
+    alone = mkdtempSync(join(tmpdir(), "doorhook-alone-test-"))
+    const left = Object.values(separate).map((name) => join(folder, "node_modules", name))
+    cpSync(join(folder, "node_modules"), join(alone, "node_modules"), {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (from) => !left.includes(from)
+    })
+  })
+
+  afterAll(() => rmSync(alone, { recursive: true, force: true }))
+
+  const runAlone = (...args: ReadonlyArray<string>) =>
+    Effect.flatMap(
+      startNode([join(alone, "node_modules/doorhook/bin/doorhook.js"), ...args], {
+        cwd: alone,
+        env: { NO_COLOR: "1" }
+      }),
+      ({ finished }) => Effect.promise(() => finished)
+    )
+
+  live(
+    "says in one line what to install, whatever else is given",
+    Effect.gen(function* () {
+      for (const [name, missing] of Object.entries(separate)) {
+        const said = `doorhook: ${name} is in a package of its own. Install it with: npm install ${missing}\n`
+        for (const args of [[name], [name, "run", "--seed", "7"], [name, "--help"], ["--log-level", "debug", name]]) {
+          const { code, stderr, stdout } = yield* runAlone(...args)
+          assert.deepStrictEqual({ code, stderr, stdout }, { code: 1, stderr: said, stdout: "" }, args.join(" "))
+        }
+      }
+    })
+  )
+
+  live(
+    "lists the same commands, and takes an argument with the name of one of them as it is",
+    Effect.gen(function* () {
+      const { stdout: help } = yield* runAlone("--help")
+      const whole = yield* Effect.promise(() =>
+        run(process.execPath, [bin, "--help"], { cwd: folder, env: { ...process.env, NO_COLOR: "1" } })
+      )
+      assert.strictEqual(help, whole.stdout)
+      const { stderr } = yield* runAlone("deliveries", "show", "simulate", "--there-is-no-such-flag")
+      assert.include(stderr, "--there-is-no-such-flag: there is no such flag")
+    })
   )
 })
 

@@ -1,0 +1,57 @@
+/**
+ * The program `doorhook` with the commands of packages that are installed separately.
+ */
+import { Predicate } from "effect"
+import { makeDoorhook } from "./doorhook.ts"
+import { placeholders, simulator, suite } from "./extensions.ts"
+import { runMain } from "./runMain.ts"
+
+/** Whether an import failed because the package itself is not installed. */
+const isMissing = (error: unknown, name: string): boolean =>
+  Predicate.isError(error) &&
+  Predicate.hasProperty(error, "code") &&
+  error.code === "ERR_MODULE_NOT_FOUND" &&
+  error.message.includes(`'${name}'`)
+
+const loaded = async <A, B>(name: string, load: () => Promise<A>, otherwise: B): Promise<A | B> => {
+  try {
+    return await load()
+  } catch (error) {
+    if (isMissing(error, name)) return otherwise
+    throw error
+  }
+}
+
+/** Those that are installed; a placeholder for each of the others. */
+export const loadExtensions = async () => ({
+  simulate: await loaded(
+    simulator.package,
+    async () => (await import("./simulate.ts")).simulateCommand,
+    placeholders.simulate
+  ),
+  conformance: await loaded(
+    suite.package,
+    async () => (await import("@doorhook/conformance")).conformanceCommand,
+    placeholders.conformance
+  )
+})
+
+export type Extensions = Awaited<ReturnType<typeof loadExtensions>>
+
+/** The arguments up to the name of a command that is not installed: nobody can read those after it. */
+const upToPlaceholder = (given: ReadonlyArray<string>, extensions: Extensions): ReadonlyArray<string> => {
+  const end = given.findIndex(
+    (argument) =>
+      (argument === simulator.name && extensions.simulate === placeholders.simulate) ||
+      (argument === suite.name && extensions.conformance === placeholders.conformance)
+  )
+  const before = given.slice(0, end)
+  const isFlagOrValue = (argument: string, at: number): boolean =>
+    argument.startsWith("-") || (before[at - 1]?.startsWith("-") ?? false)
+  return end !== -1 && before.every(isFlagOrValue) ? given.slice(0, end + 1) : given
+}
+
+export const runExtended = async (given: ReadonlyArray<string>): Promise<void> => {
+  const extensions = await loadExtensions()
+  runMain(makeDoorhook(extensions), upToPlaceholder(given, extensions))
+}

@@ -1,0 +1,47 @@
+/**
+ * Commands of packages that are installed separately: the simulator and the receiver suite.
+ */
+import { CommandFailure } from "@doorhook/core"
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+
+/** Such a command, and the package that has it. */
+interface Extension<Name extends string> {
+  readonly name: Name
+  readonly package: string
+  readonly description: string
+}
+
+const makeExtension = <const Name extends string>(extension: Extension<Name>) => extension
+
+export const simulator = makeExtension({
+  name: "simulate",
+  package: "@doorhook/simulator",
+  description: "Door and call traffic that looks like days in real buildings"
+})
+
+export const suite = makeExtension({
+  name: "conformance",
+  package: "@doorhook/conformance",
+  description: "Proves that a webhook receiver handles events as it must"
+})
+
+/** Stands for a command in the help, and says how to install it. */
+const placeholder = <Name extends string>({ description, name, package: missing }: Extension<Name>) =>
+  Command.make(name, {}, () =>
+    Effect.fail(
+      new CommandFailure({
+        message: `${name} is in a package of its own. Install it with: npm install ${missing}`,
+        exitCode: 1
+      })
+    )
+  ).pipe(Command.withDescription(description))
+
+export const placeholders = { simulate: placeholder(simulator), conformance: placeholder(suite) }
+
+/** Flags that show the commands with all that is below them. */
+const showsAll = /^--(?:completions|wizard)/
+
+/** Whether arguments may be about such a command. The whole program does what others are about too, only later. */
+export const mayNeedExtensions = (given: ReadonlyArray<string>): boolean =>
+  given.some((argument) => argument === simulator.name || argument === suite.name || showsAll.test(argument))

@@ -1,0 +1,19 @@
+/**
+ * The exporter to an OpenTelemetry collector: a module of its own, which only those who name a collector load.
+ */
+import { ConfigProvider, Layer } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { Otlp, OtlpSerialization } from "effect/observability"
+import { version } from "../version.ts"
+
+/** Exports traces, metrics and logs as the `OTEL_*` variables in an environment say. */
+export const layer = (environment: Readonly<Record<string, string>>): Layer.Layer<never> =>
+  Otlp.layerFromConfig({ resource: { serviceVersion: version }, loggerMergeWithExisting: true }).pipe(
+    Layer.provide(
+      environment["OTEL_EXPORTER_OTLP_PROTOCOL"] === "http/json"
+        ? OtlpSerialization.layerJson
+        : OtlpSerialization.layerProtobuf
+    ),
+    Layer.provide(FetchHttpClient.layer),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: environment })))
+  )
