@@ -4,7 +4,7 @@
  * Time is the test's clock. Access tokens are the names in `users`; names of hosts and faults are the test's to set.
  */
 import {
-  Authorization,
+  AuthorizationServer,
   AuthorizationSettings,
   BuildingId,
   ClientId,
@@ -254,9 +254,9 @@ const TestNames = Layer.effect(
 
 /** Every user has one access token: their name. */
 const TestAuthorization = Layer.effect(
-  Authorization,
+  AuthorizationServer,
   Effect.gen(function* () {
-    const authorization = yield* Authorization
+    const authorization = yield* AuthorizationServer
     return {
       ...authorization,
       authenticate: (token) =>
@@ -272,7 +272,7 @@ const TestAuthorization = Layer.effect(
         )
     }
   })
-).pipe(Layer.provide(Authorization.layer), Layer.provide(AuthorizationSettings.layer()))
+).pipe(Layer.provide(AuthorizationServer.layer), Layer.provide(AuthorizationSettings.layer()))
 
 export interface TestServerOptions {
   readonly api?: Partial<ApiSettingsShape>

@@ -42,6 +42,9 @@ interface StoredRefresh {
   ending: Ending | null
 }
 
+const yes = Effect.succeed(true)
+const no = Effect.succeed(false)
+
 const make = Effect.sync(() => {
   const grants = new Map<GrantId, StoredGrant>()
   const codes = new Map<TokenHash, StoredCode>()
@@ -175,22 +178,21 @@ const make = Effect.sync(() => {
       }),
 
     findAccessToken: (hash) =>
-      Effect.sync(() => withGrant(accessTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
+      Effect.succeed(withGrant(accessTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
 
     findRefreshToken: (hash) =>
-      Effect.sync(() => withGrant(refreshTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
+      Effect.succeed(withGrant(refreshTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
 
-    refresh: (presented, issued, now) =>
-      Effect.sync(() => {
-        const stored = refreshTokens.get(presented)
-        if (stored === undefined || stored.token.retired_at !== null || !isAlive(stored.token.grant_id)) return false
-        if (issued.refresh !== null && stored.token.rotated_at === null) {
-          stored.token = { ...stored.token, rotated_at: now }
-          stored.ending = endAt(now + rotatedMemory, () => deleteRefresh(presented))
-        }
-        store(issued)
-        return true
-      }),
+    refresh: (presented, issued, now) => {
+      const stored = refreshTokens.get(presented)
+      if (stored === undefined || stored.token.retired_at !== null || !isAlive(stored.token.grant_id)) return no
+      if (issued.refresh !== null && stored.token.rotated_at === null) {
+        stored.token = { ...stored.token, rotated_at: now }
+        stored.ending = endAt(now + rotatedMemory, () => deleteRefresh(presented))
+      }
+      store(issued)
+      return yes
+    },
 
     retireRefreshToken: (hash, now) =>
       Effect.sync(() => {

@@ -1,6 +1,9 @@
 /**
  * Where grants, authorization codes and tokens are kept. The three calls that decide who wins a race (`redeemCode`,
  * `refresh`, `revokeGrant`) are atomic: a store must not let two callers both succeed.
+ *
+ * A store may work when it is called and answer with an `Exit`, so that a request needs no fiber; each call is therefore used
+ * once.
  */
 import type { Effect } from "effect"
 import { Context } from "effect"

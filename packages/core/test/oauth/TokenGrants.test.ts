@@ -1,4 +1,4 @@
-import { Authorization, DocumentDirectory, MemoryStore, OAuthError, StoreError, TokenStore } from "@doorhook/core"
+import { AuthorizationServer, DocumentDirectory, MemoryStore, OAuthError, StoreError, TokenStore } from "@doorhook/core"
 import type { ClientRequest, TokenResponse } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer } from "effect"
@@ -26,13 +26,13 @@ import {
 
 type Fields = Readonly<Record<string, string>>
 
-const send = (request: ClientRequest) => Effect.flatMap(Authorization, (service) => service.token(request))
+const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 const token = (fields: Fields) => send(bodyOf(fields))
 
 /** The error of a request that must be refused. */
 const refusal = Effect.fnUntraced(function* (
   request: ClientRequest
-): Effect.fn.Return<OAuthError, unknown, Authorization> {
+): Effect.fn.Return<OAuthError, unknown, AuthorizationServer> {
   const error = yield* Effect.flip(send(request))
   if (!(error instanceof OAuthError)) return assert.fail(String(error))
   assert.match(error.error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
@@ -44,7 +44,7 @@ const refused = Effect.fnUntraced(function* (fields: Fields, error: string) {
 })
 
 const authenticate = (accessToken: string) =>
-  Effect.flatMap(Authorization, (service) => service.authenticate(accessToken))
+  Effect.flatMap(AuthorizationServer, (service) => service.authenticate(accessToken))
 
 const basic = (id: string, secret: string): string => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`
 
@@ -141,7 +141,7 @@ describe("exchanging a code", () => {
     return Effect.gen(function* () {
       const { error, error_description } = yield* refusal(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
       assert.strictEqual(error, "invalid_grant")
-      assert.include(error_description, "or access was taken back meanwhile")
+      assert.include(error_description, "or access was revoked in the meantime")
     }).pipe(Effect.provide(testLayer({}, revoking)))
   })
 
@@ -218,7 +218,7 @@ describe("exchanging a code", () => {
 describe("guessing a client's secret", () => {
   const from = (address: string | null, fields: Fields): ClientRequest => ({ ...bodyOf(fields), address })
   const wrong = (code = "x") => ({ ...exchangeOf(code), client_secret: "wrong" })
-  const send = (request: ClientRequest) => Effect.flatMap(Authorization, (service) => service.token(request))
+  const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 
   it.effect("is throttled for that client and address alone, at every endpoint that takes secrets", () =>
     Effect.gen(function* () {
@@ -229,7 +229,7 @@ describe("guessing a client's secret", () => {
       }
       const right = from("198.51.100.1", exchangeOf(code))
       includes(yield* Effect.flip(send(right)), { _tag: "TooManyGuesses", retry_after: 900 })
-      const { introspect, revoke } = yield* Authorization
+      const { introspect, revoke } = yield* AuthorizationServer
       const ask = from("198.51.100.1", { ...c1, token: refresh_token })
       includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyGuesses" })
       includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyGuesses" })
@@ -247,7 +247,7 @@ describe("guessing a client's secret", () => {
         includes(yield* Effect.flip(send(nobody)), { error: "invalid_client" })
       }
       includes(yield* Effect.flip(send(nobody)), { _tag: "TooManyGuesses" })
-      const { introspect } = yield* Authorization
+      const { introspect } = yield* AuthorizationServer
       yield* Effect.all(
         Array.from({ length: 200 }, () => introspect(from("198.51.100.1", { ...c1, token: "x" }))),
         { concurrency: "unbounded" }

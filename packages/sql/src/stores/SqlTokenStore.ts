@@ -9,8 +9,10 @@ import type { Dialect } from "../Dialect.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs } from "../StoreFailure.ts"
-import type { CodeRow, GrantColumns } from "../TokenRows.ts"
+import type { Row } from "../TokenRows.ts"
 import { decodeAccessToken, decodeCode, decodeGrants, decodeRefreshToken } from "../TokenRows.ts"
+
+const none = Effect.succeed(null)
 
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const sql = yield* SqlClient.SqlClient
@@ -47,7 +49,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     ),
 
     findCode: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* reads.rows<CodeRow>(statements.codeWithGrant, [hash])
+      const [row] = yield* reads.rows<Row>(statements.codeWithGrant, [hash])
       return row === undefined ? null : yield* decodeCode(row)
     }, failAs("TokenStore.findCode")),
 
@@ -63,15 +65,15 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
       failAs("TokenStore.redeemCode")
     ),
 
-    findAccessToken: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* reads.rows<GrantColumns>(statements.accessTokenWithGrant, [hash])
-      return row === undefined ? null : yield* decodeAccessToken(row)
-    }, failAs("TokenStore.findAccessToken")),
+    findAccessToken: (hash) =>
+      Effect.flatMapEager(reads.rows<Row>(statements.accessTokenWithGrant, [hash]), ([row]) =>
+        row === undefined ? none : decodeAccessToken(row)
+      ).pipe(failAs("TokenStore.findAccessToken")),
 
-    findRefreshToken: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* reads.rows<GrantColumns>(statements.refreshTokenWithGrant, [hash])
-      return row === undefined ? null : yield* decodeRefreshToken(row)
-    }, failAs("TokenStore.findRefreshToken")),
+    findRefreshToken: (hash) =>
+      Effect.flatMapEager(reads.rows<Row>(statements.refreshTokenWithGrant, [hash]), ([row]) =>
+        row === undefined ? none : decodeRefreshToken(row)
+      ).pipe(failAs("TokenStore.findRefreshToken")),
 
     refresh: Effect.fnUntraced(
       function* (presented, { access, maxAccessTokens, refresh }, now) {
@@ -113,7 +115,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     ),
 
     grantsOf: Effect.fnUntraced(function* (user, limit) {
-      return yield* decodeGrants(yield* reads.rows<GrantColumns>(statements.grantsOf, [user, limit]))
+      return yield* decodeGrants(yield* reads.rows<Row>(statements.grantsOf, [user, limit]))
     }, failAs("TokenStore.grantsOf")),
 
     revokeGrantsOf: Effect.fnUntraced(

@@ -27,7 +27,9 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* TokenStore
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
-      const rotatedAt = Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at)
+      const rotatedAt = Effect.suspend(() =>
+        Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at)
+      )
       yield* expectEqual("rotated", yield* store.refresh(presented, issue(grant, "a2", "r2"), start + 10), true)
       yield* expectEqual("since", yield* rotatedAt, start + 10)
       yield* expectEqual("successor", (yield* store.findRefreshToken(hash("r2")))?.token, refresh(grant, "r2"))
@@ -91,7 +93,9 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const store = yield* TokenStore
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
-      const rotatedAt = Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at ?? 0)
+      const rotatedAt = Effect.suspend(() =>
+        Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at ?? 0)
+      )
       const times = yield* atOnce(20, (n) =>
         store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + n).pipe(Effect.andThen(rotatedAt))
       )
@@ -106,10 +110,11 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
       yield* store.refresh(presented, issue(grant, "a", "r"), start + 1)
-      const ending =
+      const ending = Effect.suspend(() =>
         end === "it is retired"
           ? store.retireRefreshToken(presented, start + 2)
           : store.revokeGrant(grant.id, start + 2)
+      )
       const ask = (n: number) => store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + 2)
       const answers = yield* atOnce(21, (n) => (n === 10 ? Effect.as(ending, false) : ask(n)))
       yield* expectTokensOf([...answers, yield* ask(21)])

@@ -34,7 +34,7 @@ export const authorizationDefaults: AuthorizationSettingsShape = {
 }
 
 export class AuthorizationSettings extends Context.Service<AuthorizationSettings, AuthorizationSettingsShape>()(
-  "@doorhook/core/services/AuthorizationSettings"
+  "@doorhook/core/oauth/AuthorizationSettings"
 ) {
   /** The defaults with some of them replaced. */
   static layer(overrides: Partial<AuthorizationSettingsShape> = {}): Layer.Layer<AuthorizationSettings> {

@@ -1,0 +1,144 @@
+/**
+ * Tokens that are presented: as a bearer (RFC 6750), to be revoked (RFC 7009) or introspected (RFC 7662).
+ */
+import { Effect } from "effect"
+import type { Client } from "../domain/Client.ts"
+import { isConfidential } from "../domain/Client.ts"
+import type { ClientId, GrantId, UserId } from "../domain/Ids.ts"
+import type { AccessToken, Grant } from "../domain/Token.ts"
+import type { Directory, DirectoryError } from "../ports/Directory.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import type { TokenStore } from "../ports/TokenStore.ts"
+import type { StoredToken } from "../rules/TokenLife.ts"
+import { isLive, retiredBy } from "../rules/TokenLife.ts"
+import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"
+import type { TooManyGuesses } from "./OAuthError.ts"
+import { OAuthError } from "./OAuthError.ts"
+import { cameTwice, firstRepeated, get } from "./Parameters.ts"
+import type { Secrets } from "./Secrets.ts"
+import { prefixes } from "./Secrets.ts"
+import type { RefreshBursts } from "./TokenEndpoint.ts"
+
+/** Who an access token stands for. */
+export interface Principal {
+  readonly user_id: UserId
+  readonly client_id: ClientId
+  readonly grant_id: GrantId
+}
+
+/** The answer of the introspection endpoint; times in seconds since the epoch. Anything not valid is only inactive. */
+export type Introspection =
+  | { readonly active: false }
+  | {
+      readonly active: true
+      readonly scope: string
+      readonly client_id: ClientId
+      readonly sub: UserId
+      readonly token_type?: "Bearer"
+      readonly iat: number
+      /** Absent for a refresh token, which does not expire. */
+      readonly exp?: number
+    }
+
+/** What requests with tokens need. */
+export interface TokensNeeds {
+  readonly bursts: RefreshBursts
+  readonly clients: ClientAuthentication
+  readonly directory: Directory["Service"]
+  readonly now: () => number
+  readonly secrets: Secrets
+  readonly store: TokenStore["Service"]
+}
+
+type Failure = StoreError | DirectoryError
+
+const nobody = Effect.succeed(null)
+const inactive: Introspection = { active: false }
+
+/** What tokens are good for; `AuthorizationServer` describes it. */
+export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: TokensNeeds) => {
+  /** Retires the refresh token that an access token came in exchange for, at its first use. */
+  const retire = (token: AccessToken): Effect.Effect<void, StoreError> => {
+    const at = now()
+    const retired = retiredBy(token, at)
+    if (retired === null || bursts.use(retired, at) || !bursts.retire(retired)) return Effect.void
+    return Effect.onError(store.retireRefreshToken(retired, at), () => Effect.sync(() => bursts.forgetRetired(retired)))
+  }
+
+  /** Whether the user and the client of a grant exist. */
+  const hasParties = ({ client_id, user_id }: Grant): Effect.Effect<boolean, Failure> =>
+    Effect.flatMapEager(directory.isActive(user_id), (isActive) =>
+      isActive ? Effect.mapEager(clients.findClient(client_id), (client) => client !== null) : Effect.succeed(false)
+    )
+
+  const authenticate = (accessToken: string): Effect.Effect<Principal | null, Failure> =>
+    Effect.flatMapEager(secrets.hashOf(accessToken), (hash) =>
+      Effect.flatMapEager(store.findAccessToken(hash), (found): Effect.Effect<Principal | null, Failure> => {
+        if (found === null || !isLive({ kind: "access", ...found }, now())) return nobody
+        const { grant, token } = found
+        return Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
+          if (!areThere) return nobody
+          const { client_id, id, user_id } = grant
+          return Effect.mapEager(retire(token), () => ({ user_id, client_id, grant_id: id }))
+        })
+      })
+    )
+
+  /** The client and the token that a request to one of the two endpoints names. */
+  const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
+    const repeated = firstRepeated(request.parameters)
+    if (repeated !== null) return yield* OAuthError.invalidRequest(cameTwice(repeated))
+    const client = yield* clients.authenticateClient(request, "secret")
+    const token = get(request.parameters, "token")
+    if (token === null) return yield* OAuthError.invalidRequest("The parameter token is missing. Send it in the body.")
+    return { client, token }
+  })
+
+  /** Finds a token by what its client holds. The prefix says which kind it is: the hint of RFC 7009 is not needed. */
+  const find = Effect.fnUntraced(function* (value: string) {
+    const hash = yield* secrets.hashOf(value)
+    if (value.startsWith(prefixes.refresh)) {
+      const found = yield* store.findRefreshToken(hash)
+      return found === null ? null : ({ kind: "refresh", ...found } satisfies StoredToken)
+    }
+    const found = yield* store.findAccessToken(hash)
+    return found === null ? null : ({ kind: "access", ...found } satisfies StoredToken)
+  })
+
+  /** With a refresh token everything of its grant ends (RFC 7009 section 2.1). */
+  const revoke = Effect.fnUntraced(function* (
+    request: ClientRequest
+  ): Effect.fn.Return<void, OAuthError | TooManyGuesses | Failure> {
+    const { client, token } = yield* readRequest(request)
+    const found = yield* find(token)
+    // It may have been deleted by a commit that is not on disk yet. Deleting it again waits for that.
+    if (found === null) return yield* store.revokeAccessToken(yield* secrets.hashOf(token))
+    if (!belongsTo(found, client)) return yield* OAuthError.invalidGrant("The token was issued to another client.")
+    if (found.kind === "refresh") yield* store.revokeGrant(found.grant.id, now())
+    else yield* store.revokeAccessToken(found.token.hash)
+  })
+
+  /**
+   * Only clients with a secret may ask, and only about their own tokens: otherwise anybody could try out tokens here (RFC 7662
+   * section 4).
+   */
+  const introspect = Effect.fnUntraced(function* (
+    request: ClientRequest
+  ): Effect.fn.Return<Introspection, OAuthError | TooManyGuesses | Failure> {
+    const { client, token } = yield* readRequest(request)
+    if (!isConfidential(client))
+      return yield* OAuthError.invalidClient("Only clients with a secret may introspect tokens.")
+    const found = yield* find(token)
+    if (found === null || !belongsTo(found, client) || !isLive(found, now())) return inactive
+    if (!(yield* hasParties(found.grant))) return inactive
+    const { client_id, scope, user_id: sub } = found.grant
+    const iat = Math.floor(found.token.created_at / 1_000)
+    return found.kind === "access"
+      ? { active: true, scope, client_id, sub, token_type: "Bearer", iat, exp: found.token.expires_at / 1_000 }
+      : { active: true, scope, client_id, sub, iat }
+  })
+
+  return { authenticate, introspect, revoke }
+}
+
+const belongsTo = (found: StoredToken, client: Client): boolean => found.grant.client_id === client.id
