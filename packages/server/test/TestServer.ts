@@ -267,7 +267,8 @@ const TestAuthorization = Layer.effect(
                 user_id: UserId.make(token),
                 client_id: ClientId.make("client"),
                 grant_id: GrantId.make(token),
-                scope: "public"
+                scopes: ["public"],
+                expires_at: Number.MAX_SAFE_INTEGER
               }
         )
     }

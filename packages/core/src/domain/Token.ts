@@ -10,8 +10,11 @@ export const accessTokenLifetimeSeconds = 86_400
 /** Lifetime of an authorization code, in seconds (RFC 6749 section 4.1.2 recommends at most ten minutes). */
 export const codeLifetimeSeconds = 600
 
-/** The only scope (document section 2.1). */
+/** The scope that is always there, and that requests without one are granted (document section 2.1). */
 export const publicScope = "public"
+
+/** The names in a scope, as it is granted and stored: each once, one space between two. */
+export const scopeNames = (scope: string): ReadonlyArray<string> => (scope === "" ? [] : scope.split(" "))
 
 /** SHA-256 of a code or token, base64url. */
 export const TokenHash = Schema.NonEmptyString.pipe(Schema.brand("TokenHash"))
@@ -22,6 +25,7 @@ export const Grant = Schema.Struct({
   id: GrantId,
   user_id: UserId,
   client_id: ClientId,
+  /** See `scopeNames`. */
   scope: Schema.String,
   created_at: Schema.Int,
   revoked_at: Schema.NullOr(Schema.Int)

@@ -8,7 +8,7 @@
 import { Effect } from "effect"
 import type { Client } from "../domain/Client.ts"
 import { isConfidential, outOfBandUri } from "../domain/Client.ts"
-import { publicScope } from "../domain/Token.ts"
+import { publicScope, scopeNames } from "../domain/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import * as RedirectUri from "../rules/RedirectUri.ts"
@@ -27,6 +27,7 @@ export interface AuthorizeRequest {
   readonly redirect_uri_given: boolean
   /** Given back as it came, null when none came. */
   readonly state: string | null
+  /** What will be granted; see `scopeNames`. */
   readonly scope: string
   readonly code_challenge: string | null
 }
@@ -162,7 +163,8 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
     if (responseType === null)
       return fail("invalid_request", "The parameter response_type is missing. It must be code.")
     if (responseType !== "code") return fail("unsupported_response_type", "The only response_type is code.")
-    if (!isGrantable(get(parameters, "scope"), settings.unknownScope)) return fail("invalid_scope", scopeRefusal)
+    const scope = grantedScope(settings, get(parameters, "scope"))
+    if (scope === null) return fail("invalid_scope", scopeRefusal(settings))
     const code_challenge = get(parameters, "code_challenge")
     const problem = challengeProblem(client, code_challenge, get(parameters, "code_challenge_method"))
     if (problem !== null) return fail("invalid_request", problem)
@@ -172,7 +174,7 @@ export const makeCheckAuthorize = ({ clients, directory, settings }: Authorizati
       redirect_uri,
       redirect_uri_given: given !== null,
       state,
-      scope: publicScope,
+      scope,
       code_challenge
     }
     return { _tag: "Valid", request }
@@ -194,9 +196,49 @@ export const verifies = (secrets: Secrets, verifier: string, challenge: string):
 
 // The scope parameter (RFC 6749 section 3.3).
 
-/** Whether a requested scope can be granted; a scope that is not asked for is. */
-export const isGrantable = (scope: string | null, unknown: AuthorizationSettingsShape["unknownScope"]): boolean =>
-  scope === null || unknown === "ignore" || scope.split(" ").every((name) => name === "" || name === publicScope)
+type ScopeSettings = Pick<AuthorizationSettingsShape, "scopes" | "unknownScope">
+
+const isDeclared = ({ scopes }: ScopeSettings, name: string): boolean =>
+  name === publicScope || Object.hasOwn(scopes, name)
+
+/** The names in a scope parameter, each once. */
+const askedFor = (parameter: string): ReadonlyArray<string> => [
+  ...new Set(parameter.split(" ").filter((name) => name !== ""))
+]
+
+/**
+ * The scope to grant: what is asked for, and nothing more; `public` where nothing is. Null when something else than the
+ * declared scopes is asked for.
+ */
+export const grantedScope = (settings: ScopeSettings, parameter: string | null): string | null => {
+  const asked = askedFor(parameter ?? "")
+  const declared = asked.filter((name) => isDeclared(settings, name))
+  if (declared.length < asked.length && settings.unknownScope === "refuse") return null
+  return declared.length === 0 ? publicScope : declared.join(" ")
+}
+
+/**
+ * The scope of an access token for a refresh token whose grant has this scope: all of it, or the part that is asked for (RFC 6749
+ * section 6). Null when more is asked for.
+ */
+export const narrowedScope = (settings: ScopeSettings, granted: string, parameter: string | null): string | null => {
+  if (parameter === null) return granted
+  const held = scopeNames(granted)
+  const asked = askedFor(parameter)
+  const kept = asked.filter((name) => held.includes(name))
+  const isIgnored = (name: string) => settings.unknownScope === "ignore" && !isDeclared(settings, name)
+  if (!asked.every((name) => held.includes(name) || isIgnored(name))) return null
+  return kept.length === 0 ? granted : kept.join(" ")
+}
 
 /** What a client that asked for another scope should do. */
-export const scopeRefusal = `The only scope is ${publicScope}. Ask for it, or leave the scope parameter out.`
+export const scopeRefusal = ({ scopes }: ScopeSettings): string => {
+  const names = [...new Set([publicScope, ...Object.keys(scopes)])]
+  return names.length === 1
+    ? `The only scope is ${publicScope}. Ask for it, or leave the scope parameter out.`
+    : `The scopes are ${names.join(", ")}. Ask for some of them, or leave the scope parameter out.`
+}
+
+/** What a client should do that asked for more than a refresh token's scope. */
+export const narrowingRefusal = (granted: string): string =>
+  `The scope of the refresh token is ${scopeNames(granted).join(", ")}. Ask for a part of it, or leave the scope parameter out.`

@@ -19,7 +19,7 @@ import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
 import { isExpired, isReplay } from "../rules/TokenLife.ts"
 import { makeMinuteCounter } from "../services/MinuteCounter.ts"
-import { isGrantable, scopeRefusal, verifies } from "./AuthorizationRequest.ts"
+import { narrowedScope, narrowingRefusal, verifies } from "./AuthorizationRequest.ts"
 import type { AuthorizationSettingsShape } from "./AuthorizationSettings.ts"
 import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"
 import { OAuthError, TooManyTokens } from "./OAuthError.ts"
@@ -44,7 +44,7 @@ type Answer = Effect.Effect<TokenResponse, OAuthError | TooManyGuesses | TooMany
 /** Answers requests to the token endpoint. */
 export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientRequest) => Answer) => {
   const { bursts, clients, directory, now, secrets, settings, store } = needs
-  const { accessTokensPerGrant: maxAccessTokens, refreshRequiresSecret, refreshRotation, unknownScope } = settings
+  const { accessTokensPerGrant: maxAccessTokens, refreshRequiresSecret, refreshRotation } = settings
   const countToken = makeTokenLimit(settings.tokenRequestsPerMinute)
 
   /** A new access token, and how it is kept. */
@@ -142,8 +142,9 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
         return Effect.flatMapEager(checkGrant(grant, client, "The refresh token"), (): Answer => {
           if (isReplay(token, at) || bursts.isOver(hash, at))
             return refuseReplay(grant, "The refresh token was used before")
-          if (!isGrantable(get(parameters, "scope"), unknownScope))
-            return Effect.fail(OAuthError.invalidScope(scopeRefusal))
+          const scope = narrowedScope(settings, grant.scope, get(parameters, "scope"))
+          // Access tokens have the whole scope of their grant.
+          if (scope !== grant.scope) return Effect.fail(OAuthError.invalidScope(narrowingRefusal(grant.scope)))
           return Effect.flatMapEager(countToken(client, grant.user_id, at), () =>
             issueFor(client, grant, { hash, presented }, at)
           )

@@ -6,6 +6,7 @@ import type { Client } from "../domain/Client.ts"
 import { isConfidential } from "../domain/Client.ts"
 import type { ClientId, GrantId, UserId } from "../domain/Ids.ts"
 import type { AccessToken, Grant } from "../domain/Token.ts"
+import { scopeNames } from "../domain/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import type { TokenStore } from "../ports/TokenStore.ts"
@@ -24,6 +25,9 @@ export interface Principal {
   readonly user_id: UserId
   readonly client_id: ClientId
   readonly grant_id: GrantId
+  readonly scopes: ReadonlyArray<string>
+  /** When the token expires, in milliseconds since the epoch. */
+  readonly expires_at: number
 }
 
 /** The answer of the introspection endpoint; times in seconds since the epoch. Anything not valid is only inactive. */
@@ -78,8 +82,9 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
         const { grant, token } = found
         return Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
           if (!areThere) return nobody
-          const { client_id, id, user_id } = grant
-          return Effect.mapEager(retire(token), () => ({ user_id, client_id, grant_id: id }))
+          const { client_id, id: grant_id, scope, user_id } = grant
+          const principal = { user_id, client_id, grant_id, scopes: scopeNames(scope), expires_at: token.expires_at }
+          return Effect.mapEager(retire(token), () => principal)
         })
       })
     )
