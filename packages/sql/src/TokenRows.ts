@@ -22,8 +22,8 @@ const userId = Brand.nominal<UserId>()
 const clientId = Brand.nominal<ClientId>()
 
 const isWord = (value: unknown): value is string => Predicate.isString(value) && value !== ""
-const isTime = (value: unknown): value is number => Number.isSafeInteger(value)
-const isTimeOrNull = (value: unknown): value is number | null => value === null || isTime(value)
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)
+const isNumberOrNull = (value: unknown): value is number | null => value === null || isNumber(value)
 
 /** A grant that is joined to what belongs to it; null where something is not as doorhook writes it. */
 const readGrant = (row: Row): Grant | null => {
@@ -32,8 +32,8 @@ const readGrant = (row: Row): Grant | null => {
     isWord(grant_user_id) &&
     isWord(grant_client_id) &&
     Predicate.isString(grant_scope) &&
-    isTime(grant_created_at) &&
-    isTimeOrNull(grant_revoked_at)
+    isNumber(grant_created_at) &&
+    isNumberOrNull(grant_revoked_at)
     ? {
         id: grantId(grant_id),
         user_id: userId(grant_user_id),
@@ -72,17 +72,21 @@ export const decodeCode = (row: Row) =>
 const explainAccessToken = Schema.decodeUnknownEffect(Schema.Struct({ token: AccessToken, grant: Grant }))
 
 export const decodeAccessToken = (row: Row): Read<{ readonly token: AccessToken; readonly grant: Grant }> => {
-  const { created_at, expires_at, hash, retires } = row
+  const { created_at, expires_at, hash, retires, scope, seq } = row
   const grant = readGrant(row)
   return grant !== null &&
+    isNumber(seq) &&
     isWord(hash) &&
-    isTime(created_at) &&
-    isTime(expires_at) &&
+    (scope === null || Predicate.isString(scope)) &&
+    isNumber(created_at) &&
+    isNumber(expires_at) &&
     (retires === null || isWord(retires))
     ? Effect.succeed({
         token: {
+          seq,
           hash: tokenHash(hash),
           grant_id: grant.id,
+          scope,
           created_at,
           expires_at,
           retires: retires === null ? null : tokenHash(retires)
@@ -97,7 +101,11 @@ const explainRefreshToken = Schema.decodeUnknownEffect(Schema.Struct({ token: Re
 export const decodeRefreshToken = (row: Row): Read<{ readonly token: RefreshToken; readonly grant: Grant }> => {
   const { created_at, hash, retired_at, rotated_at } = row
   const grant = readGrant(row)
-  return grant !== null && isWord(hash) && isTime(created_at) && isTimeOrNull(rotated_at) && isTimeOrNull(retired_at)
+  return grant !== null &&
+    isWord(hash) &&
+    isNumber(created_at) &&
+    isNumberOrNull(rotated_at) &&
+    isNumberOrNull(retired_at)
     ? Effect.succeed({
         token: { hash: tokenHash(hash), grant_id: grant.id, created_at, rotated_at, retired_at },
         grant

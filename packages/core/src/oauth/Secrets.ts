@@ -6,15 +6,22 @@
  */
 import { Brand, Effect, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
-import type { TokenHash } from "../domain/Token.ts"
+import type { PresentedAccessToken, TokenHash } from "../domain/Token.ts"
 import type { Crypto } from "../ports/Crypto.ts"
-import { constantTimeEquals } from "../ports/Crypto.ts"
+import { constantTimeEquals, constantTimeEqualTexts } from "../ports/Crypto.ts"
 
-export const prefixes = { access: "dh_at_", refresh: "dh_rt_", code: "dh_ac_", client: "dh_cs_" } as const
+export const prefixes = { refresh: "dh_rt_", code: "dh_ac_", client: "dh_cs_" } as const
+const accessPrefix = "dh_at_"
 
 const randomLength = 32
 const encoder = new TextEncoder()
 const tokenHash = Brand.nominal<TokenHash>()
+
+/** The text of an access token: its number, by which it is found, and its random part, which proves it. */
+export const accessTokenText = (seq: number, random: string): string => `${accessPrefix}${seq}.${random}`
+
+/** 256 bits in base64url. */
+const accessTokenPattern = /^dh_at_(?:([1-9][0-9]{0,15})\.)?([A-Za-z0-9_-]{43})$/
 
 /** A new code, token or secret, and the hash that is stored of it. */
 export interface Generated {
@@ -26,6 +33,10 @@ export interface Secrets {
   /** The form in which a code, token or secret is kept. */
   readonly hashOf: (secret: string) => Effect.Effect<TokenHash>
   readonly generate: (kind: keyof typeof prefixes) => Effect.Effect<Generated>
+  /** The random part of a new access token. */
+  readonly generateAccess: () => Effect.Effect<Generated>
+  /** Reads the text of an access token; null when it can be none. Without a number it is one of doorhook 0.1.0. */
+  readonly readAccessToken: (text: string) => Effect.Effect<PresentedAccessToken | null>
   /** A new id that nobody can guess. */
   readonly generateId: (prefix: string) => Effect.Effect<string>
   /** Whether two texts are the same, in a time that says nothing about either. */
@@ -35,8 +46,7 @@ export interface Secrets {
 }
 
 /** Whether two hashes are the same, in a time that says nothing about either. */
-export const sameHash = (a: TokenHash, b: TokenHash): boolean =>
-  constantTimeEquals(encoder.encode(a), encoder.encode(b))
+export const sameHash = (a: TokenHash, b: TokenHash): boolean => constantTimeEqualTexts(a, b)
 
 export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
   const digests = new WeakMap<Redacted.Redacted<string>, Uint8Array>()
@@ -58,13 +68,22 @@ export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
 
   const hashOf = (secret: string): Effect.Effect<TokenHash> => Effect.mapEager(crypto.sha256Text(secret), tokenHash)
 
+  const generate = (prefix: string): Effect.Effect<Generated> =>
+    Effect.flatMapEager(crypto.randomBytes(randomLength), (bytes) => {
+      const value = prefix + Base64Url.encode(bytes)
+      return Effect.mapEager(hashOf(value), (hash) => ({ value, hash }))
+    })
+
   return {
     hashOf,
-    generate: (kind) =>
-      Effect.flatMapEager(crypto.randomBytes(randomLength), (bytes) => {
-        const value = prefixes[kind] + Base64Url.encode(bytes)
-        return Effect.mapEager(hashOf(value), (hash) => ({ value, hash }))
-      }),
+    generate: (kind) => generate(prefixes[kind]),
+    generateAccess: () => generate(""),
+    readAccessToken: (text) => {
+      const [, digits, random] = accessTokenPattern.exec(text) ?? []
+      const seq = digits === undefined ? null : Number(digits)
+      if (random === undefined || (seq !== null && !Number.isSafeInteger(seq))) return Effect.succeed(null)
+      return Effect.mapEager(hashOf(seq === null ? text : random), (hash) => ({ seq, hash }))
+    },
     generateId: (prefix) => Effect.map(crypto.randomBytes(16), (bytes) => prefix + Base64Url.encode(bytes)),
     equals: (a, b) => compare(digestOf(a), b),
     isValueOf: (secret, given) => compare(digestOfSecret(secret), given)

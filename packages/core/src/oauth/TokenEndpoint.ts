@@ -11,7 +11,7 @@ import type { Client } from "../domain/Client.ts"
 import { isConfidential } from "../domain/Client.ts"
 import type { GrantId, UserId } from "../domain/Ids.ts"
 import { RecentMap } from "../domain/RecentMap.ts"
-import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../domain/Token.ts"
+import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken, TokenHash } from "../domain/Token.ts"
 import { accessTokenLifetimeSeconds } from "../domain/Token.ts"
 import type { TokenResponse } from "../domain/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
@@ -27,6 +27,7 @@ import type { TooManyGuesses } from "./OAuthError.ts"
 import type { Parameters } from "./Parameters.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import type { Secrets } from "./Secrets.ts"
+import { accessTokenText } from "./Secrets.ts"
 
 /** What the token endpoint needs. */
 export interface TokenEndpointNeeds {
@@ -41,18 +42,27 @@ export interface TokenEndpointNeeds {
 
 type Answer = Effect.Effect<TokenResponse, OAuthError | TooManyGuesses | TooManyTokens | StoreError | DirectoryError>
 
+/** A refresh token that may be used, and the scope that is asked for with it. */
+interface Refresh {
+  readonly at: number
+  readonly hash: TokenHash
+  readonly presented: string
+  readonly scope: string
+}
+
 /** Answers requests to the token endpoint. */
 export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientRequest) => Answer) => {
   const { bursts, clients, directory, now, secrets, settings, store } = needs
   const { accessTokensPerGrant: maxAccessTokens, refreshRequiresSecret, refreshRotation } = settings
   const countToken = makeTokenLimit(settings.tokenRequestsPerMinute)
 
-  /** A new access token, and how it is kept. */
-  const newAccessToken = (grant_id: GrantId, created_at: number, retires: TokenHash | null) =>
-    Effect.mapEager(secrets.generate("access"), ({ hash, value }) => {
+  /** The random part of a new access token, and how it is kept. */
+  const newAccessToken = (grant: Grant, created_at: number, scope: string, retires: TokenHash | null) =>
+    Effect.mapEager(secrets.generateAccess(), ({ hash, value }) => {
       // Whole seconds, as `created_at` is on the wire: a token ends exactly `expires_in` after it.
       const expires_at = (Math.floor(created_at / 1_000) + accessTokenLifetimeSeconds) * 1_000
-      const record: AccessToken = { hash, grant_id, created_at, expires_at, retires }
+      const narrowed = scope === grant.scope ? null : scope
+      const record: NewAccessToken = { hash, grant_id: grant.id, created_at, expires_at, scope: narrowed, retires }
       return { value, record }
     })
 
@@ -119,16 +129,14 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
     // One that was used is a replay whatever the limit: it must end the grant.
     if (!found.isUsed) yield* countToken(client, grant.user_id, at)
 
-    const access = yield* newAccessToken(grant.id, at, null)
+    const access = yield* newAccessToken(grant, at, grant.scope, null)
     const refresh = yield* newRefreshToken(grant.id, at)
-    const issued = yield* store.redeemCode(
-      hash,
-      { access: access.record, refresh: refresh.record, maxAccessTokens },
-      at
-    )
+    const issued = { access: access.record, refresh: refresh.record, maxAccessTokens }
+    const seq = yield* store.redeemCode(hash, issued, at)
     // Only the store can tell, when it was found unused and its grant whole a moment ago.
-    if (!issued) return yield* refuseReplay(grant, "The code was used before, or access was revoked in the meantime")
-    return response(access.value, refresh.value, grant.scope, at)
+    if (seq === null)
+      return yield* refuseReplay(grant, "The code was used before, or access was revoked in the meantime")
+    return response(accessTokenText(seq, access.value), refresh.value, grant.scope, at)
   })
 
   const refreshTokens = (client: Client, parameters: Parameters): Answer => {
@@ -143,10 +151,9 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
           if (isReplay(token, at) || bursts.isOver(hash, at))
             return refuseReplay(grant, "The refresh token was used before")
           const scope = narrowedScope(settings, grant.scope, get(parameters, "scope"))
-          // Access tokens have the whole scope of their grant.
-          if (scope !== grant.scope) return Effect.fail(OAuthError.invalidScope(narrowingRefusal(grant.scope)))
+          if (scope === null) return Effect.fail(OAuthError.invalidScope(narrowingRefusal(grant.scope)))
           return Effect.flatMapEager(countToken(client, grant.user_id, at), () =>
-            issueFor(client, grant, { hash, presented }, at)
+            issueFor(client, grant, { at, hash, presented, scope })
           )
         })
       })
@@ -154,22 +161,19 @@ export const makeTokenEndpoint = (needs: TokenEndpointNeeds): ((request: ClientR
   }
 
   /** Issues an access token for a refresh token, and another refresh token where these rotate. */
-  const issueFor = (
-    client: Client,
-    grant: Grant,
-    { hash, presented }: { readonly hash: TokenHash; readonly presented: string },
-    at: number
-  ): Answer => {
+  const issueFor = (client: Client, grant: Grant, { at, hash, presented, scope }: Refresh): Answer => {
     const rotates = refreshRotation === "always" || (refreshRotation === "public" && !isConfidential(client))
     const successorOf = rotates ? newRefreshToken(grant.id, at) : Effect.succeed(null)
     return Effect.flatMapEager(successorOf, (successor) =>
-      Effect.flatMapEager(newAccessToken(grant.id, at, successor === null ? null : hash), (access) => {
-        const tokens = { access: access.record, refresh: successor?.record ?? null, maxAccessTokens }
-        return Effect.flatMapEager(store.refresh(hash, tokens, at), (issued): Answer => {
+      Effect.flatMapEager(newAccessToken(grant, at, scope, successor === null ? null : hash), (access) => {
+        const issued = { access: access.record, refresh: successor?.record ?? null, maxAccessTokens }
+        return Effect.flatMapEager(store.refresh(hash, issued, at), (seq): Answer => {
           // Retired or revoked since it was found living a moment ago: its sender is late, and no thief.
-          if (!issued) return refuse("The refresh token was replaced while it was used. Use the one that replaced it.")
+          if (seq === null)
+            return refuse("The refresh token was replaced while it was used. Use the one that replaced it.")
           if (successor !== null) bursts.note(hash, at)
-          return Effect.succeed(response(access.value, successor?.value ?? presented, grant.scope, at))
+          const text = accessTokenText(seq, access.value)
+          return Effect.succeed(response(text, successor?.value ?? presented, scope, at))
         })
       })
     )

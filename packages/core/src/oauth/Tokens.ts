@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import type { Client } from "../domain/Client.ts"
 import { isConfidential } from "../domain/Client.ts"
 import type { ClientId, GrantId, UserId } from "../domain/Ids.ts"
-import type { AccessToken, Grant } from "../domain/Token.ts"
+import type { AccessToken, Grant, PresentedAccessToken } from "../domain/Token.ts"
 import { scopeNames } from "../domain/Token.ts"
 import type { Directory, DirectoryError } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
@@ -17,7 +17,7 @@ import type { TooManyGuesses } from "./OAuthError.ts"
 import { OAuthError } from "./OAuthError.ts"
 import { cameTwice, firstRepeated, get } from "./Parameters.ts"
 import type { Secrets } from "./Secrets.ts"
-import { prefixes } from "./Secrets.ts"
+import { prefixes, sameHash } from "./Secrets.ts"
 import type { RefreshBursts } from "./TokenEndpoint.ts"
 
 /** Who an access token stands for. */
@@ -55,6 +55,7 @@ export interface TokensNeeds {
 }
 
 type Failure = StoreError | DirectoryError
+type StoredAccessToken = Extract<StoredToken, { readonly kind: "access" }>
 
 const nobody = Effect.succeed(null)
 const inactive: Introspection = { active: false }
@@ -75,19 +76,30 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
       isActive ? Effect.mapEager(clients.findClient(client_id), (client) => client !== null) : Effect.succeed(false)
     )
 
-  const authenticate = (accessToken: string): Effect.Effect<Principal | null, Failure> =>
-    Effect.flatMapEager(secrets.hashOf(accessToken), (hash) =>
-      Effect.flatMapEager(store.findAccessToken(hash), (found): Effect.Effect<Principal | null, Failure> => {
-        if (found === null || !isLive({ kind: "access", ...found }, now())) return nobody
-        const { grant, token } = found
-        return Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
-          if (!areThere) return nobody
-          const { client_id, id: grant_id, scope, user_id } = grant
-          const principal = { user_id, client_id, grant_id, scopes: scopeNames(scope), expires_at: token.expires_at }
-          return Effect.mapEager(retire(token), () => principal)
-        })
-      })
+  /** The access token that a text proves; null when there is none. */
+  const findAccess = (presented: PresentedAccessToken) =>
+    Effect.mapEager(store.findAccessToken(presented), (found) =>
+      found !== null && sameHash(found.token.hash, presented.hash) ? ({ kind: "access", ...found } as const) : null
     )
+
+  const authenticate = (accessToken: string): Effect.Effect<Principal | null, Failure> =>
+    Effect.flatMapEager(secrets.readAccessToken(accessToken), (presented) =>
+      presented === null
+        ? nobody
+        : Effect.flatMapEager(findAccess(presented), (found) =>
+            found === null || !isLive(found, now()) ? nobody : usedBy(found)
+          )
+    )
+
+  /** Who a living access token stands for, which is used now. */
+  const usedBy = ({ grant, token }: StoredAccessToken): Effect.Effect<Principal | null, Failure> =>
+    Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
+      if (!areThere) return nobody
+      const { client_id, id: grant_id, user_id } = grant
+      const scopes = scopeNames(token.scope ?? grant.scope)
+      const principal = { user_id, client_id, grant_id, scopes, expires_at: token.expires_at }
+      return Effect.mapEager(retire(token), () => principal)
+    })
 
   /** The client and the token that a request to one of the two endpoints names. */
   const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
@@ -99,15 +111,16 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     return { client, token }
   })
 
-  /** Finds a token by what its client holds. The prefix says which kind it is: the hint of RFC 7009 is not needed. */
-  const find = Effect.fnUntraced(function* (value: string) {
-    const hash = yield* secrets.hashOf(value)
-    if (value.startsWith(prefixes.refresh)) {
-      const found = yield* store.findRefreshToken(hash)
-      return found === null ? null : ({ kind: "refresh", ...found } satisfies StoredToken)
-    }
-    const found = yield* store.findAccessToken(hash)
-    return found === null ? null : ({ kind: "access", ...found } satisfies StoredToken)
+  /** Finds a refresh token by its text. The prefix says which kind a token is: the hint of RFC 7009 is not needed. */
+  const findRefresh = Effect.fnUntraced(function* (text: string) {
+    const found = yield* store.findRefreshToken(yield* secrets.hashOf(text))
+    return found === null ? null : ({ kind: "refresh", ...found } as const)
+  })
+
+  const find = Effect.fnUntraced(function* (text: string): Effect.fn.Return<StoredToken | null, StoreError> {
+    if (text.startsWith(prefixes.refresh)) return yield* findRefresh(text)
+    const presented = yield* secrets.readAccessToken(text)
+    return presented === null ? null : yield* findAccess(presented)
   })
 
   /** With a refresh token everything of its grant ends (RFC 7009 section 2.1). */
@@ -115,12 +128,18 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     request: ClientRequest
   ): Effect.fn.Return<void, OAuthError | TooManyGuesses | Failure> {
     const { client, token } = yield* readRequest(request)
-    const found = yield* find(token)
-    // It may have been deleted by a commit that is not on disk yet. Deleting it again waits for that.
-    if (found === null) return yield* store.revokeAccessToken(yield* secrets.hashOf(token))
-    if (!belongsTo(found, client)) return yield* OAuthError.invalidGrant("The token was issued to another client.")
-    if (found.kind === "refresh") yield* store.revokeGrant(found.grant.id, now())
-    else yield* store.revokeAccessToken(found.token.hash)
+    if (token.startsWith(prefixes.refresh)) {
+      const found = yield* findRefresh(token)
+      if (found === null) return
+      if (!belongsTo(found, client)) return yield* otherClients()
+      return yield* store.revokeGrant(found.grant.id, now())
+    }
+    const presented = yield* secrets.readAccessToken(token)
+    if (presented === null) return
+    const found = yield* findAccess(presented)
+    if (found !== null && !belongsTo(found, client)) return yield* otherClients()
+    // One that is not found may have been deleted by a commit that is not on disk yet. Deleting it again waits for that.
+    yield* store.revokeAccessToken(presented)
   })
 
   /**
@@ -138,12 +157,15 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     if (!(yield* hasParties(found.grant))) return inactive
     const { client_id, scope, user_id: sub } = found.grant
     const iat = Math.floor(found.token.created_at / 1_000)
-    return found.kind === "access"
-      ? { active: true, scope, client_id, sub, token_type: "Bearer", iat, exp: found.token.expires_at / 1_000 }
-      : { active: true, scope, client_id, sub, iat }
+    if (found.kind === "refresh") return { active: true, scope, client_id, sub, iat }
+    const { expires_at, scope: narrowed } = found.token
+    const exp = expires_at / 1_000
+    return { active: true, scope: narrowed ?? scope, client_id, sub, token_type: "Bearer", iat, exp }
   })
 
   return { authenticate, introspect, revoke }
 }
+
+const otherClients = () => Effect.fail(OAuthError.invalidGrant("The token was issued to another client."))
 
 const belongsTo = (found: StoredToken, client: Client): boolean => found.grant.client_id === client.id

@@ -46,3 +46,10 @@ export const constantTimeEquals = (a: Uint8Array, b: Uint8Array): boolean => {
   for (let i = 0; i < Math.min(a.length, b.length); i++) difference |= (a[i] ?? 0) ^ (b[i] ?? 0)
   return difference === 0
 }
+
+/** The same for texts. */
+export const constantTimeEqualTexts = (a: string, b: string): boolean => {
+  let difference = a.length ^ b.length
+  for (let i = 0; i < Math.min(a.length, b.length); i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
+  return difference === 0
+}

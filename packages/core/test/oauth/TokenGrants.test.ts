@@ -57,10 +57,52 @@ const wellFormed = (response: TokenResponse) => {
     "scope",
     "created_at"
   ])
-  assert.match(response.access_token, /^dh_at_[A-Za-z0-9_-]{43}$/)
+  assert.match(response.access_token, /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
   assert.match(response.refresh_token, /^dh_rt_[A-Za-z0-9_-]{43}$/)
   includes(response, { token_type: "Bearer", expires_in: 86_400, scope: "public" })
 }
+
+describe("the text of an access token", () => {
+  it.effect("is unknown with another number, another random part, or anything else than doorhook writes", () =>
+    Effect.gen(function* () {
+      const { access_token } = yield* obtainTokens
+      const other = yield* obtainPublicTokens
+      const [number = "", random = ""] = access_token.slice("dh_at_".length).split(".")
+      const [otherNumber = ""] = other.access_token.slice("dh_at_".length).split(".")
+      assert.strictEqual((yield* authenticate(access_token))?.client_id, "c1")
+      for (const text of [
+        `dh_at_${otherNumber}.${random}`,
+        `dh_at_${number}.${"A".repeat(43)}`,
+        `dh_at_${number}${random}`,
+        `dh_at_${random}`,
+        `dh_at_0${number}.${random}`,
+        `dh_at_+${number}.${random}`,
+        `dh_at_${number}e0.${random}`,
+        `dh_at_9007199254740993.${random}`,
+        `dh_at_99999999999999999999.${random}`,
+        `dh_at_${number}.${random}.`,
+        `dh_at_${number}.${random}\n`,
+        ` ${access_token}`,
+        access_token.replace("dh_at_", "dh_rt_"),
+        "dh_at_.",
+        ""
+      ])
+        assert.isNull(yield* authenticate(text), text)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.effect("that is another token's by its number ends nothing when it is revoked", () =>
+    Effect.gen(function* () {
+      const { revoke } = yield* AuthorizationServer
+      const { access_token } = yield* obtainTokens
+      const forged = access_token.slice(0, -43) + "A".repeat(43)
+      for (const text of [forged, "dh_at_0.x", "x"]) yield* revoke(bodyOf({ ...c1, token: text }))
+      assert.isNotNull(yield* authenticate(access_token))
+      yield* revoke(bodyOf({ ...c1, token: access_token }))
+      assert.isNull(yield* authenticate(access_token))
+    }).pipe(Effect.provide(testLayer()))
+  )
+})
 
 describe("exchanging a code", () => {
   it.effect("answers the six members of the document, and tokens that stand for the user", () =>
@@ -443,6 +485,29 @@ describe("refreshing", () => {
       yield* TestClock.adjust("1 hour")
       wellFormed(yield* token({ ...refreshOf(refresh_token), scope: "public" }))
     }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.effect("may narrow the scope of the access token, and never that of the grant", () =>
+    Effect.gen(function* () {
+      const { authenticate, introspect } = yield* AuthorizationServer
+      const scopesOf = Effect.fnUntraced(function* (accessToken: string) {
+        const introspection = yield* introspect(bodyOf({ ...c1, token: accessToken }))
+        return [(yield* authenticate(accessToken))?.scopes, introspection.active && introspection.scope]
+      })
+      const code = yield* obtainCode({ ...authorizeC1, scope: "doors:open  public doors:open" })
+      const first = yield* token(exchangeOf(code))
+      assert.strictEqual(first.scope, "doors:open public")
+      assert.deepStrictEqual(yield* scopesOf(first.access_token), [["doors:open", "public"], "doors:open public"])
+      const again = { ...refreshOf(first.refresh_token), ...c1 }
+      const narrowed = yield* token({ ...again, scope: "doors:open" })
+      assert.strictEqual(narrowed.scope, "doors:open")
+      assert.deepStrictEqual(yield* scopesOf(narrowed.access_token), [["doors:open"], "doors:open"])
+      yield* refused({ ...again, scope: "doors:open doors:list" }, "invalid_scope")
+      const whole = yield* token(again)
+      assert.deepStrictEqual(yield* scopesOf(whole.access_token), [["doors:open", "public"], "doors:open public"])
+      const refreshable = yield* introspect(bodyOf({ ...c1, token: whole.refresh_token }))
+      includes(refreshable, { active: true, scope: "doors:open public" })
+    }).pipe(Effect.provide(testLayer({ scopes: { "doors:open": "Open doors", "doors:list": "List doors" } })))
   )
 
   it.effect("of a client without a secret rotates; a lost answer can be asked for again within a minute", () =>
