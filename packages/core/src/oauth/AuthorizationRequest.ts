@@ -232,7 +232,7 @@ export const narrowedScope = (settings: ScopeSettings, granted: string, paramete
 }
 
 /** What a client that asked for another scope should do. */
-export const scopeRefusal = ({ scopes }: ScopeSettings): string => {
+const scopeRefusal = ({ scopes }: ScopeSettings): string => {
   const names = [...new Set([publicScope, ...Object.keys(scopes)])]
   return names.length === 1
     ? `The only scope is ${publicScope}. Ask for it, or leave the scope parameter out.`

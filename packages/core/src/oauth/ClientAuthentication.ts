@@ -29,7 +29,7 @@ export interface ClientRequest {
 }
 
 /** Required proof: a secret from every client that has one, or only that a secret that was sent is right. */
-export type Proof = "secret" | "secret_if_sent"
+type Proof = "secret" | "secret_if_sent"
 
 type Asked<A, E = never> = Effect.Effect<A, E | StoreError | DirectoryError>
 

@@ -24,7 +24,7 @@ export const accessTokenText = (seq: number, random: string): string => `${acces
 const accessTokenPattern = /^dh_at_(?:([1-9][0-9]{0,15})\.)?([A-Za-z0-9_-]{43})$/
 
 /** A new code, token or secret, and the hash that is stored of it. */
-export interface Generated {
+interface Generated {
   readonly value: string
   readonly hash: TokenHash
 }

@@ -88,7 +88,7 @@ describe("a declared scope", () => {
   it("is a token of RFC 6749", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (name) => {
-        const isToken = [...name].every((each) => each > " " && each < "\u007f" && each !== '"' && each !== "\\")
+        const isToken = Array.from(name).every((each) => each > " " && each < "\u007f" && each !== '"' && each !== "\\")
         assert.strictEqual(scopeNameFlaw(name) === null, name !== "" && isToken)
       })
     )
