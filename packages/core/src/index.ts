@@ -63,30 +63,33 @@ export * from "./ports/TokenStore.ts"
 export * from "./ports/Transport.ts"
 export * from "./ports/Wake.ts"
 
-// services
-export * from "./services/Authorization.ts"
-export * from "./services/authorization/AuthorizationSettings.ts"
-export { authorizeParameters, denied } from "./services/authorization/AuthorizeRequest.ts"
+// oauth: the authorization server
+export * from "./oauth/AuthorizationServer.ts"
+export { AuthorizationSettings, authorizationDefaults, scopeNameFlaw } from "./oauth/AuthorizationSettings.ts"
+export type { AuthorizationSettingsShape } from "./oauth/AuthorizationSettings.ts"
+export { authorizeParameters, denied } from "./oauth/AuthorizationRequest.ts"
 export type {
   AuthorizeCheck,
   AuthorizeErrorCode,
   AuthorizeProblem,
   AuthorizeRequest
-} from "./services/authorization/AuthorizeRequest.ts"
-export type { ClientRequest } from "./services/authorization/ClientAuthentication.ts"
-export * as GuessThrottle from "./services/authorization/GuessThrottle.ts"
-export type { Introspection, Principal } from "./services/authorization/PresentedTokens.ts"
-export type { LoginAttempt, LoginResult } from "./services/authorization/Login.ts"
-export * from "./services/authorization/OAuthError.ts"
-export * as Parameters from "./services/authorization/Parameters.ts"
-export * from "./services/Clients.ts"
+} from "./oauth/AuthorizationRequest.ts"
+export type { ClientRequest } from "./oauth/ClientAuthentication.ts"
+export * from "./oauth/Clients.ts"
+export * from "./oauth/Grants.ts"
+export type { LoginAttempt, LoginResult } from "./oauth/Login.ts"
+export * as LoginThrottle from "./oauth/LoginThrottle.ts"
+export * from "./oauth/OAuthError.ts"
+export * as Parameters from "./oauth/Parameters.ts"
+export type { Introspection, Principal } from "./oauth/Tokens.ts"
+
+// services
 export * from "./services/Deliveries.ts"
 export type { Counted } from "./services/DeliveryMetrics.ts"
 export * as DeliveryMetrics from "./services/DeliveryMetrics.ts"
 export * from "./services/DeliverySettings.ts"
 export * from "./delivery/Dispatcher.ts"
 export * from "./delivery/DispatcherStatus.ts"
-export * from "./services/Grants.ts"
 export * as Housekeeping from "./services/Housekeeping.ts"
 export * from "./services/Idempotency.ts"
 export * from "./services/IntegrationErrors.ts"

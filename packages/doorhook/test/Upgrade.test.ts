@@ -6,6 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
 import type { Doorhook } from "doorhook"
 import { Effect } from "effect"
+import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -124,6 +125,41 @@ describe("a store of version 0.1.0", () => {
       assert.match(told.stdout, /^the tables are of version \d+ now; they were of 1\n$/)
       assert.match((yield* runHere(["migrate", "--database", fresh])).stdout, /there were none/)
       assert.deepStrictEqual(shapeOf(older), shapeOf(fresh))
+    })
+  )
+})
+
+describe("an access token that version 0.1.0 gave out", () => {
+  live(
+    "is good until it expires, and can be revoked",
+    Effect.gen(function* () {
+      const database = yield* olderFile
+      const [valid, revoked, expired] = ["v", "r", "e"].map((letter) => `dh_at_${letter.repeat(43)}`)
+      const before = new DatabaseSync(database)
+      const insert = before.prepare(
+        `INSERT INTO access_tokens (hash, grant_id, created_at, expires_at) SELECT ?, id, ?, ? FROM grants LIMIT 1`
+      )
+      const now = Date.now()
+      for (const [token, expires_at] of [
+        [valid, now + 3_600_000],
+        [revoked, now + 3_600_000],
+        [expired, now]
+      ] as const)
+        insert.run(hash("sha256", String(token), "base64url"), now - 60_000, expires_at)
+      before.close()
+      const { url } = yield* mount(yield* start({ database, ...settings }))
+      const statusOf = (token: string | undefined) =>
+        Effect.promise(async () => (await callApi(url, String(token), "GET", "/v4/tenants/101/integrations")).status)
+      assert.deepStrictEqual(yield* Effect.forEach([valid, revoked, expired], statusOf), [200, 200, 401])
+      const body = new URLSearchParams({
+        token: String(revoked),
+        client_id: "fixture-client",
+        client_secret: left.client_secret
+      })
+      yield* Effect.promise(() => fetch(`${url}/oauth/revoke`, { method: "POST", body }))
+      assert.deepStrictEqual(yield* Effect.forEach([valid, revoked], statusOf), [200, 401])
+      // What is issued now has a number.
+      assert.match(yield* refresh(url), /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
     })
   )
 })

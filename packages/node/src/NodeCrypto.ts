@@ -1,5 +1,5 @@
 /**
- * The `Crypto` port on `node:crypto`: synchronous, several times faster per signature than WebCrypto.
+ * The `Crypto` port on `node:crypto`: computes at the call and answers with an `Exit`, several times faster than WebCrypto.
  */
 import { Crypto } from "@doorhook/core"
 import { Effect, Layer } from "effect"
@@ -40,9 +40,9 @@ export const layer: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
   const keyOf = makeKeyring()
   const random = makeRandom()
   return Crypto.of({
-    sha256: (bytes) => Effect.sync(() => hash("sha256", bytes, "buffer")),
-    sha256Text: (text) => Effect.sync(() => hash("sha256", text, "base64url")),
+    sha256: (bytes) => Effect.succeed(hash("sha256", bytes, "buffer")),
+    sha256Text: (text) => Effect.succeed(hash("sha256", text, "base64url")),
     hmacSha256: (key, text) => Effect.succeed(createHmac("sha256", keyOf(key)).update(text).digest("base64")),
-    randomBytes: (length) => Effect.sync(() => random(length))
+    randomBytes: (length) => Effect.succeed(random(length))
   })
 })

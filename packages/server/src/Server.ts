@@ -2,7 +2,7 @@
  * The HTTP surface as a whole: OAuth, `/v4`, the operator API, health, metrics and the OpenAPI description.
  */
 import type {
-  Authorization,
+  AuthorizationServer,
   Clients,
   Crypto,
   Deliveries,
@@ -55,7 +55,7 @@ import { PortalRoutes } from "./portal/PortalRoutes.ts"
 
 /** What the routes need. */
 export type ServerServices =
-  | Authorization
+  | AuthorizationServer
   | Clients
   | Grants
   | Integrations

@@ -4,7 +4,7 @@
  * Time is the test's clock. Access tokens are the names in `users`; names of hosts and faults are the test's to set.
  */
 import {
-  Authorization,
+  AuthorizationServer,
   AuthorizationSettings,
   BuildingId,
   ClientId,
@@ -254,9 +254,9 @@ const TestNames = Layer.effect(
 
 /** Every user has one access token: their name. */
 const TestAuthorization = Layer.effect(
-  Authorization,
+  AuthorizationServer,
   Effect.gen(function* () {
-    const authorization = yield* Authorization
+    const authorization = yield* AuthorizationServer
     return {
       ...authorization,
       authenticate: (token) =>
@@ -267,12 +267,13 @@ const TestAuthorization = Layer.effect(
                 user_id: UserId.make(token),
                 client_id: ClientId.make("client"),
                 grant_id: GrantId.make(token),
-                scope: "public"
+                scopes: ["public"],
+                expires_at: Number.MAX_SAFE_INTEGER
               }
         )
     }
   })
-).pipe(Layer.provide(Authorization.layer), Layer.provide(AuthorizationSettings.layer()))
+).pipe(Layer.provide(AuthorizationServer.layer), Layer.provide(AuthorizationSettings.layer()))
 
 export interface TestServerOptions {
   readonly api?: Partial<ApiSettingsShape>

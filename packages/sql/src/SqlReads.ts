@@ -11,7 +11,7 @@ import type { SqlError } from "effect/sql"
 export class SqlReads extends Context.Service<
   SqlReads,
   {
-    /** The rows of a query with these parameters, as they are committed when it runs. */
+    /** The rows of a query with these parameters, as they are committed when this is called: an `Exit` where nothing prevents it. */
     readonly rows: <A extends object>(
       statement: string,
       params: ReadonlyArray<unknown>

@@ -41,7 +41,7 @@ export const storeErrorOf = (operation: string, cause: unknown, isBegun = false)
 export const failAs =
   (operation: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, StoreError, R> =>
-    Effect.mapError(self, (cause) => storeErrorOf(operation, cause))
+    Effect.mapErrorEager(self, (cause) => storeErrorOf(operation, cause))
 
 /** The same of a call that is carried out in parts: whether one was when it failed. */
 export const failAsBegun =

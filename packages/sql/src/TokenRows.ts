@@ -1,54 +1,114 @@
 /**
- * How codes and tokens stand in rows together with their grants, in every dialect.
+ * Codes and tokens out of their rows, together with their grants, in every dialect.
+ *
+ * Each request reads such a row, so that it is read by hand. Schemas explain what is wrong with one that can't be.
  */
 import { AccessToken, AuthorizationCode, Grant, RefreshToken } from "@doorhook/core"
-import { Schema } from "effect"
+import type { ClientId, GrantId, TokenHash, UserId } from "@doorhook/core"
+import { Brand, Effect, Predicate, Schema } from "effect"
 
-/** A grant joined to what belongs to it. */
-export interface GrantColumns {
-  readonly grant_id: string
-  readonly grant_user_id: string
-  readonly grant_client_id: string
-  readonly grant_scope: string
-  readonly grant_created_at: number
-  readonly grant_revoked_at: number | null
-}
+/** A row, of whatever it is. */
+export type Row = Readonly<Record<string, unknown>>
 
-/** What to select for `GrantColumns` from a table of grants called `g`, but for the id, which the other table has. */
+/** What to select of a grant from a table of grants called `g`, but for the id, which the other table has. */
 export const grantColumns = `g.user_id AS grant_user_id, g.client_id AS grant_client_id, g.scope AS grant_scope,
     g.created_at AS grant_created_at, g.revoked_at AS grant_revoked_at`
 
-const grantOf = (row: GrantColumns) => ({
-  id: row.grant_id,
-  user_id: row.grant_user_id,
-  client_id: row.grant_client_id,
-  scope: row.grant_scope,
-  created_at: row.grant_created_at,
-  revoked_at: row.grant_revoked_at
+type Read<A> = Effect.Effect<A, Schema.SchemaError>
+
+const tokenHash = Brand.nominal<TokenHash>()
+const grantId = Brand.nominal<GrantId>()
+const userId = Brand.nominal<UserId>()
+const clientId = Brand.nominal<ClientId>()
+
+const isWord = (value: unknown): value is string => Predicate.isString(value) && value !== ""
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)
+const isNumberOrNull = (value: unknown): value is number | null => value === null || isNumber(value)
+
+/** A grant that is joined to what belongs to it; null where something is not as doorhook writes it. */
+const readGrant = (row: Row): Grant | null => {
+  const { grant_client_id, grant_created_at, grant_id, grant_revoked_at, grant_scope, grant_user_id } = row
+  return isWord(grant_id) &&
+    isWord(grant_user_id) &&
+    isWord(grant_client_id) &&
+    Predicate.isString(grant_scope) &&
+    isNumber(grant_created_at) &&
+    isNumberOrNull(grant_revoked_at)
+    ? {
+        id: grantId(grant_id),
+        user_id: userId(grant_user_id),
+        client_id: clientId(grant_client_id),
+        scope: grant_scope,
+        created_at: grant_created_at,
+        revoked_at: grant_revoked_at
+      }
+    : null
+}
+
+const grantOf = (row: Row) => ({
+  id: row["grant_id"],
+  user_id: row["grant_user_id"],
+  client_id: row["grant_client_id"],
+  scope: row["grant_scope"],
+  created_at: row["grant_created_at"],
+  revoked_at: row["grant_revoked_at"]
 })
 
 const decodeGrantRows = Schema.decodeUnknownEffect(Schema.Array(Grant))
 
-export const decodeGrants = (rows: ReadonlyArray<GrantColumns>) => decodeGrantRows(rows.map(grantOf))
-
-export interface CodeRow extends GrantColumns {
-  readonly redirect_uri_given: number | boolean
-  readonly used_at: number | null
-}
+export const decodeGrants = (rows: ReadonlyArray<Row>): Read<ReadonlyArray<Grant>> => decodeGrantRows(rows.map(grantOf))
 
 const decodeCodeRow = Schema.decodeUnknownEffect(
   Schema.Struct({ code: AuthorizationCode, isUsed: Schema.Boolean, grant: Grant })
 )
-const decodeAccessRow = Schema.decodeUnknownEffect(Schema.Struct({ token: AccessToken, grant: Grant }))
-const decodeRefreshRow = Schema.decodeUnknownEffect(Schema.Struct({ token: RefreshToken, grant: Grant }))
 
-export const decodeCode = (row: CodeRow) =>
+export const decodeCode = (row: Row) =>
   decodeCodeRow({
-    code: { ...row, redirect_uri_given: Boolean(row.redirect_uri_given) },
-    isUsed: row.used_at !== null,
+    code: { ...row, redirect_uri_given: Boolean(row["redirect_uri_given"]) },
+    isUsed: row["used_at"] !== null,
     grant: grantOf(row)
   })
 
-export const decodeAccessToken = (row: GrantColumns) => decodeAccessRow({ token: row, grant: grantOf(row) })
+const explainAccessToken = Schema.decodeUnknownEffect(Schema.Struct({ token: AccessToken, grant: Grant }))
 
-export const decodeRefreshToken = (row: GrantColumns) => decodeRefreshRow({ token: row, grant: grantOf(row) })
+export const decodeAccessToken = (row: Row): Read<{ readonly token: AccessToken; readonly grant: Grant }> => {
+  const { created_at, expires_at, hash, retires, scope, seq } = row
+  const grant = readGrant(row)
+  return grant !== null &&
+    isNumber(seq) &&
+    isWord(hash) &&
+    (scope === null || Predicate.isString(scope)) &&
+    isNumber(created_at) &&
+    isNumber(expires_at) &&
+    (retires === null || isWord(retires))
+    ? Effect.succeed({
+        token: {
+          seq,
+          hash: tokenHash(hash),
+          grant_id: grant.id,
+          scope,
+          created_at,
+          expires_at,
+          retires: retires === null ? null : tokenHash(retires)
+        },
+        grant
+      })
+    : explainAccessToken({ token: row, grant: grantOf(row) })
+}
+
+const explainRefreshToken = Schema.decodeUnknownEffect(Schema.Struct({ token: RefreshToken, grant: Grant }))
+
+export const decodeRefreshToken = (row: Row): Read<{ readonly token: RefreshToken; readonly grant: Grant }> => {
+  const { created_at, hash, retired_at, rotated_at } = row
+  const grant = readGrant(row)
+  return grant !== null &&
+    isWord(hash) &&
+    isNumber(created_at) &&
+    isNumberOrNull(rotated_at) &&
+    isNumberOrNull(retired_at)
+    ? Effect.succeed({
+        token: { hash: tokenHash(hash), grant_id: grant.id, created_at, rotated_at, retired_at },
+        grant
+      })
+    : explainRefreshToken({ token: row, grant: grantOf(row) })
+}

@@ -22,4 +22,9 @@ export const asFifthVersion = `ALTER TABLE integrations DROP COLUMN failing_atte
     WHERE state <> 'delivered';
   CREATE TABLE workers (name TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE tallies (name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  DROP TABLE access_tokens;
+  CREATE TABLE access_tokens (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL REFERENCES grants (id), created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, retires TEXT) STRICT, WITHOUT ROWID;
+  CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
+  CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at);
   DELETE FROM doorhook_migrations WHERE migration_id > 5;`

@@ -1,7 +1,7 @@
 /**
  * Opens stores for tests, and changes files behind their back.
  */
-import type { DeliveryStore, IdempotencyStore, IntegrationStore, SettingStore } from "@doorhook/core"
+import type { DeliveryStore, IdempotencyStore, IntegrationStore, SettingStore, TokenStore } from "@doorhook/core"
 import { SqliteStore } from "@doorhook/sql"
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
@@ -10,7 +10,11 @@ import { DatabaseSync } from "node:sqlite"
 /** Opens a store, does something with it, and closes it. */
 export const onStore = <A, E>(
   config: SqliteStore.SqliteStoreConfig,
-  use: Effect.Effect<A, E, DeliveryStore | IntegrationStore | SettingStore | IdempotencyStore | Scope.Scope>
+  use: Effect.Effect<
+    A,
+    E,
+    DeliveryStore | IntegrationStore | SettingStore | IdempotencyStore | TokenStore | Scope.Scope
+  >
 ) => Effect.provide(use, Layer.fresh(SqliteStore.layer(config)))
 
 /** Opens a store and closes it again. */

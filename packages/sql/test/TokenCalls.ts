@@ -1,7 +1,7 @@
 /**
  * Sequences of calls on a token store, for comparing stores: the same list must be answered the same.
  */
-import type { AccessToken, AuthorizationCode, Grant, RefreshToken } from "@doorhook/core"
+import type { AuthorizationCode, Grant, IssuedTokens, NewAccessToken, RefreshToken, StoreError } from "@doorhook/core"
 import { ClientId, GrantId, TokenHash, TokenStore, UserId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import * as fc from "fast-check"
@@ -36,7 +36,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const store = yield* TokenStore
   const grants: Array<Grant> = []
   const codes: Array<AuthorizationCode> = []
-  const accessTokens: Array<AccessToken> = []
+  const accessTokens: Array<NewAccessToken> = []
   const refreshTokens: Array<RefreshToken> = []
   const answers: Array<unknown> = []
   let now = 1_000
@@ -45,9 +45,26 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   const hash = (kind: string): TokenHash => TokenHash.make(`${kind}-${++serial}`)
   const at = <A>(list: ReadonlyArray<A>, index: number): A | undefined => list[index % Math.max(1, list.length)]
 
-  const access = (grant_id: GrantId, lifetime: number): AccessToken => {
+  /** The numbers that the store has given to access tokens. They differ between stores, but are there or not in both. */
+  const numbers = new Map<TokenHash, number>()
+  const numbered = ({ access }: IssuedTokens, stored: Effect.Effect<number | null, StoreError>) =>
+    Effect.map(stored, (seq) => {
+      if (seq !== null) numbers.set(access.hash, seq)
+      return seq !== null
+    })
+  const presented = (token: TokenHash) => ({ seq: numbers.get(token) ?? Number.MAX_SAFE_INTEGER, hash: token })
+  const find = (token: TokenHash) =>
+    Effect.map(store.findAccessToken(presented(token)), (found) => {
+      // A number may be used again once its token is gone.
+      if (found === null || found.token.hash !== token) return null
+      const { seq: _, ...rest } = found.token
+      return { token: rest, grant: found.grant }
+    })
+
+  const access = (grant_id: GrantId, lifetime: number): NewAccessToken => {
     const retires = at(refreshTokens, serial)?.hash ?? null
-    const token = { hash: hash("access"), grant_id, created_at: now, expires_at: now + lifetime, retires }
+    const scope = serial % 2 === 0 ? null : "doors:open"
+    const token = { hash: hash("access"), grant_id, scope, created_at: now, expires_at: now + lifetime, retires }
     accessTokens.push(token)
     return token
   }
@@ -89,7 +106,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
           refresh: refresh(code.grant_id),
           maxAccessTokens
         }
-        return yield* store.redeemCode(code.hash, issued, now)
+        return yield* numbered(issued, store.redeemCode(code.hash, issued, now))
       }
       case "refresh": {
         const token = at(refreshTokens, step.token)
@@ -100,7 +117,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
           refresh: step.rotate ? refresh(grant_id) : null,
           maxAccessTokens
         }
-        return yield* store.refresh(token.hash, issued, now)
+        return yield* numbered(issued, store.refresh(token.hash, issued, now))
       }
       case "retire":
         return yield* store.retireRefreshToken(at(refreshTokens, step.token)?.hash ?? hash("unknown"), now)
@@ -111,7 +128,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
       case "grantsOf":
         return yield* store.grantsOf(userOf(step.user), step.limit)
       case "revokeAccess":
-        return yield* store.revokeAccessToken(at(accessTokens, step.token)?.hash ?? hash("unknown"))
+        return yield* store.revokeAccessToken(presented(at(accessTokens, step.token)?.hash ?? hash("unknown")))
       case "wait":
         now += step.days * 86_400_000
         return null
@@ -125,7 +142,7 @@ const carryOut = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
     answers.push(yield* make(step))
   }
   answers.push(yield* Effect.forEach(codes, ({ hash }) => store.findCode(hash)))
-  answers.push(yield* Effect.forEach(accessTokens, ({ hash }) => store.findAccessToken(hash)))
+  answers.push(yield* Effect.forEach(accessTokens, ({ hash }) => find(hash)))
   answers.push(yield* Effect.forEach(refreshTokens, ({ hash }) => store.findRefreshToken(hash)))
   return answers
 })

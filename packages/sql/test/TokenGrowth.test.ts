@@ -3,7 +3,7 @@
  */
 import type { AuthorizeRequest, TokenResponse } from "@doorhook/core"
 import {
-  Authorization,
+  AuthorizationServer,
   AuthorizationSettings,
   Crypto,
   DeliverySettings,
@@ -37,7 +37,7 @@ const storeOn = (filename: string) =>
   Layer.effectContext(TestClock.withLive(Layer.build(Layer.fresh(SqliteStore.layer({ filename })))))
 
 const layerOn = (filename: string) =>
-  Authorization.layer.pipe(
+  AuthorizationServer.layer.pipe(
     Layer.provide(DocumentDirectory.layer(Result.getOrThrow(directory))),
     Layer.provideMerge(storeOn(filename)),
     Layer.provideMerge(DeliverySettings.layer()),
@@ -51,7 +51,7 @@ const request = (fields: Readonly<Record<string, string>>) => ({
 })
 
 const logIn = Effect.gen(function* () {
-  const service = yield* Authorization
+  const service = yield* AuthorizationServer
   const asked = { response_type: "code", redirect_uri, code_challenge, code_challenge_method: "S256" }
   const check = yield* service.checkAuthorize(request(asked).parameters, null)
   if (check._tag !== "Valid") return assert.fail(check._tag)
@@ -64,7 +64,7 @@ const logIn = Effect.gen(function* () {
 })
 
 const refresh = ({ refresh_token }: TokenResponse) =>
-  Authorization.use((service) => service.token(request({ grant_type: "refresh_token", refresh_token })))
+  AuthorizationServer.use((service) => service.token(request({ grant_type: "refresh_token", refresh_token })))
 
 /** Lets a day pass, and deletes what has served its time. */
 const endDay = Effect.gen(function* () {
@@ -92,7 +92,7 @@ describe("the rows of tokens", () => {
     Effect.gen(function* () {
       const filename = yield* temporaryFile
       yield* Effect.gen(function* () {
-        const service = yield* Authorization
+        const service = yield* AuthorizationServer
         let tokens = yield* logIn
         const first = tokens
         const sizes: Array<ReturnType<typeof rowsIn>> = []

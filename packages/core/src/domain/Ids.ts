@@ -93,8 +93,11 @@ export const ClientId = Schema.NonEmptyString.check(
 ).pipe(Schema.brand("ClientId"))
 export type ClientId = typeof ClientId.Type
 
-/** Reads a client id; none when the text can be the id of no client, so that nobody need be asked for it. */
-export const parseClientId: (text: string) => Option.Option<ClientId> = Schema.decodeOption(ClientId)
+const brandedClientId = Brand.nominal<ClientId>()
+
+/** Reads a client id; none when the text can be the id of no client. By hand: each request reads one. */
+export const parseClientId = (text: string): Option.Option<ClientId> =>
+  text === "" || /\p{Cc}/u.test(text) ? Option.none() : Option.some(brandedClientId(text))
 
 /** One authorization given by one user to one client: the family that its code and all its tokens belong to. */
 export const GrantId = Schema.NonEmptyString.pipe(Schema.brand("GrantId"))

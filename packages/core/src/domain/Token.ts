@@ -10,8 +10,11 @@ export const accessTokenLifetimeSeconds = 86_400
 /** Lifetime of an authorization code, in seconds (RFC 6749 section 4.1.2 recommends at most ten minutes). */
 export const codeLifetimeSeconds = 600
 
-/** The only scope (document section 2.1). */
+/** The scope that is always there, and that requests without one are granted (document section 2.1). */
 export const publicScope = "public"
+
+/** The names in a scope, as it is granted and stored: each once, one space between two. */
+export const scopeNames = (scope: string): ReadonlyArray<string> => (scope === "" ? [] : scope.split(" "))
 
 /** SHA-256 of a code or token, base64url. */
 export const TokenHash = Schema.NonEmptyString.pipe(Schema.brand("TokenHash"))
@@ -22,6 +25,7 @@ export const Grant = Schema.Struct({
   id: GrantId,
   user_id: UserId,
   client_id: ClientId,
+  /** See `scopeNames`. */
   scope: Schema.String,
   created_at: Schema.Int,
   revoked_at: Schema.NullOr(Schema.Int)
@@ -46,14 +50,30 @@ export const AuthorizationCode = Schema.Struct({
 export type AuthorizationCode = typeof AuthorizationCode.Type
 
 export const AccessToken = Schema.Struct({
+  /** Assigned by the store, growing with time. It is in the token's text, so that a token is found by a number. */
+  seq: Schema.Int,
+  /** Of the random part of the text. */
   hash: TokenHash,
   grant_id: GrantId,
+  /** What it was narrowed to (RFC 6749 section 6); null is all that the grant holds. */
+  scope: Schema.NullOr(Schema.String),
   created_at: Schema.Int,
   expires_at: Schema.Int,
   /** The rotated refresh token that its first use retires (RFC 9700 section 4.14.2). */
   retires: Schema.NullOr(TokenHash)
 })
 export type AccessToken = typeof AccessToken.Type
+
+/** An access token before it is stored. */
+export type NewAccessToken = Omit<AccessToken, "seq">
+
+/** What the text of an access token says: which one it is, and what proves that. */
+export interface PresentedAccessToken {
+  /** Null for a text of the form that doorhook 0.1.0 gave out, which has no number. */
+  readonly seq: number | null
+  /** Of the random part of the text; of the whole text where there is no number. */
+  readonly hash: TokenHash
+}
 
 export const RefreshToken = Schema.Struct({
   hash: TokenHash,

@@ -14,7 +14,7 @@ const make = Effect.sync(() => {
         clients.set(client.id, client)
         return true
       }),
-    find: (id) => Effect.sync(() => clients.get(id) ?? null),
+    find: (id) => Effect.succeed(clients.get(id) ?? null),
     list: Effect.sync(() => [...clients.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))),
     replaceSecrets: (found, secrets) =>
       Effect.sync(() => {

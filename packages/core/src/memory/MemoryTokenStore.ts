@@ -4,6 +4,7 @@
 import { Effect, Layer } from "effect"
 import type { GrantId, UserId } from "../domain/Ids.ts"
 import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../domain/Token.ts"
+import { constantTimeEqualTexts } from "../ports/Crypto.ts"
 import { StoreError } from "../ports/StoreError.ts"
 import type { IssuedTokens } from "../ports/TokenStore.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
@@ -21,7 +22,7 @@ interface StoredGrant {
   grant: Grant
   readonly codes: Set<TokenHash>
   /** The oldest first. */
-  readonly access: Set<TokenHash>
+  readonly access: Set<number>
   readonly refresh: Set<TokenHash>
 }
 
@@ -42,13 +43,16 @@ interface StoredRefresh {
   ending: Ending | null
 }
 
+const refused = Effect.succeed(null)
+
 const make = Effect.sync(() => {
   const grants = new Map<GrantId, StoredGrant>()
   const codes = new Map<TokenHash, StoredCode>()
-  const accessTokens = new Map<TokenHash, StoredAccess>()
+  const accessTokens = new Map<number, StoredAccess>()
   const refreshTokens = new Map<TokenHash, StoredRefresh>()
   const endings = new DueHeap<Ending>()
   let serial = 0
+  let lastSeq = 0
 
   const endAt = (due_at: number, purge: Ending["purge"]): Ending => {
     const ending: Ending = { id: ++serial, standing: { due_at }, heap_index: 0, purge }
@@ -56,7 +60,11 @@ const make = Effect.sync(() => {
     return ending
   }
 
-  const isAlive = (id: GrantId): boolean => grants.get(id)?.grant.revoked_at === null
+  /** A grant that is not revoked. */
+  const aliveGrant = (id: GrantId): StoredGrant | null => {
+    const stored = grants.get(id)
+    return stored?.grant.revoked_at === null ? stored : null
+  }
 
   const withGrant = <A extends { readonly grant_id: GrantId }, B>(
     found: A | undefined,
@@ -68,36 +76,45 @@ const make = Effect.sync(() => {
 
   /** What deletes one code or token, with its place in the heap and in its grant, and returns how many it was. */
   const deleteIn =
-    <Stored extends { readonly ending: Ending | null }>(
-      stored: Map<TokenHash, Stored>,
-      kind: "codes" | "access" | "refresh",
+    <Key, Stored extends { readonly ending: Ending | null }>(
+      stored: Map<Key, Stored>,
+      keysIn: (grant: StoredGrant) => Set<Key>,
       grantOf: (one: Stored) => GrantId
     ) =>
-    (hash: TokenHash): number => {
-      const one = stored.get(hash)
+    (key: Key): number => {
+      const one = stored.get(key)
       if (one === undefined) return 0
       if (one.ending !== null) endings.remove(one.ending)
-      stored.delete(hash)
-      grants.get(grantOf(one))?.[kind].delete(hash)
+      stored.delete(key)
+      const grant = grants.get(grantOf(one))
+      if (grant !== undefined) keysIn(grant).delete(key)
       return 1
     }
-  const deleteCode = deleteIn(codes, "codes", ({ code }) => code.grant_id)
-  const deleteAccess = deleteIn(accessTokens, "access", ({ token }) => token.grant_id)
-  const deleteRefresh = deleteIn(refreshTokens, "refresh", ({ token }) => token.grant_id)
+  const deleteCode = deleteIn(
+    codes,
+    (grant) => grant.codes,
+    ({ code }) => code.grant_id
+  )
+  const deleteAccess = deleteIn(
+    accessTokens,
+    (grant) => grant.access,
+    ({ token }) => token.grant_id
+  )
+  const deleteRefresh = deleteIn(
+    refreshTokens,
+    (grant) => grant.refresh,
+    ({ token }) => token.grant_id
+  )
 
   /** Deletes what belongs to a grant, and at last the grant, which counts too. */
   const deleteGrant = ({ access, codes, grant, refresh }: StoredGrant, limit: number): number => {
+    const each = [
+      ...[...access].map((seq) => () => deleteAccess(seq)),
+      ...[...codes].map((hash) => () => deleteCode(hash)),
+      ...[...refresh].map((hash) => () => deleteRefresh(hash))
+    ]
     let deleted = 0
-    for (const [hashes, deleteOne] of [
-      [access, deleteAccess],
-      [codes, deleteCode],
-      [refresh, deleteRefresh]
-    ] as const) {
-      for (const hash of hashes) {
-        if (deleted === limit) return deleted
-        deleted += deleteOne(hash)
-      }
-    }
+    for (const deleteOne of each.slice(0, limit)) deleted += deleteOne()
     if (deleted === limit) return deleted
     return grants.delete(grant.id) ? deleted + 1 : deleted
   }
@@ -120,19 +137,19 @@ const make = Effect.sync(() => {
 
   const isRefreshable = ({ refresh }: StoredGrant): boolean => refresh.size > 0
 
-  const store = ({ access, maxAccessTokens, refresh }: IssuedTokens): void => {
-    const grant = grants.get(access.grant_id)
-    if (grant === undefined) return
+  /** Stores what was issued for a grant, and returns the number of the access token. */
+  const store = (grant: StoredGrant, { access, maxAccessTokens, refresh }: IssuedTokens): number => {
     for (const oldest of grant.access) {
       if (grant.access.size < maxAccessTokens) break
       deleteAccess(oldest)
     }
-    const { expires_at, hash } = access
-    accessTokens.set(hash, { token: access, ending: endAt(expires_at, () => deleteAccess(hash)) })
-    grant.access.add(hash)
-    if (refresh === null) return
+    const seq = ++lastSeq
+    accessTokens.set(seq, { token: { ...access, seq }, ending: endAt(access.expires_at, () => deleteAccess(seq)) })
+    grant.access.add(seq)
+    if (refresh === null) return seq
     refreshTokens.set(refresh.hash, { token: refresh, ending: null })
     grant.refresh.add(refresh.hash)
+    return seq
   }
 
   return TokenStore.of({
@@ -145,14 +162,14 @@ const make = Effect.sync(() => {
         const stored = {
           grant,
           codes: new Set([code.hash]),
-          access: new Set<TokenHash>(),
+          access: new Set<number>(),
           refresh: new Set<TokenHash>()
         }
         grants.set(grant.id, stored)
         if (grant.revoked_at !== null) endRevoked(stored, grant.revoked_at)
         const ending = endAt(code.expires_at + codeMemory, () => {
           // Nothing was ever issued for one that was not used. A revoked grant has an ending of its own.
-          if (codes.get(code.hash)?.used === false && isAlive(grant.id)) grants.delete(grant.id)
+          if (codes.get(code.hash)?.used === false && aliveGrant(grant.id) !== null) grants.delete(grant.id)
           return deleteCode(code.hash)
         })
         codes.set(code.hash, { code, used: false, ending })
@@ -168,29 +185,30 @@ const make = Effect.sync(() => {
     redeemCode: (hash, issued) =>
       Effect.sync(() => {
         const stored = codes.get(hash)
-        if (stored === undefined || stored.used || !isAlive(stored.code.grant_id)) return false
+        const grant = stored === undefined || stored.used ? null : aliveGrant(stored.code.grant_id)
+        if (stored === undefined || grant === null) return null
         stored.used = true
-        store(issued)
-        return true
+        return store(grant, issued)
       }),
 
-    findAccessToken: (hash) =>
-      Effect.sync(() => withGrant(accessTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
+    findAccessToken: ({ seq }) =>
+      Effect.succeed(
+        seq === null ? null : withGrant(accessTokens.get(seq)?.token, (token, grant) => ({ token, grant }))
+      ),
 
     findRefreshToken: (hash) =>
-      Effect.sync(() => withGrant(refreshTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
+      Effect.succeed(withGrant(refreshTokens.get(hash)?.token, (token, grant) => ({ token, grant }))),
 
-    refresh: (presented, issued, now) =>
-      Effect.sync(() => {
-        const stored = refreshTokens.get(presented)
-        if (stored === undefined || stored.token.retired_at !== null || !isAlive(stored.token.grant_id)) return false
-        if (issued.refresh !== null && stored.token.rotated_at === null) {
-          stored.token = { ...stored.token, rotated_at: now }
-          stored.ending = endAt(now + rotatedMemory, () => deleteRefresh(presented))
-        }
-        store(issued)
-        return true
-      }),
+    refresh: (presented, issued, now) => {
+      const stored = refreshTokens.get(presented)
+      const grant = stored === undefined || stored.token.retired_at !== null ? null : aliveGrant(stored.token.grant_id)
+      if (stored === undefined || grant === null) return refused
+      if (issued.refresh !== null && stored.token.rotated_at === null) {
+        stored.token = { ...stored.token, rotated_at: now }
+        stored.ending = endAt(now + rotatedMemory, () => deleteRefresh(presented))
+      }
+      return Effect.succeed(store(grant, issued))
+    },
 
     retireRefreshToken: (hash, now) =>
       Effect.sync(() => {
@@ -228,7 +246,11 @@ const make = Effect.sync(() => {
         return ended.filter(isRefreshable).length
       }),
 
-    revokeAccessToken: (hash) => Effect.sync(() => void deleteAccess(hash)),
+    revokeAccessToken: ({ hash, seq }) =>
+      Effect.sync(() => {
+        const stored = seq === null ? undefined : accessTokens.get(seq)
+        if (stored !== undefined && constantTimeEqualTexts(stored.token.hash, hash)) deleteAccess(stored.token.seq)
+      }),
 
     purgeExpired: (now, limit) =>
       Effect.sync(() => {

@@ -1,6 +1,7 @@
 /**
  * The little cryptography that doorhook needs. WebCrypto by default; on Node.js the synchronous `node:crypto` of
- * `@doorhook/node` is several times faster per signature and takes its place.
+ * `@doorhook/node` is several times faster per signature and takes its place. A synchronous implementation computes when it is
+ * called and returns an `Exit`, so that callers need no fiber; each call is therefore used once.
  */
 import { Context, Effect, Layer } from "effect"
 import { Base64, Base64Url } from "effect/encoding"
@@ -14,10 +15,7 @@ export class Crypto extends Context.Service<
     readonly sha256: (bytes: Uint8Array) => Effect.Effect<Uint8Array>
     /** SHA-256 of a text in UTF-8, itself in base64url: the form in which tokens are kept. */
     readonly sha256Text: (text: string) => Effect.Effect<string>
-    /**
-     * HMAC-SHA-256 (RFC 2104) of a text in UTF-8, itself in base64: what signatures need, and no copy more. A synchronous
-     * implementation computes it when it is called and returns an exit: a sender signs every attempt without a fiber.
-     */
+    /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, itself in base64: what signatures need, and no copy more. */
     readonly hmacSha256: (key: Uint8Array, text: string) => Effect.Effect<string>
     /** Bytes from the system's secure generator. */
     readonly randomBytes: (length: number) => Effect.Effect<Uint8Array>
@@ -46,5 +44,12 @@ const own = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes
 export const constantTimeEquals = (a: Uint8Array, b: Uint8Array): boolean => {
   let difference = a.length ^ b.length
   for (let i = 0; i < Math.min(a.length, b.length); i++) difference |= (a[i] ?? 0) ^ (b[i] ?? 0)
+  return difference === 0
+}
+
+/** The same for texts. */
+export const constantTimeEqualTexts = (a: string, b: string): boolean => {
+  let difference = a.length ^ b.length
+  for (let i = 0; i < Math.min(a.length, b.length); i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
   return difference === 0
 }

@@ -1,16 +1,27 @@
 /**
  * Where grants, authorization codes and tokens are kept. The three calls that decide who wins a race (`redeemCode`,
  * `refresh`, `revokeGrant`) are atomic: a store must not let two callers both succeed.
+ *
+ * A store may work when it is called and answer with an `Exit`, so that a request needs no fiber; each call is therefore used
+ * once.
  */
 import type { Effect } from "effect"
 import { Context } from "effect"
 import type { ClientId, GrantId, UserId } from "../domain/Ids.ts"
-import type { AccessToken, AuthorizationCode, Grant, RefreshToken, TokenHash } from "../domain/Token.ts"
+import type {
+  AccessToken,
+  AuthorizationCode,
+  Grant,
+  NewAccessToken,
+  PresentedAccessToken,
+  RefreshToken,
+  TokenHash
+} from "../domain/Token.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** What one token request issues. */
 export interface IssuedTokens {
-  readonly access: AccessToken
+  readonly access: NewAccessToken
   /** Null when the refresh token stays the same. */
   readonly refresh: RefreshToken | null
   /** The most access tokens that the grant keeps, the new one included: the oldest beyond it end. */
@@ -33,22 +44,35 @@ export class TokenStore extends Context.Service<
     /** A code, used and expired ones too until they are purged. Its grant says whether it was revoked; so below. */
     readonly findCode: (hash: TokenHash) => Effect.Effect<FoundCode | null, StoreError>
     /**
-     * Marks a code as used and stores what was issued for it, once: false, and nothing is stored, when the code was
-     * used before or its grant is revoked (RFC 6749 section 4.1.2).
+     * Marks a code as used and stores what was issued for it, once. Returns the number of the access token; null, and nothing is
+     * stored, when the code was used before or its grant is revoked (RFC 6749 section 4.1.2).
      */
-    readonly redeemCode: (hash: TokenHash, issued: IssuedTokens, now: number) => Effect.Effect<boolean, StoreError>
+    readonly redeemCode: (
+      hash: TokenHash,
+      issued: IssuedTokens,
+      now: number
+    ) => Effect.Effect<number | null, StoreError>
 
+    /**
+     * The access token of that number. The caller compares the hash: a number is no secret, and may be used again once its token
+     * is gone. Without a number, the one of that hash among those that were stored without numbers.
+     */
     readonly findAccessToken: (
-      hash: TokenHash
+      presented: PresentedAccessToken
     ) => Effect.Effect<{ readonly token: AccessToken; readonly grant: Grant } | null, StoreError>
     readonly findRefreshToken: (
       hash: TokenHash
     ) => Effect.Effect<{ readonly token: RefreshToken; readonly grant: Grant } | null, StoreError>
     /**
      * Stores what a refresh issued. With a new refresh token in it, the presented one is marked as rotated at `now`
-     * unless it already is. False, and nothing is stored, when the presented token is retired or its grant revoked.
+     * unless it already is. Returns the number of the access token; null, and nothing is stored, when the presented token is
+     * retired or its grant revoked.
      */
-    readonly refresh: (presented: TokenHash, issued: IssuedTokens, now: number) => Effect.Effect<boolean, StoreError>
+    readonly refresh: (
+      presented: TokenHash,
+      issued: IssuedTokens,
+      now: number
+    ) => Effect.Effect<number | null, StoreError>
     /** Marks a rotated refresh token as retired: its successor has been used. */
     readonly retireRefreshToken: (hash: TokenHash, now: number) => Effect.Effect<void, StoreError>
 
@@ -66,8 +90,8 @@ export class TokenStore extends Context.Service<
      * that `grantsOf` has.
      */
     readonly revokeGrantsOf: (user: UserId, client: ClientId | null, now: number) => Effect.Effect<number, StoreError>
-    /** Ends one access token. */
-    readonly revokeAccessToken: (hash: TokenHash) => Effect.Effect<void, StoreError>
+    /** Ends the access token of that number and hash, if there is one. */
+    readonly revokeAccessToken: (presented: PresentedAccessToken) => Effect.Effect<void, StoreError>
     /**
      * Deletes at most `limit` tokens, codes and revoked grants that nobody needs any more, by the times of `rules/TokenLife`: access tokens
      * that expired before `now`; codes that did `codeMemory` before and refresh tokens that were rotated `rotatedMemory`

@@ -1,7 +1,6 @@
 /**
  * Counts by id within a minute, in this process. All counts end with the minute, so no more is held than what came in one.
  */
-import { Clock, Effect } from "effect"
 
 /** How long is counted, in milliseconds. */
 export const minuteWindow = 60_000
@@ -13,18 +12,18 @@ export interface Counted {
   readonly seconds: number
 }
 
-export const makeMinuteCounter = (): ((id: string | number) => Effect.Effect<Counted>) => {
+/** A counter without history. Takes an id and the time, in milliseconds since the epoch. */
+export const makeMinuteCounter = (): ((id: string | number, now: number) => Counted) => {
   const counts = new Map<string | number, number>()
   let start = Number.NEGATIVE_INFINITY
-  return (id) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
-      // Start again when the clock was set back.
-      if (now - start >= minuteWindow || now < start) {
-        counts.clear()
-        start = now
-      }
-      const count = (counts.get(id) ?? 0) + 1
-      counts.set(id, count)
-      return { count, seconds: Math.ceil((start + minuteWindow - now) / 1_000) }
-    })
+  return (id, now) => {
+    // Start again when the clock was set back.
+    if (now - start >= minuteWindow || now < start) {
+      counts.clear()
+      start = now
+    }
+    const count = (counts.get(id) ?? 0) + 1
+    counts.set(id, count)
+    return { count, seconds: Math.ceil((start + minuteWindow - now) / 1_000) }
+  }
 }

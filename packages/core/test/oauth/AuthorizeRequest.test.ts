@@ -1,12 +1,13 @@
-import { Authorization, Crypto, denied, outOfBandUri, Parameters } from "@doorhook/core"
+import { AuthorizationServer, Crypto, denied, outOfBandUri, Parameters } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import fc from "fast-check"
-import * as Pkce from "../../src/services/authorization/Pkce.ts"
+import * as AuthorizationRequest from "../../src/oauth/AuthorizationRequest.ts"
+import { makeSecrets } from "../../src/oauth/Secrets.ts"
 import { authorizeC1, authorizeP1, checked, parametersOf, pkce, redirectUri, testLayer, includes } from "./fixtures.ts"
 
 const check = (fields: Readonly<Record<string, string>>, settings = {}) =>
-  Effect.flatMap(Authorization, (service) => service.checkAuthorize(parametersOf(fields), null)).pipe(
+  Effect.flatMap(AuthorizationServer, (service) => service.checkAuthorize(parametersOf(fields), null)).pipe(
     Effect.provide(testLayer(settings))
   )
 
@@ -102,7 +103,7 @@ describe("checkAuthorize", () => {
   it.effect("refuses parameters that come twice: on a page where they say who asks, by redirect elsewhere", () =>
     Effect.gen(function* () {
       const twice = (name: string) =>
-        Effect.flatMap(Authorization, (service) =>
+        Effect.flatMap(AuthorizationServer, (service) =>
           service.checkAuthorize(
             Parameters.fromPairs([...Object.entries({ ...authorizeC1, state: "s", resource: "r" }), [name, "x"]]),
             null
@@ -119,7 +120,7 @@ describe("checkAuthorize", () => {
 
   it.effect("throttles guesses at the client's secret by address, and takes requests without one as before", () =>
     Effect.gen(function* () {
-      const { checkAuthorize } = yield* Authorization
+      const { checkAuthorize } = yield* AuthorizationServer
       const withSecret = (client_secret: string) => parametersOf({ ...authorizeC1, client_secret })
       for (let failure = 1; failure <= 10; failure++) {
         includes(yield* checkAuthorize(withSecret("s2"), "192.0.2.1"), { _tag: "Page", status: 401 })
@@ -154,10 +155,13 @@ describe("checkAuthorize", () => {
 
 describe("Pkce", () => {
   const verifies = (verifier: string, challenge: string) =>
-    Effect.runPromise(Pkce.verifies(verifier, challenge).pipe(Effect.provide(Crypto.layerWebCrypto)))
+    Crypto.use((crypto) => AuthorizationRequest.verifies(makeSecrets(crypto), verifier, challenge)).pipe(
+      Effect.provide(Crypto.layerWebCrypto),
+      Effect.runPromise
+    )
 
   it("accepts the vector of RFC 7636 appendix B", async () => {
-    assert.isTrue(Pkce.isChallenge(pkce.challenge))
+    assert.isTrue(AuthorizationRequest.isChallenge(pkce.challenge))
     assert.isTrue(await verifies(pkce.verifier, pkce.challenge))
   })
 

@@ -10,9 +10,19 @@ import {
   isConfidential,
   MemoryStore
 } from "@doorhook/core"
-import { Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { findClient, isSecretOf } from "../../src/services/authorization/ClientAuthentication.ts"
+import * as ClientAuthentication from "../../src/oauth/ClientAuthentication.ts"
+import { makeSecrets } from "../../src/oauth/Secrets.ts"
+
+const findClient = Effect.fnUntraced(function* (id: string) {
+  return yield* ClientAuthentication.makeFindClient(yield* Directory, yield* ClientStore)(id)
+})
+
+const isSecretOf = Effect.fnUntraced(function* (client: KnownClient, secret: string) {
+  const now = yield* Clock.currentTimeMillis
+  return yield* ClientAuthentication.isSecretOf(makeSecrets(yield* Crypto), client, secret, now)
+})
 
 const directory = DocumentDirectory.layer({
   clients: [{ id: ClientId.make("own"), name: "Own", redirect_uris: [] }],

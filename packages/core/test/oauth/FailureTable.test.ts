@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { FailureTable } from "../../src/services/authorization/FailureTable.ts"
+import { FailureTable } from "../../src/oauth/LoginThrottle.ts"
 
 const capacity = 4
 const limit = 3

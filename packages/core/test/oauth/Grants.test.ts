@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Authorization, ClientId, Directory, DirectoryError, Grants, UserId } from "@doorhook/core"
+import { AuthorizationServer, ClientId, Directory, DirectoryError, Grants, UserId } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { authorizeC1, bodyOf, exchangeOf, obtainCode, obtainPublicTokens, obtainTokens, testLayer } from "./fixtures.ts"
@@ -78,7 +78,7 @@ describe("grants of a user", () => {
 
   it.effect("end with their tokens and codes: all, or those to one client", () =>
     Effect.gen(function* () {
-      const { authenticate, token } = yield* Authorization
+      const { authenticate, token } = yield* AuthorizationServer
       const grants = yield* Grants
       const app = yield* obtainPublicTokens
       const first = yield* obtainTokens

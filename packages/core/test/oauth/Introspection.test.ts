@@ -1,4 +1,4 @@
-import { Authorization } from "@doorhook/core"
+import { AuthorizationServer } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -6,8 +6,8 @@ import { bodyOf, c1, obtainPublicTokens, obtainTokens, refreshOf, testLayer, inc
 
 type Fields = Readonly<Record<string, string>>
 
-const service = <A, E>(use: (service: Authorization["Service"]) => Effect.Effect<A, E>) =>
-  Effect.flatMap(Authorization, use)
+const service = <A, E>(use: (service: AuthorizationServer["Service"]) => Effect.Effect<A, E>) =>
+  Effect.flatMap(AuthorizationServer, use)
 const authenticate = (token: string) => service(({ authenticate }) => authenticate(token))
 const revoke = (fields: Fields) => service(({ revoke }) => revoke(bodyOf(fields)))
 const introspect = (fields: Fields) => service(({ introspect }) => introspect(bodyOf(fields)))

@@ -1,4 +1,4 @@
-import { Authorization, DocumentDirectory, MemoryStore, OAuthError, StoreError, TokenStore } from "@doorhook/core"
+import { AuthorizationServer, DocumentDirectory, MemoryStore, OAuthError, StoreError, TokenStore } from "@doorhook/core"
 import type { ClientRequest, TokenResponse } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer } from "effect"
@@ -26,13 +26,13 @@ import {
 
 type Fields = Readonly<Record<string, string>>
 
-const send = (request: ClientRequest) => Effect.flatMap(Authorization, (service) => service.token(request))
+const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 const token = (fields: Fields) => send(bodyOf(fields))
 
 /** The error of a request that must be refused. */
 const refusal = Effect.fnUntraced(function* (
   request: ClientRequest
-): Effect.fn.Return<OAuthError, unknown, Authorization> {
+): Effect.fn.Return<OAuthError, unknown, AuthorizationServer> {
   const error = yield* Effect.flip(send(request))
   if (!(error instanceof OAuthError)) return assert.fail(String(error))
   assert.match(error.error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
@@ -44,7 +44,7 @@ const refused = Effect.fnUntraced(function* (fields: Fields, error: string) {
 })
 
 const authenticate = (accessToken: string) =>
-  Effect.flatMap(Authorization, (service) => service.authenticate(accessToken))
+  Effect.flatMap(AuthorizationServer, (service) => service.authenticate(accessToken))
 
 const basic = (id: string, secret: string): string => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`
 
@@ -57,10 +57,52 @@ const wellFormed = (response: TokenResponse) => {
     "scope",
     "created_at"
   ])
-  assert.match(response.access_token, /^dh_at_[A-Za-z0-9_-]{43}$/)
+  assert.match(response.access_token, /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
   assert.match(response.refresh_token, /^dh_rt_[A-Za-z0-9_-]{43}$/)
   includes(response, { token_type: "Bearer", expires_in: 86_400, scope: "public" })
 }
+
+describe("the text of an access token", () => {
+  it.effect("is unknown with another number, another random part, or anything else than doorhook writes", () =>
+    Effect.gen(function* () {
+      const { access_token } = yield* obtainTokens
+      const other = yield* obtainPublicTokens
+      const [number = "", random = ""] = access_token.slice("dh_at_".length).split(".")
+      const [otherNumber = ""] = other.access_token.slice("dh_at_".length).split(".")
+      assert.strictEqual((yield* authenticate(access_token))?.client_id, "c1")
+      for (const text of [
+        `dh_at_${otherNumber}.${random}`,
+        `dh_at_${number}.${"A".repeat(43)}`,
+        `dh_at_${number}${random}`,
+        `dh_at_${random}`,
+        `dh_at_0${number}.${random}`,
+        `dh_at_+${number}.${random}`,
+        `dh_at_${number}e0.${random}`,
+        `dh_at_9007199254740993.${random}`,
+        `dh_at_99999999999999999999.${random}`,
+        `dh_at_${number}.${random}.`,
+        `dh_at_${number}.${random}\n`,
+        ` ${access_token}`,
+        access_token.replace("dh_at_", "dh_rt_"),
+        "dh_at_.",
+        ""
+      ])
+        assert.isNull(yield* authenticate(text), text)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.effect("that is another token's by its number ends nothing when it is revoked", () =>
+    Effect.gen(function* () {
+      const { revoke } = yield* AuthorizationServer
+      const { access_token } = yield* obtainTokens
+      const forged = access_token.slice(0, -43) + "A".repeat(43)
+      for (const text of [forged, "dh_at_0.x", "x"]) yield* revoke(bodyOf({ ...c1, token: text }))
+      assert.isNotNull(yield* authenticate(access_token))
+      yield* revoke(bodyOf({ ...c1, token: access_token }))
+      assert.isNull(yield* authenticate(access_token))
+    }).pipe(Effect.provide(testLayer()))
+  )
+})
 
 describe("exchanging a code", () => {
   it.effect("answers the six members of the document, and tokens that stand for the user", () =>
@@ -141,7 +183,7 @@ describe("exchanging a code", () => {
     return Effect.gen(function* () {
       const { error, error_description } = yield* refusal(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
       assert.strictEqual(error, "invalid_grant")
-      assert.include(error_description, "or access was taken back meanwhile")
+      assert.include(error_description, "or access was revoked in the meantime")
     }).pipe(Effect.provide(testLayer({}, revoking)))
   })
 
@@ -218,7 +260,7 @@ describe("exchanging a code", () => {
 describe("guessing a client's secret", () => {
   const from = (address: string | null, fields: Fields): ClientRequest => ({ ...bodyOf(fields), address })
   const wrong = (code = "x") => ({ ...exchangeOf(code), client_secret: "wrong" })
-  const send = (request: ClientRequest) => Effect.flatMap(Authorization, (service) => service.token(request))
+  const send = (request: ClientRequest) => Effect.flatMap(AuthorizationServer, (service) => service.token(request))
 
   it.effect("is throttled for that client and address alone, at every endpoint that takes secrets", () =>
     Effect.gen(function* () {
@@ -229,7 +271,7 @@ describe("guessing a client's secret", () => {
       }
       const right = from("198.51.100.1", exchangeOf(code))
       includes(yield* Effect.flip(send(right)), { _tag: "TooManyGuesses", retry_after: 900 })
-      const { introspect, revoke } = yield* Authorization
+      const { introspect, revoke } = yield* AuthorizationServer
       const ask = from("198.51.100.1", { ...c1, token: refresh_token })
       includes(yield* Effect.flip(introspect(ask)), { _tag: "TooManyGuesses" })
       includes(yield* Effect.flip(revoke(ask)), { _tag: "TooManyGuesses" })
@@ -247,7 +289,7 @@ describe("guessing a client's secret", () => {
         includes(yield* Effect.flip(send(nobody)), { error: "invalid_client" })
       }
       includes(yield* Effect.flip(send(nobody)), { _tag: "TooManyGuesses" })
-      const { introspect } = yield* Authorization
+      const { introspect } = yield* AuthorizationServer
       yield* Effect.all(
         Array.from({ length: 200 }, () => introspect(from("198.51.100.1", { ...c1, token: "x" }))),
         { concurrency: "unbounded" }
@@ -443,6 +485,29 @@ describe("refreshing", () => {
       yield* TestClock.adjust("1 hour")
       wellFormed(yield* token({ ...refreshOf(refresh_token), scope: "public" }))
     }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.effect("may narrow the scope of the access token, and never that of the grant", () =>
+    Effect.gen(function* () {
+      const { authenticate, introspect } = yield* AuthorizationServer
+      const scopesOf = Effect.fnUntraced(function* (accessToken: string) {
+        const introspection = yield* introspect(bodyOf({ ...c1, token: accessToken }))
+        return [(yield* authenticate(accessToken))?.scopes, introspection.active && introspection.scope]
+      })
+      const code = yield* obtainCode({ ...authorizeC1, scope: "doors:open  public doors:open" })
+      const first = yield* token(exchangeOf(code))
+      assert.strictEqual(first.scope, "doors:open public")
+      assert.deepStrictEqual(yield* scopesOf(first.access_token), [["doors:open", "public"], "doors:open public"])
+      const again = { ...refreshOf(first.refresh_token), ...c1 }
+      const narrowed = yield* token({ ...again, scope: "doors:open" })
+      assert.strictEqual(narrowed.scope, "doors:open")
+      assert.deepStrictEqual(yield* scopesOf(narrowed.access_token), [["doors:open"], "doors:open"])
+      yield* refused({ ...again, scope: "doors:open doors:list" }, "invalid_scope")
+      const whole = yield* token(again)
+      assert.deepStrictEqual(yield* scopesOf(whole.access_token), [["doors:open", "public"], "doors:open public"])
+      const refreshable = yield* introspect(bodyOf({ ...c1, token: whole.refresh_token }))
+      includes(refreshable, { active: true, scope: "doors:open public" })
+    }).pipe(Effect.provide(testLayer({ scopes: { "doors:open": "Open doors", "doors:list": "List doors" } })))
   )
 
   it.effect("of a client without a secret rotates; a lost answer can be asked for again within a minute", () =>

@@ -2,7 +2,7 @@
  * A small world for the authorization server: two clients with secrets, one without, two users.
  */
 import {
-  Authorization,
+  AuthorizationServer,
   AuthorizationSettings,
   Crypto,
   DirectoryDocument,
@@ -45,7 +45,7 @@ export const testLayer = (
   settings: Partial<AuthorizationSettingsShape> = {},
   store: Layer.Layer<TokenStore | ClientStore> = Layer.fresh(MemoryStore.layer)
 ) =>
-  Authorization.layer.pipe(
+  AuthorizationServer.layer.pipe(
     Layer.provideMerge(DocumentDirectory.layer(readDirectory(directoryValue))),
     Layer.provideMerge(store),
     Layer.provide([AuthorizationSettings.layer(settings), Crypto.layerWebCrypto])
@@ -78,8 +78,8 @@ export const includes = (actual: unknown, expected: object): void =>
 /** A request that must be valid. */
 export const checked = Effect.fnUntraced(function* (
   fields: Fields
-): Effect.fn.Return<AuthorizeRequest, unknown, Authorization> {
-  const check = yield* (yield* Authorization).checkAuthorize(parametersOf(fields), address)
+): Effect.fn.Return<AuthorizeRequest, unknown, AuthorizationServer> {
+  const check = yield* (yield* AuthorizationServer).checkAuthorize(parametersOf(fields), address)
   if (check._tag !== "Valid") return assert.fail(`not valid: ${JSON.stringify(check)}`)
   return check.request
 })
@@ -91,9 +91,9 @@ export const tenant = { login: "tenant@example.com", password: "battery staple" 
 export const obtainCode = Effect.fnUntraced(function* (
   fields: Fields,
   { login, password }: typeof administrator | typeof tenant = administrator
-): Effect.fn.Return<string, unknown, Authorization> {
+): Effect.fn.Return<string, unknown, AuthorizationServer> {
   const attempt = { login, password: Redacted.make<string>(password), address }
-  const result = yield* (yield* Authorization).login(yield* checked(fields), attempt)
+  const result = yield* (yield* AuthorizationServer).login(yield* checked(fields), attempt)
   if (result._tag !== "LoggedIn") return assert.fail(`not logged in: ${result._tag}`)
   return result.code
 })
@@ -108,7 +108,7 @@ export const exchangeOf = (code: string): Fields => ({
 
 /** Tokens of c1, which has a secret. */
 export const obtainTokens = Effect.gen(function* () {
-  return yield* (yield* Authorization).token(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
+  return yield* (yield* AuthorizationServer).token(bodyOf(exchangeOf(yield* obtainCode(authorizeC1))))
 })
 
 /** What p1 sends for a code. */
@@ -122,7 +122,7 @@ export const publicExchangeOf = (code: string): Fields => ({
 
 /** Tokens of p1, which has none. */
 export const obtainPublicTokens = Effect.gen(function* () {
-  return yield* (yield* Authorization).token(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
+  return yield* (yield* AuthorizationServer).token(bodyOf(publicExchangeOf(yield* obtainCode(authorizeP1))))
 })
 
 /** A refresh by p1. */

@@ -14,8 +14,10 @@ const grant: Grant = {
   revoked_at: null
 }
 const access: AccessToken = {
+  seq: 1,
   hash: TokenHash.make("a"),
   grant_id: grant.id,
+  scope: null,
   created_at: 1_000,
   expires_at: 9_000,
   retires: TokenHash.make("old")

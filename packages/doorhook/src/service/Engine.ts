@@ -2,7 +2,7 @@
  * The whole of doorhook for one process, put together from its packages.
  */
 import {
-  Authorization,
+  AuthorizationServer,
   AuthorizationSettings,
   Clients,
   Deliveries,
@@ -94,7 +94,7 @@ export const layer = <E, R = never>(
     IntegrationFeed.layer,
     OperatorIntegrations.layer,
     TestEvents.layer,
-    Authorization.layer,
+    AuthorizationServer.layer,
     Clients.layer,
     Grants.layer,
     Premises.layer

@@ -2,7 +2,7 @@
  * What every operation of `/v4` has in common: who calls, in which media type to answer, which query parameters there
  * may be, and how failures are told.
  */
-import { Authorization } from "@doorhook/core"
+import { AuthorizationServer } from "@doorhook/core"
 import type { Principal } from "@doorhook/core"
 import { Context, Effect, Layer, Predicate } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -74,10 +74,10 @@ export class ApiEndpoint extends Context.Service<
     readonly refuse: (failure: RequestFailure) => Response<Request>
   }
 >()("@doorhook/server/api/ApiEndpoint") {
-  static readonly layer: Layer.Layer<ApiEndpoint, never, Authorization | ApiSettings> = Layer.effect(
+  static readonly layer: Layer.Layer<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Layer.effect(
     ApiEndpoint,
     Effect.gen(function* () {
-      const authorization = yield* Authorization
+      const authorization = yield* AuthorizationServer
       const settings = yield* ApiSettings
       const countRequest = makeRateLimit(settings.requestsPerMinute)
 

@@ -5,7 +5,7 @@
  */
 import type { GrantId } from "@doorhook/core"
 import { makeMinuteCounter, minuteWindow } from "@doorhook/core"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { RequestFailure } from "../http/RequestFailure.ts"
 import { failure } from "../http/RequestFailure.ts"
 
@@ -19,7 +19,7 @@ export const makeRateLimit = (limit: number | null): RateLimit => {
   if (limit === null) return () => Effect.succeed({})
   const countOf = makeMinuteCounter()
   return Effect.fnUntraced(function* (grant) {
-    const { count, seconds } = yield* countOf(grant)
+    const { count, seconds } = countOf(grant, yield* Clock.currentTimeMillis)
     const headers = {
       "ratelimit-policy": `"default";q=${limit};w=${minuteWindow / 1_000}`,
       ratelimit: `"default";r=${Math.max(0, limit - count)};t=${seconds}`

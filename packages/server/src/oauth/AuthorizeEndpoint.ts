@@ -5,7 +5,7 @@
  * back. A `client_secret` in the query is checked and gone from the address before a page is shown.
  */
 import type { AuthorizeProblem, AuthorizeRequest } from "@doorhook/core"
-import { Authorization, denied, outOfBandUri, Parameters, RedirectUri } from "@doorhook/core"
+import { AuthorizationServer, denied, outOfBandUri, Parameters, RedirectUri } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddress } from "../http/ClientAddress.ts"
@@ -99,7 +99,7 @@ const readQuery = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
 /** Takes a user in. */
 export const get = Effect.gen(function* () {
   const parameters = yield* readQuery
-  const check = yield* (yield* Authorization).checkAuthorize(parameters, yield* clientAddress)
+  const check = yield* (yield* AuthorizationServer).checkAuthorize(parameters, yield* clientAddress)
   if (check._tag !== "Valid") return yield* refuse(check)
   if (parameters.values.has("client_secret")) {
     return seeOther(RedirectUri.withParameters(yield* ownPath, Object.fromEntries(repeatable(parameters))))
@@ -125,7 +125,7 @@ const finish = (request: AuthorizeRequest, code: string) =>
 
 /** Somebody filled in login and password. */
 const logIn = Effect.fnUntraced(function* (request: AuthorizeRequest, form: Parameters.Parameters, present: Present) {
-  const result = yield* (yield* Authorization).login(request, {
+  const result = yield* (yield* AuthorizationServer).login(request, {
     login: form.values.get(fields.login) ?? "",
     password: Redacted.make(form.values.get(fields.password) ?? ""),
     address: yield* clientAddress
@@ -146,7 +146,7 @@ export const post = Effect.gen(function* () {
   if (form === null) return yield* Page.answer(problemPage("The form came in an unknown encoding.", 415))
   const present = yield* visitor(form)
   const isGenuine = yield* CsrfToken.isGenuine(form, userOf(present))
-  const authorization = yield* Authorization
+  const authorization = yield* AuthorizationServer
   const check = yield* authorization.checkAuthorize(form, yield* clientAddress)
   if (check._tag !== "Valid") {
     return isGenuine ? yield* refuse(check) : yield* Page.answer(problemPage(expired.message, expired.status))

@@ -1,7 +1,7 @@
 /**
  * The routes of the authorization server (document section 4.1, RFC 7009, RFC 7662, RFC 8414).
  */
-import { Authorization, Crypto } from "@doorhook/core"
+import { AuthorizationServer, Crypto } from "@doorhook/core"
 import type { ClientRequest } from "@doorhook/core"
 import { Context, Effect } from "effect"
 import type { Layer } from "effect"
@@ -20,7 +20,7 @@ import { metadataOf, isMetadataPath, paths } from "./Metadata.ts"
 import * as Page from "./Page.ts"
 import { problemPage } from "./ResultPages.ts"
 
-type Services = Authorization | Crypto | PageSecret | PublicUrl
+type Services = AuthorizationServer | Crypto | PageSecret | PublicUrl
 
 type Handler = Effect.Effect<
   HttpServerResponse.HttpServerResponse,
@@ -38,14 +38,16 @@ const forClients = (answer: (request: ClientRequest) => Effect.Effect<object, Fa
     return json(yield* answer({ parameters, authorization, address: yield* clientAddress }))
   }).pipe(recoverJson)
 
-const token = forClients((request) => Effect.flatMap(Authorization, (service) => service.token(request)))
+const token = forClients((request) => Effect.flatMap(AuthorizationServer, (service) => service.token(request)))
 
 // The empty object is for libraries that parse any answer as JSON.
 const revoke = forClients((request) =>
-  Effect.flatMap(Authorization, (service) => Effect.as(service.revoke(request), {}))
+  Effect.flatMap(AuthorizationServer, (service) => Effect.as(service.revoke(request), {}))
 )
 
-const introspect = forClients((request) => Effect.flatMap(Authorization, (service) => service.introspect(request)))
+const introspect = forClients((request) =>
+  Effect.flatMap(AuthorizationServer, (service) => service.introspect(request))
+)
 
 const metadata: Handler = Effect.map(PublicUrl, ({ url }) =>
   HttpServerResponse.jsonUnsafe(metadataOf(url), { headers: { "cache-control": "public, max-age=3600" } })
@@ -93,7 +95,7 @@ const endpoints: ReadonlyArray<readonly [HttpRouter.PathInput, Handler]> = [
  */
 export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Services> = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const authorization = yield* Authorization
+    const authorization = yield* AuthorizationServer
     const crypto = yield* Crypto
     const pageSecret = yield* PageSecret
     const publicUrl = yield* PublicUrl
@@ -102,7 +104,7 @@ export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Serv
       // Laid over the request's context in one step.
       const handler = Effect.updateContext(answer, (context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
         context.pipe(
-          Context.add(Authorization, authorization),
+          Context.add(AuthorizationServer, authorization),
           Context.add(Crypto, crypto),
           Context.add(PageSecret, pageSecret),
           Context.add(PublicUrl, publicUrl),

@@ -1,7 +1,7 @@
 /**
  * Who has opened the page of the authorize step, as far as the host says: its own login can take the place of doorhook's.
  */
-import { Authorization, authorizeParameters, DirectoryError, RedirectUri } from "@doorhook/core"
+import { AuthorizationServer, authorizeParameters, DirectoryError, RedirectUri } from "@doorhook/core"
 import type { Parameters, UserId } from "@doorhook/core"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -51,7 +51,7 @@ export const visitor = Effect.fnUntraced(function* (parameters: Parameters.Param
   const { headers } = yield* HttpServerRequest.HttpServerRequest
   const { url: base } = yield* PublicUrl
   const url = yield* cleanUrl(parameters)
-  const answer = yield* (yield* Authorization).session({ url, headers: { ...headers } })
+  const answer = yield* (yield* AuthorizationServer).session({ url, headers: { ...headers } })
   if (answer === null) return { _tag: "Stranger" } satisfies Visitor
   if ("id" in answer) return { _tag: "User", id: answer.id, name: answer.name ?? answer.id } satisfies Visitor
   const page = loginPageOf(answer.login_url, `${base}/`)

@@ -5,8 +5,8 @@
  * need not name one.
  */
 import type { Crypto } from "@doorhook/core"
-import { GuessThrottle } from "@doorhook/core"
-import { Context, Effect, Layer } from "effect"
+import { LoginThrottle } from "@doorhook/core"
+import { Clock, Context, Effect, Layer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as BearerToken from "../http/BearerToken.ts"
 import { clientAddress, proxyHeaderOf } from "../http/ClientAddress.ts"
@@ -84,14 +84,15 @@ export class OperatorEndpoint extends Context.Service<
     OperatorEndpoint,
     Effect.gen(function* () {
       const isKey = yield* makeKeyCheck((yield* OperatorKey).key)
-      const { guard } = GuessThrottle.make()
+      const clock = yield* Clock.Clock
+      const { guard } = LoginThrottle.make(() => clock.currentTimeMillisUnsafe())
 
       const authenticate = Effect.gen(function* () {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
         const presented = BearerToken.read(headers["authorization"])
         if (presented._tag === "Absent") return yield* keyMissing
         const attempt = Effect.map(isKey(presented.token), (isRight) => isRight || null)
-        const guarded = yield* guard(yield* guessOf, attempt)
+        const guarded = yield* guard(yield* guessOf, () => attempt)
         if (guarded._tag === "Throttled") return yield* throttled(guarded.retry_after)
         if (guarded.value === null) return yield* keyWrong
       })

@@ -4,7 +4,7 @@
  */
 import type { IntegrationId } from "@doorhook/core"
 import { makeMinuteCounter } from "@doorhook/core"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 
 const testsPerMinute = 5
 
@@ -12,5 +12,8 @@ const testsPerMinute = 5
 export const makeTestThrottle = () => {
   const countOf = makeMinuteCounter()
   return (id: IntegrationId) =>
-    Effect.map(countOf(id), ({ count, seconds }) => (count <= testsPerMinute ? null : seconds))
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const { count, seconds } = countOf(id, now)
+      return count <= testsPerMinute ? null : seconds
+    })
 }

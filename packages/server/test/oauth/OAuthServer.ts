@@ -2,7 +2,7 @@
  * The whole HTTP surface with the real authorization server in it, and a browser of few talents to visit it with.
  */
 import {
-  Authorization,
+  AuthorizationServer,
   AuthorizationSettings,
   Directory,
   DirectoryDocument,
@@ -71,7 +71,7 @@ const directoryOf = (session: OAuthServerOptions["session"]) =>
 
 const layerOf = ({ appearance, around, http, publicUrl, session, settings, store }: OAuthServerOptions) =>
   serve.pipe(
-    Layer.provideMerge(Authorization.layer),
+    Layer.provideMerge(AuthorizationServer.layer),
     Layer.provide(Layer.succeed(HttpSettings, { ...httpDefaults, ...http })),
     Layer.provide(Layer.succeed(Appearance, appearance ?? {})),
     Layer.provide(directoryOf(session)),

@@ -70,7 +70,7 @@ const obtainTokens = async () => tokens(await post(tokenUrl(), multipart(exchang
 describe("the token endpoint", () => {
   it("takes a multipart form, as in the document", async () => {
     const { access_token, refresh_token } = await obtainTokens()
-    assert.match(access_token ?? "", /^dh_at_[A-Za-z0-9_-]{43}$/)
+    assert.match(access_token ?? "", /^dh_at_[1-9][0-9]*\.[A-Za-z0-9_-]{43}$/)
     assert.match(refresh_token ?? "", /^dh_rt_[A-Za-z0-9_-]{43}$/)
   })
 

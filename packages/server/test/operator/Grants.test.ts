@@ -25,7 +25,7 @@ const grant = Effect.fnUntraced(function* (id: string, client: string, user = "a
       expires_at: created_at
     }
   )
-  const access = { hash: hash("access"), grant_id, created_at, expires_at: created_at, retires: null }
+  const access = { hash: hash("access"), grant_id, scope: null, created_at, expires_at: created_at, retires: null }
   const refresh = { hash: hash("refresh"), grant_id, created_at, rotated_at: null, retired_at: null }
   yield* store.redeemCode(hash("code"), { access, refresh, maxAccessTokens: 100 }, created_at)
 })

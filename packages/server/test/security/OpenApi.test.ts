@@ -289,7 +289,7 @@ describe("the OpenAPI description", () => {
       const broken = await brokenStore(Effect.die(new Error("inside")))
       try {
         for (const id of ["oauth.token", "oauth.revoke", "oauth.introspect"]) {
-          const whole = { ...exchangeOf("x"), token: "x" }
+          const whole = { ...exchangeOf("x"), token: `dh_at_1.${"x".repeat(43)}` }
           await ask(server.url, id, { body: new URLSearchParams(client) })
           await ask(server.url, id, { body: new URLSearchParams({ ...whole, client_secret: "wrong" }) })
           await ask(server.url, id, { body: new URLSearchParams({ x: "x".repeat(70_000) }) })

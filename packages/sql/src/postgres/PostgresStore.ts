@@ -11,6 +11,7 @@ import * as SqlStore from "../stores/SqlStore.ts"
 import type { PostgresDatabaseConfig } from "./PostgresDatabase.ts"
 import * as PostgresDatabase from "./PostgresDatabase.ts"
 import * as PostgresDeliveryStore from "./PostgresDeliveryStore.ts"
+import * as PostgresTokenWrites from "./PostgresTokenWrites.ts"
 import { postgres } from "./PostgresDialect.ts"
 
 export interface PostgresStoreConfig extends PostgresDatabaseConfig {
@@ -33,5 +34,6 @@ export const layer = (
     database: PostgresDatabase.nameOf(config.url),
     encryptionKey: config.encryptionKey,
     deliveries: PostgresDeliveryStore.layer,
+    tokenWrites: PostgresTokenWrites.layer,
     matchesFor
   }).pipe(Layer.provide(SqlReads.layerClient), Layer.provideMerge(PostgresDatabase.layer(config)))

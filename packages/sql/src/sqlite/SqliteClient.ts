@@ -4,7 +4,20 @@
  * The official driver does not load with this version of Effect; it can take this file's place, but for `SqliteTurns`.
  */
 import { RecentMap, StoreHealth, StoreLost } from "@doorhook/core"
-import { Context, Deferred, Effect, Latch, Layer, Option, Schedule, Schema, Semaphore, Stream, Tracer } from "effect"
+import {
+  Context,
+  Deferred,
+  Effect,
+  Fiber,
+  Latch,
+  Layer,
+  Option,
+  Schedule,
+  Schema,
+  Semaphore,
+  Stream,
+  Tracer
+} from "effect"
 import type { Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, Statement } from "effect/sql"
@@ -161,16 +174,17 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
 }
 
 /**
- * On the connection itself, at once: one statement is a transaction of its own. While another transaction is open the read
- * takes its turn, so that it sees nothing that is not committed; with a tracer the client makes a span of it; and what goes
- * wrong is tried again and told by the client.
+ * On the connection itself, when it is called: one statement is a transaction of its own. While another transaction is open the
+ * read takes its turn, so that it sees nothing that is not committed; with a tracer the client makes a span of it; and what goes
+ * wrong is tried again and reported by the client. Outside of fibers the tracer is the one that the database was opened with.
  */
 const makeReads = (
   db: DatabaseSync,
   prepare: Prepare,
   connection: SqlConnection.Connection,
   client: SqlClient.SqlClient,
-  { refusal }: Connected
+  { refusal }: Connected,
+  tracer: Tracer.Tracer
 ) => {
   const direct = (statement: string, params: ReadonlyArray<unknown>): ReadonlyArray<Row> | null => {
     try {
@@ -180,15 +194,14 @@ const makeReads = (
     }
   }
   return SqlReads.of({
-    rows: (statement, params) =>
-      Effect.withFiber((fiber) => {
-        if (db.isTransaction || fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer)
-          return client.unsafe(statement, params)
-        const error = refusal(true)
-        if (error !== null) return Effect.fail(error)
-        const rows = direct(statement, params)
-        return rows === null ? connection.execute(statement, params, undefined) : Effect.succeed(rows)
-      })
+    rows: (statement, params) => {
+      const isTraced = (Fiber.getCurrent()?.getRef(Tracer.Tracer) ?? tracer) !== Tracer.nativeTracer
+      if (db.isTransaction || isTraced) return client.unsafe(statement, params)
+      const error = refusal(true)
+      if (error !== null) return Effect.fail(error)
+      const rows = direct(statement, params)
+      return rows === null ? connection.execute(statement, params, undefined) : Effect.succeed(rows)
+    }
   })
 }
 
@@ -417,7 +430,7 @@ export const make: (
     })
     return Context.make(SqlClient.SqlClient, durableTransactions(sql, connected.durably, guard)).pipe(
       Context.add(SqliteTurns, turns),
-      Context.add(SqlReads, makeReads(db, prepare, connection, sql, connected)),
+      Context.add(SqlReads, makeReads(db, prepare, connection, sql, connected, yield* Tracer.Tracer)),
       Context.add(StoreHealth, connected.health)
     )
   })

@@ -11,6 +11,7 @@ import * as KnownIntegrations from "./KnownIntegrations.ts"
 import type { SqliteClientConfig } from "./SqliteClient.ts"
 import * as SqliteDatabase from "./SqliteDatabase.ts"
 import * as SqliteDeliveryStore from "./SqliteDeliveryStore.ts"
+import * as SqliteTokenWrites from "./SqliteTokenWrites.ts"
 
 export interface SqliteStoreConfig extends SqliteClientConfig {
   /** Seals the signing secrets of integrations. Without it they are stored readable. Of any length. */
@@ -31,6 +32,7 @@ export const layer = (config: SqliteStoreConfig): Layer.Layer<SqlStore.Stores, D
         dialect: sqlite,
         database: config.filename,
         encryptionKey: config.encryptionKey,
+        tokenWrites: SqliteTokenWrites.layer,
         deliveries: (reader) =>
           SqliteDeliveryStore.layer.pipe(
             SqliteDatabase.orUnusable(config.filename),

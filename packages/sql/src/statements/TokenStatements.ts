@@ -8,15 +8,22 @@ import { grantColumns } from "../TokenRows.ts"
 /** How many access tokens one refresh ends at most, where the limit was lowered. */
 const maxEnded = 500
 
-export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, text }: Dialect) => ({
+/** How many of the oldest access tokens a purge looks at: those that clocks put out of order keep few others waiting. */
+const maxLookedAt = 2_000
+
+const accessTokenColumns = `t.seq, t.hash, t.grant_id, t.scope, t.created_at, t.expires_at, t.retires, ${grantColumns}
+  FROM access_tokens AS t JOIN grants AS g ON g.id = t.grant_id`
+
+export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: Dialect) => ({
   insertGrant: text(`INSERT INTO grants (id, user_id, client_id, scope, created_at, revoked_at)
   VALUES (?, ?, ?, ?, ?, ?)`),
 
   insertCode: text(`INSERT INTO codes
   (hash, grant_id, client_id, redirect_uri, redirect_uri_given, code_challenge, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`),
 
-  insertAccessToken: text(`INSERT INTO access_tokens (hash, grant_id, created_at, expires_at, retires)
-  VALUES (?, ?, ?, ?, ?)`),
+  insertAccessToken:
+    text(`INSERT INTO access_tokens (grant_id, hash, has_number, created_at, expires_at, scope, retires)
+  VALUES (?, ?, true, ?, ?, ?, ?) RETURNING seq`),
 
   insertRefreshToken: text(`INSERT INTO refresh_tokens (hash, grant_id, created_at, rotated_at, retired_at)
   VALUES (?, ?, ?, ?, ?)`),
@@ -25,20 +32,22 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, tex
     c.redirect_uri_given, c.code_challenge, c.expires_at, c.used_at, ${grantColumns}
   FROM codes AS c JOIN grants AS g ON g.id = c.grant_id WHERE c.hash = ?`),
 
-  accessTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.expires_at, t.retires, ${grantColumns}
-  FROM access_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE t.hash = ?`),
+  accessTokenWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.seq = ?`),
+
+  /** Of the tokens that were issued without numbers: an index that is for these alone. */
+  unnumberedWithGrant: text(`SELECT ${accessTokenColumns} WHERE t.hash = ? AND NOT t.has_number`),
 
   refreshTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.rotated_at, t.retired_at, ${grantColumns}
   FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE t.hash = ?`),
 
   /** Whoever gets the row back has redeemed the code; nobody else will. */
   useCode: text(`UPDATE codes SET used_at = ? WHERE hash = ? AND used_at IS NULL
-    AND EXISTS (SELECT 1 FROM grants WHERE grants.id = codes.grant_id AND revoked_at IS NULL)
-  RETURNING hash`),
+    AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
+  RETURNING grant_id`),
 
-  /** A refresh token that may still be used. */
-  livingRefreshToken: text(`SELECT t.hash FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id
-  WHERE t.hash = ? AND t.retired_at IS NULL AND g.revoked_at IS NULL ${lock}`),
+  /** The grant of a refresh token that may still be used. */
+  livingRefreshToken: text(`SELECT t.grant_id FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id
+  WHERE t.hash = ? AND t.retired_at IS NULL AND g.revoked_at IS NULL`),
 
   rotateRefreshToken: text(`UPDATE refresh_tokens SET rotated_at = ? WHERE hash = ? AND rotated_at IS NULL`),
 
@@ -65,20 +74,21 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, tex
   )}
   RETURNING EXISTS (SELECT 1 FROM refresh_tokens AS t WHERE t.grant_id = grants.id) AS is_refreshable`),
 
-  deleteAccessToken: text(`DELETE FROM access_tokens WHERE hash = ?`),
+  deleteAccessToken: text(`DELETE FROM access_tokens WHERE seq = ? AND hash = ?`),
 
-  /**
-   * Deletes a grant's oldest access tokens beyond a number. Walks an index over grants and times, the newest first; then one
-   * search by key for each.
-   */
-  endOldest: text(`DELETE FROM access_tokens WHERE hash IN
-  (SELECT hash FROM access_tokens WHERE grant_id = ? ORDER BY created_at DESC LIMIT ${maxEnded} OFFSET ?)`),
+  deleteUnnumbered: text(`DELETE FROM access_tokens WHERE hash = ? AND NOT has_number`),
+
+  /** Deletes a grant's oldest access tokens beyond a number. Walks an index over grants, the newest first. */
+  endOldest: text(`DELETE FROM access_tokens WHERE seq IN
+  (SELECT seq FROM access_tokens WHERE grant_id = ? ORDER BY seq DESC LIMIT ${maxEnded} OFFSET ?)`),
+
+  /** The beginning of the table: the order of numbers is the order in which tokens expire. */
+  purgeAccessTokens: text(`DELETE FROM access_tokens WHERE seq IN (SELECT t.seq FROM access_tokens AS t
+  WHERE t.seq <= (SELECT max(seq) FROM (SELECT seq FROM access_tokens AS oldest ORDER BY seq LIMIT ${maxLookedAt}) AS first)
+    AND t.expires_at < ? ORDER BY t.seq LIMIT ? ${lockFree}) RETURNING seq`),
 
   /** The beginning of an index over the times at which they expire, then one search by key for each. */
-  purgeAccessTokens: text(`DELETE FROM access_tokens
-  WHERE hash IN (SELECT hash FROM access_tokens WHERE expires_at < ? LIMIT ? ${lockFree}) RETURNING hash`),
-
-  /** As for access tokens. Returns the grants of the codes, and whether each was used. */
+  // Returns the grants of the codes, and whether each was used.
   purgeCodes: text(`DELETE FROM codes WHERE hash IN (SELECT hash FROM codes WHERE expires_at < ? LIMIT ? ${lockFree})
   RETURNING grant_id, used_at`),
 
@@ -96,10 +106,16 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lock, lockFree, tex
    * What belongs to the first grants that were revoked: the beginning of an index over times, and for each one over grants.
    * Takes the number of grants, then that of rows.
    */
-  purgeOfRevoked: (["access_tokens", "codes", "refresh_tokens"] as const).map((table) =>
-    text(`DELETE FROM ${table} WHERE hash IN (SELECT t.hash
+  purgeOfRevoked: (
+    [
+      ["access_tokens", "seq"],
+      ["codes", "hash"],
+      ["refresh_tokens", "hash"]
+    ] as const
+  ).map(([table, key]) =>
+    text(`DELETE FROM ${table} WHERE ${key} IN (SELECT t.${key}
   FROM (SELECT id FROM grants WHERE revoked_at < ? ORDER BY revoked_at LIMIT ?) AS revoked JOIN ${table} AS t ON t.grant_id = revoked.id
-  LIMIT ? ${lockFree}) RETURNING hash`)
+  LIMIT ? ${lockFree}) RETURNING ${key}`)
   ),
 
   /** Those of the same grants of which nothing is left. The same indexes. */

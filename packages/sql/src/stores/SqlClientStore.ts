@@ -1,7 +1,7 @@
 /**
  * Registered clients in a SQL database.
  */
-import { ClientStore, RegisteredClient } from "@doorhook/core"
+import { ClientStore, RecentMap, RegisteredClient } from "@doorhook/core"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
@@ -17,10 +17,23 @@ const Row = Schema.Struct({
   secrets: Secrets
 })
 const decode = Schema.decodeUnknownEffect(Schema.Array(Row))
+const decodeOne = Schema.decodeUnknownExit(Row)
 const encode = Schema.encodeEffect(Row)
 const encodeSecrets = Schema.encodeEffect(Secrets)
 
+/** A client's row, of whatever it is. */
+type Stored = Readonly<Record<keyof typeof Row.fields, unknown>>
+
+const columns = ["id", "name", "redirect_uris", "secrets", "created_at"] as const
+const isSame = (a: Stored, b: Stored): boolean => columns.every((column) => a[column] === b[column])
+
+/** How many clients are remembered as their rows say: each request reads one. */
+const maxRemembered = 1_000
+
+const none = Effect.succeed(null)
+
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
+  const remembered = new RecentMap<string, { readonly row: Stored; readonly client: RegisteredClient }>(maxRemembered)
   const sql = yield* SqlClient.SqlClient
   const reads = yield* SqlReads
   const statements = clientStatements(dialect)
@@ -32,10 +45,16 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
       return (yield* sql.unsafe(statements.insert, values)).length > 0
     }, failAs("ClientStore.add")),
 
-    find: Effect.fnUntraced(function* (id) {
-      const [client] = yield* decode(yield* reads.rows(statements.byId, [id]))
-      return client ?? null
-    }, failAs("ClientStore.find")),
+    find: (id) =>
+      Effect.flatMapEager(reads.rows<Stored>(statements.byId, [id]), ([row]) => {
+        if (row === undefined) return none
+        const known = remembered.get(id)
+        if (known !== undefined && isSame(known.row, row)) return Effect.succeed(known.client)
+        return Effect.mapEager(decodeOne(row), (client) => {
+          remembered.set(id, { row, client })
+          return client
+        })
+      }).pipe(failAs("ClientStore.find")),
 
     list: Effect.flatMap(sql.unsafe(statements.all), decode).pipe(failAs("ClientStore.list")),
 

@@ -28,6 +28,7 @@ import * as SqlIdempotencyStore from "./SqlIdempotencyStore.ts"
 import * as SqlIntegrationStore from "./SqlIntegrationStore.ts"
 import * as SqlSettingStore from "./SqlSettingStore.ts"
 import * as SqlTokenStore from "./SqlTokenStore.ts"
+import type { TokenWrites } from "./TokenWrites.ts"
 
 /** All storage ports. */
 export type Stores = DeliveryStore | IntegrationStore | IdempotencyStore | TokenStore | ClientStore | SettingStore
@@ -58,16 +59,18 @@ export const layer = <A, R>(options: {
   readonly deliveries: (
     reader: IntegrationReader
   ) => Layer.Layer<DeliveryStore | Endings | IntegrationLocks | A, DatabaseUnusable, R>
+  /** How the database changes tokens. */
+  readonly tokenWrites: Layer.Layer<TokenWrites, never, R>
   /** For how long the integrations of a scope may be answered from memory, in milliseconds; 0 for never. */
   readonly matchesFor?: number
 }): Layer.Layer<Stores | A, DatabaseUnusable, SqlClient.SqlClient | SqlReads | R> => {
-  const { database, deliveries, dialect, matchesFor = 0 } = options
+  const { database, deliveries, dialect, matchesFor = 0, tokenWrites } = options
   const secrets = SecretBoxes.make(options.encryptionKey)
   const reader = IntegrationReaders.make(secrets)
   return Layer.mergeAll(
     SqlIntegrationStore.layer(dialect, secrets, reader, matchesFor),
     SqlIdempotencyStore.layer(dialect),
-    SqlTokenStore.layer(dialect),
+    Layer.provide(SqlTokenStore.layer(dialect), tokenWrites),
     SqlClientStore.layer(dialect),
     SqlSettingStore.layer(dialect, secrets),
     Layer.effectDiscard(checkSecrets(dialect, secrets, database))

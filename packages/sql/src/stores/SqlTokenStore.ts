@@ -1,7 +1,6 @@
 /**
- * Grants, codes and tokens in a SQL database. Who redeems a code first is decided by one statement: `UPDATE ... RETURNING`.
+ * Grants, codes and tokens in a SQL database.
  */
-import type { AccessToken, RefreshToken } from "@doorhook/core"
 import { TokenLife, TokenStore } from "@doorhook/core"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,25 +8,24 @@ import type { Dialect } from "../Dialect.ts"
 import { tokenStatements } from "../statements/TokenStatements.ts"
 import { SqlReads } from "../SqlReads.ts"
 import { failAs } from "../StoreFailure.ts"
-import type { CodeRow, GrantColumns } from "../TokenRows.ts"
+import type { Row } from "../TokenRows.ts"
 import { decodeAccessToken, decodeCode, decodeGrants, decodeRefreshToken } from "../TokenRows.ts"
+import { TokenWrites } from "./TokenWrites.ts"
+
+const none = Effect.succeed(null)
 
 const make = Effect.fnUntraced(function* (dialect: Dialect) {
   const sql = yield* SqlClient.SqlClient
   const reads = yield* SqlReads
   const statements = tokenStatements(dialect)
 
-  const storeAccess = ({ created_at, expires_at, grant_id, hash, retires }: AccessToken) =>
-    sql.unsafe(statements.insertAccessToken, [hash, grant_id, created_at, expires_at, retires])
-
   /** The number of rows that a statement deletes by a time and limits. */
   const count = (statement: string, before: number, ...limits: ReadonlyArray<number>) =>
     Effect.map(sql.unsafe(statement, [before, ...limits]), ({ length }) => length)
 
-  const storeRefresh = ({ created_at, grant_id, hash, retired_at, rotated_at }: RefreshToken) =>
-    sql.unsafe(statements.insertRefreshToken, [hash, grant_id, created_at, rotated_at, retired_at])
-
   return TokenStore.of({
+    ...(yield* TokenWrites),
+
     createCode: Effect.fnUntraced(
       function* (grant, code) {
         const { client_id, created_at, id, revoked_at, scope, user_id } = grant
@@ -47,52 +45,24 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     ),
 
     findCode: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* reads.rows<CodeRow>(statements.codeWithGrant, [hash])
+      const [row] = yield* reads.rows<Row>(statements.codeWithGrant, [hash])
       return row === undefined ? null : yield* decodeCode(row)
     }, failAs("TokenStore.findCode")),
 
-    redeemCode: Effect.fnUntraced(
-      function* (hash, { access, refresh }, now) {
-        const redeemed = yield* sql.unsafe(statements.useCode, [now, hash])
-        if (redeemed.length === 0) return false
-        yield* storeAccess(access)
-        if (refresh !== null) yield* storeRefresh(refresh)
-        return true
-      },
-      sql.withTransaction,
-      failAs("TokenStore.redeemCode")
-    ),
+    findAccessToken: ({ hash, seq }) => {
+      const rows =
+        seq === null
+          ? reads.rows<Row>(statements.unnumberedWithGrant, [hash])
+          : reads.rows<Row>(statements.accessTokenWithGrant, [seq])
+      return Effect.flatMapEager(rows, ([row]) => (row === undefined ? none : decodeAccessToken(row))).pipe(
+        failAs("TokenStore.findAccessToken")
+      )
+    },
 
-    findAccessToken: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* reads.rows<GrantColumns>(statements.accessTokenWithGrant, [hash])
-      return row === undefined ? null : yield* decodeAccessToken(row)
-    }, failAs("TokenStore.findAccessToken")),
-
-    findRefreshToken: Effect.fnUntraced(function* (hash) {
-      const [row] = yield* reads.rows<GrantColumns>(statements.refreshTokenWithGrant, [hash])
-      return row === undefined ? null : yield* decodeRefreshToken(row)
-    }, failAs("TokenStore.findRefreshToken")),
-
-    refresh: Effect.fnUntraced(
-      function* (presented, { access, maxAccessTokens, refresh }, now) {
-        // Keeps the grant too: refreshes of one grant take turns, so that none of them counts without the others.
-        const living = yield* sql.unsafe(statements.livingRefreshToken, [presented])
-        if (living.length === 0) return false
-        yield* sql.unsafe(statements.endOldest, [access.grant_id, maxAccessTokens - 1])
-        yield* storeAccess(access)
-        if (refresh !== null) {
-          yield* sql.unsafe(statements.rotateRefreshToken, [now, presented])
-          yield* storeRefresh(refresh)
-        }
-        return true
-      },
-      sql.withTransaction,
-      failAs("TokenStore.refresh")
-    ),
-
-    retireRefreshToken: Effect.fnUntraced(function* (hash, now) {
-      yield* sql.unsafe(statements.retireRefreshToken, [now, hash])
-    }, failAs("TokenStore.retireRefreshToken")),
+    findRefreshToken: (hash) =>
+      Effect.flatMapEager(reads.rows<Row>(statements.refreshTokenWithGrant, [hash]), ([row]) =>
+        row === undefined ? none : decodeRefreshToken(row)
+      ).pipe(failAs("TokenStore.findRefreshToken")),
 
     // Revocations run in a transaction even when they are one statement. A repeated revocation changes nothing, and only a
     // transaction then waits until the earlier commit is on disk.
@@ -113,7 +83,7 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     ),
 
     grantsOf: Effect.fnUntraced(function* (user, limit) {
-      return yield* decodeGrants(yield* reads.rows<GrantColumns>(statements.grantsOf, [user, limit]))
+      return yield* decodeGrants(yield* reads.rows<Row>(statements.grantsOf, [user, limit]))
     }, failAs("TokenStore.grantsOf")),
 
     revokeGrantsOf: Effect.fnUntraced(
@@ -130,8 +100,9 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
     ),
 
     revokeAccessToken: Effect.fnUntraced(
-      function* (hash) {
-        yield* sql.unsafe(statements.deleteAccessToken, [hash])
+      function* ({ hash, seq }) {
+        if (seq === null) yield* sql.unsafe(statements.deleteUnnumbered, [hash])
+        else yield* sql.unsafe(statements.deleteAccessToken, [seq, hash])
       },
       sql.withTransaction,
       failAs("TokenStore.revokeAccessToken")
@@ -160,5 +131,5 @@ const make = Effect.fnUntraced(function* (dialect: Dialect) {
   })
 })
 
-export const layer = (dialect: Dialect): Layer.Layer<TokenStore, never, SqlClient.SqlClient | SqlReads> =>
+export const layer = (dialect: Dialect): Layer.Layer<TokenStore, never, SqlClient.SqlClient | SqlReads | TokenWrites> =>
   Layer.effect(TokenStore, make(dialect))

@@ -1,7 +1,7 @@
 /**
  * Opening a PostgreSQL database: it is made ready once, however many start at once, and what is wrong is said.
  */
-import { DeliveryStore, IntegrationId, IntegrationStore } from "@doorhook/core"
+import { DeliveryStore, IntegrationId, IntegrationStore, TokenHash, TokenStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
 import { PostgresStore } from "@doorhook/sql/postgres"
 import { assert, it } from "@effect/vitest"
@@ -14,7 +14,15 @@ import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/Test
 const { building } = StoreFixtures
 
 /** Undoes the migration to leases by worker, as the tables were before. */
-const tokenLeases = `ALTER TABLE integrations DROP COLUMN failing_attempts, DROP COLUMN failing_retry_after;
+/** Access tokens as they were before they had numbers. */
+const hashedTokens = `DROP FUNCTION refresh_access;
+  DROP INDEX access_tokens_by_grant, access_tokens_without_number;
+  ALTER TABLE access_tokens DROP COLUMN seq, DROP COLUMN has_number, DROP COLUMN scope, ADD PRIMARY KEY (hash);
+  CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
+  CREATE INDEX access_tokens_by_age ON access_tokens (grant_id, created_at);`
+
+const tokenLeases = `${hashedTokens}
+  ALTER TABLE integrations DROP COLUMN failing_attempts, DROP COLUMN failing_retry_after;
   DROP INDEX queue_due, deliveries_leased;
   ALTER TABLE queue DROP COLUMN worker, DROP COLUMN early, ADD COLUMN lease_token text, ADD COLUMN reason text;
   CREATE INDEX queue_due ON queue (lane, integration_id, due_at, id);
@@ -283,6 +291,42 @@ await describeOnPostgres("opening a database", (server) => {
       yield* query(`INSERT INTO doorhook.refresh_tokens (hash, grant_id, created_at) VALUES ('r', 'g', 0)`)
       yield* query("COMMIT")
       assert.strictEqual((yield* Fiber.join(opening)).events, 0)
+    })
+  )
+
+  it.live("access tokens without numbers stay valid, and those that an older process issues later are found too", () =>
+    Effect.gen(function* () {
+      const name = yield* newDatabase(server)
+      const url = server.url(name)
+      yield* open(url)
+      const issue = (
+        hash: string
+      ) => `INSERT INTO doorhook.access_tokens (hash, grant_id, created_at, expires_at, retires)
+        VALUES ('${hash}', 'g', 1, 2, 'r')`
+      yield* Effect.promise(() =>
+        server.administer(
+          `SET search_path = doorhook;
+          ${hashedTokens}
+          INSERT INTO grants (id, user_id, client_id, scope, created_at) VALUES ('g', 'u', 'c', 'public', 0);
+          ${issue("before")};
+          DELETE FROM migrations WHERE migration_id > 10`,
+          name
+        )
+      )
+      yield* open(url)
+      yield* Effect.promise(() => server.administer(issue("later"), name))
+      yield* Effect.gen(function* () {
+        const store = yield* TokenStore
+        for (const text of ["before", "later"]) {
+          const presented = { seq: null, hash: TokenHash.make(text) }
+          const found = yield* store.findAccessToken(presented)
+          const { expires_at, hash, retires, scope } = found?.token ?? {}
+          assert.deepStrictEqual([hash, expires_at, scope, retires], [text, 2, null, "r"])
+          assert.strictEqual(found?.grant.id, "g")
+          yield* store.revokeAccessToken(presented)
+          assert.isNull(yield* store.findAccessToken(presented))
+        }
+      }).pipe(Effect.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url), maxConnections: 2 }))))
     })
   )
 

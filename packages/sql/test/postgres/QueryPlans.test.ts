@@ -18,6 +18,7 @@ import * as Tallies from "../../src/postgres/statements/TallyStatements.ts"
 import { integrationStatements } from "../../src/statements/IntegrationStatements.ts"
 import { keyStatements } from "../../src/statements/KeyStatements.ts"
 import { recordStatements } from "../../src/statements/RecordStatements.ts"
+import { redeemCode } from "../../src/postgres/statements/TokenWriteStatements.ts"
 import { tokenStatements } from "../../src/statements/TokenStatements.ts"
 import { describeOnPostgres, newDatabase } from "@doorhook/testkit/postgres/TestServer"
 
@@ -95,13 +96,16 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   accessTokenWithGrant: [Tokens.accessTokenWithGrant, "access_tokens_pkey", "grants_pkey"],
   refreshTokenWithGrant: [Tokens.refreshTokenWithGrant, "refresh_tokens_pkey", "grants_pkey"],
   useCode: [Tokens.useCode, "codes_pkey"],
-  purgeAccessTokens: [Tokens.purgeAccessTokens, "access_tokens_by_expiry"],
+  unnumberedWithGrant: [Tokens.unnumberedWithGrant, "access_tokens_without_number", "grants_pkey"],
+  deleteUnnumbered: [Tokens.deleteUnnumbered, "access_tokens_without_number"],
+  redeemCode: [redeemCode, "codes_pkey", "grants_pkey"],
+  purgeAccessTokens: [Tokens.purgeAccessTokens, "access_tokens_pkey"],
   purgeCodes: [Tokens.purgeCodes, "codes_by_expiry"],
   deleteGrants: [Tokens.deleteGrants, "grants_pkey"],
-  endOldest: [Tokens.endOldest, "access_tokens_by_age", "access_tokens_pkey"],
+  endOldest: [Tokens.endOldest, "access_tokens_by_grant", "access_tokens_pkey"],
   purgeRotated: [Tokens.purgeRotated, "refresh_tokens_by_rotation", "refresh_tokens_pkey"],
   ...Object.fromEntries(
-    ["access_tokens_by_age", "codes_by_grant", "refresh_tokens_by_grant"].map((index, n) => [
+    ["access_tokens_by_grant", "codes_by_grant", "refresh_tokens_by_grant"].map((index, n) => [
       `purgeOfRevoked ${n}`,
       [Tokens.purgeOfRevoked[n] ?? "", "grants_by_revocation", index]
     ])

@@ -2,7 +2,7 @@
  * Twenty requests at once for one code, and for one refresh token, that two processes take over one database.
  */
 import {
-  Authorization,
+  AuthorizationServer,
   AuthorizationSettings,
   Crypto,
   DirectoryDocument,
@@ -30,14 +30,14 @@ const directory = DirectoryDocument.fromValue({
 /** The authorization server of a process of its own. */
 const makeProcess = (url: string) =>
   Layer.build(
-    Authorization.layer.pipe(
+    AuthorizationServer.layer.pipe(
       Layer.provide(DocumentDirectory.layer(Result.getOrThrow(directory))),
       Layer.provide(Layer.fresh(PostgresStore.layer({ url: Redacted.make(url) }))),
       Layer.provide([AuthorizationSettings.layer(), Crypto.layerWebCrypto])
     )
-  ).pipe(Effect.map(Context.get(Authorization)))
+  ).pipe(Effect.map(Context.get(AuthorizationServer)))
 
-type Process = Authorization["Service"]
+type Process = AuthorizationServer["Service"]
 
 const checkAuthorize = (process: Process) =>
   process.checkAuthorize(

@@ -2,17 +2,27 @@
  * Rules of authorization codes: each is redeemed once.
  */
 import { Effect } from "effect"
-import { TokenStore } from "../../ports/TokenStore.ts"
+import type { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
 import { atOnce, expectEqual } from "../SuiteCase.ts"
-import { access, expectTokensOf, granted, hash, issue, newCode, newGrant, refresh } from "./TokenFixtures.ts"
+import {
+  access,
+  expectTokensOf,
+  granted,
+  hash,
+  issue,
+  namedTokens,
+  newCode,
+  newGrant,
+  refresh
+} from "./TokenFixtures.ts"
 
 export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "a code is found with its grant, as it was stored",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = newGrant("g", { scope: "", created_at: 1_893_456_000_123 })
       const code = newCode(grant, "c", { redirect_uri_given: false, code_challenge: "c".repeat(43) })
       yield* store.createCode(grant, code)
@@ -23,7 +33,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "redeeming a code stores what was issued for it",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = newGrant("g")
       yield* store.createCode(grant, newCode(grant, "c"))
       const issued = { ...issue(grant, "a", "r"), access: access(grant, "a", { retires: hash("x") }) }
@@ -38,7 +48,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "a code is redeemed once; it stays to be found, and a second time stores nothing",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       yield* expectEqual("again", yield* store.redeemCode(hash("code-g"), issue(grant, "a2", "r2"), start + 1), false)
       yield* expectEqual("access token", yield* store.findAccessToken(hash("a2")), null)
@@ -52,7 +62,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "of twenty that redeem a code at once, one wins, and only its tokens exist",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = newGrant("g")
       yield* store.createCode(grant, newCode(grant, "c"))
       const answers = yield* atOnce(20, (n) => store.redeemCode(hash("c"), issue(grant, `a${n}`, `r${n}`), start))
@@ -63,7 +73,7 @@ export const codeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "a code of a revoked grant can't be redeemed",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = newGrant("g")
       yield* store.createCode(grant, newCode(grant, "c"))
       yield* store.revokeGrant(grant.id, start + 5)

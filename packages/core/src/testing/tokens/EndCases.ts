@@ -7,14 +7,14 @@ import { TokenStore } from "../../ports/TokenStore.ts"
 import { codeMemory, revokedMemory, rotatedMemory } from "../../rules/TokenLife.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { expectEqual } from "../SuiteCase.ts"
-import { access, granted, hash, issue, newCode, newGrant, refresh } from "./TokenFixtures.ts"
+import { expectEqual, expectPresent } from "../SuiteCase.ts"
+import { access, granted, hash, issue, namedTokens, newCode, newGrant, refresh } from "./TokenFixtures.ts"
 
 export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "revokeGrant shows on the code and all tokens of the grant, and on no other",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const other = yield* granted("other")
       yield* store.refresh(hash("refresh-g"), issue(grant, "a2", "r2"), start + 1)
@@ -36,7 +36,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "revokeGrantsTo ends what was given to a client, and to no other",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const again = yield* granted("again")
       const theirs = newGrant("theirs", { client_id: ClientId.make("another client") })
@@ -58,7 +58,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "grantsOf lists what a user has granted and can be refreshed, the oldest first",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const second = yield* granted("a second", { created_at: start + 20, client_id: ClientId.make("another client") })
       const first = yield* granted("first", { created_at: start + 10, scope: "" })
       const third = yield* granted("b third", { created_at: start + 30 })
@@ -80,7 +80,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "revokeGrantsOf ends all that a user has granted, and says how much of it could be refreshed",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const one = yield* granted("one")
       yield* granted("two", { client_id: ClientId.make("another client") })
       yield* store.refresh(hash("refresh-one"), issue(one, "a2", "r2"), start + 1)
@@ -107,7 +107,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "revokeGrantsOf ends what a user has granted to one client alone",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const client_id = ClientId.make("another client")
       const kept = yield* granted("kept")
       yield* granted("old phone", { client_id })
@@ -123,7 +123,7 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "revokeAccessToken ends that token alone",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       yield* store.refresh(hash("refresh-g"), issue(grant, "a2", null), start + 1)
       yield* store.revokeAccessToken(hash("access-g"))
@@ -132,6 +132,23 @@ export const revokeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
       yield* expectEqual("other", (yield* store.findAccessToken(hash("a2")))?.grant, grant)
       yield* expectEqual("refresh token", (yield* store.findRefreshToken(hash("refresh-g")))?.grant, grant)
     })
+  },
+  {
+    name: "revokeAccessToken ends no token of another hash, and none that has a number without it",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      const grant = yield* granted("g")
+      const seq = yield* expectPresent(
+        "number",
+        yield* store.refresh(hash("refresh-g"), issue(grant, "a2", null), start)
+      )
+      const find = Effect.suspend(() => store.findAccessToken({ seq, hash: hash("a2") }))
+      yield* store.revokeAccessToken({ seq, hash: hash("another") })
+      yield* store.revokeAccessToken({ seq: null, hash: hash("a2") })
+      yield* expectEqual("still there", (yield* find)?.grant, grant)
+      yield* store.revokeAccessToken({ seq, hash: hash("a2") })
+      yield* expectEqual("revoked", yield* find, null)
+    })
   }
 ]
 
@@ -139,7 +156,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "purgeExpired deletes expired access tokens in batches, and never a refresh token that was not rotated",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const old = Array.from({ length: 7 }, (_, index) => `old-${index}`)
       for (const text of old) {
@@ -159,7 +176,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "purgeExpired deletes codes a day after they have expired, used or not; a used one is found until then",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       yield* granted("used")
       const unused = newGrant("unused")
       yield* store.createCode(unused, newCode(unused, "code-unused", { expires_at: start + 600_001 }))
@@ -179,7 +196,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "purgeExpired deletes rotated refresh tokens in batches, ninety days after; they are found until then",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const chain = ["refresh-g", ...Array.from({ length: 6 }, (_, n) => `r${n}`), "newest"]
       for (const [at, text] of chain.slice(1).entries()) {
@@ -203,7 +220,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "purgeExpired deletes a revoked grant with all that belongs to it, in batches, a day after",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const other = yield* granted("other")
       yield* store.refresh(hash("refresh-g"), issue(grant, "a2", "r2"), start + 1)
@@ -235,7 +252,7 @@ export const purgeCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "purgeExpired counts revoked grants of which nothing is left, so that a full batch says that there may be more",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grants = Array.from({ length: 7 }, (_, n) => newGrant(`g${n}`))
       for (const grant of grants) yield* store.createCode(grant, newCode(grant, `code-${grant.id}`))
       const end = start + 600_000 + codeMemory

@@ -5,14 +5,14 @@ import { Effect } from "effect"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
 import type { SuiteCase } from "../SuiteCase.ts"
-import { atOnce, expectEqual } from "../SuiteCase.ts"
-import { access, expectTokensOf, granted, hash, issue, refresh } from "./TokenFixtures.ts"
+import { atOnce, expectEqual, expectPresent } from "../SuiteCase.ts"
+import { access, expectTokensOf, granted, hash, issue, namedTokens, refresh } from "./TokenFixtures.ts"
 
 export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "refresh without a new refresh token stores the access token and leaves the rest",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
       yield* expectEqual("answer", yield* store.refresh(presented, issue(grant, "a2", null), start + 1), true)
@@ -22,12 +22,40 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
     })
   },
   {
-    name: "refresh with a new refresh token rotates the presented one, which stays good until it is retired",
+    name: "an access token is found by its number, whatever its hash, and numbers grow",
     run: Effect.gen(function* () {
       const store = yield* TokenStore
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
-      const rotatedAt = Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at)
+      const narrowed = { ...issue(grant, "a2", null), access: access(grant, "a2", { scope: "doors:open" }) }
+      const second = yield* store.refresh(presented, narrowed, start + 1)
+      const third = yield* store.refresh(presented, issue(grant, "a3", null), start + 2)
+      const seq = yield* expectPresent("second", second)
+      yield* expectEqual("number", Number.isSafeInteger(seq) && seq > 0, true)
+      yield* expectEqual("grows", (third ?? 0) > seq, true)
+      const found = yield* store.findAccessToken({ seq, hash: hash("whatever") })
+      yield* expectEqual("found", found, { token: { ...narrowed.access, seq }, grant })
+      const far = yield* store.findAccessToken({ seq: Number.MAX_SAFE_INTEGER, hash: hash("a2") })
+      yield* expectEqual("another number", far, null)
+    })
+  },
+  {
+    name: "an access token that has a number is not found by its hash alone",
+    run: Effect.gen(function* () {
+      const store = yield* TokenStore
+      yield* granted("g")
+      yield* expectEqual("found", yield* store.findAccessToken({ seq: null, hash: hash("access-g") }), null)
+    })
+  },
+  {
+    name: "refresh with a new refresh token rotates the presented one, which stays good until it is retired",
+    run: Effect.gen(function* () {
+      const store = yield* namedTokens
+      const grant = yield* granted("g")
+      const presented = hash("refresh-g")
+      const rotatedAt = Effect.suspend(() =>
+        Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at)
+      )
       yield* expectEqual("rotated", yield* store.refresh(presented, issue(grant, "a2", "r2"), start + 10), true)
       yield* expectEqual("since", yield* rotatedAt, start + 10)
       yield* expectEqual("successor", (yield* store.findRefreshToken(hash("r2")))?.token, refresh(grant, "r2"))
@@ -47,7 +75,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "refresh ends the oldest access tokens of the grant beyond the limit, and those of no other",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       yield* granted("other")
       const named = (n: number) => ({
@@ -71,7 +99,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "of twenty refreshes of one grant at once, as many access tokens are left as may be",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const issued = (n: number) => ({ ...issue(grant, `a${n}`, `r${n}`), maxAccessTokens: 7 })
       yield* store.refresh(hash("refresh-g"), { ...issue(grant, "a", "r"), maxAccessTokens: 7 }, start)
@@ -88,10 +116,12 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "of twenty that present a refresh token at once, each gets tokens, and it is rotated once",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
-      const rotatedAt = Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at ?? 0)
+      const rotatedAt = Effect.suspend(() =>
+        Effect.map(store.findRefreshToken(presented), (found) => found?.token.rotated_at ?? 0)
+      )
       const times = yield* atOnce(20, (n) =>
         store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + n).pipe(Effect.andThen(rotatedAt))
       )
@@ -102,14 +132,15 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   ...(["its grant is revoked", "it is retired"] as const).map((end) => ({
     name: `whoever presents a refresh token while ${end} gets tokens before that, and none after`,
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       const presented = hash("refresh-g")
       yield* store.refresh(presented, issue(grant, "a", "r"), start + 1)
-      const ending =
+      const ending = Effect.suspend(() =>
         end === "it is retired"
           ? store.retireRefreshToken(presented, start + 2)
           : store.revokeGrant(grant.id, start + 2)
+      )
       const ask = (n: number) => store.refresh(presented, issue(grant, `a${n}`, `r${n}`), start + 2)
       const answers = yield* atOnce(21, (n) => (n === 10 ? Effect.as(ending, false) : ask(n)))
       yield* expectTokensOf([...answers, yield* ask(21)])
@@ -119,7 +150,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "only a rotated refresh token is retired",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       yield* store.retireRefreshToken(hash("refresh-g"), start + 1)
       yield* store.retireRefreshToken(hash("unknown"), start + 1)
@@ -133,7 +164,7 @@ export const refreshCases: ReadonlyArray<SuiteCase<TokenStore>> = [
   {
     name: "an unknown refresh token, or one of a revoked grant, refreshes nothing",
     run: Effect.gen(function* () {
-      const store = yield* TokenStore
+      const store = yield* namedTokens
       const grant = yield* granted("g")
       yield* expectEqual("unknown", yield* store.refresh(hash("r"), issue(grant, "a2", null), start), false)
       yield* store.revokeGrant(grant.id, start + 1)

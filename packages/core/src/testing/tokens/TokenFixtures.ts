@@ -3,8 +3,9 @@
  */
 import { Effect } from "effect"
 import { ClientId, GrantId, UserId } from "../../domain/Ids.ts"
-import type { AccessToken, AuthorizationCode, Grant, RefreshToken } from "../../domain/Token.ts"
+import type { AuthorizationCode, Grant, NewAccessToken, RefreshToken } from "../../domain/Token.ts"
 import { TokenHash } from "../../domain/Token.ts"
+import type { StoreError } from "../../ports/StoreError.ts"
 import type { IssuedTokens } from "../../ports/TokenStore.ts"
 import { TokenStore } from "../../ports/TokenStore.ts"
 import { start } from "../Fixtures.ts"
@@ -33,9 +34,10 @@ export const newCode = (grant: Grant, text: string, fields: Partial<Authorizatio
   ...fields
 })
 
-export const access = (grant: Grant, text: string, fields: Partial<AccessToken> = {}): AccessToken => ({
+export const access = (grant: Grant, text: string, fields: Partial<NewAccessToken> = {}): NewAccessToken => ({
   hash: hash(text),
   grant_id: grant.id,
+  scope: null,
   created_at: start,
   expires_at: start + 86_400_000,
   retires: null,
@@ -57,9 +59,58 @@ export const issue = (grant: Grant, accessText: string, refreshText: string | nu
   maxAccessTokens: 100
 })
 
+/** The numbers that each store has given to access tokens, by their hashes. */
+const numbers = new WeakMap<TokenStore["Service"], Map<TokenHash, number>>()
+
+/** How many numbers after the last known one are looked at for a token that must not be stored. */
+const numbersBeyond = 3
+
+/** The store, with its access tokens found by their hashes: cases name them, and stores number them. */
+export const namedTokens = Effect.map(TokenStore, (store) => {
+  const known = numbers.get(store) ?? new Map<TokenHash, number>()
+  numbers.set(store, known)
+
+  const numbered = (issued: IssuedTokens, stored: Effect.Effect<number | null, StoreError>) =>
+    Effect.map(stored, (seq) => {
+      if (seq !== null) known.set(issued.access.hash, seq)
+      return seq !== null
+    })
+
+  const findAccessToken = Effect.fnUntraced(function* (named: TokenHash) {
+    const last = Math.max(0, ...known.values())
+    const possible = known.get(named)
+    const seqs = possible === undefined ? Array.from({ length: numbersBeyond }, (_, n) => last + 1 + n) : [possible]
+    for (const seq of seqs) {
+      const found = yield* store.findAccessToken({ seq, hash: named })
+      if (found === null || found.token.hash !== named) continue
+      yield* expectEqual("number", found.token.seq, seq)
+      const { seq: _, ...token } = found.token
+      return { token, grant: found.grant }
+    }
+    return null
+  })
+
+  return {
+    ...store,
+    redeemCode: (code: TokenHash, issued: IssuedTokens, now: number) =>
+      numbered(
+        issued,
+        Effect.suspend(() => store.redeemCode(code, issued, now))
+      ),
+    refresh: (presented: TokenHash, issued: IssuedTokens, now: number) =>
+      numbered(
+        issued,
+        Effect.suspend(() => store.refresh(presented, issued, now))
+      ),
+    findAccessToken,
+    revokeAccessToken: (named: TokenHash) =>
+      store.revokeAccessToken({ seq: known.get(named) ?? Number.MAX_SAFE_INTEGER, hash: named })
+  }
+})
+
 /** Fails unless the tokens `aN` and `rN` exist where answer number N says that they were issued, and nowhere else. */
 export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArray<boolean>) {
-  const store = yield* TokenStore
+  const store = yield* namedTokens
   const found = yield* Effect.forEach(answers, (_, n) =>
     Effect.all([store.findAccessToken(hash(`a${n}`)), store.findRefreshToken(hash(`r${n}`))])
   )
@@ -72,7 +123,7 @@ export const expectTokensOf = Effect.fnUntraced(function* (answers: ReadonlyArra
 
 /** A grant whose code was redeemed for the tokens `access-ID` and `refresh-ID`. */
 export const granted = Effect.fnUntraced(function* (id: string, fields: Partial<Grant> = {}) {
-  const store = yield* TokenStore
+  const store = yield* namedTokens
   const grant = newGrant(id, fields)
   yield* store.createCode(grant, newCode(grant, `code-${id}`))
   yield* store.redeemCode(hash(`code-${id}`), issue(grant, `access-${id}`, `refresh-${id}`), start)

@@ -12,6 +12,7 @@ import { tokenEndings } from "./0007_TokenEndings.ts"
 import { textIds } from "./0008_TextIds.ts"
 import { resourceTypesTable } from "./0009_ResourceTypes.ts"
 import { workerLeases } from "./0010_WorkerLeases.ts"
+import { numberedTokens } from "./0011_NumberedTokens.ts"
 
 const migrations = {
   "1_initial": initial,
@@ -23,7 +24,8 @@ const migrations = {
   "7_token_endings": tokenEndings,
   "8_text_ids": textIds,
   "9_resource_types": resourceTypesTable,
-  "10_worker_leases": workerLeases
+  "10_worker_leases": workerLeases,
+  "11_numbered_tokens": numberedTokens
 }
 
 export const loader = Migrator.fromRecord(migrations)

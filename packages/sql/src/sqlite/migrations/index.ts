@@ -8,6 +8,7 @@ import { grantsByUser } from "./0003_GrantsByUser.ts"
 import { eventsByTime } from "./0004_EventsByTime.ts"
 import { tokenEndings } from "./0005_TokenEndings.ts"
 import { deliveriesInPlace } from "./0006_DeliveriesInPlace.ts"
+import { numberedTokens } from "./0007_NumberedTokens.ts"
 
 const migrations = {
   "1_initial": initial,
@@ -15,7 +16,8 @@ const migrations = {
   "3_grants_by_user": grantsByUser,
   "4_events_by_time": eventsByTime,
   "5_token_endings": tokenEndings,
-  "6_deliveries_in_place": deliveriesInPlace
+  "6_deliveries_in_place": deliveriesInPlace,
+  "7_numbered_tokens": numberedTokens
 }
 
 export const loader = Migrator.fromRecord(migrations)

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
-import * as GuessThrottle from "../../src/services/authorization/GuessThrottle.ts"
-import type { Guess } from "../../src/services/authorization/GuessThrottle.ts"
+import * as LoginThrottle from "../../src/oauth/LoginThrottle.ts"
+import type { Guess } from "../../src/oauth/LoginThrottle.ts"
 import { includes } from "./fixtures.ts"
 
 const user: Guess = { kind: "login", name: "admin@example.com", address: "192.0.2.1" }
@@ -17,10 +17,20 @@ const right = { _tag: "Done", value: "user" } as const
 const repeat = <A, E>(times: number, effect: Effect.Effect<A, E>) =>
   Effect.all(Array.from({ length: times }, () => effect))
 
-describe("GuessThrottle", () => {
+/** A throttle by the test's clock, whose attempts can be made several times. */
+const makeThrottle = (capacity?: number) =>
+  Effect.map(Clock.Clock, (clock) => {
+    const throttle = LoginThrottle.make(() => clock.currentTimeMillisUnsafe(), capacity)
+    return {
+      guard: <A, E, R>(guess: Guess, attempt: Effect.Effect<A | null, E, R>) =>
+        Effect.suspend(() => throttle.guard(guess, () => attempt))
+    }
+  })
+
+describe("LoginThrottle", () => {
   it.effect("lets ten failures happen, then makes that address wait for that account", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       for (const result of yield* repeat(10, guard(user, fail))) includes(result, { _tag: "Done", value: null })
       yield* TestClock.adjust("5 minutes")
       // Even the right password is not tried.
@@ -32,7 +42,7 @@ describe("GuessThrottle", () => {
 
   it.effect("forgets failures after fifteen minutes", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       yield* repeat(10, guard(user, fail))
       yield* TestClock.adjust(15 * 60_000 - 1)
       includes(yield* guard(user, succeed), { ...throttled, retry_after: 1 })
@@ -43,7 +53,7 @@ describe("GuessThrottle", () => {
 
   it.effect("makes nobody wait for longer because the clock was set back", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       yield* TestClock.setTime(3_600_000)
       yield* repeat(10, guard(user, fail))
       yield* TestClock.setTime(1_000)
@@ -55,7 +65,7 @@ describe("GuessThrottle", () => {
 
   it.effect("forgives after a login that worked", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       yield* repeat(9, guard(user, fail))
       yield* guard(user, succeed)
       for (const result of yield* repeat(10, guard(user, fail))) includes(result, { _tag: "Done" })
@@ -65,7 +75,7 @@ describe("GuessThrottle", () => {
 
   it.effect("tries no more logins at once than may fail, so that nobody keeps the host busy hashing passwords", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       let tried = 0
       const slowly = Effect.suspend(() => {
         tried++
@@ -90,7 +100,7 @@ describe("GuessThrottle", () => {
 
   it.effect("shows no more of attempts that run at once than of ten in a row", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       const slowly = Effect.as(Effect.yieldNow, null)
       const [results, late] = yield* Effect.all(
         [
@@ -111,7 +121,7 @@ describe("GuessThrottle", () => {
 
   it.effect("never holds many right attempts at once against anybody", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       const slowly = Effect.as(Effect.yieldNow, "user")
       const results = yield* Effect.all(
         Array.from({ length: 500 }, () => guard(client, slowly)),
@@ -123,7 +133,7 @@ describe("GuessThrottle", () => {
 
   it.effect("does not hold a directory that is down against anybody", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       yield* repeat(20, Effect.flip(guard(user, Effect.fail("down"))))
       includes(yield* guard(user, succeed), right)
     })
@@ -131,7 +141,7 @@ describe("GuessThrottle", () => {
 
   it.effect("takes spellings of one login for one account, but not of a client's id", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       yield* repeat(10, guard(user, fail))
       includes(yield* guard({ ...user, name: " ADMIN@example.com" }, fail), throttled)
       yield* repeat(10, guard(client, fail))
@@ -142,7 +152,7 @@ describe("GuessThrottle", () => {
 
   it.effect("counts logins, clients and the authorize step apart", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       yield* repeat(10, guard(user, fail))
       for (const kind of ["client", "authorize"] as const) includes(yield* guard({ ...user, kind }, succeed), right)
     })
@@ -156,7 +166,7 @@ describe("GuessThrottle", () => {
     ["192.0.2.1", "192.0.2.2", false]
   ] as const)("takes %s and %s for one address: %s", ([one, other, isOne]) =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       yield* repeat(10, guard({ ...user, address: one }, fail))
       includes(yield* guard({ ...user, address: other }, succeed), isOne ? throttled : right)
     })
@@ -166,7 +176,7 @@ describe("GuessThrottle", () => {
     "gives each address one try when an account failed a hundred times, and locks out none that did nothing",
     () =>
       Effect.gen(function* () {
-        const { guard } = GuessThrottle.make()
+        const { guard } = yield* makeThrottle()
         for (let at = 0; at < 100; at++) yield* guard({ ...user, address: `198.51.100.${at}` }, fail)
         includes(yield* guard(user, fail), { _tag: "Done", value: null })
         includes(yield* guard(user, succeed), throttled)
@@ -177,7 +187,7 @@ describe("GuessThrottle", () => {
 
   it.effect("gives an address one failure every two seconds once it has failed 450 times at whatever names", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       for (const kind of ["login", "client"] as const) {
         const at = (name: number): Guess => ({ ...user, kind, name: `user ${name}` })
         for (let n = 0; n < 450; n++) includes(yield* guard(at(n), fail), { _tag: "Done", value: null })
@@ -195,7 +205,7 @@ describe("GuessThrottle", () => {
 
   it.effect("treats unknown and known client ids alike", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       const known: Guess = { ...client, name: "known" }
       const madeUp: Guess = { ...client, name: "made up", isMadeUp: true }
       for (let n = 0; n < 12; n++) assert.deepStrictEqual(yield* guard(madeUp, fail), yield* guard(known, fail))
@@ -207,7 +217,7 @@ describe("GuessThrottle", () => {
 
   it.effect("tries five logins of one source at once, lets twenty wait, and refuses more at once", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       const sources: ReadonlyArray<(n: number) => Guess> = [
         () => ({ ...user, address: null }),
         (n) => ({ ...user, name: `user ${n}` })
@@ -247,7 +257,7 @@ describe("GuessThrottle", () => {
 
   it.effect("tries at most five logins in two seconds from no known address, after ten failures", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       const unknown: Guess = { ...user, address: null }
       yield* repeat(10, guard(unknown, fail))
       let tried = 0
@@ -265,7 +275,7 @@ describe("GuessThrottle", () => {
 
   it.effect("counts no login that was given up before it was tried", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       const at = (n: number): Guess => ({ ...user, name: `user ${n}` })
       const trying = yield* Effect.forEach([1, 2, 3, 4, 5], (n) =>
         Effect.forkChild(guard(at(n), Effect.never), { startImmediately: true })
@@ -295,7 +305,7 @@ describe("GuessThrottle", () => {
           ),
           (failures) =>
             Effect.gen(function* () {
-              const { guard } = GuessThrottle.make(5)
+              const { guard } = yield* makeThrottle(5)
               /** Until when a guess must not be tried, by what it is. */
               const waits = new Map<string, { readonly guess: Guess; readonly until: number }>()
               const run = Effect.fnUntraced(function* (guess: Guess, attempt: Effect.Effect<string | null>) {
@@ -326,7 +336,7 @@ describe("GuessThrottle", () => {
 
   it.effect("makes tries that come from no known address wait, and refuses none, whatever failed before", () =>
     Effect.gen(function* () {
-      const { guard } = GuessThrottle.make()
+      const { guard } = yield* makeThrottle()
       const unknown: Guess = { ...user, address: null }
       const timed = Effect.gen(function* () {
         const begin = yield* Clock.currentTimeMillis

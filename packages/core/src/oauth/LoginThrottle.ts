@@ -8,9 +8,8 @@
  *
  * Each kind of guess is counted for itself. Counts are kept in the memory of one process: a restart forgets them.
  */
-import { Clock, Context, Effect, Result, Semaphore } from "effect"
+import { Effect, Exit, Result, Semaphore } from "effect"
 import { NetAddress } from "effect/net"
-import { FailureTable } from "./FailureTable.ts"
 
 /** How long a failure counts, in milliseconds. */
 const failureWindow = 15 * 60_000
@@ -212,66 +211,160 @@ const makeTurns = ({ allowedAt, failuresOf }: Counts) => {
   return { bounded, inTurn }
 }
 
-export class GuessThrottle extends Context.Service<
-  GuessThrottle,
-  {
-    /**
-     * Makes an attempt, unless too many failed before. Null is a failure, and so is one that is interrupted; an error is
-     * neither.
-     */
-    readonly guard: <A, E, R>(guess: Guess, attempt: Effect.Effect<A | null, E, R>) => Effect.Effect<Guarded<A>, E, R>
-  }
->()("@doorhook/core/services/authorization/GuessThrottle") {}
+/** What is guarded. Null is a failure. */
+type Attempt<A, E, R> = () => Effect.Effect<A | null, E, R>
+
+export interface LoginThrottle {
+  /**
+   * Makes an attempt, unless too many failed before. Null is a failure, and so is one that is interrupted; an error is
+   * neither. Answers at once where nothing has failed yet and the attempt does.
+   */
+  readonly guard: <A, E, R>(guess: Guess, attempt: Attempt<A, E, R>) => Effect.Effect<Guarded<A>, E, R>
+}
 
 /** A throttle of one kind of guess. */
-const makeFor = (kind: Guess["kind"], capacity: number): GuessThrottle["Service"] => {
+const makeFor = (kind: Guess["kind"], now: () => number, capacity: number): LoginThrottle => {
   const counts = makeCounts(capacity)
   const { bounded, inTurn } = makeTurns(counts)
   const isLogin = kind === "login"
 
-  /** Counts what became of an attempt, and says what to disclose of it: many at once show no more than one after the other. */
-  const settle = <A>(source: Source, value: A | null, now: number): Guarded<A> => {
-    const wait = counts.waitOf(source, now)
+  /** Counts the outcome of an attempt, and says what to disclose of it: many at once show no more than one after the other. */
+  const settle = <A>(source: Source, value: A | null): Guarded<A> => {
+    const at = now()
+    const wait = counts.waitOf(source, at)
     if (wait !== null) return throttled(wait)
     if (value !== null) {
       counts.succeed(source)
       return { _tag: "Done", value }
     }
-    const slow = counts.addressWaitOf(source, now)
-    counts.fail(source, now)
+    const slow = counts.addressWaitOf(source, at)
+    counts.fail(source, at)
     return slow === null ? { _tag: "Done", value } : throttled(slow)
   }
 
-  const guard: GuessThrottle["Service"]["guard"] = Effect.fnUntraced(function* (guess, attempt) {
-    const begin = yield* Clock.currentTimeMillis
-    // Most requests present what is right while nothing has failed: they cost no look-up.
-    const source = isLogin || !counts.isEmpty(begin) ? sourceOf(guess) : null
-    if (source !== null) {
-      const wait = counts.waitOf(source, begin) ?? (isLogin ? counts.addressWaitOf(source, begin) : null)
-      if (wait !== null) return throttled(wait)
-      if (counts.isPaced(source, begin)) yield* Effect.sleep(pause)
-    }
-    const trial = isLogin && source !== null ? bounded(source, begin, attempt) : attempt
-    // A client that hangs up before a slow answer must not guess on without being counted.
-    const value = yield* Effect.onInterrupt(trial, () =>
-      Effect.map(Clock.currentTimeMillis, (now) => counts.fail(source ?? sourceOf(guess), now))
+  /** A client that hangs up before a slow answer must not guess on without being counted. */
+  const counted = <A, E, R>(guess: Guess, attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Exit.isExit(attempt)
+      ? attempt
+      : Effect.onInterrupt(attempt, () => Effect.sync(() => counts.fail(sourceOf(guess), now())))
+
+  /** While nothing has failed. Most requests present what is right: they cost no look-up. */
+  const first = <A, E, R>(guess: Guess, attempt: Attempt<A, E, R>): Effect.Effect<Guarded<A>, E, R> =>
+    Effect.mapEager(counted(guess, attempt()), (value): Guarded<A> =>
+      value !== null && counts.isEmpty(now()) ? { _tag: "Done", value } : settle(sourceOf(guess), value)
     )
-    if (value === tooMany) return throttled(1)
-    const now = yield* Clock.currentTimeMillis
-    if (source === null && value !== null && counts.isEmpty(now)) return { _tag: "Done", value }
-    return settle(source ?? sourceOf(guess), value, now)
+
+  const further = Effect.fnUntraced(function* <A, E, R>(guess: Guess, attempt: Attempt<A, E, R>) {
+    const begin = now()
+    const source = sourceOf(guess)
+    const wait = counts.waitOf(source, begin) ?? (isLogin ? counts.addressWaitOf(source, begin) : null)
+    if (wait !== null) return throttled(wait)
+    if (counts.isPaced(source, begin)) yield* Effect.sleep(pause)
+    const trial = Effect.suspend(attempt)
+    const value = yield* counted(guess, isLogin ? bounded(source, begin, trial) : trial)
+    return value === tooMany ? throttled(1) : settle(source, value)
   })
 
-  return { guard: isLogin ? (guess, attempt) => inTurn(sourceOf(guess), guard(guess, attempt)) : guard }
+  return {
+    guard: (guess, attempt) =>
+      isLogin
+        ? inTurn(sourceOf(guess), further(guess, attempt))
+        : counts.isEmpty(now())
+          ? first(guess, attempt)
+          : further(guess, attempt)
+  }
 }
 
-/** A throttle without history. Each kind of guess has three tables of at most `capacity` entries. */
-export const make = (capacity = defaultCapacity): GuessThrottle["Service"] => {
-  const kinds: Record<Guess["kind"], GuessThrottle["Service"]> = {
-    login: makeFor("login", capacity),
-    client: makeFor("client", capacity),
-    authorize: makeFor("authorize", capacity),
-    operator: makeFor("operator", capacity)
+/**
+ * A throttle without history. `now` is the time in milliseconds. Each kind of guess has three tables of at most `capacity`
+ * entries.
+ */
+export const make = (now: () => number, capacity = defaultCapacity): LoginThrottle => {
+  const kinds: Record<Guess["kind"], LoginThrottle> = {
+    login: makeFor("login", now, capacity),
+    client: makeFor("client", now, capacity),
+    authorize: makeFor("authorize", now, capacity),
+    operator: makeFor("operator", now, capacity)
   }
-  return GuessThrottle.of({ guard: (guess, attempt) => Effect.suspend(() => kinds[guess.kind].guard(guess, attempt)) })
+  return { guard: (guess, attempt) => kinds[guess.kind].guard(guess, attempt) }
+}
+
+// Failures in bounded memory: the oldest entries make room, but never one that makes somebody wait.
+
+/** What the values of a table mean at a time in milliseconds. */
+export interface FailureRules<Value> {
+  /** Whether a value no longer counts. */
+  readonly isOver: (value: Value, now: number) => boolean
+  /** Whether an entry is at its limit. */
+  readonly isAtLimit: (key: string, value: Value, now: number) => boolean
+}
+
+/** A map that forgets what was set longest ago, entries at their limit excepted. */
+export class FailureTable<Value> {
+  readonly #capacity: number
+  readonly #rules: FailureRules<Value>
+  /** Entries below their limit when they were set, oldest first. */
+  readonly #open = new Map<string, Value>()
+  /** Entries at their limit, oldest first. They leave when they are over. */
+  readonly #held = new Map<string, Value>()
+
+  constructor(capacity: number, rules: FailureRules<Value>) {
+    this.#capacity = capacity
+    this.#rules = rules
+  }
+
+  /** How many entries there are. */
+  get size(): number {
+    return this.#open.size + this.#held.size
+  }
+
+  /** Whether no entry counts. */
+  isEmpty(now: number): boolean {
+    for (const entries of [this.#open, this.#held])
+      for (const [key, value] of entries) {
+        if (!this.#rules.isOver(value, now)) return false
+        entries.delete(key)
+      }
+    return true
+  }
+
+  get(key: string): Value | undefined {
+    return this.#open.get(key) ?? this.#held.get(key)
+  }
+
+  /** Sets an entry. A new one is dropped where every other is at its limit. */
+  set(key: string, value: Value, now: number): void {
+    this.delete(key)
+    if (this.size >= this.#capacity) {
+      const spare = this.#findSpare(now)
+      if (spare === null) return
+      this.delete(spare)
+    }
+    const entries = this.#rules.isAtLimit(key, value, now) ? this.#held : this.#open
+    entries.set(key, value)
+  }
+
+  delete(key: string): void {
+    if (!this.#open.delete(key)) this.#held.delete(key)
+  }
+
+  /** Whether `set` would keep an entry of this key. */
+  canKeep(key: string, now: number): boolean {
+    return this.size < this.#capacity || this.get(key) !== undefined || this.#findSpare(now) !== null
+  }
+
+  /** The entry that makes room for another; null when every one is at its limit. */
+  #findSpare(now: number): string | null {
+    for (const [key, value] of this.#held) {
+      if (this.#rules.isOver(value, now)) return key
+      break
+    }
+    for (const [key, value] of this.#open) {
+      if (!this.#rules.isAtLimit(key, value, now)) return key
+      // Its limit was lowered after it was set.
+      this.#open.delete(key)
+      this.#held.set(key, value)
+    }
+    return null
+  }
 }

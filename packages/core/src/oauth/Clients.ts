@@ -1,5 +1,5 @@
 /**
- * Clients as those who run the service register them: beside the clients that the host's directory knows.
+ * Clients that operators register, beside those of the host's directory.
  */
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { RegisteredClient } from "../domain/Client.ts"
@@ -11,7 +11,7 @@ import { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
 import * as RedirectUri from "../rules/RedirectUri.ts"
-import { generate, generateId } from "./authorization/Secrets.ts"
+import { makeSecrets } from "./Secrets.ts"
 
 /** How long a rotated secret stays good unless it is said otherwise, in milliseconds. */
 export const defaultOverlap = 24 * 3_600_000
@@ -89,23 +89,22 @@ export class Clients extends Context.Service<
     /** Deletes a client and ends everything that was granted to it. */
     readonly remove: (id: string) => Effect.Effect<void, UnknownClient | StoreError>
   }
->()("@doorhook/core/services/Clients") {
+>()("@doorhook/core/oauth/Clients") {
   static readonly layer: Layer.Layer<Clients, never, ClientStore | TokenStore | Directory | Crypto> = Layer.effect(
     Clients,
     Effect.gen(function* () {
       const store = yield* ClientStore
       const tokens = yield* TokenStore
       const directory = yield* Directory
-      const crypto = yield* Crypto
-      const newSecret = Effect.provideService(generate("client"), Crypto, crypto)
+      const secrets = makeSecrets(yield* Crypto)
 
       const add = Effect.fnUntraced(function* (wanted: NewClient) {
         const problems = problemsOf(wanted)
         if (problems.length > 0) return yield* new InvalidClient({ problems })
-        const id = wanted.id ?? (yield* Effect.provideService(generateId("client_"), Crypto, crypto))
+        const id = wanted.id ?? (yield* secrets.generateId("client_"))
         // A client of another spelling is not this one (see `findClient`).
         if ((yield* directory.client(id))?.id === id) return yield* new ClientExists({ id })
-        const made = wanted.confidential ? yield* newSecret : null
+        const made = wanted.confidential ? yield* secrets.generate("client") : null
         const client: RegisteredClient = {
           id: ClientId.make(id),
           name: wanted.name,
@@ -121,7 +120,7 @@ export class Clients extends Context.Service<
         Option.match(parseClientId(id), { onNone: () => Effect.succeed(null), onSome: store.find })
 
       const rotate = Effect.fnUntraced(function* (id: string, overlap: number) {
-        const made = yield* newSecret
+        const made = yield* secrets.generate("client")
         for (;;) {
           const client = yield* find(id)
           if (client === null) return yield* new UnknownClient({ id })
@@ -130,10 +129,10 @@ export class Clients extends Context.Service<
           const before = client.secrets
             .filter(({ expires_at }) => expires_at === null || expires_at > now)
             .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
-          const secrets = [{ hash: made.hash, expires_at: null }, ...before]
+          const renewed = [{ hash: made.hash, expires_at: null }, ...before]
           // Where another secret was given out meanwhile, that one stays good beside this.
-          if (!(yield* store.replaceSecrets(client, secrets))) continue
-          return { client: { ...client, secrets }, secret: Redacted.make(made.value) }
+          if (!(yield* store.replaceSecrets(client, renewed))) continue
+          return { client: { ...client, secrets: renewed }, secret: Redacted.make(made.value) }
         }
       })
 

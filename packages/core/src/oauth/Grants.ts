@@ -1,6 +1,6 @@
 /**
- * What users have granted to clients, as those who run the service see it and end it. Refresh tokens do not expire: this is what
- * ends them when a password changes or a device is lost (RFC 9700 section 4.14.2).
+ * Grants of users, which operators list and revoke. Refresh tokens do not expire: this is what ends them when a password changes or
+ * a device is lost (RFC 9700 section 4.14.2).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { ClientId, UserId } from "../domain/Ids.ts"
@@ -10,7 +10,7 @@ import type { DirectoryError } from "../ports/Directory.ts"
 import { Directory } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { TokenStore } from "../ports/TokenStore.ts"
-import { findClient } from "./authorization/ClientAuthentication.ts"
+import { makeFindClient } from "./ClientAuthentication.ts"
 
 /** The most grants of a user that are listed. */
 export const mostGrants = 1_000
@@ -32,17 +32,13 @@ export class Grants extends Context.Service<
      */
     readonly revoke: (user: UserId, client: ClientId | null) => Effect.Effect<number, StoreError>
   }
->()("@doorhook/core/services/Grants") {
+>()("@doorhook/core/oauth/Grants") {
   static readonly layer: Layer.Layer<Grants, never, TokenStore | ClientStore | Directory> = Layer.effect(
     Grants,
     Effect.gen(function* () {
       const tokens = yield* TokenStore
-      const clients = Context.make(ClientStore, yield* ClientStore).pipe(Context.add(Directory, yield* Directory))
-      const nameOf = (id: ClientId) =>
-        findClient(id).pipe(
-          Effect.map((client) => [id, client?.name ?? null] as const),
-          Effect.provide(clients)
-        )
+      const findClient = makeFindClient(yield* Directory, yield* ClientStore)
+      const nameOf = (id: ClientId) => Effect.map(findClient(id), (client) => [id, client?.name ?? null] as const)
 
       return Grants.of({
         list: Effect.fnUntraced(function* (user) {

@@ -1,0 +1,205 @@
+/**
+ * Which client sends a request to the token endpoint or one of its siblings, and whether it can prove it (RFC 6749
+ * section 2.3): by HTTP Basic or by body fields, never by both.
+ */
+import { Effect, Option, Predicate, Result } from "effect"
+import { Base64 } from "effect/encoding"
+import type { KnownClient } from "../domain/Client.ts"
+import { isConfidential } from "../domain/Client.ts"
+import { parseClientId } from "../domain/Ids.ts"
+import { RecentMap } from "../domain/RecentMap.ts"
+import type { ClientStore } from "../ports/ClientStore.ts"
+import type { Directory, DirectoryError } from "../ports/Directory.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import type { Guess, LoginThrottle } from "./LoginThrottle.ts"
+import { OAuthError, TooManyGuesses } from "./OAuthError.ts"
+import type { Parameters } from "./Parameters.ts"
+import { get } from "./Parameters.ts"
+import type { Secrets } from "./Secrets.ts"
+import { sameHash } from "./Secrets.ts"
+
+/** A request to the token, revocation or introspection endpoint. */
+export interface ClientRequest {
+  /** The fields of the body; the query is never read (RFC 6749 section 2.3.1). */
+  readonly parameters: Parameters
+  /** The `Authorization` header; null when there is none. */
+  readonly authorization: string | null
+  /** The network address it comes from; null when it is unknown. */
+  readonly address: string | null
+}
+
+/** Required proof: a secret from every client that has one, or only that a secret that was sent is right. */
+type Proof = "secret" | "secret_if_sent"
+
+type Asked<A, E = never> = Effect.Effect<A, E | StoreError | DirectoryError>
+
+export interface ClientAuthentication {
+  /** The client of exactly that id: the host's own, or one that was registered with the service. */
+  readonly findClient: (id: string) => Asked<KnownClient | null>
+  /** Whether a secret proves who the client is. Wrong ones are counted, and after too many no more are compared. */
+  readonly checkSecret: (
+    client: KnownClient | null,
+    secret: string,
+    guess: Guess
+  ) => Effect.Effect<boolean, TooManyGuesses>
+  /** The client that sent a request. */
+  readonly authenticateClient: (request: ClientRequest, proof: Proof) => Asked<KnownClient, OAuthError | TooManyGuesses>
+}
+
+export const makeClientAuthentication = (needs: {
+  readonly directory: Directory["Service"]
+  readonly store: ClientStore["Service"]
+  readonly secrets: Secrets
+  readonly throttle: LoginThrottle
+  readonly now: () => number
+}): ClientAuthentication => {
+  const { now, secrets, throttle } = needs
+  const findClient = makeFindClient(needs.directory, needs.store)
+
+  const checkSecret: ClientAuthentication["checkSecret"] = (client, secret, guess) => {
+    const attempt = () =>
+      client === null
+        ? Effect.succeed(null)
+        : Effect.mapEager(isSecretOf(secrets, client, secret, now()), (isRight) => isRight || null)
+    return Effect.flatMapEager(throttle.guard(guess, attempt), (guarded) =>
+      guarded._tag === "Throttled"
+        ? Effect.fail(new TooManyGuesses({ retry_after: guarded.retry_after }))
+        : Effect.succeed(guarded.value !== null)
+    )
+  }
+
+  return {
+    findClient,
+    checkSecret,
+    authenticateClient: (request, proof) => {
+      const credentials = readCredentials(request)
+      if (Result.isFailure(credentials)) return Effect.fail(credentials.failure)
+      const { id, secret } = credentials.success
+      if (id === null) return Effect.fail(unnamed())
+      return Effect.flatMapEager(findClient(id), (client): Asked<KnownClient, OAuthError | TooManyGuesses> => {
+        if (secret === null) {
+          if (client === null) return Effect.fail(refused())
+          const isMissing = proof === "secret" && isConfidential(client)
+          return isMissing ? Effect.fail(secretMissing()) : Effect.succeed(client)
+        }
+        // Made-up ids are counted too: another kind of answer would say that there is no such client.
+        const guess: Guess = { kind: "client", name: id, address: request.address, isMadeUp: client === null }
+        return Effect.flatMapEager(checkSecret(client, secret, guess), (isRight) =>
+          isRight && client !== null ? Effect.succeed(client) : Effect.fail(refused())
+        )
+      })
+    }
+  }
+}
+
+const unnamed = () =>
+  OAuthError.invalidClient("The request names no client. Send client_id in the body or by HTTP Basic.")
+
+const secretMissing = () =>
+  OAuthError.invalidClient("This client has a secret and must send it, as client_secret or by HTTP Basic.")
+
+/** One answer for an unknown client and a wrong secret, so that ids can't be guessed one by one. */
+const refused = () =>
+  OAuthError.invalidClient("The client is unknown or its secret is wrong. Check client_id and client_secret.")
+
+// Credentials.
+
+interface Credentials {
+  readonly id: string | null
+  readonly secret: string | null
+}
+
+/** Credentials of a request, by header or body. */
+const readCredentials = ({ authorization, parameters }: ClientRequest): Result.Result<Credentials, OAuthError> => {
+  const body: Credentials = { id: get(parameters, "client_id"), secret: get(parameters, "client_secret") }
+  const header = authorization === null ? null : readBasic(authorization)
+  if (header === null) return Result.succeed(body)
+  if (body.secret !== null) {
+    return Result.fail(
+      OAuthError.invalidRequest(
+        "Client credentials came both in the Authorization header and in the body. Send them one way."
+      )
+    )
+  }
+  if (Result.isSuccess(header) && body.id !== null && body.id !== header.success.id) {
+    return Result.fail(
+      OAuthError.invalidRequest("The client_id of the body is not the one of the Authorization header. Send one.")
+    )
+  }
+  return header
+}
+
+/** Reads HTTP Basic. Null when the header has another scheme: that one does not say who the client is. */
+const readBasic = (header: string): Result.Result<Credentials, OAuthError> | null => {
+  const encoded = /^basic +(.*)$/i.exec(header.trim())?.[1]
+  if (encoded === undefined) return null
+  const text = Result.getOrElse(Base64.decodeString(encoded), () => "")
+  const colon = text.indexOf(":")
+  if (colon === -1) return Result.fail(refused())
+  const id = formDecode(text.slice(0, colon))
+  const secret = formDecode(text.slice(colon + 1))
+  if (id === null || id === "" || secret === null) return Result.fail(refused())
+  return Result.succeed({ id, secret: secret === "" ? null : secret })
+}
+
+/** Undoes application/x-www-form-urlencoded on one value (RFC 6749 appendix B); null when it is malformed. */
+const formDecode = (text: string): string | null => {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    return null
+  }
+}
+
+/** Whether a secret is one of a client's at a time. A public client has none, so that any is wrong. */
+export const isSecretOf = (
+  secrets: Secrets,
+  client: KnownClient,
+  secret: string,
+  now: number
+): Effect.Effect<boolean> => {
+  if (!("secrets" in client)) {
+    return Predicate.isNotNullish(client.secret) ? secrets.isValueOf(client.secret, secret) : Effect.succeed(false)
+  }
+  return Effect.mapEager(secrets.hashOf(secret), (hash) => {
+    let known = false
+    // All are compared, so that the time taken says nothing.
+    for (const each of client.secrets)
+      known = (sameHash(each.hash, hash) && (each.expires_at === null || now < each.expires_at)) || known
+    return known
+  })
+}
+
+// Clients.
+
+const otherClient =
+  "The directory's `client` must return the client of exactly the id that it is asked for, letter by letter, not another one. What it answered is not taken: the client counts as unknown to it."
+
+/** Finds clients: the host's own, and those that were registered with the service. */
+export const makeFindClient =
+  (directory: Directory["Service"], store: ClientStore["Service"]): ClientAuthentication["findClient"] =>
+  (text) => {
+    const id = Option.getOrNull(parseClientId(text))
+    if (id === null) return Effect.succeed(null)
+    return Effect.flatMapEager(directory.client(id), (own): Asked<KnownClient | null> => {
+      if (own === null) return store.find(id)
+      if (own.id === id) return Effect.succeed(own)
+      // Another spelling of an id would have wrong secrets counted apart, and tokens that belong to no client.
+      return Effect.andThen(warnOnce(directory, otherClient), store.find(id))
+    })
+  }
+
+/** The most warnings that are remembered of one directory; the oldest are forgotten first. */
+const maxWarnings = 1_000
+
+const warned = new WeakMap<Directory["Service"], RecentMap<string, true>>()
+
+/** Warns once in a process: anybody can send requests that show a flaw of the directory, and must not be able to fill the log. */
+export const warnOnce = (directory: Directory["Service"], warning: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const known = warned.get(directory) ?? new RecentMap<string, true>(maxWarnings)
+    warned.set(directory, known)
+    if (known.get(warning) === true) return Effect.void
+    known.set(warning, true)
+    return Effect.logWarning(`${warning} This is logged once.`)
+  })

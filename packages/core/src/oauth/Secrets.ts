@@ -1,0 +1,91 @@
+/**
+ * How codes, tokens and secrets of clients are made, kept and compared.
+ *
+ * Each has 256 random bits behind a prefix that says what it is, so that secret scanners find one that has leaked. Only
+ * SHA-256 of it is stored: with so much randomness in it a slow hash would add nothing but load.
+ */
+import { Brand, Effect, Redacted } from "effect"
+import { Base64Url } from "effect/encoding"
+import type { PresentedAccessToken, TokenHash } from "../domain/Token.ts"
+import type { Crypto } from "../ports/Crypto.ts"
+import { constantTimeEquals, constantTimeEqualTexts } from "../ports/Crypto.ts"
+
+export const prefixes = { refresh: "dh_rt_", code: "dh_ac_", client: "dh_cs_" } as const
+const accessPrefix = "dh_at_"
+
+const randomLength = 32
+const encoder = new TextEncoder()
+const tokenHash = Brand.nominal<TokenHash>()
+
+/** The text of an access token: its number, by which it is found, and its random part, which proves it. */
+export const accessTokenText = (seq: number, random: string): string => `${accessPrefix}${seq}.${random}`
+
+/** 256 bits in base64url. */
+const accessTokenPattern = /^dh_at_(?:([1-9][0-9]{0,15})\.)?([A-Za-z0-9_-]{43})$/
+
+/** A new code, token or secret, and the hash that is stored of it. */
+interface Generated {
+  readonly value: string
+  readonly hash: TokenHash
+}
+
+export interface Secrets {
+  /** The form in which a code, token or secret is kept. */
+  readonly hashOf: (secret: string) => Effect.Effect<TokenHash>
+  readonly generate: (kind: keyof typeof prefixes) => Effect.Effect<Generated>
+  /** The random part of a new access token. */
+  readonly generateAccess: () => Effect.Effect<Generated>
+  /** Reads the text of an access token; null when it can be none. Without a number it is one of doorhook 0.1.0. */
+  readonly readAccessToken: (text: string) => Effect.Effect<PresentedAccessToken | null>
+  /** A new id that nobody can guess. */
+  readonly generateId: (prefix: string) => Effect.Effect<string>
+  /** Whether two texts are the same, in a time that says nothing about either. */
+  readonly equals: (a: string, b: string) => Effect.Effect<boolean>
+  /** Whether a text is a directory's secret. Hashes that secret once for as long as the directory holds it. */
+  readonly isValueOf: (secret: Redacted.Redacted<string>, given: string) => Effect.Effect<boolean>
+}
+
+/** Whether two hashes are the same, in a time that says nothing about either. */
+export const sameHash = (a: TokenHash, b: TokenHash): boolean => constantTimeEqualTexts(a, b)
+
+export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
+  const digests = new WeakMap<Redacted.Redacted<string>, Uint8Array>()
+  const digestOf = (text: string) => crypto.sha256(encoder.encode(text))
+
+  const digestOfSecret = (secret: Redacted.Redacted<string>): Effect.Effect<Uint8Array> => {
+    const known = digests.get(secret)
+    if (known !== undefined) return Effect.succeed(known)
+    return Effect.mapEager(digestOf(Redacted.value(secret)), (digest) => {
+      digests.set(secret, digest)
+      return digest
+    })
+  }
+
+  const compare = (expected: Effect.Effect<Uint8Array>, given: string): Effect.Effect<boolean> =>
+    Effect.flatMapEager(expected, (digest) =>
+      Effect.mapEager(digestOf(given), (other) => constantTimeEquals(digest, other))
+    )
+
+  const hashOf = (secret: string): Effect.Effect<TokenHash> => Effect.mapEager(crypto.sha256Text(secret), tokenHash)
+
+  const generate = (prefix: string): Effect.Effect<Generated> =>
+    Effect.flatMapEager(crypto.randomBytes(randomLength), (bytes) => {
+      const value = prefix + Base64Url.encode(bytes)
+      return Effect.mapEager(hashOf(value), (hash) => ({ value, hash }))
+    })
+
+  return {
+    hashOf,
+    generate: (kind) => generate(prefixes[kind]),
+    generateAccess: () => generate(""),
+    readAccessToken: (text) => {
+      const [, digits, random] = accessTokenPattern.exec(text) ?? []
+      const seq = digits === undefined ? null : Number(digits)
+      if (random === undefined || (seq !== null && !Number.isSafeInteger(seq))) return Effect.succeed(null)
+      return Effect.mapEager(hashOf(seq === null ? text : random), (hash) => ({ seq, hash }))
+    },
+    generateId: (prefix) => Effect.map(crypto.randomBytes(16), (bytes) => prefix + Base64Url.encode(bytes)),
+    equals: (a, b) => compare(digestOf(a), b),
+    isValueOf: (secret, given) => compare(digestOfSecret(secret), given)
+  }
+}

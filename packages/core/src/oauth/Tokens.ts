@@ -1,0 +1,171 @@
+/**
+ * Tokens that are presented: as a bearer (RFC 6750), to be revoked (RFC 7009) or introspected (RFC 7662).
+ */
+import { Effect } from "effect"
+import type { Client } from "../domain/Client.ts"
+import { isConfidential } from "../domain/Client.ts"
+import type { ClientId, GrantId, UserId } from "../domain/Ids.ts"
+import type { AccessToken, Grant, PresentedAccessToken } from "../domain/Token.ts"
+import { scopeNames } from "../domain/Token.ts"
+import type { Directory, DirectoryError } from "../ports/Directory.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import type { TokenStore } from "../ports/TokenStore.ts"
+import type { StoredToken } from "../rules/TokenLife.ts"
+import { isLive, retiredBy } from "../rules/TokenLife.ts"
+import type { ClientAuthentication, ClientRequest } from "./ClientAuthentication.ts"
+import type { TooManyGuesses } from "./OAuthError.ts"
+import { OAuthError } from "./OAuthError.ts"
+import { cameTwice, firstRepeated, get } from "./Parameters.ts"
+import type { Secrets } from "./Secrets.ts"
+import { prefixes, sameHash } from "./Secrets.ts"
+import type { RefreshBursts } from "./TokenEndpoint.ts"
+
+/** Who an access token stands for. */
+export interface Principal {
+  readonly user_id: UserId
+  readonly client_id: ClientId
+  readonly grant_id: GrantId
+  readonly scopes: ReadonlyArray<string>
+  /** When the token expires, in milliseconds since the epoch. */
+  readonly expires_at: number
+}
+
+/** The answer of the introspection endpoint; times in seconds since the epoch. Anything not valid is only inactive. */
+export type Introspection =
+  | { readonly active: false }
+  | {
+      readonly active: true
+      readonly scope: string
+      readonly client_id: ClientId
+      readonly sub: UserId
+      readonly token_type?: "Bearer"
+      readonly iat: number
+      /** Absent for a refresh token, which does not expire. */
+      readonly exp?: number
+    }
+
+/** What requests with tokens need. */
+export interface TokensNeeds {
+  readonly bursts: RefreshBursts
+  readonly clients: ClientAuthentication
+  readonly directory: Directory["Service"]
+  readonly now: () => number
+  readonly secrets: Secrets
+  readonly store: TokenStore["Service"]
+}
+
+type Failure = StoreError | DirectoryError
+type StoredAccessToken = Extract<StoredToken, { readonly kind: "access" }>
+
+const nobody = Effect.succeed(null)
+const inactive: Introspection = { active: false }
+
+/** What tokens are good for; `AuthorizationServer` describes it. */
+export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: TokensNeeds) => {
+  /** Retires the refresh token that an access token came in exchange for, at its first use. */
+  const retire = (token: AccessToken): Effect.Effect<void, StoreError> => {
+    const at = now()
+    const retired = retiredBy(token, at)
+    if (retired === null || bursts.use(retired, at) || !bursts.retire(retired)) return Effect.void
+    return Effect.onError(store.retireRefreshToken(retired, at), () => Effect.sync(() => bursts.forgetRetired(retired)))
+  }
+
+  /** Whether the user and the client of a grant exist. */
+  const hasParties = ({ client_id, user_id }: Grant): Effect.Effect<boolean, Failure> =>
+    Effect.flatMapEager(directory.isActive(user_id), (isActive) =>
+      isActive ? Effect.mapEager(clients.findClient(client_id), (client) => client !== null) : Effect.succeed(false)
+    )
+
+  /** The access token that a text proves; null when there is none. */
+  const findAccess = (presented: PresentedAccessToken) =>
+    Effect.mapEager(store.findAccessToken(presented), (found) =>
+      found !== null && sameHash(found.token.hash, presented.hash) ? ({ kind: "access", ...found } as const) : null
+    )
+
+  const authenticate = (accessToken: string): Effect.Effect<Principal | null, Failure> =>
+    Effect.flatMapEager(secrets.readAccessToken(accessToken), (presented) =>
+      presented === null
+        ? nobody
+        : Effect.flatMapEager(findAccess(presented), (found) =>
+            found === null || !isLive(found, now()) ? nobody : usedBy(found)
+          )
+    )
+
+  /** Who a living access token stands for, which is used now. */
+  const usedBy = ({ grant, token }: StoredAccessToken): Effect.Effect<Principal | null, Failure> =>
+    Effect.flatMapEager(hasParties(grant), (areThere): Effect.Effect<Principal | null, Failure> => {
+      if (!areThere) return nobody
+      const { client_id, id: grant_id, user_id } = grant
+      const scopes = scopeNames(token.scope ?? grant.scope)
+      const principal = { user_id, client_id, grant_id, scopes, expires_at: token.expires_at }
+      return Effect.mapEager(retire(token), () => principal)
+    })
+
+  /** The client and the token that a request to one of the two endpoints names. */
+  const readRequest = Effect.fnUntraced(function* (request: ClientRequest) {
+    const repeated = firstRepeated(request.parameters)
+    if (repeated !== null) return yield* OAuthError.invalidRequest(cameTwice(repeated))
+    const client = yield* clients.authenticateClient(request, "secret")
+    const token = get(request.parameters, "token")
+    if (token === null) return yield* OAuthError.invalidRequest("The parameter token is missing. Send it in the body.")
+    return { client, token }
+  })
+
+  /** Finds a refresh token by its text. The prefix says which kind a token is: the hint of RFC 7009 is not needed. */
+  const findRefresh = Effect.fnUntraced(function* (text: string) {
+    const found = yield* store.findRefreshToken(yield* secrets.hashOf(text))
+    return found === null ? null : ({ kind: "refresh", ...found } as const)
+  })
+
+  const find = Effect.fnUntraced(function* (text: string): Effect.fn.Return<StoredToken | null, StoreError> {
+    if (text.startsWith(prefixes.refresh)) return yield* findRefresh(text)
+    const presented = yield* secrets.readAccessToken(text)
+    return presented === null ? null : yield* findAccess(presented)
+  })
+
+  /** With a refresh token everything of its grant ends (RFC 7009 section 2.1). */
+  const revoke = Effect.fnUntraced(function* (
+    request: ClientRequest
+  ): Effect.fn.Return<void, OAuthError | TooManyGuesses | Failure> {
+    const { client, token } = yield* readRequest(request)
+    if (token.startsWith(prefixes.refresh)) {
+      const found = yield* findRefresh(token)
+      if (found === null) return
+      if (!belongsTo(found, client)) return yield* otherClients()
+      return yield* store.revokeGrant(found.grant.id, now())
+    }
+    const presented = yield* secrets.readAccessToken(token)
+    if (presented === null) return
+    const found = yield* findAccess(presented)
+    if (found !== null && !belongsTo(found, client)) return yield* otherClients()
+    // One that is not found may have been deleted by a commit that is not on disk yet. Deleting it again waits for that.
+    yield* store.revokeAccessToken(presented)
+  })
+
+  /**
+   * Only clients with a secret may ask, and only about their own tokens: otherwise anybody could try out tokens here (RFC 7662
+   * section 4).
+   */
+  const introspect = Effect.fnUntraced(function* (
+    request: ClientRequest
+  ): Effect.fn.Return<Introspection, OAuthError | TooManyGuesses | Failure> {
+    const { client, token } = yield* readRequest(request)
+    if (!isConfidential(client))
+      return yield* OAuthError.invalidClient("Only clients with a secret may introspect tokens.")
+    const found = yield* find(token)
+    if (found === null || !belongsTo(found, client) || !isLive(found, now())) return inactive
+    if (!(yield* hasParties(found.grant))) return inactive
+    const { client_id, scope, user_id: sub } = found.grant
+    const iat = Math.floor(found.token.created_at / 1_000)
+    if (found.kind === "refresh") return { active: true, scope, client_id, sub, iat }
+    const { expires_at, scope: narrowed } = found.token
+    const exp = expires_at / 1_000
+    return { active: true, scope: narrowed ?? scope, client_id, sub, token_type: "Bearer", iat, exp }
+  })
+
+  return { authenticate, introspect, revoke }
+}
+
+const otherClients = () => Effect.fail(OAuthError.invalidGrant("The token was issued to another client."))
+
+const belongsTo = (found: StoredToken, client: Client): boolean => found.grant.client_id === client.id

@@ -1,0 +1,76 @@
+/**
+ * Changes of tokens on SQLite: plain statements in turns, so that those of many requests, and publications, share a transaction and a
+ * sync. What decides a race is decided within one turn.
+ */
+import type { NewAccessToken, RefreshToken } from "@doorhook/core"
+import { Effect, Layer } from "effect"
+import { sqlite } from "../Dialect.ts"
+import { tokenStatements } from "../statements/TokenStatements.ts"
+import { failAs } from "../StoreFailure.ts"
+import { TokenWrites } from "../stores/TokenWrites.ts"
+import type { Row } from "./Columns.ts"
+import { SqliteTurns } from "./SqliteTurns.ts"
+
+/** About how many rows one request changes. */
+const rows = 3
+
+/** The first value of a row; null where there is none. */
+const first = (row: Row | undefined): unknown => Object.values(row ?? [])[0] ?? null
+
+export const layer: Layer.Layer<TokenWrites, never, SqliteTurns> = Layer.effect(
+  TokenWrites,
+  Effect.gen(function* () {
+    const { change, prepare } = yield* SqliteTurns
+    const statements = tokenStatements(sqlite)
+    const q = {
+      useCode: prepare(statements.useCode),
+      living: prepare(statements.livingRefreshToken),
+      insertAccess: prepare(statements.insertAccessToken),
+      endOldest: prepare(statements.endOldest),
+      insertRefresh: prepare(statements.insertRefreshToken),
+      rotate: prepare(statements.rotateRefreshToken),
+      retire: prepare(statements.retireRefreshToken)
+    }
+
+    const storeAccess = ({ created_at, expires_at, grant_id, hash, retires, scope }: NewAccessToken): number =>
+      Number(first(q.insertAccess.get(grant_id, hash, created_at, expires_at, scope, retires)))
+
+    const storeRefresh = ({ created_at, grant_id, hash, retired_at, rotated_at }: RefreshToken): void => {
+      q.insertRefresh.run(hash, grant_id, created_at, rotated_at, retired_at)
+    }
+
+    // All wait for the disk, those too that change nothing: they may be answered because of an earlier commit.
+    return TokenWrites.of({
+      redeemCode: (hash, { access, refresh }, now) =>
+        change({
+          rows,
+          isDurable: true,
+          run: () => {
+            if (q.useCode.get(now, hash) === undefined) return null
+            if (refresh !== null) storeRefresh(refresh)
+            return storeAccess(access)
+          }
+        }).pipe(failAs("TokenStore.redeemCode")),
+
+      refresh: (presented, { access, maxAccessTokens, refresh }, now) =>
+        change({
+          rows,
+          isDurable: true,
+          run: () => {
+            if (q.living.get(presented) === undefined) return null
+            q.endOldest.run(access.grant_id, maxAccessTokens - 1)
+            if (refresh !== null) {
+              q.rotate.run(now, presented)
+              storeRefresh(refresh)
+            }
+            return storeAccess(access)
+          }
+        }).pipe(failAs("TokenStore.refresh")),
+
+      retireRefreshToken: (hash, now) =>
+        change({ rows: 1, isDurable: true, run: () => void q.retire.run(now, hash) }).pipe(
+          failAs("TokenStore.retireRefreshToken")
+        )
+    })
+  })
+)

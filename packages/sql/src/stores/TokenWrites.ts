@@ -1,0 +1,10 @@
+/**
+ * Changes of tokens that requests wait for. Each database makes them in its own way, with as little around them as there can be.
+ */
+import type { TokenStore } from "@doorhook/core"
+import { Context } from "effect"
+
+export class TokenWrites extends Context.Service<
+  TokenWrites,
+  Pick<TokenStore["Service"], "redeemCode" | "refresh" | "retireRefreshToken">
+>()("@doorhook/sql/TokenWrites") {}
