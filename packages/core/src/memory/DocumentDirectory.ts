@@ -44,12 +44,12 @@ export class DocumentDirectory extends Context.Service<
         })
 
         const directory = Directory.of({
-          client: (id) => Effect.sync(() => current.clients.get(id) ?? null),
+          client: (id) => Effect.succeed(current.clients.get(id) ?? null),
           authenticate,
-          isActive: (user) => Effect.sync(() => current.users.has(user)),
+          isActive: (user) => Effect.succeed(current.users.has(user)),
           administers: (user, building) =>
-            Effect.sync(() => current.users.get(user)?.buildings.includes(building) ?? false),
-          isTenant: (user, tenant) => Effect.sync(() => current.users.get(user)?.tenants.includes(tenant) ?? false),
+            Effect.succeed(current.users.get(user)?.buildings.includes(building) ?? false),
+          isTenant: (user, tenant) => Effect.succeed(current.users.get(user)?.tenants.includes(tenant) ?? false),
           buildings: (user) =>
             Effect.sync(() => {
               const ids = current.users.get(user)?.buildings ?? []
