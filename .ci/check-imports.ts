@@ -47,11 +47,12 @@ const coreLayers: Readonly<Record<string, ReadonlyArray<string>>> = {
   ports: ["ports", "domain", "rules"],
   services: ["services", "publish", "delivery", "ports", "rules", "domain"],
   oauth: ["oauth", "services", "ports", "rules", "domain"],
+  integrations: ["integrations", "delivery", "services", "ports", "rules", "domain"],
   publish: ["publish", "delivery", "services", "ports", "rules", "domain"],
   delivery: ["delivery", "services", "ports", "rules", "domain"],
   text: ["text"],
   memory: ["memory", "ports", "rules", "domain"],
-  testing: ["testing", "memory", "delivery", "publish", "services", "ports", "rules", "domain"]
+  testing: ["testing", "memory", "integrations", "delivery", "publish", "services", "ports", "rules", "domain"]
 }
 
 const packageNameOf = (specifier: string): string =>

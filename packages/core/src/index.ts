@@ -13,8 +13,6 @@ export type { NamedFile } from "./domain/NamedFile.ts"
 export { checkDifferent, checkWritable, fileTrouble, fileTroubleOf, writeNamed } from "./domain/NamedFile.ts"
 export * from "./domain/Ids.ts"
 export * from "./domain/Integration.ts"
-export * from "./domain/IntegrationDocument.ts"
-export * from "./domain/IntegrationSwitches.ts"
 export * from "./domain/IsoTime.ts"
 export * as JsonFlaw from "./domain/JsonFlaw.ts"
 export * as JsonText from "./domain/JsonText.ts"
@@ -92,20 +90,28 @@ export * from "./delivery/Dispatcher.ts"
 export * from "./delivery/DispatcherStatus.ts"
 export * as Housekeeping from "./services/Housekeeping.ts"
 export * from "./services/Idempotency.ts"
-export * from "./services/IntegrationErrors.ts"
-export * from "./services/IntegrationFeed.ts"
-export * from "./services/Integrations.ts"
-export type { Actor, ExpectedVersions } from "./services/integrations/Access.ts"
-export type { Created } from "./services/integrations/Creating.ts"
 export { inTurn } from "./services/LoopTurns.ts"
-export { resolveDeadline, ResourceTypeAliases } from "./services/integrations/Reading.ts"
 export { lasting } from "./services/Lasting.ts"
 export { makeMinuteCounter, minuteWindow } from "./services/MinuteCounter.ts"
 export * from "./services/Notices.ts"
-export * from "./services/OperatorIntegrations.ts"
-export * from "./services/Premises.ts"
 export * from "./publish/Publisher.ts"
-export * from "./services/TestEvents.ts"
+
+// integrations
+export {
+  candidateUrl,
+  DocumentMismatch,
+  DocumentProblem,
+  IntegrationResource,
+  integrationType,
+  InvalidIntegration,
+  mismatchOf,
+  MismatchReason,
+  resourceOf
+} from "./integrations/IntegrationDocument.ts"
+export * from "./integrations/Integrations.ts"
+export * from "./integrations/OperatorIntegrations.ts"
+export * from "./integrations/Premises.ts"
+export * from "./integrations/TestEvents.ts"
 
 // text: what is put together for people
 export { columns } from "./text/Columns.ts"

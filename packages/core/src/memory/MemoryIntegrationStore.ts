@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
         return integration
       }),
 
-    find: (id) => Effect.sync(() => integrations.get(id) ?? null),
+    find: (id) => Effect.succeed(integrations.get(id) ?? null),
 
     locate: (id) =>
       Effect.sync(() => {

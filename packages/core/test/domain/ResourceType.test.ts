@@ -9,8 +9,8 @@ import {
 } from "@doorhook/core"
 import { Effect, Layer, Result } from "effect"
 import fc from "fast-check"
-import { readAttributes } from "../../src/domain/IntegrationReading.ts"
-import { readSwitches } from "../../src/domain/IntegrationSwitches.ts"
+import { readAttributes } from "../../src/integrations/IntegrationDocument.ts"
+import { readSwitches } from "../../src/integrations/OperatorIntegrations.ts"
 
 const minute = 60_000
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Layer, Option, Redacted, Result } from "effect"
+import { Clock, Effect, Exit, Fiber, Layer, Option, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { parseNetwork } from "../../src/rules/AddressPolicy.ts"
 import {
@@ -10,13 +10,14 @@ import {
   DeliverySettings,
   Directory,
   Dispatcher,
+  IntegrationId,
   Integrations,
   IntegrationStore,
   MemoryStore,
   NameResolver,
   UserId
 } from "../../src/index.ts"
-import type { IntegrationId, Scope } from "../../src/index.ts"
+import type { Scope } from "../../src/index.ts"
 
 const actor = { user_id: UserId.make("admin"), client_id: ClientId.make("client") }
 const building: Scope = { type: "building", id: BuildingId.make(1) }
@@ -136,6 +137,22 @@ describe("the URL of an integration", () => {
         })
       )
     )
+  )
+})
+
+describe("reading an integration", () => {
+  it.effect("needs no fiber where the directory and the store answer at once", () =>
+    Effect.gen(function* () {
+      const service = yield* Integrations
+      const { integration } = yield* service.create(actor, building, document(), null)
+      const found = service.get(actor, building, integration.id)
+      const missing = service.get(actor, building, IntegrationId.make(99))
+      const elsewhere = service.get(actor, { type: "building", id: BuildingId.make(2) }, integration.id)
+      assert.deepStrictEqual([found, missing, elsewhere].map(Exit.isExit), [true, true, true])
+      assert.deepStrictEqual(yield* found, integration)
+      assert.strictEqual((yield* Effect.flip(missing))._tag, "IntegrationNotFound")
+      assert.strictEqual((yield* Effect.flip(elsewhere))._tag, "ScopeNotFound")
+    }).pipe(Effect.provide(integrations()))
   )
 })
 

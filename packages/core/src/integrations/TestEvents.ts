@@ -1,6 +1,6 @@
 /**
- * Test events: one delivery to one integration, made up by doorhook and sent as any other is, so that whoever runs the
- * receiver sees the whole way work: signature, acknowledgement, retries.
+ * Test events: one sample delivery to one integration, sent like any other, to try a receiver's signature check,
+ * acknowledgement and retries.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
@@ -18,30 +18,30 @@ import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
-import { NotDeliverable, UnknownIntegration } from "./Deliveries.ts"
-import { waking } from "./Waking.ts"
+import { NotDeliverable, UnknownIntegration } from "../services/Deliveries.ts"
+import { waking } from "../services/Waking.ts"
 
-/** A test event that is on its way. */
+/** A test event that was enqueued. */
 export interface TestSent {
   readonly event_id: EventId
   readonly delivery_id: DeliveryId
   readonly resource_type: ResourceType
 }
 
-/** No host's building: a test event is in nobody's list of access logs, where only what happened belongs. */
+/** No host's building, so that test events appear in no list of access logs. */
 const nowhere = BuildingId.make(Number.MAX_SAFE_INTEGER)
 
 /**
- * The `data.id` of a test event, from the second that it is sent in: a receiver may drop what has an id that it knows, and
- * may keep ids in 32 bits. Hosts that count up from 1 do not come so far.
+ * The `data.id` of a test event, made from the current second: receivers may drop ids that they know, and may keep ids in 32
+ * bits. Hosts that count up from 1 do not reach these numbers.
  */
 const testId = (now: number): number => 2_000_000_000 + (Math.floor(now / 1_000) % 147_000_000)
 
-/** Lets receivers leave test events aside. */
+/** Lets receivers recognize test events. */
 const mark = { test: true } as const
 const name = "doorhook test event"
 
-/** `data` of the built-in types as the document describes it. */
+/** `data` of the built-in types (document section 2.3). */
 const samples = {
   access_log: (now: number) =>
     ({
@@ -70,10 +70,10 @@ const samples = {
 
 const sampleOf = new Map<ResourceType, (now: number, guid: string) => object>(Object.entries(samples))
 
-/** Data of a declared type is the host's own: a test event has no more than an id, a time and the mark. */
+/** Data of a declared type is the host's own, so its test event has only an id, a time and the mark. */
 const plainSample = (now: number): object => ({ id: testId(now), logged_at: isoOf(now), name, ...mark })
 
-/** What a test event is about. */
+/** Resource type, action and priority of a test event. */
 export interface TestKind {
   readonly resource_type: ResourceType
   readonly action: Action
@@ -82,7 +82,7 @@ export interface TestKind {
 
 const defaultKind: TestKind = { resource_type: "access_log", action: "create", urgent: false }
 
-/** The kind of an integration's test events: one it is bound to, of normal priority if there is one. */
+/** A kind that the integration is bound to, of normal priority if there is one. */
 export const testKindOf = ({ bindings }: Pick<Integration, "bindings">, types: ResourceTypeTable): TestKind => {
   const kinds = bindings.flatMap(({ actions: [action], resource_type }): ReadonlyArray<TestKind> =>
     action === undefined ? [] : [{ resource_type, action, urgent: types.get(resource_type)?.urgent ?? false }]
@@ -101,12 +101,12 @@ export class TestEvents extends Context.Service<
   TestEvents,
   {
     /**
-     * Sends a test event to one integration and to no other. Fails on one that is disabled: what doorhook disabled is tried
-     * by a probe instead.
+     * Sends a test event to one integration only. Fails on a disabled one; use a probe to try an integration that doorhook
+     * disabled.
      */
     readonly send: (id: IntegrationId) => Effect.Effect<TestSent, UnknownIntegration | NotDeliverable | StoreError>
   }
->()("@doorhook/core/services/TestEvents") {
+>()("@doorhook/core/integrations/TestEvents") {
   static readonly layer: Layer.Layer<TestEvents, never, DeliveryStore | IntegrationStore | Wake | Crypto> =
     Layer.effect(
       TestEvents,
@@ -141,7 +141,7 @@ export class TestEvents extends Context.Service<
             initial: { state: "pending" }
           } as const
           const [stored] = yield* waking(wake, store.enqueue([{ event, deliveries: [delivery] }]), () => true)
-            // No key was given that could be taken.
+            // There is no idempotency key that could be taken.
             .pipe(Effect.catchTag("KeyTaken", Effect.die))
           const [sent] = stored ?? []
           if (sent === undefined || sent.state === "cancelled") {

@@ -1,22 +1,22 @@
 /**
- * What a user may see of buildings and tenants: which there are, and what happened there. The host's directory says the
- * first, the events that were published and are still kept the second.
+ * What a user may read of buildings and tenants: which ones the directory lists, the events published there, and the feed of
+ * deliveries of one integration.
  */
 import { Context, Effect, Layer, Schema } from "effect"
-import type { BuildingId } from "../domain/Ids.ts"
+import type { BuildingId, DeliveryId, IntegrationId } from "../domain/Ids.ts"
 import type { Scope } from "../domain/Integration.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
-import type { EventPage } from "../ports/DeliveryStore.ts"
+import type { EventPage, FeedItem } from "../ports/DeliveryStore.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { DirectoryBuilding, DirectoryError, DirectoryTenant } from "../ports/Directory.ts"
 import { Directory, hasRight } from "../ports/Directory.ts"
 import type { StoreError } from "../ports/StoreError.ts"
-import { ScopeNotFound } from "./IntegrationErrors.ts"
-import type { Actor } from "./integrations/Access.ts"
+import type { Actor, IntegrationNotFound } from "./Integrations.ts"
+import { Integrations, ScopeNotFound } from "./Integrations.ts"
 
-/** A page of events, and from when to when they were published, in milliseconds since the epoch. */
+/** A page of events, and the range of their publication times, in milliseconds since the epoch. */
 export interface EventRange {
-  /** How many events to skip. */
+  /** Number of events to skip. */
   readonly offset: number
   readonly limit: number
   /** Only events published at this time or later. */
@@ -25,10 +25,10 @@ export interface EventRange {
   readonly until?: number
 }
 
-/** The most events of a list that are counted, and that a page can begin behind. */
+/** Events of a list beyond this number are not counted, and no page begins there. */
 export const countedEvents = 10_000
 
-/** A page begins beyond what is counted of a list: to read that far would stop the process for others. */
+/** A page begins beyond the counted part of a list. Reading that far would hold up the whole process. */
 export class PageTooDeep extends Schema.TaggedError<PageTooDeep>()("PageTooDeep", { offset: Schema.Int }) {
   override get message(): string {
     return `A page must begin within the first ${countedEvents} items of a list. Read further back with \`until\`: the list then begins before that time.`
@@ -44,11 +44,11 @@ export class Premises extends Context.Service<
       actor: Actor,
       id: BuildingId
     ) => Effect.Effect<DirectoryBuilding, ScopeNotFound | DirectoryError>
-    /** The tenants the user is. */
+    /** The tenants that the user is. */
     readonly tenants: (actor: Actor) => Effect.Effect<ReadonlyArray<DirectoryTenant>, DirectoryError>
-    /** Those of some buildings that there are not, as far as the directory can say. */
+    /** Those of some buildings that do not exist, as far as the directory can say. */
     readonly unknown: (ids: Iterable<BuildingId>) => Effect.Effect<ReadonlyArray<BuildingId>>
-    /** Events of a building, or those that involve a tenant, the latest first; counts `countedEvents` of them at most. */
+    /** Events of a building, or those that involve a tenant, latest first; counts `countedEvents` at most. */
     readonly events: (
       actor: Actor,
       scope: Scope,
@@ -56,7 +56,7 @@ export class Premises extends Context.Service<
       range: EventRange
     ) => Effect.Effect<EventPage, ScopeNotFound | PageTooDeep | StoreError | DirectoryError>
   }
->()("@doorhook/core/services/Premises") {
+>()("@doorhook/core/integrations/Premises") {
   static readonly layer: Layer.Layer<Premises, never, Directory | DeliveryStore> = Layer.effect(
     Premises,
     Effect.gen(function* () {
@@ -77,7 +77,7 @@ export class Premises extends Context.Service<
         unknown: (ids) =>
           Effect.filter(
             new Set(ids),
-            // What is only a hint waits for no directory that is away.
+            // This is a hint only, so a directory that fails does no harm.
             (id) =>
               Effect.map(
                 Effect.orElseSucceed(hasBuilding(id), () => true),
@@ -91,6 +91,55 @@ export class Premises extends Context.Service<
           return yield* store.events({ scope, resource_type, ...range, countUpTo: countedEvents })
         })
       })
+    })
+  )
+}
+
+/** A page of a feed. */
+export interface FeedPage {
+  readonly items: ReadonlyArray<FeedItem>
+  /** Where the next page begins; the given cursor if there is nothing new. Valid forever. */
+  readonly cursor: DeliveryId | 0
+  /** Whether more deliveries are there already. */
+  readonly more: boolean
+}
+
+/**
+ * What an integration should have received. Delivery at least once can't prove that nothing is missing; a receiver that reads
+ * this feed can.
+ */
+export class IntegrationFeed extends Context.Service<
+  IntegrationFeed,
+  {
+    /** At most `limit` deliveries after a cursor (0: from the beginning), oldest first. */
+    readonly read: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId,
+      page: { readonly after: DeliveryId | 0; readonly limit: number }
+    ) => Effect.Effect<FeedPage, ScopeNotFound | IntegrationNotFound | StoreError | DirectoryError>
+  }
+>()("@doorhook/core/integrations/IntegrationFeed") {
+  static readonly layer: Layer.Layer<IntegrationFeed, never, Integrations | DeliveryStore> = Layer.effect(
+    IntegrationFeed,
+    Effect.gen(function* () {
+      const integrations = yield* Integrations
+      const store = yield* DeliveryStore
+
+      const read: IntegrationFeed["Service"]["read"] = Effect.fnUntraced(function* (
+        actor,
+        scope,
+        id,
+        { after, limit }
+      ) {
+        yield* integrations.get(actor, scope, id)
+        // One more than the limit shows whether there is another page.
+        const found = yield* store.feed({ integration_id: id, after, limit: limit + 1 })
+        const items = found.slice(0, limit)
+        return { items, cursor: items.at(-1)?.delivery.id ?? after, more: found.length > limit }
+      })
+
+      return IntegrationFeed.of({ read })
     })
   )
 }

@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Predicate, Result } from "effect"
 import fc from "fast-check"
-import { candidateUrl, mismatchOf } from "../../src/domain/IntegrationDocument.ts"
-import { readAttributes, readChanges } from "../../src/domain/IntegrationReading.ts"
-import type { ReadContext } from "../../src/domain/IntegrationReading.ts"
+import { candidateUrl, mismatchOf, readAttributes, readChanges } from "../../src/integrations/IntegrationDocument.ts"
+import type { ReadContext } from "../../src/integrations/IntegrationDocument.ts"
 import { IntegrationId } from "../../src/domain/Ids.ts"
 import { builtInTable } from "../../src/domain/ResourceType.ts"
 

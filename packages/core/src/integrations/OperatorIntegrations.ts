@@ -1,24 +1,59 @@
 /**
- * The operator's view of integrations: list them, see which fail, and set what the operator can set.
+ * The operator's view of integrations: list them, see which fail, enable, disable and override, probe.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Predicate, Result, Schema } from "effect"
+import { Dispatcher } from "../delivery/Dispatcher.ts"
+import * as DurationText from "../domain/DurationText.ts"
 import type { DeliveryId, IntegrationId } from "../domain/Ids.ts"
-import type { Integration } from "../domain/Integration.ts"
+import type { DeliveryOverrides, Integration } from "../domain/Integration.ts"
 import { switched } from "../domain/Integration.ts"
-import type { IntegrationSwitches } from "../domain/IntegrationSwitches.ts"
-import { InvalidSwitches } from "../domain/IntegrationSwitches.ts"
+import type { ResourceTypeTable } from "../domain/ResourceType.ts"
+import { namesIn } from "../domain/ResourceType.ts"
+import { schemaProblems } from "../domain/SchemaProblems.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { SurveyedIntegration, SurveyedStatus, UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
 import type { StoreError } from "../ports/StoreError.ts"
 import { Wake } from "../ports/Wake.ts"
+import { parseNetwork } from "../rules/AddressPolicy.ts"
 import { retryOf } from "../rules/DeliveryPolicy.ts"
 import { flawOf } from "../rules/RetryPolicy.ts"
-import { UnknownIntegration } from "./Deliveries.ts"
-import { DeliverySettings } from "./DeliverySettings.ts"
-import type { Dispatcher } from "../delivery/Dispatcher.ts"
-import { makeStoredChange } from "./integrations/StoredChange.ts"
-import { waking } from "./Waking.ts"
+import { UnknownIntegration } from "../services/Deliveries.ts"
+import { DeliverySettings } from "../services/DeliverySettings.ts"
+import { waking } from "../services/Waking.ts"
+import { changeStored } from "./IntegrationChanges.ts"
+
+const Network = Schema.String.check(
+  Schema.makeFilter(
+    (text) => Option.isSome(parseNetwork(text)) || "must be a network like 10.0.0.0/8 or fd00::/8, or an address"
+  )
+)
+
+/** Overrides as JSON: delays as durations. */
+export const OverridesDocument = Schema.Struct({
+  acknowledge: Schema.optionalKey(Schema.Literals(["200", "2xx"])),
+  retry: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(DurationText.DurationText))),
+  allow_targets: Schema.optionalKey(Schema.Array(Network))
+})
+
+/** A change by the operator. `overrides` replaces all earlier ones. */
+export const IntegrationSwitches = Schema.Struct({
+  status: Schema.optionalKey(Schema.Literals(["enabled", "disabled"])),
+  overrides: Schema.optionalKey(OverridesDocument)
+})
+export interface IntegrationSwitches {
+  readonly status?: Integration["status"]
+  readonly overrides?: DeliveryOverrides
+}
+
+/** The document is no valid change. */
+export class InvalidSwitches extends Schema.TaggedError<InvalidSwitches>()("InvalidSwitches", {
+  problems: Schema.Array(Schema.Struct({ pointer: Schema.String, detail: Schema.String }))
+}) {
+  override get message(): string {
+    return this.problems.map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`)).join("; ")
+  }
+}
 
 /** A probe was not sent. */
 export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
@@ -34,14 +69,14 @@ export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
 export class OperatorIntegrations extends Context.Service<
   OperatorIntegrations,
   {
-    /** All integrations, those of a status, or troubled ones, in the order of their ids: how they fail, or can't be read. */
+    /** Integrations in the order of their ids: all, those of a status, or those in trouble. */
     readonly list: (filter: {
       readonly status?: SurveyedStatus
       readonly after: IntegrationId | 0
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<SurveyedIntegration | UnreadableIntegration>, StoreError>
     readonly show: (id: IntegrationId) => Effect.Effect<SurveyedIntegration, UnknownIntegration | StoreError>
-    /** Enables or disables an integration, or replaces its overrides, unless nothing could be retried by these. */
+    /** Enables or disables an integration, or replaces its overrides. Fails on a schedule that its lifetime cuts off. */
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
@@ -63,7 +98,7 @@ export class OperatorIntegrations extends Context.Service<
       const store = yield* IntegrationStore
       const deliveries = yield* DeliveryStore
       const { retry } = yield* DeliverySettings
-      const stored = yield* makeStoredChange
+      const dispatcher = yield* Dispatcher
       const wake = yield* Wake
 
       const show = Effect.fnUntraced(function* (id: IntegrationId) {
@@ -74,8 +109,8 @@ export class OperatorIntegrations extends Context.Service<
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
         const problems = problemsOf(switches, retry)
         if (problems.length > 0) return yield* new InvalidSwitches({ problems })
-        const found = Effect.map(show(id), ({ integration }) => integration)
-        yield* stored.change(found, (current) => applySwitches(current, switches))
+        const find = () => Effect.map(show(id), ({ integration }) => integration)
+        yield* changeStored(store, dispatcher, find, (current) => applySwitches(current, switches))
         return yield* show(id)
       })
 
@@ -101,7 +136,7 @@ export class OperatorIntegrations extends Context.Service<
   )
 }
 
-/** What is wrong with the schedules of a change, by the lifetimes that are set for all. */
+/** Problems with the schedules of a change, given the lifetimes of the service. */
 const problemsOf = (
   { overrides }: IntegrationSwitches,
   retry: DeliverySettings["Service"]["retry"]
@@ -116,3 +151,34 @@ const applySwitches = (current: Integration, { overrides, status }: IntegrationS
   ...(overrides !== undefined && { overrides }),
   ...(status !== undefined && switched(current, status))
 })
+
+const decode = Schema.decodeUnknownResult(IntegrationSwitches, { errors: "all", onExcessProperty: "error" })
+
+/** Schedules for resource types that are not declared. */
+const undeclaredIn = (value: unknown, types: ResourceTypeTable): InvalidSwitches["problems"] => {
+  const overrides = Predicate.hasProperty(value, "overrides") ? value.overrides : undefined
+  const retry = Predicate.hasProperty(overrides, "retry") ? overrides.retry : undefined
+  if (!Predicate.isReadonlyObject(retry)) return []
+  return Object.keys(retry).flatMap((name) =>
+    types.has(name)
+      ? []
+      : [{ pointer: `/overrides/retry/${name}`, detail: `is no resource type; there are ${namesIn(types, "and")}` }]
+  )
+}
+
+/** Reads a change. An unknown member is an error, so that a mistyped one does not go unnoticed. */
+export const readSwitches = (
+  value: unknown,
+  types: ResourceTypeTable
+): Result.Result<IntegrationSwitches, InvalidSwitches> => {
+  const read = decode(value)
+  const problems = [...(Result.isFailure(read) ? schemaProblems(read.failure) : []), ...undeclaredIn(value, types)]
+  return problems.length > 0 || Result.isFailure(read)
+    ? Result.fail(new InvalidSwitches({ problems }))
+    : Result.succeed(read.success)
+}
+
+const encode = Schema.encodeSync(OverridesDocument)
+
+/** Overrides as JSON. */
+export const writeOverrides = (overrides: DeliveryOverrides): typeof OverridesDocument.Encoded => encode(overrides)

@@ -1,32 +1,148 @@
 /**
- * Reads what a client says about an integration, and finds every problem with it at once.
+ * An integration as a JSON:API document (document section 2.2, JSON:API 1.1): the resource that clients get, and the reader of
+ * what they send, which finds every problem at once.
  *
- * Unknown members are ignored. Resource types named twice are merged, `method` may be in any case, and a binding's
- * `resource_id` may be null: clients in the field send all of these.
+ * The reader ignores unknown members, merges resource types named twice, takes `method` in any case and a binding's
+ * `resource_id` of null: clients in the field send all of these.
  */
-import { Array, Predicate, Result } from "effect"
+import { Array, Predicate, Result, Schema } from "effect"
+import type { IntegrationId } from "../domain/Ids.ts"
+import type { Binding, Configuration, Integration } from "../domain/Integration.ts"
+import { DisabledReason, IntegrationAttributes } from "../domain/Integration.ts"
+import { isoOf } from "../domain/IsoTime.ts"
+import type { ResourceType, ResourceTypeTable } from "../domain/ResourceType.ts"
 import type { UrlProblem } from "../rules/UrlPolicy.ts"
-import type { Binding, Configuration, Integration, IntegrationAttributes } from "./Integration.ts"
-import { integrationType } from "./IntegrationDocument.ts"
-import type { DocumentProblem } from "./IntegrationDocument.ts"
-import type { ResourceType, ResourceTypeTable } from "./ResourceType.ts"
 
-/** What a reader must know besides the document. */
+/** The JSON:API type of an integration. */
+export const integrationType = "integrations"
+
+/** A problem with a document. */
+export const DocumentProblem = Schema.Struct({
+  /** JSON Pointer (RFC 6901) to a value that the document has: the wrong one, or the parent of a missing one. */
+  pointer: Schema.String,
+  /** `blank` if missing or empty, `invalid` if of a wrong kind, `inclusion` if not allowed, or a code of `UrlPolicy`. */
+  code: Schema.String,
+  title: Schema.String,
+  detail: Schema.String
+})
+export type DocumentProblem = typeof DocumentProblem.Type
+
+/** How a document contradicts the request's path. */
+export const MismatchReason = Schema.Literals(["wrong_type", "wrong_id", "client_made_id"])
+export type MismatchReason = typeof MismatchReason.Type
+
+/** The document is about something else than the request. */
+export class DocumentMismatch extends Schema.TaggedError<DocumentMismatch>()("DocumentMismatch", {
+  reason: MismatchReason
+}) {
+  override get message(): string {
+    switch (this.reason) {
+      case "wrong_type":
+        return "The type of the resource must be `integrations`."
+      case "wrong_id":
+        return "The id of the resource is not the one in the path."
+      case "client_made_id":
+        return "The id of an integration is made by the service; leave `id` out."
+    }
+  }
+}
+
+/** The document is invalid. Nothing was changed. */
+export class InvalidIntegration extends Schema.TaggedError<InvalidIntegration>()("InvalidIntegration", {
+  problems: Schema.Array(DocumentProblem)
+}) {
+  override get message(): string {
+    return this.problems.map(({ pointer, detail }) => `${pointer}: ${detail}`).join(" ")
+  }
+}
+
+const related = <Type extends string>(type: Type) =>
+  Schema.Struct({ data: Schema.Struct({ type: Schema.Literal(type), id: Schema.String }) })
+
+/** The resource object of an integration. */
+export const IntegrationResource = Schema.Struct({
+  type: Schema.Literal(integrationType),
+  id: Schema.String,
+  attributes: Schema.Struct({
+    ...IntegrationAttributes.fields,
+    status: Schema.Literals(["enabled", "disabled"]),
+    disabled_reason: Schema.NullOr(DisabledReason),
+    /** ISO 8601 UTC, as `updated_at`. */
+    created_at: Schema.String,
+    updated_at: Schema.String
+  }),
+  relationships: Schema.Union([
+    Schema.Struct({ building: related("buildings") }),
+    Schema.Struct({ tenant: related("tenants") })
+  ]),
+  links: Schema.Struct({ self: Schema.String })
+})
+export type IntegrationResource = typeof IntegrationResource.Type
+
+/** The resource object of an integration whose own URL is `self`. It never has the signing secret. */
+export const resourceOf = (integration: Integration, self: string): IntegrationResource => {
+  const { scope } = integration
+  const owner = String(scope.id)
+  return {
+    type: integrationType,
+    id: String(integration.id),
+    attributes: {
+      integrator: integration.integrator,
+      configuration: integration.configuration,
+      bindings: integration.bindings,
+      status: integration.status,
+      disabled_reason: integration.disabled_reason,
+      created_at: isoOf(integration.created_at),
+      updated_at: isoOf(integration.updated_at)
+    },
+    relationships:
+      scope.type === "building"
+        ? { building: { data: { type: "buildings", id: owner } } }
+        : { tenant: { data: { type: "tenants", id: owner } } },
+    links: { self }
+  }
+}
+
+const member = (value: unknown, name: string): unknown =>
+  Predicate.isReadonlyObject(value) ? (value[name] ?? undefined) : undefined
+
+/**
+ * How a document contradicts the integration that the request is for (null: a new one): another type, another id, or an id
+ * where the service makes one. Null if it does not; missing members are no mismatch.
+ */
+export const mismatchOf = (document: unknown, id: IntegrationId | null): MismatchReason | null => {
+  const data = member(document, "data")
+  const type = member(data, "type")
+  if (type !== undefined && type !== integrationType) return "wrong_type"
+  const given = member(data, "id")
+  if (given === undefined) return null
+  if (id === null) return "client_made_id"
+  // Some clients send the number that the path has.
+  return given === String(id) || given === id ? null : "wrong_id"
+}
+
+/** The URL that a document sets, whether or not the rest is valid; null if it sets none. */
+export const candidateUrl = (document: unknown): string | null => {
+  const url = member(member(member(member(document, "data"), "attributes"), "configuration"), "url")
+  return Predicate.isString(url) ? url : null
+}
+
+/** Input of a reader besides the document. */
 export interface ReadContext {
-  /** What is wrong with the URL that `candidateUrl` finds; null when nothing is. */
+  /** The problem with the URL that `candidateUrl` finds; null if there is none. */
   readonly urlProblem: UrlProblem | null
   readonly types: ResourceTypeTable
   /** Other names that clients may use for resource types. */
   readonly aliases: Readonly<Record<string, ResourceType>>
 }
 
-/** What a POST or a PUT carries: all attributes, and the status where one is wanted. */
+/** Members of a POST or PUT: all attributes, and optionally a status. */
 export interface WrittenIntegration extends IntegrationAttributes {
   readonly status?: Integration["status"]
 }
 
-/** The members that a PATCH carries. */
-export interface IntegrationChanges {
+/** Members of a PATCH. */
+export interface IntegrationPatch {
   readonly integrator?: IntegrationAttributes["integrator"]
   readonly configuration?: Partial<Configuration>
   readonly bindings?: ReadonlyArray<Binding>
@@ -37,6 +153,9 @@ const attributesPointer = "/data/attributes"
 const configurationPointer = `${attributesPointer}/configuration`
 
 type Read<A> = Result.Result<A, ReadonlyArray<DocumentProblem>>
+/** Reads what one kind of request carries. */
+export type DocumentReader<A> = (document: unknown, context: ReadContext) => Read<A>
+
 type Members = Readonly<Record<PropertyKey, unknown>>
 
 const problem = (pointer: string, code: string, title: string, detail: string): Read<never> =>
@@ -73,7 +192,7 @@ const objectMember = (parent: Members, base: string, name: string): Read<Members
   return Predicate.isReadonlyObject(value) ? Result.succeed(value) : invalid(`${base}/${name}`, "an object")
 }
 
-/** Far more than there is to say; without a limit one request could ask for megabytes of problems. */
+/** No valid list is nearly as long. Without a limit one request could cause megabytes of problems. */
 const maxElements = 20
 
 const listMember = (parent: Members, base: string, name: string, of: string): Read<ReadonlyArray<unknown>> => {
@@ -148,12 +267,12 @@ const readBinding = (value: unknown, base: string, context: ReadContext): Read<B
     Object.hasOwn(context.aliases, name) ? (context.aliases[name] ?? name) : name
   )
   const definition = Result.isSuccess(resource_type) ? types.get(resource_type.success) : undefined
-  // Under an unknown type, an action of any type is no further problem.
+  // Under an unknown type, actions of any type are accepted.
   const allowed = definition?.actions ?? [...new Set([...types.values()].flatMap(({ actions }) => actions))]
   const actions = Result.flatMap(listMember(value, base, "actions", "action"), (elements) =>
     collect(elements.map((element, index) => word(element, `${base}/actions/${index}`, allowed)))
   )
-  // A filter that is silently not applied would send more than was asked for.
+  // To ignore a filter would send more than the client wants.
   const resource_id = value["resource_id"] ?? null
   const filter =
     resource_id === null
@@ -181,7 +300,7 @@ const readBindings = (attributes: Members, context: ReadContext): Read<ReadonlyA
     )
   )
 
-/** The resource of a document. A type that is there but wrong is no problem of reading: see `mismatchOf`. */
+/** The resource of a document. A wrong type is found by `mismatchOf`. */
 const readData = (document: unknown): Read<Members> =>
   Predicate.isReadonlyObject(document)
     ? objectMember(document, "", "data")
@@ -190,7 +309,7 @@ const readData = (document: unknown): Read<Members> =>
 const readType = (data: Members): Read<unknown> =>
   Predicate.isNullish(data["type"]) ? missing("/data", "type", quote([integrationType])) : Result.succeed(data["type"])
 
-/** Reads the document of a POST or a PUT: everything must be there, but for the status. */
+/** Reads the document of a POST or PUT, in which only the status is optional. */
 export const readAttributes = (document: unknown, context: ReadContext): Read<WrittenIntegration> =>
   Result.flatMap(readData(document), (data) => {
     const attributes = Result.flatMap(objectMember(data, "/data", "attributes"), (members) =>
@@ -207,8 +326,8 @@ export const readAttributes = (document: unknown, context: ReadContext): Read<Wr
     }))
   })
 
-/** Reads the document of a PATCH: what is not there is not changed. */
-export const readChanges = (document: unknown, context: ReadContext): Read<IntegrationChanges> =>
+/** Reads the document of a PATCH. Every member is optional. */
+export const readChanges = (document: unknown, context: ReadContext): Read<IntegrationPatch> =>
   Result.flatMap(readData(document), (data) => {
     const changes = Result.flatMap(
       optional(data["attributes"], () => objectMember(data, "/data", "attributes")),

@@ -1,0 +1,56 @@
+/**
+ * Changes of stored integrations. A change that loses a race against another is applied again to what the other left, so
+ * none is lost. The dispatcher forgets what it knew of a changed integration.
+ */
+import { Clock, Effect, Equal } from "effect"
+import type { Dispatcher } from "../delivery/Dispatcher.ts"
+import type { IntegrationId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import type { IntegrationStore, LocatedIntegration } from "../ports/IntegrationStore.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+
+/** Stores what `apply` makes of an integration as its next version; nothing where that is the same. `find` reads it again for each try. */
+export const changeStored = Effect.fnUntraced(function* <E>(
+  store: IntegrationStore["Service"],
+  dispatcher: Dispatcher["Service"],
+  find: () => Effect.Effect<Integration, E>,
+  apply: (integration: Integration, now: number) => Integration
+) {
+  for (let lostRace = false; ; lostRace = true) {
+    const current = yield* find()
+    const now = yield* Clock.currentTimeMillis
+    const changed = apply(current, now)
+    if (Equal.equals(current, changed)) {
+      // Another process may have made the change, and this dispatcher may not have noticed it yet.
+      if (lostRace || current.status === "disabled") yield* dispatcher.forget(current.id)
+      return current
+    }
+    const updated_at = Math.max(now, current.updated_at + 1)
+    const next = { ...changed, version: current.version + 1, updated_at }
+    if (yield* forgetting(dispatcher, current.id, store.update(next, current.version))) return next
+  }
+})
+
+/** Deletes an integration in the version that `find` returns. */
+export const removeStored = Effect.fnUntraced(function* <E>(
+  store: IntegrationStore["Service"],
+  dispatcher: Dispatcher["Service"],
+  find: () => Effect.Effect<LocatedIntegration, E>
+) {
+  for (;;) {
+    const found = yield* find()
+    if (yield* forgetting(dispatcher, found.id, store.remove(found))) return
+  }
+})
+
+/** Runs a change to its end although its caller has gone, and has the dispatcher forget the integration if it was changed or may have been. */
+const forgetting = (
+  dispatcher: Dispatcher["Service"],
+  id: IntegrationId,
+  change: Effect.Effect<boolean, StoreError>
+): Effect.Effect<boolean, StoreError> =>
+  change.pipe(
+    Effect.tap((changed) => (changed ? dispatcher.forget(id) : Effect.void)),
+    Effect.tapError(({ outcome }) => (outcome === "unknown" ? dispatcher.forget(id) : Effect.void)),
+    Effect.uninterruptible
+  )

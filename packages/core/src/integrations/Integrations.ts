@@ -1,0 +1,398 @@
+/**
+ * Integrations as their users manage them: create, read, change, rotate the secret, delete.
+ *
+ * Each call asks the host's directory for the right to the building or tenant. What a user has no right to is «not found»,
+ * never «forbidden».
+ */
+import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
+import { Dispatcher } from "../delivery/Dispatcher.ts"
+import type { ClientId, UserId } from "../domain/Ids.ts"
+import { IntegrationId } from "../domain/Ids.ts"
+import type { Integration } from "../domain/Integration.ts"
+import { Scope, switched, switchedByPut } from "../domain/Integration.ts"
+import type { ResourceType } from "../domain/ResourceType.ts"
+import { ResourceTypes } from "../domain/ResourceType.ts"
+import { Crypto } from "../ports/Crypto.ts"
+import type { DirectoryError } from "../ports/Directory.ts"
+import { Directory, hasRight } from "../ports/Directory.ts"
+import { IdempotencyStore, rememberFor } from "../ports/IdempotencyStore.ts"
+import type { IntegrationPage, LimitReached, LocatedIntegration, NewIntegration } from "../ports/IntegrationStore.ts"
+import { IntegrationStore } from "../ports/IntegrationStore.ts"
+import { NameResolver } from "../ports/NameResolver.ts"
+import type { StoreError } from "../ports/StoreError.ts"
+import type { AllowList } from "../rules/AddressPolicy.ts"
+import { allowOf, rotated } from "../rules/DeliveryPolicy.ts"
+import * as Signature from "../rules/Signature.ts"
+import * as UrlPolicy from "../rules/UrlPolicy.ts"
+import { DeliverySettings } from "../services/DeliverySettings.ts"
+import type { IdempotentRequest } from "../services/Idempotency.ts"
+import { fingerprintOf, KeyInUse, KeyReused } from "../services/Idempotency.ts"
+import { changeStored, removeStored } from "./IntegrationChanges.ts"
+import type { DocumentReader, IntegrationPatch, WrittenIntegration } from "./IntegrationDocument.ts"
+import {
+  candidateUrl,
+  DocumentMismatch,
+  InvalidIntegration,
+  mismatchOf,
+  readAttributes,
+  readChanges
+} from "./IntegrationDocument.ts"
+
+/** The user and client that a call acts for. */
+export interface Actor {
+  readonly user_id: UserId
+  readonly client_id: ClientId
+}
+
+/** Versions in which an integration may be changed; null is any. */
+export type ExpectedVersions = ReadonlyArray<number> | null
+
+/** An integration, and whether an earlier request with the same idempotency key created it. */
+export interface Created {
+  readonly integration: Integration
+  readonly replayed: boolean
+}
+
+/** There is no such building or tenant, or the user has no right to it. */
+export class ScopeNotFound extends Schema.TaggedError<ScopeNotFound>()("ScopeNotFound", { scope: Scope }) {
+  override get message(): string {
+    return `There is no ${this.scope.type} ${this.scope.id} that you may manage.`
+  }
+}
+
+/** There is no such integration in the building or of the tenant. */
+export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>()("IntegrationNotFound", {
+  id: IntegrationId
+}) {
+  override get message(): string {
+    return `There is no integration ${this.id} here.`
+  }
+}
+
+/** The integration has been changed since the caller read it. */
+export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", { id: IntegrationId }) {
+  override get message(): string {
+    return `Integration ${this.id} has been changed meanwhile. Get it again and repeat the change.`
+  }
+}
+
+/** Other names that clients may use for resource types. None by default. */
+export const ResourceTypeAliases = Context.Reference<Readonly<Record<string, ResourceType>>>(
+  "@doorhook/core/integrations/ResourceTypeAliases",
+  { defaultValue: () => ({}) }
+)
+
+/** Time that a URL's name has to resolve before it counts as not resolving yet, in milliseconds. */
+export const resolveDeadline = 3_000
+
+type PortError = StoreError | DirectoryError
+type CreateError =
+  | ScopeNotFound
+  | DocumentMismatch
+  | InvalidIntegration
+  | IntegrationNotFound
+  | LimitReached
+  | KeyReused
+  | KeyInUse
+type ChangeError = ScopeNotFound | IntegrationNotFound | VersionConflict | DocumentMismatch | InvalidIntegration
+
+export class Integrations extends Context.Service<
+  Integrations,
+  {
+    /**
+     * Creates an integration from a JSON:API document, or returns what an earlier request with the same idempotency key
+     * created. Only the first answer may show the signing secret. Fails with `LimitReached` when the scope already has
+     * `integrationsPerScope` integrations.
+     */
+    readonly create: (
+      actor: Actor,
+      scope: Scope,
+      document: unknown,
+      idempotencyKey: string | null
+    ) => Effect.Effect<Created, CreateError | PortError>
+    /** One integration of a scope. Asks at once: an `Exit` where the directory and the store answer at once. */
+    readonly get: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId
+    ) => Effect.Effect<Integration, ScopeNotFound | IntegrationNotFound | PortError>
+    /** One page of the integrations of a scope, in the order of their creation. */
+    readonly list: (
+      actor: Actor,
+      scope: Scope,
+      page: { readonly offset: number; readonly limit: number }
+    ) => Effect.Effect<IntegrationPage, ScopeNotFound | PortError>
+    /**
+     * Replaces everything that a document sets, and enables the integration unless the document says `disabled` and the
+     * integration was not disabled by doorhook. The secret stays.
+     */
+    readonly replace: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId,
+      document: unknown,
+      expected: ExpectedVersions
+    ) => Effect.Effect<Integration, ChangeError | PortError>
+    /** Changes only what a document names; `bindings` as a whole. */
+    readonly patch: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId,
+      document: unknown,
+      expected: ExpectedVersions
+    ) => Effect.Effect<Integration, ChangeError | PortError>
+    /** Makes a new signing secret, which is shown this once. The previous one also signs for a day. */
+    readonly rotateSecret: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId,
+      expected: ExpectedVersions
+    ) => Effect.Effect<Integration, ScopeNotFound | IntegrationNotFound | VersionConflict | PortError>
+    /** Deletes an integration and cancels its pending deliveries. */
+    readonly remove: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId,
+      expected: ExpectedVersions
+    ) => Effect.Effect<void, ScopeNotFound | IntegrationNotFound | VersionConflict | PortError>
+  }
+>()("@doorhook/core/integrations/Integrations") {
+  static readonly layer: Layer.Layer<
+    Integrations,
+    never,
+    IntegrationStore | IdempotencyStore | Directory | NameResolver | Crypto | DeliverySettings | Dispatcher
+  > = Layer.effect(
+    Integrations,
+    Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const dispatcher = yield* Dispatcher
+      const newSecret = Effect.provideService(Signature.generateSecret, Crypto, yield* Crypto)
+      const { authorize, find, locate } = makeAccess(yield* Directory, store)
+      const readInput = yield* makeInputReader
+      const create = makeCreate(yield* IdempotencyStore, yield* Crypto, store, {
+        find,
+        newSecret,
+        limit: (yield* DeliverySettings).integrationsPerScope ?? undefined,
+        read: (actor, document) => readInput(actor, document, null, readAttributes)
+      })
+
+      const changeBy = Effect.fnUntraced(function* <A>(
+        actor: Actor,
+        scope: Scope,
+        id: IntegrationId,
+        document: unknown,
+        expected: ExpectedVersions,
+        reader: DocumentReader<A>,
+        apply: (integration: Integration, input: A) => Integration
+      ) {
+        yield* authorize(actor, scope)
+        const findExpected = () => requireVersion(find(scope, id), expected)
+        const input = yield* readInput(actor, document, yield* findExpected(), reader)
+        return yield* changeStored(store, dispatcher, findExpected, (current) => apply(current, input))
+      })
+
+      const rotateSecret: Integrations["Service"]["rotateSecret"] = Effect.fnUntraced(
+        function* (actor, scope, id, expected) {
+          yield* authorize(actor, scope)
+          const signing_secret = yield* newSecret
+          const findExpected = () => requireVersion(find(scope, id), expected)
+          return yield* changeStored(store, dispatcher, findExpected, (current, now) => ({
+            ...current,
+            ...rotated(current, signing_secret, now)
+          }))
+        }
+      )
+
+      const remove: Integrations["Service"]["remove"] = Effect.fnUntraced(function* (actor, scope, id, expected) {
+        yield* authorize(actor, scope)
+        yield* removeStored(store, dispatcher, () => requireVersion(locate(scope, id), expected))
+      })
+
+      return Integrations.of({
+        create: Effect.fnUntraced(function* (actor, scope, document, idempotencyKey) {
+          yield* authorize(actor, scope)
+          return yield* create(actor, scope, document, idempotencyKey)
+        }),
+        get: (actor, scope, id) => Effect.flatMapEager(authorize(actor, scope), () => find(scope, id)),
+        list: (actor, scope, page) => Effect.flatMapEager(authorize(actor, scope), () => store.list(scope, page)),
+        replace: (actor, scope, id, document, expected) =>
+          changeBy(actor, scope, id, document, expected, readAttributes, applyAttributes),
+        patch: (actor, scope, id, document, expected) =>
+          changeBy(actor, scope, id, document, expected, readChanges, applyChanges),
+        rotateSecret,
+        remove
+      })
+    })
+  )
+}
+
+/** The integration after a PUT. */
+const applyAttributes = (integration: Integration, { status, ...attributes }: WrittenIntegration): Integration => ({
+  ...integration,
+  ...attributes,
+  ...switchedByPut(integration, status)
+})
+
+/** The integration after a PATCH. */
+const applyChanges = (
+  integration: Integration,
+  { configuration, status, ...changes }: IntegrationPatch
+): Integration => ({
+  ...integration,
+  ...changes,
+  configuration: { ...integration.configuration, ...configuration },
+  ...(status !== undefined && switched(integration, status))
+})
+
+/** Checks rights, and looks up integrations within a scope. Each function asks when it is called. */
+const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"]) => {
+  const ofScope = <A extends LocatedIntegration>(
+    scope: Scope,
+    id: IntegrationId,
+    found: Effect.Effect<A | null, StoreError>
+  ): Effect.Effect<A, IntegrationNotFound | StoreError> =>
+    Effect.flatMapEager(found, (integration) =>
+      integration !== null && integration.scope.type === scope.type && integration.scope.id === scope.id
+        ? Exit.succeed(integration)
+        : Exit.fail(new IntegrationNotFound({ id }))
+    )
+
+  return {
+    authorize: (actor: Actor, scope: Scope): Effect.Effect<void, ScopeNotFound | DirectoryError> =>
+      Effect.flatMapEager(hasRight(directory, actor.user_id, scope), (isRight) =>
+        isRight ? Exit.void : Exit.fail(new ScopeNotFound({ scope }))
+      ),
+    find: (scope: Scope, id: IntegrationId) => ofScope(scope, id, store.find(id)),
+    locate: (scope: Scope, id: IntegrationId) => ofScope(scope, id, store.locate(id))
+  }
+}
+
+/** Fails unless an integration is in one of the expected versions. */
+const requireVersion = <A extends LocatedIntegration, E>(
+  found: Effect.Effect<A, E>,
+  expected: ExpectedVersions
+): Effect.Effect<A, E | VersionConflict> =>
+  Effect.flatMapEager(found, (integration) =>
+    expected === null || expected.includes(integration.version)
+      ? Exit.succeed(integration)
+      : Exit.fail(new VersionConflict({ id: integration.id }))
+  )
+
+/** Reads documents of clients, and checks where their URLs lead. */
+const makeInputReader = Effect.gen(function* () {
+  const resolver = yield* NameResolver
+  const settings = yield* DeliverySettings
+  const types = yield* ResourceTypes
+  const aliases = yield* ResourceTypeAliases
+
+  /** The problem with the addresses that a URL's name has now; null if there is none. */
+  const checkName = Effect.fnUntraced(function* (url: URL, allow: AllowList, client: ClientId) {
+    const host = UrlPolicy.hostOf(url)
+    if (UrlPolicy.isAddressLiteral(host)) return null
+    const addresses = yield* resolver.addresses(host, client).pipe(
+      // An unknown name does no harm: the address is checked again when a delivery connects.
+      Effect.timeoutOrElse({ duration: resolveDeadline, orElse: () => Effect.succeed([]) })
+    )
+    return Result.getOrNull(Result.flip(UrlPolicy.checkAddresses(addresses, allow)))
+  })
+
+  /** Reads a document for an integration, or for a new one (null). */
+  return Effect.fnUntraced(function* <A>(
+    actor: Actor,
+    document: unknown,
+    integration: Integration | null,
+    reader: DocumentReader<A>
+  ) {
+    const reason = mismatchOf(document, integration?.id ?? null)
+    if (reason !== null) return yield* new DocumentMismatch({ reason })
+    const url = candidateUrl(document)
+    const allow = integration === null ? settings.allow : allowOf(settings.allow, integration)
+    const readWith = (urlProblem: UrlPolicy.UrlProblem | null) =>
+      Effect.fromResult(
+        Result.mapError(
+          reader(document, { urlProblem, types, aliases }),
+          (problems) => new InvalidIntegration({ problems })
+        )
+      )
+    if (url === null) return yield* readWith(null)
+    const checked = UrlPolicy.check(url, allow)
+    if (Result.isFailure(checked)) return yield* readWith(checked.failure)
+    const input = yield* readWith(null)
+    // A look-up can hold a thread for seconds, so only a valid document causes one.
+    const urlProblem = yield* checkName(checked.success, allow, actor.client_id)
+    return urlProblem === null ? input : yield* readWith(urlProblem)
+  })
+})
+
+/** Creates integrations, one for each idempotency key. */
+const makeCreate = <E>(
+  keys: IdempotencyStore["Service"],
+  crypto: Crypto["Service"],
+  store: IntegrationStore["Service"],
+  {
+    find,
+    limit,
+    newSecret,
+    read
+  }: {
+    readonly find: (scope: Scope, id: IntegrationId) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
+    readonly limit: number | undefined
+    readonly newSecret: Effect.Effect<Integration["signing_secret"]>
+    readonly read: (actor: Actor, document: unknown) => Effect.Effect<WrittenIntegration, E>
+  }
+) => {
+  /** Keys of requests that are in progress in this process. */
+  const inFlight = new Set<string>()
+
+  const createNew = Effect.fnUntraced(function* (
+    actor: Actor,
+    scope: Scope,
+    document: unknown,
+    request: IdempotentRequest | null
+  ) {
+    const { status = "enabled", ...attributes } = yield* read(actor, document)
+    const signing_secret = yield* newSecret
+    const now = yield* Clock.currentTimeMillis
+    const fields: NewIntegration = {
+      ...attributes,
+      scope,
+      status,
+      disabled_reason: status === "disabled" ? "manual" : null,
+      created_by: { user_id: actor.user_id, client_id: actor.client_id },
+      signing_secret,
+      previous_secrets: [],
+      overrides: {},
+      version: 1,
+      created_at: now,
+      updated_at: now
+    }
+    const key = request === null ? undefined : { ...request, created_at: now, expires_at: now + rememberFor }
+    const integration = yield* store.create(fields, key, limit).pipe(
+      // Another process was first: a repeated request gets what that one stored.
+      Effect.catchTag("KeyTaken", () => new KeyInUse())
+    )
+    return { integration, replayed: false }
+  })
+
+  /** What an earlier request with the key created; null if there was none. */
+  const replay = Effect.fnUntraced(function* (scope: Scope, { fingerprint, key }: IdempotentRequest) {
+    const [remembered] = yield* keys.find([key], yield* Clock.currentTimeMillis)
+    if (remembered === undefined) return null
+    if (remembered.fingerprint !== fingerprint) return yield* new KeyReused()
+    return { integration: yield* find(scope, IntegrationId.make(Number(remembered.answer))), replayed: true }
+  })
+
+  return Effect.fnUntraced(function* (actor: Actor, scope: Scope, document: unknown, idempotencyKey: string | null) {
+    if (idempotencyKey === null) return yield* createNew(actor, scope, document, null)
+    const sender = [actor.client_id, actor.user_id, scope.type, scope.id, idempotencyKey]
+    const key = `integration ${JSON.stringify(sender)}`
+    if (inFlight.has(key)) return yield* new KeyInUse()
+    inFlight.add(key)
+    return yield* Effect.gen(function* () {
+      const text = JSON.stringify(document) ?? ""
+      const fingerprint = yield* Effect.provideService(fingerprintOf(text), Crypto, crypto)
+      const request = { key, fingerprint }
+      return (yield* replay(scope, request)) ?? (yield* createNew(actor, scope, document, request))
+    }).pipe(Effect.ensuring(Effect.sync(() => inFlight.delete(key))))
+  })
+}
