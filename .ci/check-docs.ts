@@ -71,6 +71,10 @@ declare global {
     find(cookies: string | undefined): Promise<{ id: string; name: string } | null>
     endAll(user: string): Promise<void>
   }
+  const doors: {
+    mayOpen(user: string, door: string): Promise<boolean>
+    open(door: string): Promise<void>
+  }
   const clients: Map<string, HostClient>
   const call: object
   const integrationId: string | number

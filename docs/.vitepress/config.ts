@@ -21,6 +21,7 @@ const sidebar = [
     items: pages(
       ["Embed it", "embed"],
       ["Your own tables", "own-tables"],
+      ["Protect your own API", "protect-your-api"],
       ["Use it from Effect", "from-effect"],
       ["Come from a sender of your own", "coming-from-your-own"]
     )

@@ -60,19 +60,16 @@ export class Minting extends Context.Service<
     Minting,
     Effect.gen(function* () {
       const crypto = yield* Crypto
-      const random = new DataView((yield* crypto.randomBytes(4)).slice().buffer).getUint32(0)
+      const random = new DataView(crypto.randomBytes(4).slice().buffer).getUint32(0)
       let counter = firstDataId + (random % (lastDataId - firstDataId))
       const dataId = Effect.sync(() => ++counter)
-      const guid = Effect.map(crypto.randomBytes(16), toGuid)
+      const guid = Effect.sync(() => toGuid(crypto.randomBytes(16)))
       const known = new Set<string>()
       const remember = (id: string): string => {
         known.add(id)
         return id
       }
-      const webhookId = Effect.flatMap(Clock.currentTimeMillis, makeEventId).pipe(
-        Effect.provideService(Crypto, crypto),
-        Effect.map(remember)
-      )
+      const webhookId = Effect.map(Clock.currentTimeMillis, (now) => remember(makeEventId(crypto, now)))
       return Minting.of({
         webhookId,
         dataId,

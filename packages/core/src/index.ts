@@ -12,6 +12,8 @@ export * from "./domain/Event.ts"
 export type { NamedFile } from "./domain/NamedFile.ts"
 export { checkDifferent, checkWritable, fileTrouble, fileTroubleOf, writeNamed } from "./domain/NamedFile.ts"
 export * from "./domain/Ids.ts"
+export { InvalidInput, missingMember, nameOf, schemaProblems } from "./domain/InvalidInput.ts"
+export type { Problem, Problems } from "./domain/InvalidInput.ts"
 export * from "./domain/Integration.ts"
 export * from "./domain/IsoTime.ts"
 export * as JsonFlaw from "./domain/JsonFlaw.ts"
@@ -21,7 +23,6 @@ export { didYouMean } from "./domain/Nearest.ts"
 export * from "./domain/Notice.ts"
 export { RecentMap } from "./domain/RecentMap.ts"
 export * from "./domain/ResourceType.ts"
-export { missingMember, nameOf, schemaProblems } from "./domain/SchemaProblems.ts"
 export * from "./domain/Token.ts"
 
 // rules
@@ -100,10 +101,8 @@ export * from "./publish/Publisher.ts"
 export {
   candidateUrl,
   DocumentMismatch,
-  DocumentProblem,
   IntegrationResource,
   integrationType,
-  InvalidIntegration,
   mismatchOf,
   MismatchReason,
   resourceOf

@@ -54,6 +54,8 @@ export const closedError = (): DoorhookError =>
 
 /** Errors that the operator API knows by other names than by those of their classes. */
 const codes = new Map([
+  // Within the process only publications are read.
+  ["InvalidInput", "invalid_publish"],
   ["KeyReused", "idempotency_key_reused"],
   ["PublisherClosed", "closed"]
 ])

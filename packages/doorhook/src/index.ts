@@ -9,34 +9,47 @@ export type { DoorhookOptions } from "./embed/DoorhookOptions.ts"
 export type { HostLogger } from "./embed/HostLogger.ts"
 export type { NodeRequestHandler } from "./embed/NodeHandler.ts"
 export type { FastifyHost, FastifyPlugin } from "./embed/FastifyPlugin.ts"
+export type {
+  FastifyReplyLike,
+  FastifyRequestLike,
+  HonoContextLike,
+  RequestWithHeaders,
+  TokenIdentity,
+  TokenMiddleware,
+  TokenOptions
+} from "./embed/RequireToken.ts"
 export { redactUrl } from "./embed/redactUrl.ts"
 export { DoorhookError } from "./DoorhookError.ts"
 export type {
+  ClientAdded,
+  ClientRotateOptions,
+  ClientsClient,
+  ClientSummary,
+  ClientToAdd,
   DeliveriesClient,
   DeliveryAttempt,
+  DeliveryCounts,
   DeliveryDetail,
+  DeliveryListOptions,
   DeliveryPage,
   DeliverySummary,
-  DeliveryListOptions,
-  DeliveryCounts
-} from "./embed/DeliveriesClient.ts"
-export type {
+  DoorhookNotice,
+  GrantRevokeOptions,
+  GrantsClient,
+  GrantSummary,
   IntegrationChange,
   IntegrationListOptions,
   IntegrationPage,
   IntegrationsClient,
-  IntegrationSummary
-} from "./embed/IntegrationsClient.ts"
-export type {
-  ClientAdded,
-  ClientRotateOptions,
-  ClientSummary,
-  ClientsClient,
-  ClientToAdd
-} from "./embed/ClientsClient.ts"
-export type { GrantRevokeOptions, GrantsClient, GrantSummary } from "./embed/GrantsClient.ts"
-export type { DoorhookNotice, NoticeListOptions, NoticePage, NoticesClient } from "./embed/NoticesClient.ts"
-export type { PortalClient, PortalLinkOptions, TestSent } from "./embed/PortalClient.ts"
+  IntegrationSummary,
+  NoticeListOptions,
+  NoticePage,
+  NoticesClient,
+  OperatorClient,
+  PortalClient,
+  PortalLinkOptions,
+  TestSent
+} from "./embed/OperatorClient.ts"
 export type { OnNotice } from "./embed/HostListener.ts"
 export type { EngineConfig } from "./config/EngineConfig.ts"
 export type {

@@ -4,10 +4,10 @@
  */
 import { assert, describe } from "@effect/vitest"
 import { createDoorhook } from "doorhook"
-import type { HostSession, HostSessionRequest } from "doorhook"
+import type { HostDirectory, HostSession, HostSessionRequest } from "doorhook"
 import { Effect, Predicate } from "effect"
 import { authorizeUrl, codeIn, exchange } from "./harness/CodeGrant.ts"
-import { client, codeOf, directory, event, live, mount, start, tokenFrom } from "./harness/Embedded.ts"
+import { client, codeOf, directory, event, live, mount, start, tokenFrom, tokensFrom } from "./harness/Embedded.ts"
 import { logIn } from "./harness/LoginForm.ts"
 import { callApi, integrationDocument } from "./harness/ThirdParty.ts"
 
@@ -134,6 +134,28 @@ describe("clients that differ from the standards", () => {
       const unlimited = yield* startApi({ integrationsPerScope: "unlimited" })
       for (let n = 0; n < 3; n++) {
         assert.strictEqual((yield* unlimited.api("POST", path, integrationDocument(receiver))).status, 201)
+      }
+    })
+  )
+
+  live(
+    "are hidden from other clients of the same user where the host sets it",
+    Effect.gen(function* () {
+      const rival = { client_id: "rival", client_secret: "s2", redirect_uri }
+      const known: HostDirectory["client"] = (id) =>
+        id === rival.client_id
+          ? { id, name: "Rival", secret: rival.client_secret, redirect_uris: [redirect_uri] }
+          : directory.client(id)
+      for (const [clientIsolation, found] of [
+        [true, 404],
+        [undefined, 200]
+      ] as const) {
+        const { api, url } = yield* startApi({ directory: { ...directory, client: known }, clientIsolation })
+        const target = `${path}/${String((yield* api("POST", path, integrationDocument(receiver))).at("data", "id"))}`
+        const { access_token } = yield* tokensFrom(url, undefined, rival)
+        const get = yield* Effect.promise(() => callApi(url, access_token, "GET", target))
+        const rotate = yield* Effect.promise(() => callApi(url, access_token, "POST", `${target}/rotate_secret`))
+        assert.deepStrictEqual([get.status, rotate.status], [found, clientIsolation === true ? 404 : 403])
       }
     })
   )

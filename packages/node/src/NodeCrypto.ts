@@ -43,6 +43,6 @@ export const layer: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
     sha256: (bytes) => Effect.succeed(hash("sha256", bytes, "buffer")),
     sha256Text: (text) => Effect.succeed(hash("sha256", text, "base64url")),
     hmacSha256: (key, text) => Effect.succeed(createHmac("sha256", keyOf(key)).update(text).digest("base64")),
-    randomBytes: (length) => Effect.succeed(random(length))
+    randomBytes: random
   })
 })

@@ -1,27 +1,44 @@
 /**
  * doorhook over HTTP.
  */
-export * from "./OwnPaths.ts"
 export * from "./Server.ts"
 export * from "./api/ApiSettings.ts"
-export { PublicApi } from "./contract/PublicApi.ts"
-export { BearerAuthorization } from "./contract/JsonApi.ts"
-export { measureGauges } from "./health/Gauges.ts"
+export { measureGauges } from "./health/HealthRoutes.ts"
 export * from "./health/HealthSettings.ts"
-export { authorizationsOf } from "./http/AuthorizationHeader.ts"
-export * from "./http/BareAnswer.ts"
-export { logUnanswered } from "./http/FailureLog.ts"
+export { authorizationsIn } from "./http/Exchange.ts"
+export { insufficientScope, isRepeated, readBearer, repeatedAuthorization, unauthorized } from "./http/Credentials.ts"
+export type { ReadBody } from "./http/Exchange.ts"
+export { failure, internalError, logUnanswered, RequestFailure } from "./http/Failures.ts"
+export { bareAnswer, HttpSurface } from "./http/HttpSurface.ts"
+export * from "./http/EffectRoutes.ts"
 export * from "./http/HttpSettings.ts"
-export { internalError } from "./http/KnownFailures.ts"
+export * from "./http/Listener.ts"
+export * from "./http/OwnPaths.ts"
 export { PageSecret } from "./http/PageSecret.ts"
 export * from "./http/PublicUrl.ts"
-export { failure } from "./http/RequestFailure.ts"
-export type { RequestFailure } from "./http/RequestFailure.ts"
-export * from "./oauth/Appearance.ts"
-export * from "./operator/ClientDocument.ts"
-export * from "./operator/GrantDocument.ts"
-export * from "./operator/NoticeDocument.ts"
-export * from "./operator/OperatorIntegrationDocument.ts"
-export * from "./operator/FiguresDocument.ts"
+export { Appearance, AppearanceShape } from "./oauth/Page.ts"
+export type { ClientDocument, ClientWithSecretDocument } from "./operator/Clients.ts"
+export { clientOperations } from "./operator/Clients.ts"
+export type {
+  AttemptDocument,
+  DeliveryCountsDocument,
+  DeliveryDetailDocument,
+  DeliveryDocument,
+  DeliveryPageDocument
+} from "./operator/Deliveries.ts"
+export { deliveryOperations } from "./operator/Deliveries.ts"
+export type { GrantDocument } from "./operator/Grants.ts"
+export { grantOperations } from "./operator/Grants.ts"
+export type {
+  OperatorIntegrationDocument,
+  OperatorIntegrationPageDocument,
+  TestSentDocument
+} from "./operator/Integrations.ts"
+export { integrationOperations } from "./operator/Integrations.ts"
+export type { NoticeDocument, NoticePageDocument } from "./operator/Notices.ts"
+export { noticeDocument, noticeOperations } from "./operator/Notices.ts"
+export type { Operation } from "./operator/Operation.ts"
+export { OperatorApi } from "./operator/OperatorApi.ts"
+export type { OperatorCall, OperatorServices } from "./operator/OperatorApi.ts"
 export { OperatorKey } from "./operator/OperatorKey.ts"
 export { PortalLink, PortalLinks } from "./portal/PortalLinks.ts"

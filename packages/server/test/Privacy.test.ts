@@ -1,10 +1,9 @@
-import { NodeHttpServer } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer, Logger, Tracer } from "effect"
-import { createServer } from "node:http"
+import { Context, Effect, Layer, Logger, Tracer } from "effect"
 import { PublicUrl } from "../src/http/PublicUrl.ts"
-import { makeHandlers, serve } from "../src/Server.ts"
-import { call, services } from "./TestServer.ts"
+import { HttpSurface } from "../src/http/HttpSurface.ts"
+import { serve, surface } from "../src/Server.ts"
+import { call, listener, services } from "./TestServer.ts"
 
 /** Everything that a request leaves behind in logs and spans. */
 const recorder = () => {
@@ -27,7 +26,7 @@ it.effect("requests leave no lines and no spans of their own behind on a server"
   const server = serve.pipe(
     Layer.provide(PublicUrl.layerListening),
     Layer.provide(services()),
-    Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(listener),
     Layer.provide(layer),
     Layer.fresh
   )
@@ -42,9 +41,9 @@ it.effect("nor with a fetch handler", () => {
   const { written, layer } = recorder()
   return Effect.gen(function* () {
     const own = Layer.merge(services(), PublicUrl.layer("https://doors.example").pipe(Layer.orDie))
-    const built = yield* Layer.build(own.pipe(Layer.provideMerge(layer)))
-    const { fetch } = yield* makeHandlers.pipe(Effect.provideContext(built))
-    yield* Effect.promise(() => fetch(new Request(`https://doors.example${target}`)))
+    const built = yield* Layer.build(surface.pipe(Layer.provide(own), Layer.provide(layer)))
+    const { fetch } = Context.get(built, HttpSurface)
+    yield* Effect.promise(() => fetch(new Request(`https://doors.example${target}`), null))
     assert.deepStrictEqual(written, [])
   })
 })

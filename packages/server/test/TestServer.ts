@@ -37,15 +37,19 @@ import {
   UserId,
   Wake
 } from "@doorhook/core"
-import type { DispatcherStatus, IntegrationId, ResourceType, TokenStore } from "@doorhook/core"
-import { NodeHttpServer } from "@effect/platform-node"
+import type {
+  DeliverySettingsOverrides,
+  DispatcherStatus,
+  IntegrationId,
+  ResourceType,
+  TokenStore
+} from "@doorhook/core"
 import { Context, Deferred, Effect, Layer, Predicate, Redacted } from "effect"
-import { HttpServer } from "effect/http"
-import { createServer } from "node:http"
 import { ApiSettings } from "../src/api/ApiSettings.ts"
 import type { ApiSettingsShape } from "../src/api/ApiSettings.ts"
 import { HealthSettings } from "../src/health/HealthSettings.ts"
 import type { HealthSettingsShape } from "../src/health/HealthSettings.ts"
+import { Listener } from "../src/http/Listener.ts"
 import { PageSecret } from "../src/http/PageSecret.ts"
 import { PublicUrl } from "../src/http/PublicUrl.ts"
 import { OperatorKey } from "../src/operator/OperatorKey.ts"
@@ -60,6 +64,8 @@ const users: Readonly<
   colleague: { buildings: [1], tenants: [] },
   tenant: { buildings: [], tenants: [101] },
   other: { buildings: [2], tenants: [102] },
+  /** Without the scope `public`. */
+  narrow: { buildings: [1], tenants: [101] },
   owner: { buildings: Array.from({ length: 7 }, (_, at) => 20 + at), tenants: [103, 104, 105] }
 }
 
@@ -252,32 +258,35 @@ const TestNames = Layer.effect(
   }))
 )
 
-/** Every user has one access token: their name. */
+/** The access token of a user is their name; with a client other than "client", like `admin~rival`. */
 const TestAuthorization = Layer.effect(
   AuthorizationServer,
   Effect.gen(function* () {
     const authorization = yield* AuthorizationServer
     return {
       ...authorization,
-      authenticate: (token) =>
-        Effect.succeed(
-          users[token] === undefined
+      authenticate: (token) => {
+        const [user = "", client = "client"] = token.split("~")
+        return Effect.succeed(
+          users[user] === undefined
             ? null
             : {
-                user_id: UserId.make(token),
-                client_id: ClientId.make("client"),
+                user_id: UserId.make(user),
+                client_id: ClientId.make(client),
                 grant_id: GrantId.make(token),
-                scopes: ["public"],
+                scopes: token === "narrow" ? ["doors:open"] : ["public"],
                 expires_at: Number.MAX_SAFE_INTEGER
               }
         )
+      }
     }
   })
-).pipe(Layer.provide(AuthorizationServer.layer), Layer.provide(AuthorizationSettings.layer()))
+).pipe(Layer.provide(AuthorizationServer.layer), Layer.provideMerge(AuthorizationSettings.layer()))
 
 export interface TestServerOptions {
   readonly api?: Partial<ApiSettingsShape>
   readonly health?: Partial<HealthSettingsShape>
+  readonly delivery?: DeliverySettingsOverrides
   readonly aliases?: Readonly<Record<string, ResourceType>>
 }
 
@@ -297,7 +306,7 @@ export const services = (
   ).pipe(
     Layer.provideMerge(Integrations.layer),
     Layer.provide(Layer.succeed(ResourceTypeAliases, options.aliases ?? {})),
-    Layer.provide(Layer.mergeAll(TestNames, Wake.layerLocal, Layer.orDie(DeliverySettings.layer()))),
+    Layer.provide(Layer.mergeAll(TestNames, Wake.layerLocal, Layer.orDie(DeliverySettings.layer(options.delivery)))),
     Layer.provideMerge(
       Layer.mergeAll(
         TestAuthorization,
@@ -317,12 +326,20 @@ export const services = (
     Layer.fresh
   )
 
-/** A running server; its address is that of the `HttpServer` in the context. */
+/** Listens on any free port. */
+export const listener: Layer.Layer<Listener> = Layer.orDie(
+  Listener.layer({ host: "127.0.0.1", port: 0, headersTimeout: 60_000, bodyTimeout: 20_000 })
+)
+
+/** Where the server of the context listens. */
+export const address: Effect.Effect<string, never, Listener> = Effect.map(Listener, ({ url }) => url)
+
+/** A running server; its address is that of the `Listener` in the context. */
 export const testServer = (options: TestServerOptions = {}) =>
   serve.pipe(
     Layer.provide(PublicUrl.layerListening),
     Layer.provideMerge(services(options)),
-    Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(listener),
     Layer.fresh
   )
 
@@ -356,7 +373,7 @@ export const call = Effect.fnUntraced(function* (
   path: string,
   { as, body, ...init }: Omit<RequestInit, "body"> & { readonly as?: string; readonly body?: unknown } = {}
 ) {
-  const base = yield* HttpServer.addressFormattedWith(Effect.succeed)
+  const { url: base } = yield* Listener
   const headers = new Headers(init.headers)
   if (as !== undefined) headers.set("authorization", `Bearer ${as}`)
   if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json")

@@ -1,10 +1,20 @@
 /**
- * How an integration stands in a row, in every dialect: columns for what is asked for by column, JSON text for the rest.
+ * The row of an integration, in every dialect: columns for what statements look at, JSON text for the rest. Rows are read by hand;
+ * schemas explain what is wrong with one that can't be read.
  */
-import type { Consequences, Failing, IntegrationId, LocatedIntegration, NewIntegration } from "@doorhook/core"
-import { Binding, DeliveryOverrides, Integration } from "@doorhook/core"
-import type { Option } from "effect"
-import { Effect, Schema } from "effect"
+import type { Consequences, Failing, IntegrationId, LocatedIntegration, NewIntegration, Scope } from "@doorhook/core"
+import {
+  Binding,
+  BuildingId,
+  ClientId,
+  DeliveryOverrides,
+  DisabledReason,
+  Integration,
+  RecentMap,
+  TenantId,
+  UserId
+} from "@doorhook/core"
+import { Effect, Option, Schema } from "effect"
 import type { SecretBox } from "./SecretBox.ts"
 
 export interface IntegrationRow {
@@ -42,17 +52,36 @@ export interface SubjectRow extends Pick<
 }
 
 /** What deleting one looks at. */
-export type LocatedRow = Pick<IntegrationRow, "id" | "scope_type" | "scope_id" | "version">
+export type LocatedRow = Pick<IntegrationRow, "id" | "scope_type" | "scope_id" | "created_by_client" | "version">
+
+/** Decodes JSON text of a column. Few different texts stand in many rows, so each is decoded once. Null: it can't be read. */
+const remembering = <A extends object>(decode: (text: string) => Option.Option<A>): ((text: string) => A | null) => {
+  const known = new RecentMap<string, A>(1_000)
+  return (text) => {
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const decoded = Option.getOrNull(decode(text))
+    if (decoded !== null) known.set(text, decoded)
+    return decoded
+  }
+}
 
 export const bindings = Schema.fromJsonString(Schema.Array(Binding))
 const encodeBindings = Schema.encodeSync(bindings)
-const decodeBindings = Schema.decodeUnknownOption(bindings)
+const readBindings = remembering(Schema.decodeUnknownOption(bindings))
 
-/** None: they can't be read. */
-export const bindingsOf = (row: Pick<IntegrationRow, "bindings">): Option.Option<Integration["bindings"]> =>
-  decodeBindings(row.bindings)
+/** Null: they can't be read. */
+export const bindingsOf = (row: Pick<IntegrationRow, "bindings">): Integration["bindings"] | null =>
+  readBindings(row.bindings)
+
 export const overrides = Schema.fromJsonString(DeliveryOverrides)
 const encodeOverrides = Schema.encodeSync(overrides)
+const readOverrides = remembering(Schema.decodeUnknownOption(overrides))
+
+/** Null: they can't be read. */
+export const overridesOf = (row: Pick<IntegrationRow, "overrides">): DeliveryOverrides | null =>
+  readOverrides(row.overrides)
+
 /** The secrets in it are sealed. */
 const previous = Schema.fromJsonString(Schema.Array(Schema.Struct({ secret: Schema.String, until: Schema.Int })))
 const encodePrevious = Schema.encodeSync(previous)
@@ -129,7 +158,27 @@ export const failingValues = (failing: Failing.Failing | null): ReadonlyArray<nu
   failing?.retry_after ?? null
 ]
 
-const decodeSubject = Schema.decodeUnknownEffect(
+/** An id of a building, a tenant or an integration. */
+const isPositive = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0
+
+export const isId = (value: unknown): value is IntegrationId => isPositive(value)
+export const isUserId = Schema.is(UserId)
+export const isClientId = Schema.is(ClientId)
+export const isStatus = (value: unknown): value is Integration["status"] => value === "enabled" || value === "disabled"
+const isReason = Schema.is(DisabledReason)
+export const isDisabledReason = (value: unknown): value is DisabledReason | null => value === null || isReason(value)
+
+/** Null: it can't be read. */
+export const scopeOf = ({
+  scope_id: id,
+  scope_type: type
+}: Pick<IntegrationRow, "scope_type" | "scope_id">): Scope | null => {
+  if (!isPositive(id)) return null
+  if (type === "building") return { type, id: BuildingId.make(id, { disableChecks: true }) }
+  return type === "tenant" ? { type, id: TenantId.make(id, { disableChecks: true }) } : null
+}
+
+const explainSubject = Schema.decodeUnknownEffect(
   Schema.Struct({
     id: Integration.fields.id,
     scope: Integration.fields.scope,
@@ -138,19 +187,30 @@ const decodeSubject = Schema.decodeUnknownEffect(
   })
 )
 
-const decodeLocated = Schema.decodeUnknownEffect(
+const explainLocated = Schema.decodeUnknownEffect(
   Schema.Struct({
     id: Integration.fields.id,
     scope: Integration.fields.scope,
+    created_by: Schema.Struct({ client_id: Schema.String }),
     version: Integration.fields.version
   })
 )
 
-export const locatedFromRow = (row: LocatedRow): Effect.Effect<LocatedIntegration, Schema.SchemaError> =>
-  decodeLocated({ ...row, scope: { type: row.scope_type, id: row.scope_id } })
+export const locatedFromRow = (row: LocatedRow): Effect.Effect<LocatedIntegration, Schema.SchemaError> => {
+  const { created_by_client, id, scope_id, scope_type, version } = row
+  const scope = scopeOf(row)
+  const created_by = { client_id: created_by_client }
+  return isId(id) && scope !== null && Number.isSafeInteger(version)
+    ? Effect.succeed({ id, scope, created_by, version })
+    : explainLocated({ id, scope: { type: scope_type, id: scope_id }, created_by, version })
+}
 
-export const subjectFromRow = (row: SubjectRow): Effect.Effect<Consequences.Subject, Schema.SchemaError> =>
-  Effect.map(decodeSubject({ ...row, scope: { type: row.scope_type, id: row.scope_id } }), (integration) => ({
-    integration,
-    failing: failingOf(row)
-  }))
+export const subjectFromRow = (row: SubjectRow): Effect.Effect<Consequences.Subject, Schema.SchemaError> => {
+  const { disabled_reason, id, scope_id, scope_type, status } = row
+  const scope = scopeOf(row)
+  const read: Effect.Effect<Consequences.Subject["integration"], Schema.SchemaError> =
+    isId(id) && scope !== null && isStatus(status) && isDisabledReason(disabled_reason)
+      ? Effect.succeed({ id, scope, status, disabled_reason })
+      : explainSubject({ id, scope: { type: scope_type, id: scope_id }, status, disabled_reason })
+  return Effect.mapEager(read, (integration) => ({ integration, failing: failingOf(row) }))
+}

@@ -53,13 +53,14 @@ export const make = (encryptionKey: Redacted.Redacted<string> | undefined): Secr
       const sealed = Buffer.concat([cipher.update(Redacted.value(secret), "utf8"), cipher.final()])
       return sealedPrefix + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url")
     },
-    open: (stored) =>
-      stored.startsWith(sealedPrefix)
-        ? Effect.try({
-            try: () => Redacted.make(decrypt(stored)),
-            catch: () => new SecretUnreadable({ why: "wrong_key" })
-          })
-        : plain.open(stored)
+    open: (stored) => {
+      if (!stored.startsWith(sealedPrefix)) return plain.open(stored)
+      try {
+        return Effect.succeed(Redacted.make(decrypt(stored)))
+      } catch {
+        return Effect.fail(new SecretUnreadable({ why: "wrong_key" }))
+      }
+    }
   }
 }
 

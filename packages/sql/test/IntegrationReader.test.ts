@@ -1,11 +1,12 @@
 /**
- * An integration is read from its row once, and anew as soon as anything in the row has changed, whoever changed it.
+ * An integration is read from its row once, and again as soon as anything in the row has changed, whoever changed it.
  */
 import type { Integration } from "@doorhook/core"
-import { IntegrationStore } from "@doorhook/core"
+import { IntegrationId, IntegrationStore } from "@doorhook/core"
 import { StoreFixtures } from "@doorhook/core/testing"
+import { nextTurn } from "@doorhook/testkit/Turn"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Exit, Redacted } from "effect"
 import { onStore, tamper } from "./OpenedStore.ts"
 import { temporaryFile } from "./TemporaryFile.ts"
 
@@ -27,7 +28,63 @@ const changes: ReadonlyArray<readonly [column: string, value: string, shown: (in
   ["updated_at", "2", ({ updated_at }) => updated_at]
 ]
 
+/** For each column that can hold what doorhook never writes, such a value, and where the complaint says that it is. */
+const damages = [
+  ["scope_type", "'house'", '["scope"]'],
+  ["scope_id", "-1", '["scope"]'],
+  ["integrator", "'odd'", '["integrator"]'],
+  ["method", "'odd'", '["configuration"]["method"]'],
+  ["bindings", "'{}'", '["bindings"]'],
+  ["bindings", "'odd'", '["bindings"]'],
+  ["status", "'odd'", '["status"]'],
+  ["disabled_reason", "'odd'", '["disabled_reason"]'],
+  ["created_by_user", "''", '["created_by"]["user_id"]'],
+  ["created_by_client", "'a' || char(7)", '["created_by"]["client_id"]'],
+  ["overrides", `'{"acknowledge":"3xx"}'`, '["overrides"]["acknowledge"]']
+] as const
+
+describe("a row of an integration", () => {
+  for (const [column, value, place] of damages) {
+    it.effect(`with ${value} for ${column} is refused by the place of the damage`, () =>
+      Effect.gen(function* () {
+        const filename = yield* temporaryFile
+        yield* onStore(
+          { filename },
+          Effect.gen(function* () {
+            const { id } = yield* StoreFixtures.createIntegration()
+            yield* tamper(filename, `UPDATE integrations SET ${column} = ${value}`)
+            const store = yield* IntegrationStore
+            const { message } = yield* Effect.flip(store.find(id))
+            assert.match(message, /integration 1 of \S+ -?\d+ can't be read: /)
+            assert.include(message, `at ${place}`)
+            assert.include(message, "Put it right, delete the integration, or restore a backup")
+          })
+        )
+      })
+    )
+  }
+})
+
 describe("reading an integration again", () => {
+  it.effect("needs no fiber, be it there or not", () =>
+    Effect.gen(function* () {
+      const filename = yield* temporaryFile
+      yield* onStore(
+        { filename, encryptionKey: Redacted.make("the key") },
+        Effect.gen(function* () {
+          const integration = yield* StoreFixtures.createIntegration()
+          const store = yield* IntegrationStore
+          const found = store.find(integration.id)
+          const located = store.locate(integration.id)
+          const missing = store.find(IntegrationId.make(integration.id + 1))
+          assert.deepStrictEqual([found, located, missing].map(Exit.isExit), [true, true, true])
+          assert.deepStrictEqual(yield* found, integration)
+          assert.isNull(yield* missing)
+        })
+      )
+    })
+  )
+
   it.effect("works out what its row says only once", () =>
     Effect.gen(function* () {
       const filename = yield* temporaryFile
@@ -43,7 +100,7 @@ describe("reading an integration again", () => {
   )
 
   for (const [column, value, shown] of changes) {
-    it.effect(`sees at once what another process writes into ${column}`, () =>
+    it.effect(`sees in the next turn what another process writes into ${column}`, () =>
       Effect.gen(function* () {
         const filename = yield* temporaryFile
         yield* onStore(
@@ -51,9 +108,10 @@ describe("reading an integration again", () => {
           Effect.gen(function* () {
             const { id } = yield* StoreFixtures.createIntegration()
             const store = yield* IntegrationStore
-            const find = Effect.flatMap(store.find(id), Effect.fromNullishOr)
+            const find = Effect.suspend(() => Effect.flatMap(store.find(id), Effect.fromNullishOr))
             const before = shown(yield* find)
             yield* tamper(filename, `UPDATE integrations SET ${column} = ${value}`)
+            yield* nextTurn
             assert.notDeepEqual(shown(yield* find), before)
           })
         )

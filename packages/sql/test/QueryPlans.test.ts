@@ -160,6 +160,8 @@ const statements: Record<string, readonly [text: string, ...steps: ReadonlyArray
   ],
   pageOfScope: [Integrations.pageOfScope, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   countOfScope: [Integrations.countOfScope, "COVERING INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
+  pageOfClient: [Integrations.pageOfClient, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
+  countOfClient: [Integrations.countOfClient, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   integrationsOfScopes: [Integrations.ofScopes, "INDEX integrations_by_scope (scope_type=? AND scope_id=?)"],
   updateIntegration: [Integrations.update, "SEARCH integrations USING INTEGER PRIMARY KEY (rowid=?)"],
   codeWithGrant: [Tokens.codeWithGrant, "SEARCH c USING PRIMARY KEY (hash=?)", "SEARCH g USING PRIMARY KEY (id=?)"],

@@ -103,7 +103,7 @@ const worstShown = 20
 const earlyPerPlace = 4
 
 const makeWorkerName = Effect.gen(function* () {
-  const bytes = yield* (yield* Crypto).randomBytes(8)
+  const bytes = (yield* Crypto).randomBytes(8)
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 })
 

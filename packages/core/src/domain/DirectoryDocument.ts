@@ -4,28 +4,12 @@
  * Reading it answers a document in which every reference leads somewhere, or all that is wrong with it. Problems name
  * places and expectations, never values: the file is full of secrets.
  */
-import { DateTime, Effect, Option, Result, Schema } from "effect"
+import { Array, DateTime, Effect, Option, Result, Schema } from "effect"
 import * as RedirectUri from "../rules/RedirectUri.ts"
 import { Client } from "./Client.ts"
 import { BuildingId, TenantId, UserId } from "./Ids.ts"
-import { schemaProblems } from "./SchemaProblems.ts"
-
-/** One thing that is wrong with a directory file. */
-export const DirectoryProblem = Schema.Struct({
-  /** JSON Pointer (RFC 6901) to the member; empty for the file as a whole. */
-  pointer: Schema.String,
-  detail: Schema.String
-})
-export type DirectoryProblem = typeof DirectoryProblem.Type
-
-/** The directory file can't be used: these are the reasons. */
-export class InvalidDirectory extends Schema.TaggedError<InvalidDirectory>()("InvalidDirectory", {
-  problems: Schema.Array(DirectoryProblem)
-}) {
-  override get message(): string {
-    return this.problems.map(({ pointer, detail }) => `${pointer || "the directory"} ${detail}`).join("; ")
-  }
-}
+import type { Problem, Problems } from "./InvalidInput.ts"
+import { InvalidInput, schemaProblems } from "./InvalidInput.ts"
 
 /** A member that can't be left out, and what it is. */
 const required = <S extends Schema.Top>(schema: S, what: string): S["Rebuild"] =>
@@ -111,7 +95,7 @@ const duplicates = <A>(
   name: ListName,
   key: string,
   keyOf: (entry: A) => string | number
-): ReadonlyArray<DirectoryProblem> => {
+): ReadonlyArray<Problem> => {
   const first = new Map<string | number, number>()
   return list.flatMap((entry, index) => {
     const earlier = first.get(keyOf(entry))
@@ -124,10 +108,10 @@ const duplicates = <A>(
 }
 
 /** References that lead nowhere. */
-const dangling = (document: DirectoryDocument): ReadonlyArray<DirectoryProblem> => {
+const dangling = (document: DirectoryDocument): ReadonlyArray<Problem> => {
   const buildings = new Set(document.buildings.map(({ id }) => id))
   const tenants = new Set(document.tenants.map(({ id }) => id))
-  const missing = <A>(known: ReadonlySet<A>, id: A, pointer: string, list: ListName): ReadonlyArray<DirectoryProblem> =>
+  const missing = <A>(known: ReadonlySet<A>, id: A, pointer: string, list: ListName): ReadonlyArray<Problem> =>
     known.has(id) ? [] : [{ pointer, detail: `is the id of none of the ${list}` }]
   return [
     ...document.users.flatMap((user, at) => [
@@ -140,7 +124,7 @@ const dangling = (document: DirectoryDocument): ReadonlyArray<DirectoryProblem> 
   ]
 }
 
-const problemsOf = (document: DirectoryDocument): ReadonlyArray<DirectoryProblem> => [
+const problemsOf = (document: DirectoryDocument): ReadonlyArray<Problem> => [
   ...duplicates(document.clients, "clients", "id", ({ id }) => id),
   ...duplicates(document.users, "users", "login", ({ login }) => login),
   ...duplicates(document.buildings, "buildings", "id", ({ id }) => id),
@@ -148,19 +132,27 @@ const problemsOf = (document: DirectoryDocument): ReadonlyArray<DirectoryProblem
   ...dangling(document)
 ]
 
-const invalid = (problems: ReadonlyArray<DirectoryProblem>): Result.Result<never, InvalidDirectory> =>
-  Result.fail(new InvalidDirectory({ problems }))
+const title = "Invalid directory"
+
+/** A problem with the file as a whole names it. */
+const named = ({ detail, pointer }: Problem): Problem => ({
+  pointer,
+  detail: pointer === "" ? `the directory ${detail}` : detail
+})
+
+const invalid = (problems: Problems): Result.Result<never, InvalidInput> =>
+  Result.fail(new InvalidInput({ title, problems: Array.map(problems, named) }))
 
 const decode = Schema.decodeUnknownResult(DirectoryDocument, { errors: "all" })
 
 /** Reads a directory from a value. Unknown members are not read; `DirectoryOversights` tells of them. */
-export const fromValue = (value: unknown): Result.Result<DirectoryDocument, InvalidDirectory> => {
+export const fromValue = (value: unknown): Result.Result<DirectoryDocument, InvalidInput> => {
   const decoded = decode(value)
   if (Result.isFailure(decoded)) {
     return invalid(schemaProblems(decoded.failure))
   }
-  const problems = problemsOf(decoded.success)
-  return problems.length === 0 ? Result.succeed(decoded.success) : invalid(problems)
+  const wrong = InvalidInput.of(title, problemsOf(decoded.success))
+  return wrong === null ? Result.succeed(decoded.success) : Result.fail(wrong)
 }
 
 /** Where JSON is broken, if the engine says so. Its message itself quotes the text, which may be a password. */
@@ -170,7 +162,7 @@ const placeOf = (cause: unknown): string => {
 }
 
 /** Reads a directory file. */
-export const fromText = (text: string): Result.Result<DirectoryDocument, InvalidDirectory> => {
+export const fromText = (text: string): Result.Result<DirectoryDocument, InvalidInput> => {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -3,10 +3,10 @@
  * because a host may keep more in the file than doorhook needs; but a client whose `secret` is mistyped is a public one.
  */
 import { Result, Schema } from "effect"
-import type { DirectoryProblem } from "./DirectoryDocument.ts"
 import { DirectoryDocument, memberNames } from "./DirectoryDocument.ts"
 import { didYouMean } from "./Nearest.ts"
-import { notKnown, schemaProblems } from "./SchemaProblems.ts"
+import type { Problem } from "./InvalidInput.ts"
+import { notKnown, schemaProblems } from "./InvalidInput.ts"
 
 const decode = Schema.decodeUnknownResult(DirectoryDocument, { errors: "all", onExcessProperty: "error" })
 
@@ -20,7 +20,7 @@ const detailOf = (pointer: string): string => {
 }
 
 /** The members of a usable directory that are not known, each with where it is. Values are never told. */
-export const oversightsOf = (value: unknown): ReadonlyArray<DirectoryProblem> =>
+export const oversightsOf = (value: unknown): ReadonlyArray<Problem> =>
   Result.match(decode(value), {
     onSuccess: () => [],
     onFailure: (error) =>

@@ -4,9 +4,9 @@
  * Numbers identify what the host or a store counts (buildings, tenants, integrations, deliveries); strings identify
  * what must be unique beyond one database (events) or is chosen by somebody else (users, clients).
  */
-import { Brand, Effect, Option, Predicate, Schema, SchemaGetter } from "effect"
-import { Crypto } from "../ports/Crypto.ts"
-import { nameOf } from "./SchemaProblems.ts"
+import { Brand, Option, Predicate, Schema, SchemaGetter } from "effect"
+import type { Crypto } from "../ports/Crypto.ts"
+import { nameOf } from "./InvalidInput.ts"
 
 const PositiveInt = Schema.Int.check(
   Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, { message: "must be a positive whole number" })
@@ -126,20 +126,16 @@ const eventIdOf = (now: number, random: Uint8Array): EventId =>
  * The random part makes ids of a restored or fresh database differ from those it handed out before, which receivers
  * may still remember as duplicates.
  */
-export const makeEventId = (now: number): Effect.Effect<EventId, never, Crypto> =>
-  Crypto.use((crypto) => Effect.map(crypto.randomBytes(eventIdBytes), (random) => eventIdOf(now, random)))
+export const makeEventId = (crypto: Crypto["Service"], now: number): EventId =>
+  eventIdOf(now, crypto.randomBytes(eventIdBytes))
 
 /** So many new event ids, for the price of one question to the generator. */
-export const makeEventIds = (
-  crypto: Crypto["Service"],
-  now: number,
-  count: number
-): Effect.Effect<ReadonlyArray<EventId>> =>
-  Effect.map(crypto.randomBytes(count * eventIdBytes), (random) =>
-    Array.from({ length: count }, (_, index) =>
-      eventIdOf(now, random.subarray(index * eventIdBytes, (index + 1) * eventIdBytes))
-    )
+export const makeEventIds = (crypto: Crypto["Service"], now: number, count: number): ReadonlyArray<EventId> => {
+  const random = crypto.randomBytes(count * eventIdBytes)
+  return Array.from({ length: count }, (_, index) =>
+    eventIdOf(now, random.subarray(index * eventIdBytes, (index + 1) * eventIdBytes))
   )
+}
 
 /** The wire form of a delivery id: `dlv_42`. */
 export const formatDeliveryId = (id: DeliveryId): string => `dlv_${id}`

@@ -9,16 +9,10 @@ import * as JsonFlaw from "./JsonFlaw.ts"
 import { elementsOf, fromObjectText, membersNamed } from "./JsonText.ts"
 import type { JsonText } from "./JsonText.ts"
 import { oversightsOf } from "./PublishOversights.ts"
-import { nameOf } from "./SchemaProblems.ts"
+import type { Problem } from "./InvalidInput.ts"
+import { InvalidInput, nameOf } from "./InvalidInput.ts"
 import type { Action, ResourceTypeTable } from "./ResourceType.ts"
 import { namesIn, ResourceType, ResourceTypes } from "./ResourceType.ts"
-
-/** One thing that is wrong with a published event. */
-export interface PublishProblem {
-  /** JSON Pointer (RFC 6901) to the member, or to its parent when it is missing. */
-  readonly pointer: string
-  readonly detail: string
-}
 
 /** What was published, and whether it came as a list. */
 export interface PublishRequest {
@@ -28,16 +22,10 @@ export interface PublishRequest {
   readonly oversights: ReadonlyArray<string>
 }
 
-/** Nothing was stored: these are the reasons. */
-export class InvalidPublish extends Schema.TaggedError<InvalidPublish>()("InvalidPublish", {
-  problems: Schema.Array(Schema.Struct({ pointer: Schema.String, detail: Schema.String }))
-}) {
-  override get message(): string {
-    return this.problems.map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`)).join("; ")
-  }
-}
+const title = "Invalid event"
 
-type Read<A> = Result.Result<A, ReadonlyArray<PublishProblem>>
+/** Pointers lead to the wrong member, or to the parent of a missing one. */
+type Read<A> = Result.Result<A, ReadonlyArray<Problem>>
 
 const wrong = (pointer: string, detail: string): Read<never> => Result.fail([{ pointer, detail }])
 
@@ -149,15 +137,15 @@ const collect = (
   reads: ReadonlyArray<Read<NewEvent>>,
   values: ReadonlyArray<unknown>,
   isList: boolean
-): Result.Result<PublishRequest, InvalidPublish> => {
-  const problems = Array.getFailures(reads).flat()
-  return problems.length > 0
-    ? Result.fail(new InvalidPublish({ problems }))
+): Result.Result<PublishRequest, InvalidInput> => {
+  const invalid = InvalidInput.of(title, Array.getFailures(reads).flat())
+  return invalid !== null
+    ? Result.fail(invalid)
     : Result.succeed({ events: Array.getSuccesses(reads), isList, oversights: oversightsOf(values) })
 }
 
-const refuse = (detail: string): Result.Result<never, InvalidPublish> =>
-  Result.fail(new InvalidPublish({ problems: [{ pointer: "", detail }] }))
+const refuse = (detail: string): Result.Result<never, InvalidInput> =>
+  Result.fail(new InvalidInput({ title, problems: [{ pointer: "", detail }] }))
 
 const tooMany = (count: number): boolean => count > maxEventsPerPublish
 
@@ -167,7 +155,7 @@ const tooManyDetail = `at most ${maxEventsPerPublish} events can be published at
 const readText = (kinds: Kinds, value: unknown, text: string, base: string): Read<NewEvent> =>
   readEvent(kinds, value, readData(membersNamed(text, "data"), base), base)
 
-const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, InvalidPublish> => {
+const fromText = (kinds: Kinds, text: string): Result.Result<PublishRequest, InvalidInput> => {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -204,7 +192,7 @@ const readValue = (kinds: Kinds, item: unknown, base: string): Read<NewEvent> =>
   }
 }
 
-const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, InvalidPublish> => {
+const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, InvalidInput> => {
   const isList = globalThis.Array.isArray(value)
   const values: ReadonlyArray<unknown> = isList ? value : [value]
   if (tooMany(values.length)) return refuse(tooManyDetail)
@@ -216,9 +204,9 @@ const fromValue = (kinds: Kinds, value: unknown): Result.Result<PublishRequest, 
 /** Reads what is published to a service. */
 export interface PublishReader {
   /** Reads a request body: one event, or a list of them. `data` is taken over byte for byte. */
-  readonly fromText: (text: string) => Result.Result<PublishRequest, InvalidPublish>
+  readonly fromText: (text: string) => Result.Result<PublishRequest, InvalidInput>
   /** Reads events given as values, as an embedding host does. */
-  readonly fromValue: (value: unknown) => Result.Result<PublishRequest, InvalidPublish>
+  readonly fromValue: (value: unknown) => Result.Result<PublishRequest, InvalidInput>
 }
 
 const readerWith = (kinds: Kinds): PublishReader => ({

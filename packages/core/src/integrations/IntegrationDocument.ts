@@ -9,23 +9,13 @@ import { Array, Predicate, Result, Schema } from "effect"
 import type { IntegrationId } from "../domain/Ids.ts"
 import type { Binding, Configuration, Integration } from "../domain/Integration.ts"
 import { DisabledReason, IntegrationAttributes } from "../domain/Integration.ts"
+import type { Problems } from "../domain/InvalidInput.ts"
 import { isoOf } from "../domain/IsoTime.ts"
 import type { ResourceType, ResourceTypeTable } from "../domain/ResourceType.ts"
 import type { UrlProblem } from "../rules/UrlPolicy.ts"
 
 /** The JSON:API type of an integration. */
 export const integrationType = "integrations"
-
-/** A problem with a document. */
-export const DocumentProblem = Schema.Struct({
-  /** JSON Pointer (RFC 6901) to a value that the document has: the wrong one, or the parent of a missing one. */
-  pointer: Schema.String,
-  /** `blank` if missing or empty, `invalid` if of a wrong kind, `inclusion` if not allowed, or a code of `UrlPolicy`. */
-  code: Schema.String,
-  title: Schema.String,
-  detail: Schema.String
-})
-export type DocumentProblem = typeof DocumentProblem.Type
 
 /** How a document contradicts the request's path. */
 export const MismatchReason = Schema.Literals(["wrong_type", "wrong_id", "client_made_id"])
@@ -44,15 +34,6 @@ export class DocumentMismatch extends Schema.TaggedError<DocumentMismatch>()("Do
       case "client_made_id":
         return "The id of an integration is made by the service; leave `id` out."
     }
-  }
-}
-
-/** The document is invalid. Nothing was changed. */
-export class InvalidIntegration extends Schema.TaggedError<InvalidIntegration>()("InvalidIntegration", {
-  problems: Schema.Array(DocumentProblem)
-}) {
-  override get message(): string {
-    return this.problems.map(({ pointer, detail }) => `${pointer}: ${detail}`).join(" ")
   }
 }
 
@@ -152,7 +133,11 @@ export interface IntegrationPatch {
 const attributesPointer = "/data/attributes"
 const configurationPointer = `${attributesPointer}/configuration`
 
-type Read<A> = Result.Result<A, ReadonlyArray<DocumentProblem>>
+/**
+ * Pointers lead to a value that the document has: the wrong one, or the parent of a missing one. The code is `blank` if it is missing
+ * or empty, `invalid` if of a wrong kind, `inclusion` if not allowed, or a code of `UrlPolicy`.
+ */
+type Read<A> = Result.Result<A, Problems>
 /** Reads what one kind of request carries. */
 export type DocumentReader<A> = (document: unknown, context: ReadContext) => Read<A>
 
@@ -173,7 +158,7 @@ const empty = (pointer: string, expected: string): Read<never> =>
 /** All of the values, or the problems of all of them. */
 const collect = <A>(reads: ReadonlyArray<Read<A>>): Read<ReadonlyArray<A>> => {
   const problems = Array.getFailures(reads).flat()
-  return problems.length > 0 ? Result.fail(problems) : Result.succeed(Array.getSuccesses(reads))
+  return Array.isReadonlyArrayNonEmpty(problems) ? Result.fail(problems) : Result.succeed(Array.getSuccesses(reads))
 }
 
 /** All of the values by name, or the problems of all of them. */

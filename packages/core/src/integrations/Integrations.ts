@@ -2,7 +2,7 @@
  * Integrations as their users manage them: create, read, change, rotate the secret, delete.
  *
  * Each call asks the host's directory for the right to the building or tenant. What a user has no right to is «not found»,
- * never «forbidden».
+ * never «forbidden»; with `clientIsolation` so are integrations that another client created.
  */
 import { Clock, Context, Effect, Exit, Layer, Result, Schema } from "effect"
 import { Dispatcher } from "../delivery/Dispatcher.ts"
@@ -10,6 +10,7 @@ import type { ClientId, UserId } from "../domain/Ids.ts"
 import { IntegrationId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { Scope, switched, switchedByPut } from "../domain/Integration.ts"
+import { InvalidInput } from "../domain/InvalidInput.ts"
 import type { ResourceType } from "../domain/ResourceType.ts"
 import { ResourceTypes } from "../domain/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
@@ -29,14 +30,7 @@ import type { IdempotentRequest } from "../services/Idempotency.ts"
 import { fingerprintOf, KeyInUse, KeyReused } from "../services/Idempotency.ts"
 import { changeStored, removeStored } from "./IntegrationChanges.ts"
 import type { DocumentReader, IntegrationPatch, WrittenIntegration } from "./IntegrationDocument.ts"
-import {
-  candidateUrl,
-  DocumentMismatch,
-  InvalidIntegration,
-  mismatchOf,
-  readAttributes,
-  readChanges
-} from "./IntegrationDocument.ts"
+import { candidateUrl, DocumentMismatch, mismatchOf, readAttributes, readChanges } from "./IntegrationDocument.ts"
 
 /** The user and client that a call acts for. */
 export interface Actor {
@@ -69,6 +63,15 @@ export class IntegrationNotFound extends Schema.TaggedError<IntegrationNotFound>
   }
 }
 
+/** Another client created the integration. Only that client gets its signing secret. */
+export class NotYourIntegration extends Schema.TaggedError<NotYourIntegration>()("NotYourIntegration", {
+  id: IntegrationId
+}) {
+  override get message(): string {
+    return `Integration ${this.id} was created by another client. Only that client can rotate its signing secret.`
+  }
+}
+
 /** The integration has been changed since the caller read it. */
 export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", { id: IntegrationId }) {
   override get message(): string {
@@ -89,12 +92,12 @@ type PortError = StoreError | DirectoryError
 type CreateError =
   | ScopeNotFound
   | DocumentMismatch
-  | InvalidIntegration
+  | InvalidInput
   | IntegrationNotFound
   | LimitReached
   | KeyReused
   | KeyInUse
-type ChangeError = ScopeNotFound | IntegrationNotFound | VersionConflict | DocumentMismatch | InvalidIntegration
+type ChangeError = ScopeNotFound | IntegrationNotFound | VersionConflict | DocumentMismatch | InvalidInput
 
 export class Integrations extends Context.Service<
   Integrations,
@@ -141,13 +144,19 @@ export class Integrations extends Context.Service<
       document: unknown,
       expected: ExpectedVersions
     ) => Effect.Effect<Integration, ChangeError | PortError>
-    /** Makes a new signing secret, which is shown this once. The previous one also signs for a day. */
+    /**
+     * Makes a new signing secret, which is shown this once, and only to the client that created the integration. The previous one
+     * also signs for a day.
+     */
     readonly rotateSecret: (
       actor: Actor,
       scope: Scope,
       id: IntegrationId,
       expected: ExpectedVersions
-    ) => Effect.Effect<Integration, ScopeNotFound | IntegrationNotFound | VersionConflict | PortError>
+    ) => Effect.Effect<
+      Integration,
+      ScopeNotFound | IntegrationNotFound | NotYourIntegration | VersionConflict | PortError
+    >
     /** Deletes an integration and cancels its pending deliveries. */
     readonly remove: (
       actor: Actor,
@@ -166,13 +175,14 @@ export class Integrations extends Context.Service<
     Effect.gen(function* () {
       const store = yield* IntegrationStore
       const dispatcher = yield* Dispatcher
+      const { clientIsolation, integrationsPerScope } = yield* DeliverySettings
       const newSecret = Effect.provideService(Signature.generateSecret, Crypto, yield* Crypto)
-      const { authorize, find, locate } = makeAccess(yield* Directory, store)
+      const { authorize, find, locate } = makeAccess(yield* Directory, store, clientIsolation)
       const readInput = yield* makeInputReader
       const create = makeCreate(yield* IdempotencyStore, yield* Crypto, store, {
         find,
         newSecret,
-        limit: (yield* DeliverySettings).integrationsPerScope ?? undefined,
+        limit: integrationsPerScope ?? undefined,
         read: (actor, document) => readInput(actor, document, null, readAttributes)
       })
 
@@ -186,7 +196,7 @@ export class Integrations extends Context.Service<
         apply: (integration: Integration, input: A) => Integration
       ) {
         yield* authorize(actor, scope)
-        const findExpected = () => requireVersion(find(scope, id), expected)
+        const findExpected = () => requireVersion(find(actor, scope, id), expected)
         const input = yield* readInput(actor, document, yield* findExpected(), reader)
         return yield* changeStored(store, dispatcher, findExpected, (current) => apply(current, input))
       })
@@ -195,7 +205,7 @@ export class Integrations extends Context.Service<
         function* (actor, scope, id, expected) {
           yield* authorize(actor, scope)
           const signing_secret = yield* newSecret
-          const findExpected = () => requireVersion(find(scope, id), expected)
+          const findExpected = () => requireVersion(requireCreator(actor, find(actor, scope, id)), expected)
           return yield* changeStored(store, dispatcher, findExpected, (current, now) => ({
             ...current,
             ...rotated(current, signing_secret, now)
@@ -205,7 +215,7 @@ export class Integrations extends Context.Service<
 
       const remove: Integrations["Service"]["remove"] = Effect.fnUntraced(function* (actor, scope, id, expected) {
         yield* authorize(actor, scope)
-        yield* removeStored(store, dispatcher, () => requireVersion(locate(scope, id), expected))
+        yield* removeStored(store, dispatcher, () => requireVersion(locate(actor, scope, id), expected))
       })
 
       return Integrations.of({
@@ -213,8 +223,11 @@ export class Integrations extends Context.Service<
           yield* authorize(actor, scope)
           return yield* create(actor, scope, document, idempotencyKey)
         }),
-        get: (actor, scope, id) => Effect.flatMapEager(authorize(actor, scope), () => find(scope, id)),
-        list: (actor, scope, page) => Effect.flatMapEager(authorize(actor, scope), () => store.list(scope, page)),
+        get: (actor, scope, id) => Effect.flatMapEager(authorize(actor, scope), () => find(actor, scope, id)),
+        list: (actor, scope, { limit, offset }) =>
+          Effect.flatMapEager(authorize(actor, scope), () =>
+            store.list(scope, { offset, limit, ...(clientIsolation && { client_id: actor.client_id }) })
+          ),
         replace: (actor, scope, id, document, expected) =>
           changeBy(actor, scope, id, document, expected, readAttributes, applyAttributes),
         patch: (actor, scope, id, document, expected) =>
@@ -245,14 +258,18 @@ const applyChanges = (
 })
 
 /** Checks rights, and looks up integrations within a scope. Each function asks when it is called. */
-const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"]) => {
+const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Service"], clientIsolation: boolean) => {
   const ofScope = <A extends LocatedIntegration>(
+    actor: Actor,
     scope: Scope,
     id: IntegrationId,
     found: Effect.Effect<A | null, StoreError>
   ): Effect.Effect<A, IntegrationNotFound | StoreError> =>
     Effect.flatMapEager(found, (integration) =>
-      integration !== null && integration.scope.type === scope.type && integration.scope.id === scope.id
+      integration !== null &&
+      integration.scope.type === scope.type &&
+      integration.scope.id === scope.id &&
+      (!clientIsolation || isCreator(actor, integration))
         ? Exit.succeed(integration)
         : Exit.fail(new IntegrationNotFound({ id }))
     )
@@ -262,10 +279,24 @@ const makeAccess = (directory: Directory["Service"], store: IntegrationStore["Se
       Effect.flatMapEager(hasRight(directory, actor.user_id, scope), (isRight) =>
         isRight ? Exit.void : Exit.fail(new ScopeNotFound({ scope }))
       ),
-    find: (scope: Scope, id: IntegrationId) => ofScope(scope, id, store.find(id)),
-    locate: (scope: Scope, id: IntegrationId) => ofScope(scope, id, store.locate(id))
+    find: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.find(id)),
+    locate: (actor: Actor, scope: Scope, id: IntegrationId) => ofScope(actor, scope, id, store.locate(id))
   }
 }
+
+const isCreator = ({ client_id }: Actor, { created_by }: Pick<LocatedIntegration, "created_by">): boolean =>
+  created_by.client_id === client_id
+
+/** Fails unless the client created the integration. */
+const requireCreator = <E>(
+  actor: Actor,
+  found: Effect.Effect<Integration, E>
+): Effect.Effect<Integration, E | NotYourIntegration> =>
+  Effect.flatMapEager(found, (integration) =>
+    isCreator(actor, integration)
+      ? Exit.succeed(integration)
+      : Exit.fail(new NotYourIntegration({ id: integration.id }))
+  )
 
 /** Fails unless an integration is in one of the expected versions. */
 const requireVersion = <A extends LocatedIntegration, E>(
@@ -311,7 +342,7 @@ const makeInputReader = Effect.gen(function* () {
       Effect.fromResult(
         Result.mapError(
           reader(document, { urlProblem, types, aliases }),
-          (problems) => new InvalidIntegration({ problems })
+          (problems) => new InvalidInput({ title: "Invalid integration", problems })
         )
       )
     if (url === null) return yield* readWith(null)
@@ -335,7 +366,11 @@ const makeCreate = <E>(
     newSecret,
     read
   }: {
-    readonly find: (scope: Scope, id: IntegrationId) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
+    readonly find: (
+      actor: Actor,
+      scope: Scope,
+      id: IntegrationId
+    ) => Effect.Effect<Integration, IntegrationNotFound | StoreError>
     readonly limit: number | undefined
     readonly newSecret: Effect.Effect<Integration["signing_secret"]>
     readonly read: (actor: Actor, document: unknown) => Effect.Effect<WrittenIntegration, E>
@@ -375,11 +410,11 @@ const makeCreate = <E>(
   })
 
   /** What an earlier request with the key created; null if there was none. */
-  const replay = Effect.fnUntraced(function* (scope: Scope, { fingerprint, key }: IdempotentRequest) {
+  const replay = Effect.fnUntraced(function* (actor: Actor, scope: Scope, { fingerprint, key }: IdempotentRequest) {
     const [remembered] = yield* keys.find([key], yield* Clock.currentTimeMillis)
     if (remembered === undefined) return null
     if (remembered.fingerprint !== fingerprint) return yield* new KeyReused()
-    return { integration: yield* find(scope, IntegrationId.make(Number(remembered.answer))), replayed: true }
+    return { integration: yield* find(actor, scope, IntegrationId.make(Number(remembered.answer))), replayed: true }
   })
 
   return Effect.fnUntraced(function* (actor: Actor, scope: Scope, document: unknown, idempotencyKey: string | null) {
@@ -392,7 +427,7 @@ const makeCreate = <E>(
       const text = JSON.stringify(document) ?? ""
       const fingerprint = yield* Effect.provideService(fingerprintOf(text), Crypto, crypto)
       const request = { key, fingerprint }
-      return (yield* replay(scope, request)) ?? (yield* createNew(actor, scope, document, request))
+      return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request))
     }).pipe(Effect.ensuring(Effect.sync(() => inFlight.delete(key))))
   })
 }

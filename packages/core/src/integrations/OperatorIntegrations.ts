@@ -9,7 +9,8 @@ import type { DeliveryOverrides, Integration } from "../domain/Integration.ts"
 import { switched } from "../domain/Integration.ts"
 import type { ResourceTypeTable } from "../domain/ResourceType.ts"
 import { namesIn } from "../domain/ResourceType.ts"
-import { schemaProblems } from "../domain/SchemaProblems.ts"
+import type { Problem } from "../domain/InvalidInput.ts"
+import { InvalidInput, schemaProblems } from "../domain/InvalidInput.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import type { SurveyedIntegration, SurveyedStatus, UnreadableIntegration } from "../ports/IntegrationStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
@@ -46,14 +47,7 @@ export interface IntegrationSwitches {
   readonly overrides?: DeliveryOverrides
 }
 
-/** The document is no valid change. */
-export class InvalidSwitches extends Schema.TaggedError<InvalidSwitches>()("InvalidSwitches", {
-  problems: Schema.Array(Schema.Struct({ pointer: Schema.String, detail: Schema.String }))
-}) {
-  override get message(): string {
-    return this.problems.map(({ pointer, detail }) => (pointer === "" ? detail : `${pointer}: ${detail}`)).join("; ")
-  }
-}
+const title = "Invalid change"
 
 /** A probe was not sent. */
 export class NotProbed extends Schema.TaggedError<NotProbed>()("NotProbed", {
@@ -80,7 +74,7 @@ export class OperatorIntegrations extends Context.Service<
     readonly set: (
       id: IntegrationId,
       switches: IntegrationSwitches
-    ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | InvalidSwitches | StoreError>
+    ) => Effect.Effect<SurveyedIntegration, UnknownIntegration | InvalidInput | StoreError>
     /**
      * Sends the newest unacknowledged delivery of a disabled integration, and returns its id. Acknowledged, it enables the
      * integration.
@@ -107,8 +101,8 @@ export class OperatorIntegrations extends Context.Service<
       })
 
       const set = Effect.fnUntraced(function* (id: IntegrationId, switches: IntegrationSwitches) {
-        const problems = problemsOf(switches, retry)
-        if (problems.length > 0) return yield* new InvalidSwitches({ problems })
+        const invalid = InvalidInput.of(title, problemsOf(switches, retry))
+        if (invalid !== null) return yield* invalid
         const find = () => Effect.map(show(id), ({ integration }) => integration)
         yield* changeStored(store, dispatcher, find, (current) => applySwitches(current, switches))
         return yield* show(id)
@@ -140,7 +134,7 @@ export class OperatorIntegrations extends Context.Service<
 const problemsOf = (
   { overrides }: IntegrationSwitches,
   retry: DeliverySettings["Service"]["retry"]
-): InvalidSwitches["problems"] =>
+): ReadonlyArray<Problem> =>
   Object.keys(overrides?.retry ?? {}).flatMap((type) => {
     const flaw = overrides === undefined ? null : flawOf(retryOf(retry, { overrides }, type))
     return flaw === null ? [] : [{ pointer: `/overrides/retry/${type}/${flaw.at}`, detail: flaw.detail }]
@@ -155,7 +149,7 @@ const applySwitches = (current: Integration, { overrides, status }: IntegrationS
 const decode = Schema.decodeUnknownResult(IntegrationSwitches, { errors: "all", onExcessProperty: "error" })
 
 /** Schedules for resource types that are not declared. */
-const undeclaredIn = (value: unknown, types: ResourceTypeTable): InvalidSwitches["problems"] => {
+const undeclaredIn = (value: unknown, types: ResourceTypeTable): ReadonlyArray<Problem> => {
   const overrides = Predicate.hasProperty(value, "overrides") ? value.overrides : undefined
   const retry = Predicate.hasProperty(overrides, "retry") ? overrides.retry : undefined
   if (!Predicate.isReadonlyObject(retry)) return []
@@ -170,12 +164,14 @@ const undeclaredIn = (value: unknown, types: ResourceTypeTable): InvalidSwitches
 export const readSwitches = (
   value: unknown,
   types: ResourceTypeTable
-): Result.Result<IntegrationSwitches, InvalidSwitches> => {
+): Result.Result<IntegrationSwitches, InvalidInput> => {
   const read = decode(value)
-  const problems = [...(Result.isFailure(read) ? schemaProblems(read.failure) : []), ...undeclaredIn(value, types)]
-  return problems.length > 0 || Result.isFailure(read)
-    ? Result.fail(new InvalidSwitches({ problems }))
-    : Result.succeed(read.success)
+  const undeclared = undeclaredIn(value, types)
+  if (Result.isFailure(read)) {
+    return Result.fail(new InvalidInput({ title, problems: [...schemaProblems(read.failure), ...undeclared] }))
+  }
+  const invalid = InvalidInput.of(title, undeclared)
+  return invalid === null ? Result.succeed(read.success) : Result.fail(invalid)
 }
 
 const encode = Schema.encodeSync(OverridesDocument)

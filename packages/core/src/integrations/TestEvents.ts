@@ -124,9 +124,9 @@ export class TestEvents extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           const { action, resource_type, urgent } = testKindOf(integration, types)
           const sample = sampleOf.get(resource_type) ?? plainSample
-          const data = JSON.stringify(sample(now, uuidOf(yield* crypto.randomBytes(16))))
+          const data = JSON.stringify(sample(now, uuidOf(crypto.randomBytes(16))))
           const event: Event = {
-            id: yield* Effect.provideService(makeEventId(now), Crypto, crypto),
+            id: makeEventId(crypto, now),
             resource_type,
             action,
             building_id: nowhere,

@@ -32,7 +32,7 @@ export class DocumentDirectory extends Context.Service<
         const crypto = yield* Crypto
         let current = index(initial)
         // What a login that nobody has is compared with, so that it takes as long as one that somebody has.
-        const nobody = yield* crypto.randomBytes(32)
+        const nobody = crypto.randomBytes(32)
 
         const authenticate: Directory["Service"]["authenticate"] = Effect.fnUntraced(function* (login, password) {
           const user = current.users.get(login)

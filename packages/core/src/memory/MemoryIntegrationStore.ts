@@ -41,15 +41,18 @@ const make = Effect.gen(function* () {
 
     find: (id) => Effect.succeed(integrations.get(id) ?? null),
 
-    locate: (id) =>
-      Effect.sync(() => {
-        const integration = integrations.get(id)
-        return integration === undefined ? null : Struct.pick(integration, ["id", "scope", "version"])
-      }),
+    locate: (id) => {
+      const integration = integrations.get(id)
+      if (integration === undefined) return Effect.succeed(null)
+      const { client_id } = integration.created_by
+      return Effect.succeed({ ...Struct.pick(integration, ["id", "scope", "version"]), created_by: { client_id } })
+    },
 
-    list: (scope, { limit, offset }) =>
+    list: (scope, { client_id, limit, offset }) =>
       Effect.sync(() => {
-        const items = ofScope(scope)
+        const items = ofScope(scope).filter(
+          ({ created_by }) => client_id === undefined || created_by.client_id === client_id
+        )
         return { items: items.slice(offset, offset + limit), total: items.length }
       }),
 

@@ -4,6 +4,7 @@
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { RegisteredClient } from "../domain/Client.ts"
 import { ClientId, parseClientId } from "../domain/Ids.ts"
+import { InvalidInput } from "../domain/InvalidInput.ts"
 import { ClientStore } from "../ports/ClientStore.ts"
 import { Crypto } from "../ports/Crypto.ts"
 import type { DirectoryError } from "../ports/Directory.ts"
@@ -30,15 +31,6 @@ export interface NewClient {
 export interface ClientWithSecret {
   readonly client: RegisteredClient
   readonly secret: Redacted.Redacted<string> | null
-}
-
-/** The client can't be registered like this: every reason. */
-export class InvalidClient extends Schema.TaggedError<InvalidClient>()("InvalidClient", {
-  problems: Schema.Array(Schema.Struct({ pointer: Schema.String, detail: Schema.String }))
-}) {
-  override get message(): string {
-    return this.problems.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ")
-  }
 }
 
 export class ClientExists extends Schema.TaggedError<ClientExists>()("ClientExists", { id: Schema.String }) {
@@ -80,7 +72,7 @@ export class Clients extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<RegisteredClient>, StoreError>
     readonly add: (
       client: NewClient
-    ) => Effect.Effect<ClientWithSecret, InvalidClient | ClientExists | StoreError | DirectoryError>
+    ) => Effect.Effect<ClientWithSecret, InvalidInput | ClientExists | StoreError | DirectoryError>
     /** Gives a client a new secret. Those before stay good for `overlap` milliseconds, and no longer than they were. */
     readonly rotate: (
       id: string,
@@ -99,9 +91,9 @@ export class Clients extends Context.Service<
       const secrets = makeSecrets(yield* Crypto)
 
       const add = Effect.fnUntraced(function* (wanted: NewClient) {
-        const problems = problemsOf(wanted)
-        if (problems.length > 0) return yield* new InvalidClient({ problems })
-        const id = wanted.id ?? (yield* secrets.generateId("client_"))
+        const invalid = InvalidInput.of("Invalid client", problemsOf(wanted))
+        if (invalid !== null) return yield* invalid
+        const id = wanted.id ?? secrets.generateId("client_")
         // A client of another spelling is not this one (see `findClient`).
         if ((yield* directory.client(id))?.id === id) return yield* new ClientExists({ id })
         const made = wanted.confidential ? yield* secrets.generate("client") : null

@@ -48,7 +48,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
   ): Effect.fn.Return<string, StoreError> {
     const created_at = now()
     const code = yield* secrets.generate("code")
-    const grant_id = GrantId.make(yield* secrets.generateId("grt_"))
+    const grant_id = GrantId.make(secrets.generateId("grt_"))
     yield* store.createCode(
       {
         id: grant_id,

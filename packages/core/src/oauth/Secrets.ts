@@ -38,7 +38,7 @@ export interface Secrets {
   /** Reads the text of an access token; null when it can be none. Without a number it is one of doorhook 0.1.0. */
   readonly readAccessToken: (text: string) => Effect.Effect<PresentedAccessToken | null>
   /** A new id that nobody can guess. */
-  readonly generateId: (prefix: string) => Effect.Effect<string>
+  readonly generateId: (prefix: string) => string
   /** Whether two texts are the same, in a time that says nothing about either. */
   readonly equals: (a: string, b: string) => Effect.Effect<boolean>
   /** Whether a text is a directory's secret. Hashes that secret once for as long as the directory holds it. */
@@ -68,11 +68,10 @@ export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
 
   const hashOf = (secret: string): Effect.Effect<TokenHash> => Effect.mapEager(crypto.sha256Text(secret), tokenHash)
 
-  const generate = (prefix: string): Effect.Effect<Generated> =>
-    Effect.flatMapEager(crypto.randomBytes(randomLength), (bytes) => {
-      const value = prefix + Base64Url.encode(bytes)
-      return Effect.mapEager(hashOf(value), (hash) => ({ value, hash }))
-    })
+  const generate = (prefix: string): Effect.Effect<Generated> => {
+    const value = prefix + Base64Url.encode(crypto.randomBytes(randomLength))
+    return Effect.mapEager(hashOf(value), (hash) => ({ value, hash }))
+  }
 
   return {
     hashOf,
@@ -84,7 +83,7 @@ export const makeSecrets = (crypto: Crypto["Service"]): Secrets => {
       if (random === undefined || (seq !== null && !Number.isSafeInteger(seq))) return Effect.succeed(null)
       return Effect.mapEager(hashOf(seq === null ? text : random), (hash) => ({ seq, hash }))
     },
-    generateId: (prefix) => Effect.map(crypto.randomBytes(16), (bytes) => prefix + Base64Url.encode(bytes)),
+    generateId: (prefix) => prefix + Base64Url.encode(crypto.randomBytes(16)),
     equals: (a, b) => compare(digestOf(a), b),
     isValueOf: (secret, given) => compare(digestOfSecret(secret), given)
   }

@@ -130,12 +130,10 @@ export const makeTokens = ({ bursts, clients, directory, now, secrets, store }: 
     const { client, token } = yield* readRequest(request)
     if (token.startsWith(prefixes.refresh)) {
       const found = yield* findRefresh(token)
-      if (found === null) return
-      if (!belongsTo(found, client)) return yield* otherClients()
-      return yield* store.revokeGrant(found.grant.id, now())
+      if (found !== null && !belongsTo(found, client)) return yield* otherClients()
+      if (found !== null) return yield* store.revokeGrant(found.grant.id, now())
     }
-    const presented = yield* secrets.readAccessToken(token)
-    if (presented === null) return
+    const presented = (yield* secrets.readAccessToken(token)) ?? { seq: null, hash: yield* secrets.hashOf(token) }
     const found = yield* findAccess(presented)
     if (found !== null && !belongsTo(found, client)) return yield* otherClients()
     // One that is not found may have been deleted by a commit that is not on disk yet. Deleting it again waits for that.

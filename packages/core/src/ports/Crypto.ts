@@ -18,7 +18,7 @@ export class Crypto extends Context.Service<
     /** HMAC-SHA-256 (RFC 2104) of a text in UTF-8, itself in base64: what signatures need, and no copy more. */
     readonly hmacSha256: (key: Uint8Array, text: string) => Effect.Effect<string>
     /** Bytes from the system's secure generator. */
-    readonly randomBytes: (length: number) => Effect.Effect<Uint8Array>
+    readonly randomBytes: (length: number) => Uint8Array
   }
 >()("@doorhook/core/ports/Crypto") {
   static readonly layerWebCrypto: Layer.Layer<Crypto> = Layer.sync(Crypto, () => {
@@ -32,7 +32,7 @@ export class Crypto extends Context.Service<
           const imported = await subtle.importKey("raw", own(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign"])
           return Base64.encode(new Uint8Array(await subtle.sign("HMAC", imported, encoder.encode(text))))
         }),
-      randomBytes: (length) => Effect.sync(() => globalThis.crypto.getRandomValues(new Uint8Array(length)))
+      randomBytes: (length) => globalThis.crypto.getRandomValues(new Uint8Array(length))
     })
   })
 }

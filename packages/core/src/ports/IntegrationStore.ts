@@ -3,7 +3,7 @@
  */
 import type { Effect } from "effect"
 import { Context, Schema } from "effect"
-import type { BuildingId, IntegrationId, TenantId } from "../domain/Ids.ts"
+import type { BuildingId, ClientId, IntegrationId, TenantId } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
 import { Scope } from "../domain/Integration.ts"
 import type { Failing } from "../rules/Failing.ts"
@@ -43,8 +43,18 @@ export interface UnreadableMatch extends UnreadableIntegration, Pick<Integration
 export const surveyedStatuses = ["enabled", "disabled", "troubled"] as const
 export type SurveyedStatus = (typeof surveyedStatuses)[number]
 
-/** What is asked of an integration to delete it. It is known also of one whose secrets or bindings can't be read any more. */
-export type LocatedIntegration = Pick<Integration, "id" | "scope" | "version">
+/** What deleting an integration looks at. It can be read even where secrets or bindings can't. */
+export interface LocatedIntegration extends Pick<Integration, "id" | "scope" | "version"> {
+  readonly created_by: { readonly client_id: string }
+}
+
+/** One page of the integrations of a scope. */
+export interface ListedPage {
+  readonly offset: number
+  readonly limit: number
+  /** Only those that this client created. */
+  readonly client_id?: ClientId
+}
 
 /** The scope has reached its limit of integrations. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
@@ -68,14 +78,12 @@ export class IntegrationStore extends Context.Service<
       key?: Omit<RememberedRequest, "answer">,
       limit?: number
     ) => Effect.Effect<Integration, StoreError | KeyTaken | LimitReached>
+    /** Looks when it is called, and answers with an `Exit` where it can: call it again to look again. */
     readonly find: (id: IntegrationId) => Effect.Effect<Integration | null, StoreError>
-    /** What deleting an integration asks of it: reads nothing else. */
+    /** What deleting an integration asks of it: reads nothing else. Looks when it is called, like `find`. */
     readonly locate: (id: IntegrationId) => Effect.Effect<LocatedIntegration | null, StoreError>
-    /** The integrations of one scope, in the order of their creation. */
-    readonly list: (
-      scope: Scope,
-      page: { readonly offset: number; readonly limit: number }
-    ) => Effect.Effect<IntegrationPage, StoreError>
+    /** The integrations of one scope, in the order of their creation; `total` counts those that the page is taken from. */
+    readonly list: (scope: Scope, page: ListedPage) => Effect.Effect<IntegrationPage, StoreError>
     /**
      * Replaces an integration whose stored version is still `expectedVersion`; false when it is not, or is gone. One that
      * is disabled now gets nothing more: its unsettled deliveries are cancelled in the same transaction. However it was

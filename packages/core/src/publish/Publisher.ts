@@ -14,7 +14,7 @@ import type { Event, NewEvent } from "../domain/Event.ts"
 import type { EventId } from "../domain/Ids.ts"
 import { makeEventIds } from "../domain/Ids.ts"
 import type { Integration } from "../domain/Integration.ts"
-import { InvalidPublish } from "../domain/PublishRequest.ts"
+import { InvalidInput } from "../domain/InvalidInput.ts"
 import type { ResourceTypeDefinition, ResourceTypeTable } from "../domain/ResourceType.ts"
 import { namesIn, ResourceTypes } from "../domain/ResourceType.ts"
 import { Crypto } from "../ports/Crypto.ts"
@@ -110,12 +110,12 @@ interface Matched {
   readonly integrations: ReadonlyArray<Integration | UnreadableMatch>
 }
 
-/** The definition of an event's type. Throws `InvalidPublish` for a type that is not declared: readers refuse it before. */
+/** The definition of an event's type. Throws `InvalidInput` for a type that is not declared: readers refuse it before. */
 const publishable = (types: ResourceTypeTable, { resource_type }: NewEvent): ResourceTypeDefinition => {
   const definition = types.get(resource_type)
   if (definition !== undefined) return definition
   const detail = `must be ${namesIn(types, "or")}, not ${JSON.stringify(resource_type)}`
-  throw new InvalidPublish({ problems: [{ pointer: "/resource_type", detail }] })
+  throw new InvalidInput({ title: "Invalid event", problems: [{ pointer: "/resource_type", detail }] })
 }
 
 // All events are looked at, so that an undeclared type behind an urgent event is found, too.
@@ -288,7 +288,7 @@ const makePublisher: Effect.Effect<
     candidates: ReadonlyArray<Integration | UnreadableMatch>
   ) {
     const created_at = now()
-    const ids = yield* makeEventIds(crypto, created_at, events.length)
+    const ids = makeEventIds(crypto, created_at, events.length)
     const match = makeMatcher(candidates)
     const matched: Array<Matched> = []
     for (const [index, { action, building_id, data, resource_type, tenant_ids }] of events.entries()) {

@@ -26,7 +26,7 @@ const encoder = new TextEncoder()
 /** A new secret: `whsec_` and 24 random bytes in base64. */
 export const generateSecret = Effect.gen(function* () {
   const crypto = yield* Crypto
-  return Redacted.make(secretPrefix + Base64.encode(yield* crypto.randomBytes(24)))
+  return Redacted.make(secretPrefix + Base64.encode(crypto.randomBytes(24)))
 })
 
 const readKey = (text: string): Uint8Array | null => {

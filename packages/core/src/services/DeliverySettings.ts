@@ -50,6 +50,11 @@ export interface DeliverySettingsShape {
   /** The most integrations of one building or tenant; null is any number. Those that are there already stay. */
   readonly integrationsPerScope: number | null
   /**
+   * Whether integrations that other clients created are hidden from a client. Off, every client of a user with the right sees
+   * and changes them, except for the signing secret.
+   */
+  readonly clientIsolation: boolean
+  /**
    * For how long an integration may acknowledge nothing of what is sent before it is disabled. It is not disabled before ten
    * failed attempts (`leastFailedAttempts`).
    */
@@ -81,6 +86,7 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
   allow: [],
   sign: true,
   integrationsPerScope: 100,
+  clientIsolation: false,
   disableAfter: defaultDisableAfter,
   retention: 90 * 24 * 3_600_000
 }

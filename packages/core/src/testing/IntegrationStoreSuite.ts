@@ -2,7 +2,7 @@
  * The contract of `IntegrationStore`. Its cases also use the `DeliveryStore` of the same store.
  */
 import { Effect, Redacted } from "effect"
-import { BuildingId, IntegrationId, TenantId } from "../domain/Ids.ts"
+import { BuildingId, ClientId, IntegrationId, TenantId, UserId } from "../domain/Ids.ts"
 import type { Integration, Scope } from "../domain/Integration.ts"
 import { DeliveryStore } from "../ports/DeliveryStore.ts"
 import { IntegrationStore } from "../ports/IntegrationStore.ts"
@@ -82,6 +82,25 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       yield* expectEqual("a tenant of the same number", tenants, { items: [ofTenant], total: 1 })
       const none = yield* store.list(tenant(5), { offset: 0, limit: 10 })
       yield* expectEqual("a scope without any", none, { items: [], total: 0 })
+    })
+  },
+  {
+    name: "list pages through those that one client created, and counts these",
+    run: Effect.gen(function* () {
+      const store = yield* IntegrationStore
+      const created_by = { user_id: UserId.make("user"), client_id: ClientId.make("other client") }
+      const first = yield* createIntegration({ scope: building(3), created_by })
+      yield* createIntegration({ scope: building(3) })
+      const second = yield* createIntegration({ scope: building(3), created_by })
+      yield* createIntegration({ scope: building(4), created_by })
+      const page = (offset: number, client: string) =>
+        store.list(building(3), { offset, limit: 1, client_id: ClientId.make(client) })
+      yield* expectEqual("first page", yield* page(0, "other client"), { items: [first], total: 2 })
+      yield* expectEqual("second page", yield* page(1, "other client"), { items: [second], total: 2 })
+      yield* expectEqual("beyond", yield* page(2, "other client"), { items: [], total: 2 })
+      yield* expectEqual("a client without any", yield* page(0, "Other client"), { items: [], total: 0 })
+      const all = yield* store.list(building(3), { offset: 0, limit: 10 })
+      yield* expectEqual("of all clients", all.total, 3)
     })
   },
   {
@@ -196,8 +215,9 @@ export const cases: ReadonlyArray<SuiteCase<DeliveryStore | IntegrationStore>> =
       const changed = { ...integration, version: integration.version + 1 }
       yield* expectEqual("another version", yield* store.remove(changed), false)
       yield* expectEqual("still there", yield* store.find(integration.id), integration)
-      const { id, scope, version } = integration
-      yield* expectEqual("located", yield* store.locate(id), { id, scope, version })
+      const { created_by, id, scope, version } = integration
+      const { client_id } = created_by
+      yield* expectEqual("located", yield* store.locate(id), { id, scope, created_by: { client_id }, version })
       yield* expectEqual("answer", yield* store.remove(integration), true)
       yield* expectEqual("located no more", yield* store.locate(id), null)
       yield* expectEqual("found", yield* store.find(integration.id), null)

@@ -17,7 +17,7 @@ import {
   NameResolver,
   UserId
 } from "../../src/index.ts"
-import type { Scope } from "../../src/index.ts"
+import type { DeliverySettingsOverrides, Scope } from "../../src/index.ts"
 
 const actor = { user_id: UserId.make("admin"), client_id: ClientId.make("client") }
 const building: Scope = { type: "building", id: BuildingId.make(1) }
@@ -48,6 +48,7 @@ const integrations = (
     readonly store?: (store: IntegrationStore["Service"]) => Partial<IntegrationStore["Service"]>
     readonly addresses?: (host: string) => Effect.Effect<ReadonlyArray<string>>
     readonly allow?: string
+    readonly settings?: DeliverySettingsOverrides
   } = {}
 ) => {
   const allow = options.allow === undefined ? [] : Option.toArray(parseNetwork(options.allow))
@@ -61,7 +62,7 @@ const integrations = (
       directory,
       dispatcher,
       Crypto.layerWebCrypto,
-      Layer.orDie(DeliverySettings.layer({ allow })),
+      Layer.orDie(DeliverySettings.layer({ allow, ...options.settings })),
       Layer.succeed(NameResolver, { addresses: options.addresses ?? (() => Effect.succeed([])) })
     ]),
     Layer.provide(MemoryStore.layer),
@@ -92,8 +93,8 @@ describe("the URL of an integration", () => {
     Effect.gen(function* () {
       yield* create("https://unknown.example/")
       const error = yield* Effect.flip(create("https://inside.example./"))
-      assert.strictEqual(error._tag, "InvalidIntegration")
-      if (error._tag === "InvalidIntegration") assert.strictEqual(error.problems[0]?.code, "refused_address")
+      assert.strictEqual(error._tag, "InvalidInput")
+      if (error._tag === "InvalidInput") assert.strictEqual(error.problems[0]?.code, "refused_address")
     }).pipe(
       Effect.provide(
         integrations({
@@ -107,7 +108,7 @@ describe("the URL of an integration", () => {
     Effect.gen(function* () {
       yield* create("https://192.168.7.1/")
       yield* create("https://inside.example/")
-      assert.strictEqual((yield* Effect.flip(create("https://192.168.8.1/")))._tag, "InvalidIntegration")
+      assert.strictEqual((yield* Effect.flip(create("https://192.168.8.1/")))._tag, "InvalidInput")
     }).pipe(Effect.provide(integrations({ allow: "192.168.7.0/24", addresses: () => Effect.succeed(["192.168.7.2"]) })))
   )
 
@@ -375,5 +376,55 @@ describe("a rotated secret", () => {
       for (let count = 0; count < 7; count++) yield* rotate
       assert.deepStrictEqual(yield* signers, secrets.slice(0, 1 + DeliveryPolicy.maxPreviousSecrets))
     }).pipe(Effect.provide(integrations()))
+  )
+})
+
+describe("an integration that another client created", () => {
+  const rival = { ...actor, client_id: ClientId.make("rival") }
+  const page = { offset: 0, limit: 10 }
+
+  it.effect("is seen and changed by whoever has the right, but its secret is rotated by its creator only", () =>
+    Effect.gen(function* () {
+      const service = yield* Integrations
+      const { integration } = yield* service.create(actor, building, document(), null)
+      const { id, version } = integration
+      assert.deepStrictEqual(yield* service.get(rival, building, id), integration)
+      assert.strictEqual((yield* service.list(rival, building, page)).total, 1)
+      for (const expected of [null, [version], [version + 1]]) {
+        const refused = yield* Effect.flip(service.rotateSecret(rival, building, id, expected))
+        assert.strictEqual(refused._tag, "NotYourIntegration")
+      }
+      assert.deepStrictEqual(yield* service.get(actor, building, id), integration)
+      // The user does not matter, if only they have the right.
+      yield* service.rotateSecret({ ...actor, user_id: UserId.make("admin") }, building, id, null)
+      assert.strictEqual((yield* service.patch(rival, building, id, patchOf({ status: "disabled" }), null)).version, 3)
+      yield* service.replace(rival, building, id, document("https://other.example/"), null)
+      yield* service.remove(rival, building, id, null)
+      assert.strictEqual((yield* service.list(actor, building, page)).total, 0)
+    }).pipe(Effect.provide(integrations()))
+  )
+
+  it.effect("does not exist for a client where clients are isolated, but counts for the limit", () =>
+    Effect.gen(function* () {
+      const service = yield* Integrations
+      const { integration } = yield* service.create(actor, building, document(), null)
+      const { id } = integration
+      const own = (yield* service.create(rival, building, document(), null)).integration
+      const refusals: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
+        service.get(rival, building, id),
+        service.replace(rival, building, id, document(), null),
+        service.patch(rival, building, id, patchOf({ status: "disabled" }), null),
+        service.rotateSecret(rival, building, id, null),
+        service.remove(rival, building, id, null)
+      ]
+      for (const refused of refusals) {
+        assert.strictEqual((yield* Effect.flip(refused))._tag, "IntegrationNotFound")
+      }
+      assert.deepStrictEqual(yield* service.list(rival, building, page), { items: [own], total: 1 })
+      assert.deepStrictEqual(yield* service.list(actor, building, page), { items: [integration], total: 1 })
+      assert.deepStrictEqual(yield* service.get(actor, building, id), integration)
+      const full = yield* Effect.flip(service.create(rival, building, document(), null))
+      assert.strictEqual(full._tag, "LimitReached")
+    }).pipe(Effect.provide(integrations({ settings: { clientIsolation: true, integrationsPerScope: 2 } })))
   )
 })

@@ -112,8 +112,8 @@ describe("a registered client", () => {
           confidential: true
         })
       )
-      assert.strictEqual(error._tag, "InvalidClient")
-      if (error._tag !== "InvalidClient") return
+      assert.strictEqual(error._tag, "InvalidInput")
+      if (error._tag !== "InvalidInput") return
       assert.deepStrictEqual(
         error.problems.map(({ pointer }) => pointer),
         ["/id", "/name", "/redirect_uris/0"]

@@ -3,11 +3,8 @@
  */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { ClientAdded, ClientSummary } from "../embed/ClientsClient.ts"
-import { makeClientsClient } from "../embed/ClientsClient.ts"
-import { askThrough, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
-
-const ask = askThrough(makeClientsClient)
+import type { ClientAdded, ClientSummary } from "../embed/OperatorClient.ts"
+import { ask, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
 
 const kindText = ({ confidential, secrets }: ClientSummary): string => {
   if (!confidential) return "public"
@@ -32,7 +29,7 @@ const list = Command.make(
   "list",
   connection,
   Effect.fnUntraced(function* (given) {
-    const clients = yield* ask(given, (client) => client.list())
+    const clients = yield* ask(given, (api) => api.clients.list())
     if (given.json) return yield* printJson({ clients })
     yield* printPage(clients.map(rowOf), "no clients are registered; those of the directory are listed there", null)
   })
@@ -56,7 +53,7 @@ const add = Command.make(
   },
   Effect.fnUntraced(function* (given) {
     const { id, name, redirectUri: redirect_uris } = given
-    const added = yield* ask(given, (client) => client.add({ id, name, redirect_uris, confidential: !given.public }))
+    const added = yield* ask(given, (api) => api.clients.add({ id, name, redirect_uris, confidential: !given.public }))
     yield* given.json ? printJson(added) : printAdded(added)
   })
 ).pipe(
@@ -88,7 +85,7 @@ const rotate = Command.make(
     )
   },
   Effect.fnUntraced(function* (given) {
-    const added = yield* ask(given, (client) => client.rotate(given.id, { overlap: given.overlap }))
+    const added = yield* ask(given, (api) => api.clients.rotate(given.id, { overlap: given.overlap }))
     yield* given.json ? printJson(added) : printAdded(added)
   })
 ).pipe(Command.withDescription("Give a client a new secret, which is printed once"))
@@ -97,7 +94,7 @@ const remove = Command.make(
   "remove",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    yield* ask(given, (client) => client.remove(given.id))
+    yield* ask(given, (api) => api.clients.remove(given.id))
     yield* given.json ? printJson({ id: given.id }) : printLine(`${given.id} and all that was granted to it have ended`)
   })
 ).pipe(Command.withDescription("Delete a client, and end all that users have granted it"))

@@ -4,12 +4,11 @@
 import { CommandFailure, counted, deliveryStates, DurationText, isoOf, parseDeliveryId } from "@doorhook/core"
 import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { DeliveryPage, DeliveryListOptions, DeliveryCounts } from "../embed/DeliveriesClient.ts"
-import { makeDeliveriesClient } from "../embed/DeliveriesClient.ts"
+import type { DeliveryPage, DeliveryListOptions, DeliveryCounts } from "../embed/OperatorClient.ts"
 import { describe, rowOf } from "./deliveryText.ts"
 import type { Connection, Remedies } from "./operatorApi.ts"
 import {
-  askThrough,
+  ask,
   commandTo,
   connection,
   integrationArgument,
@@ -20,8 +19,6 @@ import {
   printLine,
   printPage
 } from "./operatorApi.ts"
-
-const ask = askThrough(makeDeliveriesClient)
 
 /** How many there are in each state, of those states in which there are any. */
 const countsLine = ({ deliveries }: DeliveryCounts): string =>
@@ -66,10 +63,10 @@ const list = Command.make(
   Effect.fnUntraced(function* (given) {
     const { after, event: event_id, integration: integration_id, limit, newest: order, state } = given
     const filter: DeliveryListOptions = { state, integration_id, event_id, order, after, limit }
-    const page = yield* ask(given, (client) => client.list(filter))
+    const page = yield* ask(given, (api) => api.deliveries.list(filter))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.deliveries.map(rowOf), "no such deliveries", page.next)
-    yield* printLine(totals(page, filter, yield* ask(given, (client) => client.summary())))
+    yield* printLine(totals(page, filter, yield* ask(given, (api) => api.deliveries.summary())))
   })
 ).pipe(
   Command.withDescription("List deliveries with how their last attempts ended, the oldest first"),
@@ -102,7 +99,7 @@ const show = Command.make(
   "show",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    const delivery = yield* ask(given, (client) => client.show(given.id))
+    const delivery = yield* ask(given, (api) => api.deliveries.show(given.id))
     if (given.json) return yield* printJson(delivery)
     for (const line of describe(given, delivery)) yield* printLine(line)
   })
@@ -112,8 +109,8 @@ const resend = Command.make(
   "resend",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    const { integration_id } = yield* ask(given, (client) => client.show(given.id))
-    yield* ask(given, (client) => client.resend(given.id), remediesFor(given, integration_id))
+    const { integration_id } = yield* ask(given, (api) => api.deliveries.show(given.id))
+    yield* ask(given, (api) => api.deliveries.resend(given.id), remediesFor(given, integration_id))
     if (given.json) return yield* printJson({ id: given.id })
     yield* printLine(`${given.id} is on its way; how it ended: ${commandTo(given, "deliveries show", given.id)}`)
   })
@@ -146,7 +143,7 @@ const recover = Command.make(
     const since = yield* sinceOf(given.since)
     const { deliveries } = yield* ask(
       given,
-      (client) => client.recover(given.integration, since),
+      (api) => api.deliveries.recover(given.integration, since),
       remediesFor(given, given.integration)
     )
     if (given.json) return yield* printJson({ deliveries, since })

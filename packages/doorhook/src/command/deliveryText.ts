@@ -3,7 +3,7 @@
  */
 import type { Explanation } from "@doorhook/core"
 import { counted, shownText } from "@doorhook/core"
-import type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "../embed/DeliveriesClient.ts"
+import type { DeliveryAttempt, DeliveryDetail, DeliverySummary } from "../embed/OperatorClient.ts"
 import type { Connection } from "./operatorApi.ts"
 import { commandTo } from "./operatorApi.ts"
 

@@ -4,11 +4,8 @@
 import { counted } from "@doorhook/core"
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import type { GrantSummary } from "../embed/GrantsClient.ts"
-import { makeGrantsClient } from "../embed/GrantsClient.ts"
-import { askThrough, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
-
-const ask = askThrough(makeGrantsClient)
+import type { GrantSummary } from "../embed/OperatorClient.ts"
+import { ask, connection, optionalText, printJson, printLine, printPage } from "./operatorApi.ts"
 
 const user = Flag.String("user").pipe(Flag.withDescription("The user's id, as the directory knows it"))
 
@@ -23,7 +20,7 @@ const list = Command.make(
   "list",
   { ...connection, user },
   Effect.fnUntraced(function* (given) {
-    const grants = yield* ask(given, (client) => client.list(given.user))
+    const grants = yield* ask(given, (api) => api.grants.list(given.user))
     if (given.json) return yield* printJson({ grants })
     yield* printPage(grants.map(rowOf), `user ${given.user} has granted nothing`, null)
   })
@@ -34,7 +31,7 @@ const revoke = Command.make(
   { ...connection, user, client: optionalText("client", "Only what was granted to the client of this id") },
   Effect.fnUntraced(function* (given) {
     const only = given.client === undefined ? {} : { client: given.client }
-    const grants = yield* ask(given, (client) => client.revoke(given.user, only))
+    const grants = yield* ask(given, (api) => api.grants.revoke(given.user, only))
     if (given.json) return yield* printJson({ grants })
     const to = given.client === undefined ? "" : ` to ${given.client}`
     yield* printLine(`${counted(grants, "grant")} of user ${given.user}${to} ended`)

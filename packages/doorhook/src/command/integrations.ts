@@ -5,13 +5,12 @@ import { CommandFailure, surveyedStatuses } from "@doorhook/core"
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { parseRetryFlags } from "../config/ServeConfig.ts"
-import type { IntegrationChange, IntegrationSummary } from "../embed/IntegrationsClient.ts"
-import { makeIntegrationsClient } from "../embed/IntegrationsClient.ts"
+import type { IntegrationChange, IntegrationSummary } from "../embed/OperatorClient.ts"
 import { portalLinkCommand, testCommand } from "./portal.ts"
 import { withFlags } from "./settingFlags.ts"
 import type { Connection, Remedies } from "./operatorApi.ts"
 import {
-  askThrough,
+  ask,
   commandTo,
   connection,
   integrationArgument,
@@ -20,8 +19,6 @@ import {
   printLine,
   printPage
 } from "./operatorApi.ts"
-
-const ask = askThrough(makeIntegrationsClient)
 
 const statusText = ({ disabled_reason, status }: IntegrationSummary): string =>
   disabled_reason === null ? status : `${status} (${disabled_reason})`
@@ -75,7 +72,7 @@ const list = Command.make(
   },
   Effect.fnUntraced(function* (given) {
     const { after, limit, status } = given
-    const page = yield* ask(given, (client) => client.list({ status, after, limit }))
+    const page = yield* ask(given, (api) => api.integrations.list({ status, after, limit }))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.integrations.map(rowOf), "no such integrations", page.next)
     for (const { id, scope, why } of page.unreadable) {
@@ -106,7 +103,7 @@ const show = Command.make(
   "show",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    yield* print(yield* ask(given, (client) => client.show(given.id)), given.json)
+    yield* print(yield* ask(given, (api) => api.integrations.show(given.id)), given.json)
   })
 ).pipe(Command.withDescription("Show one integration"))
 
@@ -149,7 +146,7 @@ const set = Command.make(
     }
     // The API replaces overrides as a whole.
     const before: IntegrationChange["overrides"] =
-      changesOverrides && !given.clear ? (yield* ask(given, (client) => client.show(given.id))).overrides : {}
+      changesOverrides && !given.clear ? (yield* ask(given, (api) => api.integrations.show(given.id))).overrides : {}
     const change: IntegrationChange = {
       ...Option.match(given.status, { onNone: () => ({}), onSome: (status) => ({ status }) }),
       ...(changesOverrides && {
@@ -160,7 +157,7 @@ const set = Command.make(
         }
       })
     }
-    yield* print(yield* ask(given, (client) => client.set(given.id, change)), given.json)
+    yield* print(yield* ask(given, (api) => api.integrations.set(given.id, change)), given.json)
   })
 ).pipe(
   Command.withDescription("Enable or disable an integration, or set where its deliveries differ from the others'"),
@@ -178,7 +175,7 @@ const probe = Command.make(
   "probe",
   { ...connection, id },
   Effect.fnUntraced(function* (given) {
-    const { delivery_id } = yield* ask(given, (client) => client.probe(given.id), remediesFor(given))
+    const { delivery_id } = yield* ask(given, (api) => api.integrations.probe(given.id), remediesFor(given))
     if (given.json) return yield* printJson({ id: given.id, delivery_id })
     yield* printLine(
       `delivery ${delivery_id} is sent to integration ${given.id}; acknowledged, it enables the integration`

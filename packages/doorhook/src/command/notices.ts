@@ -4,11 +4,8 @@
 import { counted } from "@doorhook/core"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import type { DoorhookNotice } from "../embed/NoticesClient.ts"
-import { makeNoticesClient } from "../embed/NoticesClient.ts"
-import { askThrough, connection, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
-
-const ask = askThrough(makeNoticesClient)
+import type { DoorhookNotice } from "../embed/OperatorClient.ts"
+import { ask, connection, optionalText, paging, printJson, printPage } from "./operatorApi.ts"
 
 const detailOf = (notice: DoorhookNotice): string => {
   switch (notice.kind) {
@@ -39,7 +36,7 @@ const list = Command.make(
   { ...connection, integration: optionalText("integration", "Only notices about this integration"), ...paging },
   Effect.fnUntraced(function* (given) {
     const { after, integration: integration_id, limit } = given
-    const page = yield* ask(given, (client) => client.list({ integration_id, after, limit }))
+    const page = yield* ask(given, (api) => api.notices.list({ integration_id, after, limit }))
     if (given.json) return yield* printJson(page)
     yield* printPage(page.notices.map(rowOf), "no notices", page.next)
   })

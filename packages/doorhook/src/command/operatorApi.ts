@@ -1,13 +1,14 @@
 /**
- * How commands call the operator API, and tell what it says.
+ * How commands call the operator API, and print what it answers.
  */
 import { columns, CommandFailure, onOneLine, shownJson } from "@doorhook/core"
 import type { Redacted } from "effect"
 import { Console, Effect, Option, Predicate } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { DoorhookError } from "../DoorhookError.ts"
-import type { OperatorCalls } from "../embed/OperatorCalls.ts"
-import { makeOperatorCalls } from "../embed/OperatorCalls.ts"
+import { makeHttpCalls } from "../embed/OperatorCalls.ts"
+import type { OperatorClient } from "../embed/OperatorClient.ts"
+import { makeOperatorClient } from "../embed/OperatorClient.ts"
 import { inFlags } from "./inFlags.ts"
 import { keyProblems, operatorKeyFlag, operatorKeyOf } from "./operatorKey.ts"
 
@@ -34,7 +35,7 @@ export const commandTo = ({ url }: Connection, ...words: ReadonlyArray<string>):
 
 const isWebUrl = (text: string): boolean => ["http:", "https:"].includes(URL.parse(text)?.protocol ?? "")
 
-const callsTo = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
+const clientOf = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
   const key = yield* operatorKeyOf(operatorKey)
   const problems = [
     ...(isWebUrl(url) ? [] : [`--url: must be an http or https URL like ${defaultUrl}, not ${JSON.stringify(url)}.`]),
@@ -45,7 +46,7 @@ const callsTo = Effect.fnUntraced(function* ({ operatorKey, url }: Connection) {
       : keyProblems(key.value))
   ]
   if (Option.isNone(key) || problems.length > 0) return yield* CommandFailure.usage(problems.join(" "))
-  return makeOperatorCalls(fetch, key.value, url.replace(/\/+$/, ""))
+  return makeOperatorClient(makeHttpCalls(url.replace(/\/+$/, ""), key.value))
 })
 
 /** What to do about an answer, by its code. */
@@ -93,16 +94,14 @@ const failureOf = (given: Connection, error: unknown, remedies: Remedies): Comma
   })
 }
 
-/** Calls a part of the API, that `makeClient` makes. A failure is told in a line, with what to do about it. */
-export const askThrough =
-  <Client>(makeClient: (calls: OperatorCalls) => Client) =>
-  <A>(given: Connection, call: (client: Client) => Promise<A>, remedies: Remedies = {}) =>
-    Effect.flatMap(callsTo(given), (calls) =>
-      Effect.tryPromise({
-        try: () => call(makeClient(calls)),
-        catch: (error) => failureOf(given, error, remedies)
-      })
-    )
+/** Calls the API. A failure is one line, with what to do about it. */
+export const ask = <A>(given: Connection, call: (client: OperatorClient) => Promise<A>, remedies: Remedies = {}) =>
+  Effect.flatMap(clientOf(given), (client) =>
+    Effect.tryPromise({
+      try: () => call(client),
+      catch: (error) => failureOf(given, error, remedies)
+    })
+  )
 
 /** The integration that a command is about. */
 export const integrationArgument = Argument.String("integration").pipe(

@@ -3,10 +3,7 @@
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { makePortalClient } from "../embed/PortalClient.ts"
-import { askThrough, commandTo, connection, integrationArgument, printJson, printLine } from "./operatorApi.ts"
-
-const ask = askThrough(makePortalClient)
+import { ask, commandTo, connection, integrationArgument, printJson, printLine } from "./operatorApi.ts"
 
 export const portalLinkCommand = Command.make(
   "portal-link",
@@ -21,7 +18,7 @@ export const portalLinkCommand = Command.make(
     )
   },
   Effect.fnUntraced(function* (given) {
-    const link = yield* ask(given, (client) => client.portalLink(given.id, { expiresIn: given.expiresIn }))
+    const link = yield* ask(given, (api) => api.portalLink(given.id, { expiresIn: given.expiresIn }))
     if (given.json) return yield* printJson(link)
     yield* printLine(link.url)
     yield* printLine(`good until ${link.expires_at}, for whoever has it`)
@@ -32,7 +29,7 @@ export const testCommand = Command.make(
   "test",
   { ...connection, id: integrationArgument },
   Effect.fnUntraced(function* (given) {
-    const sent = yield* ask(given, (client) => client.sendTestEvent(given.id))
+    const sent = yield* ask(given, (api) => api.sendTestEvent(given.id))
     if (given.json) return yield* printJson(sent)
     yield* printLine(`a test event of type ${sent.resource_type} is on its way to integration ${given.id}`)
     yield* printLine(`how it ended: ${commandTo(given, "deliveries show", sent.delivery_id)}`)
@@ -43,7 +40,7 @@ const rotateSecret = Command.make(
   "rotate-secret",
   connection,
   Effect.fnUntraced(function* (given) {
-    yield* ask(given, (client) => client.rotatePortalSecret())
+    yield* ask(given, (api) => api.rotatePortalSecret())
     if (given.json) return yield* printJson({ rotated: true })
     yield* printLine("the portal secret is replaced: links and pages opened by them stop working within two seconds")
     yield* printLine("login and consent forms that are open now must be loaded again")

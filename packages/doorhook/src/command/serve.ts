@@ -46,8 +46,19 @@ const flags = {
     Flag.withMetavar("CIDR"),
     Flag.atLeast(0)
   ),
+  browserOrigin: Flag.String("browser-origin").pipe(
+    Flag.withDescription(
+      "Origin whose pages may call the token and /v4 routes from a browser (CORS); repeatable (or DOORHOOK_BROWSER_ORIGINS)"
+    ),
+    Flag.withMetavar("ORIGIN"),
+    Flag.atLeast(0)
+  ),
   metricsFor: Flag.Literals("metrics-for", ["loopback", "anyone"]).pipe(
     Flag.withDescription("Who may read /metrics: programs on this machine (loopback, the default), or anyone"),
+    Flag.optional
+  ),
+  clientIsolation: Flag.Boolean("client-isolation").pipe(
+    Flag.withDescription("Hide from each client the integrations that others created (or DOORHOOK_CLIENT_ISOLATION)"),
     Flag.optional
   ),
   workers: Flag.String("workers").pipe(
@@ -72,7 +83,9 @@ const configOf = Effect.fnUntraced(function* (given: Flags) {
       publicUrl: Option.getOrElse(given.publicUrl, () => otherwise.publicUrl),
       operatorKey: Option.getOrElse(Option.map(given.operatorKey, Redacted.value), () => otherwise.operatorKey),
       metricsFor: Option.getOrElse(given.metricsFor, () => otherwise.metricsFor),
+      clientIsolation: Option.getOrElse(given.clientIsolation, () => otherwise.clientIsolation),
       webhookSources: given.webhookSource.length > 0 ? given.webhookSource : otherwise.webhookSources,
+      browserOrigins: given.browserOrigin.length > 0 ? given.browserOrigin : otherwise.browserOrigins,
       trustedProxies: given.trustedProxy.length > 0 ? given.trustedProxy : otherwise.trustedProxies,
       workers: Option.getOrElse(Option.flatMap(workers, Result.getSuccess), () => otherwise.workers)
     }),

@@ -59,6 +59,11 @@ const engineFields = {
   /** The most integrations of one building or tenant. Default 100. */
   integrationsPerScope: Schema.optional(CountOrUnlimited),
   /**
+   * Whether clients see only the integrations that they created. Off, each client sees and changes all integrations of what its
+   * user administers or is, except for their signing secrets. Default false.
+   */
+  clientIsolation: Schema.optional(Schema.Boolean),
+  /**
    * How long a process counts as alive after its last heartbeat: when it dies, others send what it held after that. More than
    * `ackTimeout` and 5 s. Default `20s`.
    */
@@ -233,6 +238,7 @@ export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliveryS
     allow: usable(read.allow) ?? [],
     ...(config.sign !== undefined && { sign: config.sign }),
     ...(config.catchUp !== undefined && { catchUp: config.catchUp }),
+    ...(config.clientIsolation !== undefined && { clientIsolation: config.clientIsolation }),
     ...(config.queueBytes !== undefined && { queueBytes: config.queueBytes }),
     ...(config.waitingBytes !== undefined && { waitingBytes: config.waitingBytes }),
     ...(config.integrationsPerScope !== undefined && {

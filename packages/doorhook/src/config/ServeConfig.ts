@@ -15,7 +15,7 @@ import { authoritiesOf } from "./Authorities.ts"
 import { encryptionKeyOf, metricsKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
 import { collectAll, invalid, InvalidConfig, parseTimeout, readSettings } from "./ReadingSettings.ts"
-import { apiOverrides, httpOverrides } from "./SurfaceConfig.ts"
+import { apiOverrides, checkScopes, httpOverrides } from "./SurfaceConfig.ts"
 
 const greatestPort = 65_535
 
@@ -73,6 +73,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     publicUrlOf(config),
     apiOverrides(config),
     httpOverrides(config),
+    checkScopes(config),
     headersTimeoutOf(config),
     hostOf(config)
   ])

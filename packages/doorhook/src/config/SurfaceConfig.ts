@@ -3,11 +3,12 @@
  * in front of it, and how its pages look.
  */
 import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
+import { publicScope } from "@doorhook/core"
 import { AppearanceShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
 import { Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
-import { collect, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
+import { collect, invalid, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 
 const Text = Schema.String
 const Texts = Schema.Array(Text)
@@ -26,6 +27,11 @@ export const surfaceFields = {
    * is. Default none: that header is not read.
    */
   trustedProxies: Schema.optional(Texts),
+  /**
+   * Origins whose pages may call the token, revocation and `/v4` routes from a browser (CORS), like `https://app.example`.
+   * Default none.
+   */
+  browserOrigins: Schema.optional(Texts),
   /** How long the body of a request may take to arrive. Default `20s`. */
   bodyTimeout: Schema.optional(Text),
   /** Who may read `/metrics` without a `metricsKey`: programs on this machine, or anyone. Default `loopback`. */
@@ -48,6 +54,11 @@ export const surfaceFields = {
   ),
   /** The host's own look of the pages that people see. Default: doorhook's. */
   appearance: Schema.optional(AppearanceShape),
+  /**
+   * Scopes of the host's own beside `public`, each with what the consent page says that it allows, like
+   * `{ "doors:open": "Open your doors" }`. Default none.
+   */
+  scopes: Schema.optional(Schema.Record(Text, Text)),
   /** Whether a client that has a secret must send it to refresh. Default false. */
   refreshRequiresSecret: Schema.optional(Schema.Boolean),
   /** Whose refresh tokens rotate. Default `public`: those of clients without a secret. */
@@ -74,6 +85,7 @@ export const limitOf = (limit: number | "unlimited"): number | null => (limit ==
 
 /** The settings of the authorization server that a configuration changes. */
 export const authorizationOverrides = (config: SurfaceConfig): Partial<AuthorizationSettingsShape> => ({
+  ...(config.scopes !== undefined && { scopes: config.scopes }),
   ...(config.refreshRequiresSecret !== undefined && { refreshRequiresSecret: config.refreshRequiresSecret }),
   ...(config.refreshRotation !== undefined && { refreshRotation: config.refreshRotation }),
   ...(config.unknownScope !== undefined && { unknownScope: config.unknownScope }),
@@ -96,14 +108,48 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
     })
   }))
 
+/** Origins as browsers send them: a scheme and a host, and a port that is not the scheme's own. */
+const parseOrigins = (given: ReadonlyArray<string> = []): Result.Result<ReadonlyArray<string>, InvalidConfig> => {
+  const wrong = given.find((origin) => {
+    const url = URL.parse(origin)
+    return url === null || !/^https?:$/.test(url.protocol) || url.origin !== origin
+  })
+  return wrong === undefined
+    ? Result.succeed(given)
+    : invalid(
+        `browserOrigins: must be origins as browsers send them, like https://app.example or http://localhost:5173, not ${JSON.stringify(wrong)}`
+      )
+}
+
+/** What a scope may be called (RFC 6749 section 3.3). */
+const scopeName = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/
+
+/** What is wrong with the declared scopes, if anything is. */
+export const checkScopes = ({ scopes = {} }: SurfaceConfig): Result.Result<void, InvalidConfig> => {
+  for (const [name, description] of Object.entries(scopes)) {
+    if (name === publicScope) return invalid(`scopes: \`${publicScope}\` is always there and can't be declared`)
+    if (!scopeName.test(name)) {
+      return invalid(
+        `scopes: ${JSON.stringify(name)} can't be a scope: names have up to 100 visible ASCII characters, without spaces, quotes and backslashes, like doors:open`
+      )
+    }
+    if (description.trim() === "") {
+      return invalid(`scopes.${name}: must say what the scope allows, for the consent page, like "Open your doors"`)
+    }
+  }
+  return Result.succeed(undefined)
+}
+
 /** How requests are taken, as far as a configuration says. */
 export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {
   const all = collect({
     trustedProxies: parseNetworks("trustedProxies", config.trustedProxies),
+    browserOrigins: parseOrigins(config.browserOrigins),
     bodyTimeout: parseTimeout("bodyTimeout", config.bodyTimeout)
   })
-  return Result.map(all, ({ bodyTimeout, trustedProxies }) => ({
+  return Result.map(all, ({ bodyTimeout, browserOrigins, trustedProxies }) => ({
     trustedProxies,
+    browserOrigins,
     ...(bodyTimeout !== undefined && { bodyTimeout })
   }))
 }

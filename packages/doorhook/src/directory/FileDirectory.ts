@@ -1,7 +1,7 @@
 /**
  * The directory of `doorhook serve`: one JSON file, read at the start and again at each SIGHUP.
  */
-import type { Crypto } from "@doorhook/core"
+import type { Crypto, Problem } from "@doorhook/core"
 import {
   Directory,
   DirectoryDocument,
@@ -17,6 +17,8 @@ import { onHangup } from "../service/Hangup.ts"
 const unusable = (file: string, why: string): InvalidConfig =>
   new InvalidConfig({ message: `directory: ${file}${why}` })
 
+const said = ({ detail, pointer }: Problem): string => (pointer === "" ? detail : `${pointer} ${detail}`)
+
 /** Reads the file, with what it says that nobody reads, most of it mistyped; fails with every problem of the file. */
 export const read = Effect.fnUntraced(function* (file: string) {
   const files = yield* FileSystem.FileSystem
@@ -24,7 +26,7 @@ export const read = Effect.fnUntraced(function* (file: string) {
     .readFileString(file)
     .pipe(Effect.mapError((error) => unusable(file, ` can't be read: ${fileTrouble(error)}`)))
   const document = yield* Effect.fromResult(DirectoryDocument.fromText(text)).pipe(
-    Effect.mapError(({ message }) => unusable(file, `: ${message}`))
+    Effect.mapError(({ problems }) => unusable(file, `: ${problems.map(said).join("; ")}`))
   )
   return { document, oversights: oversightsOf(JSON.parse(text)).map(({ detail, pointer }) => `${pointer} ${detail}`) }
 })

@@ -17,11 +17,11 @@ export const idIn = (name: string, given: unknown, expected: string): string => 
   throw badArgument(name, expected, given)
 }
 
-/** An id as a part of a path, which dots alone can't be. */
+/** An id that goes into a path, which dots alone can't be part of. */
 export const idInPath = (given: unknown, expected: string): string => {
   const id = idIn("id", given, expected)
   if (/^\.{1,2}$/.test(id)) throw badArgument("id", expected, given)
-  return encodeURIComponent(id)
+  return id
 }
 
 /** Options that may be left out; null is none too. */
@@ -54,8 +54,8 @@ const isPlain = (value: unknown): value is string | number | bigint | boolean =>
   Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBigInt(value) || Predicate.isBoolean(value)
 
 /**
- * Options as a query, whose names the operator API knows, with its question mark; what is undefined or null is left out. But for a null `after`: that is the `next`
- * of the last page, and to begin anew with it would never end.
+ * Options as a query, without its question mark; undefined and null are left out. A null `after` is refused: it is the `next` of
+ * the last page, and a loop that begins again with it would never end.
  */
 export const queryOf = (options: object | null | undefined): string => {
   const query = new URLSearchParams()
@@ -71,5 +71,5 @@ export const queryOf = (options: object | null | undefined): string => {
     if (!values.every(isPlain)) throw badArgument(name, "a text, a number or a list of these", value)
     query.set(name, values.join(","))
   }
-  return query.size === 0 ? "" : `?${query.toString()}`
+  return query.toString()
 }

@@ -1,16 +1,14 @@
 /**
  * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
  */
-import { bareAnswer, failure, internalError, makeHandlers } from "@doorhook/server"
-import type { Handlers, ServerServices } from "@doorhook/server"
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Predicate, Scope } from "effect"
+import { bareAnswer, failure, internalError } from "@doorhook/server"
+import type { HttpSurface } from "@doorhook/server"
+import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { closedError, DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 import type { OpenCalls } from "./OpenCalls.ts"
 import { parsedBodyOf } from "./ParsedBody.ts"
-import { toWebRequest, writeResponse } from "./WebRequests.ts"
 
 /**
  * Handles a request. Where the host's framework gives a `next`, as Express does, it gets the requests that are not
@@ -22,32 +20,16 @@ export type NodeRequestHandler = (
   next?: (error?: unknown) => void
 ) => void
 
-/** Handles requests that are doorhook's: those of `node:http` whose body nobody has read, and web requests. */
-export class OwnHandlers extends Context.Service<
-  OwnHandlers,
-  { readonly handle: (request: IncomingMessage, response: ServerResponse) => void; readonly fetch: Handlers["fetch"] }
->()("doorhook/embed/OwnHandlers") {
-  static readonly layer: Layer.Layer<OwnHandlers, never, ServerServices> = Layer.effect(
-    OwnHandlers,
-    Effect.gen(function* () {
-      const scope = yield* Scope.Scope
-      const { app, fetch } = yield* makeHandlers
-      return { handle: yield* NodeHttpServer.makeHandler(app, { scope }), fetch }
-    })
-  ).pipe(Layer.provide(NodeHttpServer.layerHttpServices))
-}
-
-/** The handlers that a host's handler is made of. */
+/** What a host's handler is made of. */
 export interface HostHandlerOptions {
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void
-  readonly fetch: (request: Request, peer: { readonly remoteAddress?: string | undefined }) => Promise<Response>
+  readonly handle: HttpSurface["Service"]["handle"]
   readonly isClosed: () => boolean
   /** Whether the target of a request is doorhook's. */
   readonly isOwn: (target: string) => boolean
-  /** Is told of each request that is doorhook's. */
+  /** Called with each request that is doorhook's. */
   readonly seen: (request: IncomingMessage) => void
   readonly open: OpenCalls
-  /** Logs an error that nobody else is told of, under the id that the caller was answered with. */
+  /** Logs an error under the id that the caller was answered with. */
   readonly log: (requestId: string, error: Error) => void
 }
 
@@ -57,7 +39,7 @@ const stopped = failure(503, {
   detail: "The service has stopped."
 })
 
-/** Tells an error to the host's framework; without one to the log, and the caller nothing of the host's inside. */
+/** Gives an error to the host's framework; without one to the log, and the caller learns nothing of the host's inside. */
 const refuse = (
   error: Error,
   response: ServerResponse,
@@ -80,7 +62,7 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 
 /** The handler for the host: of what is doorhook's, with or without a body parser in front. */
 export const makeHostHandler =
-  ({ fetch, handle, isClosed, isOwn, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
+  ({ handle, isClosed, isOwn, log, open, seen }: HostHandlerOptions): NodeRequestHandler =>
   (request, response, next) => {
     const own = isOwn(request.url ?? "")
     if (next !== undefined && !own) return next()
@@ -88,15 +70,11 @@ export const makeHostHandler =
     if (!Predicate.hasProperty(response, "once")) throw noResponse(response)
     // Another's address says nothing of where doorhook is mounted.
     if (own) seen(request)
-    // Who hung up while the host did something before is gone already, and says so once only.
+    // A client that hung up while the host did something before is gone already, and its response says so once only.
     if (!response.closed) void open.track(new Promise((resolve) => response.once("close", resolve)))
     try {
       const body = parsedBodyOf(request)
-      const again = body === null ? null : toWebRequest(request, body)
-      if (again === null) return handle(request, response)
-      fetch(again, { remoteAddress: request.socket.remoteAddress })
-        .then((answer) => writeResponse(answer, response))
-        .catch((error: unknown) => refuse(asError(error), response, next, log))
+      handle(request, response, ...(body === null ? [] : [body]))
     } catch (error) {
       refuse(asError(error), response, next, log)
     }

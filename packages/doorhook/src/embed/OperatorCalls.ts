@@ -1,10 +1,49 @@
 /**
- * Calls of the operator API: in an embedding process by calling the handler, over the network by `fetch`. Shapes and rules
- * are those of the API itself.
+ * Calls of the operator API: within an embedding process by calling its operations, over the network by `fetch`. Both give the
+ * same answers and reject with the same errors.
  */
 import { isRedirect, JsonFlaw } from "@doorhook/core"
-import { Option, Result, Schema } from "effect"
+import type { Operation, OperatorApi, RequestFailure } from "@doorhook/server"
+import { Effect, Option, Result, Schema } from "effect"
 import { DoorhookError } from "../DoorhookError.ts"
+
+/** What an operation is called with. */
+interface OperatorCallOptions {
+  /** The `:id` in its path. */
+  readonly id?: string
+  /** Its query, without the question mark. */
+  readonly query?: string
+  readonly body?: object
+}
+
+/** Calls an operation. Rejects with a `DoorhookError` that says what the API says. */
+export type OperatorCalls = <Answer>(operation: Operation<Answer>, options?: OperatorCallOptions) => Promise<Answer>
+
+/** A body as JSON; what JSON can't hold is refused. */
+const jsonOf = (body: object): string =>
+  Result.match(JsonFlaw.toText(body), {
+    onSuccess: (text = "") => text,
+    onFailure: (flaw) => {
+      throw new DoorhookError("bad_request", `what was given ${flaw}`)
+    }
+  })
+
+const refused = ({ errors: [first], message, status }: RequestFailure): DoorhookError =>
+  new DoorhookError(first.code, message, undefined, status)
+
+/** Calls operations of this process. `run` runs them in its runtime. */
+export const makeInProcessCalls =
+  ({ call }: OperatorApi["Service"], run: <A>(effect: Effect.Effect<A>) => Promise<A>): OperatorCalls =>
+  async (operation, { body, id, query } = {}) => {
+    const given = {
+      ...(id !== undefined && { params: { id } }),
+      ...(query !== undefined && { query }),
+      ...(body !== undefined && { body: jsonOf(body) })
+    }
+    const result = await run(Effect.result(call(operation, given)))
+    if (Result.isFailure(result)) throw refused(result.failure)
+    return result.success
+  }
 
 const ApiErrors = Schema.Struct({
   errors: Schema.Array(
@@ -12,23 +51,16 @@ const ApiErrors = Schema.Struct({
   )
 })
 
-export interface OperatorCalls {
-  /** Makes a call that is answered with nothing. Rejects with a `DoorhookError` that says what the API says. */
-  readonly done: (method: string, path: string) => Promise<void>
-  /** Makes a call and reads its answer. Rejects likewise. */
-  readonly read: <A>(schema: Schema.Codec<A, unknown>, method: string, path: string, body?: object) => Promise<A>
-}
-
-/** What JSON a response holds; undefined when that is none. */
+/** The JSON in a response; undefined when there is none. */
 const bodyOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
 
-/** Something answers there that is no doorhook, or one of another version. */
+/** The answer of something that is no doorhook, or one of another version. */
 const strangeAnswer = ({ status }: Response): DoorhookError =>
   new DoorhookError("not_doorhook", `What answers there is no doorhook of this version: it answered ${status}.`)
 
 /**
- * Something answers there that sends elsewhere. To follow would leave the key behind, and make a GET of a POST. What is told is
- * where the service may be, without a query, which may hold a secret.
+ * A redirect is not followed: that would leave the key behind, and make a GET of a POST. The message says where the service may be,
+ * without a query, which may hold a secret.
  */
 const elsewhere = (place: URL, path: string): DoorhookError => {
   const whole = place.origin + place.pathname + place.search
@@ -36,52 +68,32 @@ const elsewhere = (place: URL, path: string): DoorhookError => {
   return new DoorhookError("not_doorhook", `What answers there redirects to ${base}.`)
 }
 
-/** A body as JSON; what that can't hold is refused, and not left out. */
-const written = (body: object): { readonly body: string } =>
-  Result.match(JsonFlaw.toText(body), {
-    onSuccess: (text = "") => ({ body: text }),
-    onFailure: (flaw) => {
-      throw new DoorhookError("bad_request", `what was given ${flaw}`)
-    }
-  })
-
-/** Calls the operator API through a handler of requests. */
-export const makeOperatorCalls = (
-  send: (request: Request) => Promise<Response>,
-  key: string,
-  base = "http://localhost"
-): OperatorCalls => {
-  const call = async (method: string, path: string, body?: object): Promise<Response> => {
-    const response = await send(
-      new Request(`${base}${path}`, {
-        method,
-        redirect: "manual",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        ...(body === undefined ? {} : written(body))
-      })
-    )
-    if (response.ok) return response
-    const place = isRedirect(response.status)
-      ? URL.parse(response.headers.get("location") ?? "", `${base}${path}`)
-      : null
-    if (place !== null) throw elsewhere(place, path)
-    const { errors } = Option.getOrElse(Schema.decodeUnknownOption(ApiErrors)(await bodyOf(response)), () => ({
-      errors: []
-    }))
-    const message = errors.map(({ detail }) => detail).join(" ")
-    if (message === "") throw strangeAnswer(response)
-    throw new DoorhookError(errors[0]?.code ?? "operator_api", message, undefined, response.status)
-  }
-  return {
-    done: async (method, path) => {
-      const response = await call(method, path)
-      if (response.status !== 204) throw strangeAnswer(response)
-    },
-    read: async (schema, method, path, body) => {
-      const response = await call(method, path, body)
-      const answer = Schema.decodeUnknownOption(schema)(await bodyOf(response))
-      if (Option.isNone(answer)) throw strangeAnswer(response)
-      return answer.value
-    }
-  }
+/** Why an answer of the API is not the one that was asked for. */
+const failureOf = async (response: Response, base: string, path: string): Promise<DoorhookError> => {
+  const place = isRedirect(response.status) ? URL.parse(response.headers.get("location") ?? "", `${base}${path}`) : null
+  if (place !== null) return elsewhere(place, path)
+  const { errors } = Option.getOrElse(Schema.decodeUnknownOption(ApiErrors)(await bodyOf(response)), () => ({
+    errors: []
+  }))
+  const message = errors.map(({ detail }) => detail).join(" ")
+  if (message === "") return strangeAnswer(response)
+  return new DoorhookError(errors[0]?.code ?? "operator_api", message, undefined, response.status)
 }
+
+/** Calls the operations of the service at `base` with its operator key. */
+export const makeHttpCalls =
+  (base: string, key: string): OperatorCalls =>
+  async ({ answer, method, path: template, status }, { body, id = "", query = "" } = {}) => {
+    const path = template.replace(":id", () => encodeURIComponent(id)) + (query === "" ? "" : `?${query}`)
+    const response = await fetch(`${base}${path}`, {
+      method,
+      redirect: "manual",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: jsonOf(body) })
+    })
+    if (!response.ok) throw await failureOf(response, base, path)
+    if ((response.status === 204) !== (status === 204)) throw strangeAnswer(response)
+    const document = Schema.decodeUnknownOption(answer)(status === 204 ? null : await bodyOf(response))
+    if (Option.isNone(document)) throw strangeAnswer(response)
+    return document.value
+  }

@@ -5,15 +5,10 @@
  * What a parser left is the meaning of a body and not its text: the members of an event's `data` that JavaScript can't hold,
  * like numbers of twenty digits, are gone by then. A host that publishes over HTTP mounts doorhook before its parsers.
  */
+import type { ReadBody } from "@doorhook/server"
 import { Predicate } from "effect"
 import type { IncomingMessage } from "node:http"
 import { DoorhookError } from "../DoorhookError.ts"
-
-/** A body put together again, with the type that it has now. */
-export interface ParsedBody {
-  readonly type: string
-  readonly content: string | Uint8Array<ArrayBuffer>
-}
 
 const lost = (): DoorhookError =>
   new DoorhookError(
@@ -34,24 +29,27 @@ const fieldsOf = (name: string, value: unknown): Array<[string, string]> => {
 
 const form = "application/x-www-form-urlencoded"
 
-const encodeAs = (type: string, body: unknown): ParsedBody => {
-  if (body instanceof Uint8Array) return { type, content: new Uint8Array(body) }
-  if (Predicate.isString(body)) return { type, content: body }
+const encoder = new TextEncoder()
+
+/** A body as bytes, with the type that it has now. */
+const encodeAs = (type: string, body: unknown): ReadBody => {
+  if (body instanceof Uint8Array) return { type, content: body }
+  if (Predicate.isString(body)) return { type, content: encoder.encode(body) }
   const essence = type.split(";")[0]?.trim().toLowerCase()
   // Parsers of multipart forms leave the same fields as those of the other kind of form, which is easier to write.
   if (essence === form || essence === "multipart/form-data") {
     return {
       type: form,
-      content: new URLSearchParams(fieldsOf("", body)).toString()
+      content: encoder.encode(new URLSearchParams(fieldsOf("", body)).toString())
     }
   }
-  return { type, content: JSON.stringify(body) }
+  return { type, content: encoder.encode(JSON.stringify(body)) }
 }
 
 /**
  * What was in the body; null when nobody has read it yet. Throws a `DoorhookError` when it was read and is nowhere to be found.
  */
-export const parsedBodyOf = (request: IncomingMessage): ParsedBody | null => {
+export const parsedBodyOf = (request: IncomingMessage): ReadBody | null => {
   if (!request.readableDidRead) return null
   if (!Predicate.hasProperty(request, "body") || request.body === undefined) throw lost()
   return encodeAs(request.headers["content-type"] ?? "", request.body)

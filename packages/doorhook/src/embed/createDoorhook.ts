@@ -2,8 +2,17 @@
  * doorhook inside a backend: promises and plain objects over the same engine that the service runs.
  */
 import type { BuiltInType, NewEvent } from "@doorhook/core"
-import { JsonFlaw, Publisher, publishRequest, PublishRequest, readIdempotencyKey, rootMessage } from "@doorhook/core"
-import { isOwnPath, logUnanswered, OperatorKey, PublicUrl } from "@doorhook/server"
+import {
+  AuthorizationServer,
+  AuthorizationSettings,
+  JsonFlaw,
+  Publisher,
+  publishRequest,
+  PublishRequest,
+  readIdempotencyKey,
+  rootMessage
+} from "@doorhook/core"
+import { HttpSurface, isOwnPath, logUnanswered, OperatorApi, OperatorKey, PublicUrl, surface } from "@doorhook/server"
 import { Effect, Exit, Layer, ManagedRuntime, Metric, Predicate, Redacted, Result } from "effect"
 import { warnOfReadableSecrets } from "../config/KeySettings.ts"
 import type { HostId } from "../directory/FunctionDirectory.ts"
@@ -12,30 +21,22 @@ import { layer as engineLayer } from "../service/Engine.ts"
 import * as Otlp from "../telemetry/Otlp.ts"
 import { closedError, fromCause } from "../DoorhookError.ts"
 import { optionsOf } from "./Arguments.ts"
-import type { ClientsClient } from "./ClientsClient.ts"
-import { makeClientsClient } from "./ClientsClient.ts"
-import type { DeliveriesClient } from "./DeliveriesClient.ts"
-import { makeDeliveriesClient } from "./DeliveriesClient.ts"
 import type { DoorhookOptions } from "./DoorhookOptions.ts"
 import { defaultPublicUrl, readOptions } from "./DoorhookOptions.ts"
 import type { FastifyPlugin } from "./FastifyPlugin.ts"
 import { makeFastifyPlugin } from "./FastifyPlugin.ts"
-import type { GrantsClient } from "./GrantsClient.ts"
-import { makeGrantsClient } from "./GrantsClient.ts"
 import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
-import type { IntegrationsClient } from "./IntegrationsClient.ts"
 import { LearnedUrl } from "./LearnedUrl.ts"
-import { makeIntegrationsClient } from "./IntegrationsClient.ts"
 import type { NodeRequestHandler } from "./NodeHandler.ts"
-import { makeHostHandler, OwnHandlers } from "./NodeHandler.ts"
-import type { NoticesClient } from "./NoticesClient.ts"
-import { makeNoticesClient } from "./NoticesClient.ts"
+import { makeHostHandler } from "./NodeHandler.ts"
 import { makeOpenCalls } from "./OpenCalls.ts"
-import { makeOperatorCalls } from "./OperatorCalls.ts"
-import type { PortalClient } from "./PortalClient.ts"
-import { makePortalClient } from "./PortalClient.ts"
-import { checkWebRequest } from "./WebRequests.ts"
+import { makeInProcessCalls } from "./OperatorCalls.ts"
+import type { OperatorClient } from "./OperatorClient.ts"
+import { makeOperatorClient } from "./OperatorClient.ts"
+import type { RequestWithHeaders, TokenIdentity, TokenMiddleware, TokenOptions } from "./RequireToken.ts"
+import { makeAuthenticate, makeRequireToken } from "./RequireToken.ts"
+import { checkWebRequest } from "./WebRequest.ts"
 
 /** An event to publish: something that happened at a door. */
 export interface PublishInput {
@@ -73,7 +74,7 @@ export interface RequestPeer {
   readonly remoteAddress?: string | undefined
 }
 
-export interface Doorhook extends PortalClient {
+export interface Doorhook extends OperatorClient {
   /**
    * Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`: what is not doorhook's goes on to `next`.
    * Behind a body parser it works too, but an event's `data` is then kept as the parser read it, not as it was written.
@@ -96,16 +97,20 @@ export interface Doorhook extends PortalClient {
   publish(events: ReadonlyArray<PublishInput>, options?: PublishOptions): Promise<ReadonlyArray<PublishResult>>
   // The last of them, because compilers explain that one when none fits.
   publish(event: PublishInput, options?: PublishOptions): Promise<PublishResult>
-  /** What was not delivered, why, and sending it again. */
-  readonly deliveries: DeliveriesClient
-  /** Which integrations there are, which fail, and settings of their own. */
-  readonly integrations: IntegrationsClient
-  /** OAuth clients that are registered here, beside those that the directory knows. */
-  readonly clients: ClientsClient
-  /** What a user has granted to clients, and ending it: when a password changes, or a phone is lost. */
-  readonly grants: GrantsClient
-  /** What `onNotice` was told. */
-  readonly notices: NoticesClient
+  /**
+   * Who the access token of a request to one of the host's own routes stands for; also for the value of an `Authorization` header.
+   * Null when it is missing, malformed, expired, revoked, or lacks the scope. Rejects with `bad_request` for a scope that is not
+   * declared (option `scopes`), and with `store_error` or `directory_error` when nobody can say.
+   */
+  readonly authenticate: (
+    request: RequestWithHeaders | string | null | undefined,
+    options?: TokenOptions
+  ) => Promise<TokenIdentity | null>
+  /**
+   * Middleware for the host's own routes that lets only requests with a good access token through, and answers others as RFC 6750
+   * says: 401, or 403 when the token lacks the scope. For Express, Connect, Hono, and as a `preHandler` of Fastify.
+   */
+  readonly requireToken: (options?: TokenOptions) => TokenMiddleware
   /** The key of the operator API, given or made. */
   readonly operatorKey: string
   /**
@@ -143,7 +148,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     // Counters of its own: another doorhook of this process has others.
     Layer.provideMerge(Layer.sync(Metric.MetricRegistry, () => new Map()))
   )
-  const runtime = ManagedRuntime.make(OwnHandlers.layer.pipe(Layer.provideMerge(services)))
+  const runtime = ManagedRuntime.make(Layer.merge(surface, OperatorApi.layer).pipe(Layer.provideMerge(services)))
   const open = makeOpenCalls()
 
   let closing: Promise<void> | null = null
@@ -161,14 +166,18 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
       throw error
     })
   const key = await begin(run(OperatorKey.use(({ key: made }) => Effect.succeed(Redacted.value(made)))))
-  const own = await begin(run(OwnHandlers.use(Effect.succeed)))
+  const own = await begin(run(HttpSurface.use(Effect.succeed)))
+  const operatorApi = await begin(run(OperatorApi.use(Effect.succeed)))
+  const authorization = await begin(run(AuthorizationServer.use(Effect.succeed)))
+  const declared = await begin(run(AuthorizationSettings.use(({ scopes }) => Effect.succeed(Object.keys(scopes)))))
   const publicUrl = await begin(run(PublicUrl.use(Effect.succeed)))
   const reader = await begin(run(PublishRequest.reader))
   const isOwn = (target: string): boolean => isOwnPath(target, publicUrl.url)
-  /** Answers requests of the host's framework and of the facade, too. */
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
-    return open.track(own.fetch(request, peer ?? undefined))
+    // Servers that are given the function itself call it with arguments of their own.
+    const address: unknown = peer?.remoteAddress
+    return open.track(own.fetch(request, Predicate.isString(address) ? address : null))
   }
   let isWarned = false
   const warnOfAddress = (): void => {
@@ -183,7 +192,6 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   }
   const node = makeHostHandler({
     handle: own.handle,
-    fetch: answer,
     isOwn,
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
@@ -229,8 +237,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return closing
   }
 
-  // Uses an address that no client has, so that others' failures never delay the host's own calls.
-  const calls = makeOperatorCalls((request) => answer(request, { remoteAddress: "0.0.0.0" }), key)
+  const tokens = { identify: (token: string) => run(authorization.authenticate(token)), declared }
   return {
     node,
     fetch,
@@ -240,12 +247,9 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     },
     fastify: makeFastifyPlugin(node, (request, mount) => learned.fromConnection(request, mount)),
     publish,
-    deliveries: makeDeliveriesClient(calls),
-    integrations: makeIntegrationsClient(calls),
-    clients: makeClientsClient(calls),
-    grants: makeGrantsClient(calls),
-    notices: makeNoticesClient(calls),
-    ...makePortalClient(calls),
+    authenticate: makeAuthenticate(tokens),
+    requireToken: makeRequireToken(tokens),
+    ...makeOperatorClient(makeInProcessCalls(operatorApi, run)),
     operatorKey: key,
     close,
     [Symbol.asyncDispose]: close

@@ -112,6 +112,6 @@ export const layer = <E, R = never>(
   const appearance = Layer.succeed(Appearance, config.appearance ?? {})
   return Layer.mergeAll(services, operatorKey, PageSecret.layer, api, http, appearance, healthOf(config)).pipe(
     Layer.provideMerge(deliveryLayer(config, directory, own)),
-    Layer.provide(AuthorizationSettings.layer(authorizationOverrides(config)))
+    Layer.provideMerge(AuthorizationSettings.layer(authorizationOverrides(config)))
   )
 }

@@ -38,7 +38,6 @@ describe("closing", () => {
       let tracked = 0
       const handler = makeHostHandler({
         handle: () => undefined,
-        fetch: () => Promise.reject(new Error("not asked")),
         isClosed: () => false,
         isOwn: () => true,
         seen: () => undefined,

@@ -8,6 +8,7 @@ import { Effect, Schema } from "effect"
 import type { Scope } from "effect"
 import { createServer } from "node:http"
 import { listening } from "@doorhook/testkit/Listening"
+import type { Client } from "./CodeGrant.ts"
 import { authorizeUrl, codeIn, exchange } from "./CodeGrant.ts"
 import { logIn } from "./LoginForm.ts"
 import { createIntegration } from "./ThirdParty.ts"
@@ -40,14 +41,19 @@ export const mount = (doorhook: Doorhook) => listening(createServer(doorhook.nod
 
 export const event = { resource_type: "access_log", action: "create", building_id: 1, data: { id: 1 } } as const
 
-const decodeTokens = Schema.decodeUnknownSync(Schema.Struct({ access_token: Schema.String }))
+const decodeTokens = Schema.decodeUnknownSync(
+  Schema.Struct({ access_token: Schema.String, refresh_token: Schema.String, scope: Schema.String })
+)
+
+/** Logs the administrator in over HTTP and takes the tokens, for some scopes or those of a request without any. */
+export const tokensFrom = (url: string, scope?: string, by: Client = client) =>
+  Effect.promise(async () => {
+    const answer = await logIn(authorizeUrl(url, by, scope === undefined ? {} : { scope }), "admin", "right")
+    return decodeTokens(await (await exchange(url, by, codeIn(answer))).json())
+  })
 
 /** Logs the administrator in over HTTP and takes an access token. */
-export const tokenFrom = (url: string) =>
-  Effect.promise(async () => {
-    const answer = await logIn(authorizeUrl(url, client), "admin", "right")
-    return decodeTokens(await (await exchange(url, client, codeIn(answer))).json()).access_token
-  })
+export const tokenFrom = (url: string) => Effect.map(tokensFrom(url), ({ access_token }) => access_token)
 
 /** Creates an integration as the administrator, over HTTP. */
 export const integrate = (url: string, receiver: string) =>

@@ -1,38 +1,48 @@
 /**
- * What every operation of `/v4` has in common: who calls, in which media type to answer, which query parameters there
- * may be, and how failures are told.
+ * What every operation of `/v4` has in common: who calls, the scope and the rate limit of their token, the media type of the
+ * answer, and how failures look.
  */
-import { AuthorizationServer } from "@doorhook/core"
+import { AuthorizationServer, makeMinuteCounter, minuteWindow, publicScope } from "@doorhook/core"
 import type { Principal } from "@doorhook/core"
-import { Context, Effect, Layer, Predicate } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import * as BearerToken from "../http/BearerToken.ts"
-import type { KnownError } from "../http/KnownFailures.ts"
-import { recover } from "../http/KnownFailures.ts"
+import { Clock, Context, Effect, Exit } from "effect"
+import { insufficientScope, readBearer, unauthorized } from "../http/Credentials.ts"
+import type { Exchange } from "../http/Exchange.ts"
+import type { KnownError, RequestFailure } from "../http/Failures.ts"
+import { failure, failureBody } from "../http/Failures.ts"
 import * as MediaType from "../http/MediaType.ts"
-import type { QueryParameters } from "../http/QueryParameters.ts"
-import { readQuery } from "../http/QueryParameters.ts"
-import type { RequestFailure } from "../http/RequestFailure.ts"
-import { failure, failureResponse } from "../http/RequestFailure.ts"
+import type { QueryParameters } from "../http/Query.ts"
+import { parseQuery } from "../http/Query.ts"
+import type { Answer, Face, Method, Params, Route } from "../http/Route.ts"
 import { ApiSettings } from "./ApiSettings.ts"
-import { makeRateLimit } from "./RateLimit.ts"
+
+type Headers = Readonly<Record<string, string>>
 
 /** What an operation answers with. */
-export interface Answer {
+export interface Reply {
   readonly status: number
-  /** The JSON:API document, or its text where a part of it must not be encoded anew; none with 204. */
-  readonly document?: object | string
-  readonly headers?: Readonly<Record<string, string>>
+  /** The JSON:API document as text; none with 204. */
+  readonly document?: string
+  readonly headers?: Headers
 }
 
-/** An operation of the API, for a caller who is known. */
-export type Operation<Name extends string, R> = (
-  caller: Principal,
-  query: QueryParameters<Name>
-) => Effect.Effect<Answer, KnownError, R>
+/** A request to an operation, whose caller is known. */
+interface Call<Name extends string> {
+  readonly caller: Principal
+  readonly query: QueryParameters<Name>
+  readonly params: Params
+  readonly x: Exchange
+}
 
-type Request = HttpServerRequest.HttpServerRequest
-type Response<R> = Effect.Effect<HttpServerResponse.HttpServerResponse, never, R>
+/** An operation of the API. */
+interface Operation<Name extends string> {
+  /** Name in the OpenAPI description. */
+  readonly operation: string
+  readonly method: Method
+  readonly path: `/v4/${string}`
+  /** Accepted query parameters; none by default. */
+  readonly query?: ReadonlyArray<Name>
+  readonly run: (call: Call<Name>) => Effect.Effect<Reply, KnownError>
+}
 
 const notAcceptable = failure(406, {
   code: "not_acceptable",
@@ -41,107 +51,129 @@ const notAcceptable = failure(406, {
   source: { header: "Accept" }
 })
 
-const unauthorized = (presented: BearerToken.Presented): RequestFailure =>
-  failure(
-    401,
-    {
-      code: "unauthorized",
-      title: "Unauthorized",
-      detail:
-        presented._tag === "Absent"
-          ? "Send an access token: `Authorization: Bearer <token>`."
-          : "The access token is not valid or has expired. Get a new one with the refresh token."
-    },
-    { "www-authenticate": BearerToken.challenge(presented) }
-  )
+/** The headers of a limit (draft-ietf-httpapi-ratelimit-headers), or the refusal of a request beyond it. */
+type Limited = Exit.Exit<Headers, RequestFailure>
+
+const unlimited: Limited = Exit.succeed({})
 
 /**
- * Makes the handlers of operations. One for the whole API, as it counts requests.
- *
- * @effect-expect-leaking HttpServerRequest
+ * Counts requests of an authorization in a minute, in this process. Counted by grant, because a client could refresh its token
+ * to start again.
  */
-export class ApiEndpoint extends Context.Service<
-  ApiEndpoint,
-  {
-    /** The handler of an operation that accepts these query parameters. */
-    readonly operation: <Name extends string, R>(
-      names: ReadonlyArray<Name>,
-      run: Operation<Name, R>
-    ) => Response<R | Request>
-    /** The handler of an operation that answers everybody alike and takes no query parameters. */
-    readonly open: (answer: Answer) => Response<Request>
-    /** Answers with a failure. */
-    readonly refuse: (failure: RequestFailure) => Response<Request>
+const makeRateLimit = (limit: number | null, now: () => number): ((grant: string) => Limited) => {
+  if (limit === null) return () => unlimited
+  const countOf = makeMinuteCounter()
+  const policy = `"default";q=${limit};w=${minuteWindow / 1_000}`
+  return (grant) => {
+    const { count, seconds } = countOf(grant, now())
+    const headers = {
+      "ratelimit-policy": policy,
+      ratelimit: `"default";r=${Math.max(0, limit - count)};t=${seconds}`
+    }
+    if (count <= limit) return Exit.succeed(headers)
+    return Exit.fail(
+      failure(
+        429,
+        {
+          code: "rate_limited",
+          title: "Too many requests",
+          detail: `At most ${limit} requests a minute are taken. Try again in ${seconds} s.`
+        },
+        { ...headers, "retry-after": String(seconds) }
+      )
+    )
   }
->()("@doorhook/server/api/ApiEndpoint") {
-  static readonly layer: Layer.Layer<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Layer.effect(
-    ApiEndpoint,
-    Effect.gen(function* () {
-      const authorization = yield* AuthorizationServer
-      const settings = yield* ApiSettings
-      const countRequest = makeRateLimit(settings.requestsPerMinute)
-
-      const authenticate = Effect.fnUntraced(function* (request: Request) {
-        const presented = BearerToken.read(request.headers["authorization"])
-        if (presented._tag !== "Token") return yield* unauthorized(presented)
-        const caller = yield* authorization.authenticate(presented.token)
-        return caller ?? (yield* unauthorized(presented))
-      })
-
-      const negotiate = (request: Request) =>
-        settings.plainJson ? MediaType.json : MediaType.negotiate(request.headers["accept"])
-
-      /** Headers of every answer. */
-      const common = { vary: "Accept", "cache-control": "no-store" } as const
-
-      /** Runs a handler and answers in the media type that the client takes; null is none. */
-      const respond = <R>(
-        run: (request: Request, mediaType: MediaType.ApiMediaType | null) => Effect.Effect<Answer, RequestFailure, R>
-      ) =>
-        Effect.withFiber<HttpServerResponse.HttpServerResponse, never, R | Request>((fiber) => {
-          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-          const mediaType = negotiate(request)
-          const contentType = mediaType ?? MediaType.jsonApi
-          return Effect.matchEffect(run(request, mediaType), {
-            onSuccess: ({ document, headers, status }) =>
-              Effect.succeed(
-                document === undefined
-                  ? HttpServerResponse.empty({ status, headers: { ...headers, ...common } })
-                  : HttpServerResponse.text(Predicate.isString(document) ? document : JSON.stringify(document), {
-                      status,
-                      headers: { ...headers, ...common },
-                      contentType
-                    })
-              ),
-            onFailure: (refusal) =>
-              Effect.map(failureResponse(contentType)(refusal), HttpServerResponse.setHeaders(common))
-          })
-        })
-
-      return ApiEndpoint.of({
-        operation: (names, run) =>
-          respond(
-            Effect.fnUntraced(function* (request, mediaType) {
-              const caller = yield* recover(authenticate(request))
-              const limits = yield* countRequest(caller.grant_id)
-              const answered =
-                mediaType === null ? notAcceptable : Effect.flatMap(readQuery(names), (query) => run(caller, query))
-              return yield* Effect.mapBoth(recover(answered), {
-                onSuccess: (answer): Answer => ({ ...answer, headers: { ...limits, ...answer.headers } }),
-                onFailure: (refusal) => refusal.with(limits)
-              })
-            })
-          ),
-        open: (answer) =>
-          respond(
-            Effect.fnUntraced(function* (_, mediaType) {
-              if (mediaType === null) return yield* notAcceptable
-              yield* readQuery([])
-              return answer
-            })
-          ),
-        refuse: (refusal) => respond(() => Effect.fail(refusal))
-      })
-    })
-  )
 }
+
+/** Headers of every answer. */
+const common = { vary: "Accept", "cache-control": "no-store" } as const
+
+export interface ApiEndpoint {
+  /** How failures of the API look. */
+  readonly face: Face
+  /** The route of an operation for callers with a token. */
+  readonly operation: <Name extends string>(operation: Operation<Name>) => Route
+  /** The route of a document that everybody may read. */
+  readonly open: (operation: string, path: `/v4/${string}`, document: string) => Route
+}
+
+/** Makes routes of operations. One for the whole API, because it counts requests. */
+export const makeApiEndpoint: Effect.Effect<ApiEndpoint, never, AuthorizationServer | ApiSettings> = Effect.gen(
+  function* () {
+    const authorization = yield* AuthorizationServer
+    const { plainJson, requestsPerMinute } = yield* ApiSettings
+    const clock = Context.get(yield* Effect.context<never>(), Clock.Clock)
+    const countRequest = makeRateLimit(requestsPerMinute, () => clock.currentTimeMillisUnsafe())
+
+    /** The media type that the client takes; null when it takes none of ours. */
+    const negotiate = (x: Exchange): MediaType.ApiMediaType | null =>
+      plainJson ? MediaType.json : MediaType.negotiate(x.header("accept"))
+
+    const face: Face = {
+      refuse: (x, refusal) =>
+        Exit.succeed({
+          status: refusal.status,
+          headers: { "content-type": negotiate(x) ?? MediaType.jsonApi, ...refusal.headers, ...common },
+          body: failureBody(x.id, refusal)
+        })
+    }
+
+    const authenticate = (x: Exchange): Effect.Effect<Principal, KnownError> => {
+      const presented = readBearer(x.header("authorization"))
+      if (presented._tag !== "Token") return Exit.fail(unauthorized(presented))
+      return Effect.flatMapEager(authorization.authenticate(presented.token), (caller) => {
+        if (caller === null) return Exit.fail(unauthorized(presented))
+        return caller.scopes.includes(publicScope) ? Exit.succeed(caller) : Exit.fail(insufficientScope(publicScope))
+      })
+    }
+
+    const answerWith =
+      (mediaType: MediaType.ApiMediaType) =>
+      ({ document, headers, status }: Reply): Answer =>
+        document === undefined
+          ? { status, headers: { ...headers, ...common }, body: null }
+          : { status, headers: { "content-type": mediaType, ...headers, ...common }, body: document }
+
+    return {
+      face,
+      operation: <Name extends string>({
+        method,
+        operation,
+        path,
+        query: names = [],
+        run
+      }: Operation<Name>): Route => ({
+        method,
+        path,
+        face,
+        operation,
+        query: names,
+        crossOrigin: true,
+        handle: (x, params) =>
+          Effect.flatMapEager(authenticate(x), (caller) =>
+            Effect.flatMapEager(countRequest(caller.grant_id), (limits) => {
+              x.also = limits
+              const mediaType = negotiate(x)
+              if (mediaType === null) return Exit.fail(notAcceptable)
+              const reply = Effect.flatMapEager(parseQuery(x.query, names), (query) =>
+                run({ caller, query, params, x })
+              )
+              return Effect.mapEager(reply, answerWith(mediaType))
+            })
+          )
+      }),
+      open: (operation, path, document) => ({
+        method: "GET",
+        path,
+        face,
+        operation,
+        crossOrigin: true,
+        handle: (x) => {
+          const mediaType = negotiate(x)
+          if (mediaType === null) return Exit.fail(notAcceptable)
+          return Exit.map(parseQuery(x.query, []), () => answerWith(mediaType)({ status: 200, document }))
+        }
+      })
+    }
+  }
+)

@@ -1,20 +1,24 @@
 /**
- * Whose integrations an address is about: the two kinds of owner, and the ids in their paths.
+ * The owners of integrations and events in paths: buildings and tenants, and the ids of both.
  */
 import { BuildingId, IntegrationId, parsePositiveInt, TenantId } from "@doorhook/core"
 import type { Scope } from "@doorhook/core"
-import { Effect, Option } from "effect"
-import { pathId } from "../http/PathId.ts"
+import { Exit, Option } from "effect"
+import type { Read } from "../http/Query.ts"
+import { pathId } from "../http/Query.ts"
+import type { Params } from "../http/Route.ts"
 
-/** The two kinds, each with the first part of its paths. */
+/** The two kinds, each with the first part of its paths and the name of its ids. */
 export const owners = [
   {
     segment: "buildings",
+    parameter: "building_id",
     toScope: (text: string): Option.Option<Scope> =>
       Option.map(parsePositiveInt(BuildingId, text), (id) => ({ type: "building", id }))
   },
   {
     segment: "tenants",
+    parameter: "tenant_id",
     toScope: (text: string): Option.Option<Scope> =>
       Option.map(parsePositiveInt(TenantId, text), (id) => ({ type: "tenant", id }))
   }
@@ -22,24 +26,29 @@ export const owners = [
 
 export type Owner = (typeof owners)[number]
 
-export const collectionPath = ({ segment }: Owner) => `/v4/${segment}/:owner_id/integrations` as const
+export const ownerPath = ({ parameter, segment }: Owner) => `/v4/${segment}/:${parameter}` as const
 
-/** Where an owner is, seen from outside. */
+/** The URL of an owner. */
 export const ownerUrl = (publicUrl: string, scope: Scope): string => `${publicUrl}/v4/${scope.type}s/${scope.id}`
 
-/** Where the integrations of an owner are, seen from outside. */
+/** The URL of the integrations of an owner. */
 export const collectionUrl = (publicUrl: string, scope: Scope): string => `${ownerUrl(publicUrl, scope)}/integrations`
 
 /** The owner that the path names. */
-export const scopeOf = ({ segment, toScope }: Owner) =>
-  pathId("owner_id", toScope, `${segment}, which is a positive whole number`)
-
-const integrationId = pathId(
-  "id",
-  (text) => parsePositiveInt(IntegrationId, text),
-  "an integration, which is a positive whole number"
-)
+export const scopeIn = ({ parameter, segment, toScope }: Owner, params: Params): Read<Scope> =>
+  pathId(params, parameter, toScope, `${segment}, which is a positive whole number`)
 
 /** The integration that the path names, and its owner. */
-export const targetOf = (owner: Owner) =>
-  Effect.flatMap(scopeOf(owner), (scope) => Effect.map(integrationId, (id) => ({ scope, id })))
+export const targetIn = (owner: Owner, params: Params): Read<{ readonly scope: Scope; readonly id: IntegrationId }> => {
+  const scope = scopeIn(owner, params)
+  if (Exit.isFailure(scope)) return Exit.failCause(scope.cause)
+  return Exit.map(
+    pathId(
+      params,
+      "id",
+      (text) => parsePositiveInt(IntegrationId, text),
+      "an integration, which is a positive whole number"
+    ),
+    (id) => ({ scope: scope.value, id })
+  )
+}

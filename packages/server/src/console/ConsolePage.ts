@@ -1,12 +1,11 @@
 /**
- * The frame of the operator's console. All that it shows comes from scripts that ask the operator API: this page itself has
- * nothing to hide and needs no key.
+ * The page of the operator's console. Its scripts fetch all content from the operator API, so the page itself needs no key.
  */
 import { Html } from "@doorhook/core"
 import type { PageContent } from "../oauth/Page.ts"
 import { look } from "../portal/Look.ts"
 
-/** What the console has and pages without scripts have not. */
+/** The style of what only the console has. */
 const style = `
 .bar { position: sticky; top: 0; z-index: 1; border-bottom: 1px solid var(--rule); background: var(--card) }
 .bar > div { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: center; max-width: 72rem; margin: 0 auto;
@@ -77,10 +76,10 @@ dialog .row { justify-content: flex-end }
 }
 `
 
-/** The console's own scripts are all that runs, and none of them can turn a text into HTML. */
+/** Only the console's own scripts run, and none can turn text into HTML. */
 const allows = ["script-src 'self'", "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"]
 
-/** The page. Addresses in it are relative, so that it works behind any prefix. */
+/** The page. Its addresses are relative, so that it works behind any prefix. */
 export const consolePage: PageContent = {
   title: "doorhook console",
   style: look + style,
@@ -90,7 +89,7 @@ export const consolePage: PageContent = {
 <nav aria-label="Console"><a href="#/">Overview</a><a href="#/deliveries">Deliveries</a><a href="#/integrations">Integrations</a><a href="#/notices">Notices</a></nav>
 <button type="button" class="quiet" id="sign-out">Sign out</button></div></header>
 `,
-  body: Html.template`<div id="main"><noscript><p class="alert">The console needs JavaScript. The same is to be had with
+  body: Html.template`<div id="main"><noscript><p class="alert">The console needs JavaScript. Without it, use
 <code>npx doorhook deliveries list</code>.</p></noscript></div>
 <div id="told" role="status"></div>
 <script type="module" src="console/main.js"></script>`

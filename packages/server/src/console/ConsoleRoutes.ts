@@ -1,63 +1,99 @@
 /**
- * `/console`: the operator's console. It holds no secret: whoever opens it signs in with the operator key, which goes to
- * the operator API alone.
+ * `/console`: the operator's console. The page and its scripts hold no secret: operators sign in with the operator key, which
+ * the scripts send to the operator API alone.
+ *
+ * Browsers run the scripts as they are written, without a build. They belong to the sources of the package and are found by its
+ * name, so that a bundle of a host finds them as long as the package is installed beside it.
  */
 import { Crypto } from "@doorhook/core"
-import { Effect } from "effect"
+import { Data, Effect, Exit } from "effect"
 import { Base64Url } from "effect/encoding"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { internalError, notFound } from "../http/KnownFailures.ts"
-import { json } from "../http/MediaType.ts"
-import type { RequestFailure } from "../http/RequestFailure.ts"
-import { failureResponse } from "../http/RequestFailure.ts"
-import { resource } from "../http/Resource.ts"
-import { Appearance } from "../oauth/Appearance.ts"
-import * as Page from "../oauth/Page.ts"
-import { consoleFiles, readConsoleFile } from "./ConsoleFiles.ts"
+import { readFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { internalError, notFound } from "../http/Failures.ts"
+import { jsonFace as face } from "../http/HttpSurface.ts"
+import type { Answer, Handler, Route } from "../http/Route.ts"
+import { makePages } from "../oauth/Page.ts"
 import { consolePage } from "./ConsolePage.ts"
 
-const refuse = (refusal: RequestFailure) =>
-  Effect.map(failureResponse(json)(refusal), HttpServerResponse.setHeader("cache-control", "no-store"))
+/** The scripts. Nothing else in their folder is served. */
+export const consoleFiles = [
+  "main.js",
+  "api.js",
+  "session.js",
+  "dom.js",
+  "words.js",
+  "lists.js",
+  "dialogs.js",
+  "signIn.js",
+  "figures.js",
+  "overview.js",
+  "tiles.js",
+  "deliveries.js",
+  "delivery.js",
+  "integrations.js",
+  "integration.js",
+  "integrationActions.js",
+  "notices.js"
+] as const
+type ConsoleFile = (typeof consoleFiles)[number]
 
-const moved = HttpServerResponse.empty({
-  status: 308,
-  headers: { location: "../console", "cache-control": "no-store" }
-})
+/** A script is not where the package has it: a bundler has left it out. */
+class ConsoleFileMissing extends Data.TaggedError("ConsoleFileMissing")<{
+  readonly file: ConsoleFile
+  readonly cause: unknown
+}> {
+  override get message(): string {
+    return `The console's ${this.file} can't be read. If the backend is bundled, @doorhook/server must be installed beside the bundle.`
+  }
+}
 
-/** A script, which browsers ask about again each time: after an update no old one is left. */
-const script = (text: string, etag: string) =>
-  Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
-    const known = headers["if-none-match"] === etag
-    const common = { etag, "cache-control": "no-cache" }
-    return known
-      ? HttpServerResponse.empty({ status: 304, headers: common })
-      : HttpServerResponse.text(text, { contentType: "text/javascript; charset=utf-8", headers: common })
+const readScript = (file: ConsoleFile): Effect.Effect<string, ConsoleFileMissing> =>
+  Effect.tryPromise({
+    try: () => {
+      const manifest = createRequire(import.meta.url).resolve("@doorhook/server/package.json")
+      return readFile(join(dirname(manifest), "src/console/static", file), "utf8")
+    },
+    catch: (cause) => new ConsoleFileMissing({ file, cause })
   })
 
-const makeRoutes = Effect.gen(function* () {
+const moved: Answer = {
+  status: 308,
+  headers: { location: "../console", "cache-control": "no-store" },
+  body: null
+}
+
+const encoder = new TextEncoder()
+
+export const makeConsoleRoutes = Effect.gen(function* () {
   const crypto = yield* Crypto
-  const appearance = yield* Appearance
+  const pages = yield* makePages
 
-  const page = Effect.gen(function* () {
-    const { url } = yield* HttpServerRequest.HttpServerRequest
-    const [path = ""] = url.split("?")
-    // Its addresses are relative to where it is without the slash.
-    if (path.endsWith("/")) return moved
-    return yield* Page.answer(consolePage)
-  }).pipe(Effect.provideService(Crypto, crypto), Effect.provideService(Appearance, appearance))
+  // The page's own addresses are relative to the address without the slash.
+  const page: Handler = ({ path }) => (path.endsWith("/") ? Exit.succeed(moved) : pages.answer(consolePage))
 
-  const file = Effect.gen(function* () {
-    const { file: asked } = yield* HttpRouter.params
-    const found = consoleFiles.find((name) => name === asked)
-    if (found === undefined) return yield* refuse(notFound("The console has no such file."))
-    const text = yield* readConsoleFile(found)
-    const digest = yield* crypto.sha256(new TextEncoder().encode(text))
-    return yield* script(text, `"${Base64Url.encode(digest.slice(0, 18))}"`)
-  }).pipe(
-    Effect.catch((missing) => Effect.andThen(Effect.logError(missing.message, missing.cause), refuse(internalError)))
-  )
+  /** Browsers check each time whether a script has changed, so that none is left over from before an update. */
+  const script: Handler = (x, params) => {
+    const file = consoleFiles.find((name) => name === params["file"])
+    if (file === undefined) return Exit.fail(notFound("The console has no such file."))
+    return Effect.gen(function* () {
+      const text = yield* readScript(file)
+      const digest = yield* crypto.sha256(encoder.encode(text))
+      const etag = `"${Base64Url.encode(digest.slice(0, 18))}"`
+      const headers = { etag, "cache-control": "no-cache" }
+      if (x.header("if-none-match") === etag) return { status: 304, headers, body: null }
+      return { status: 200, headers: { "content-type": "text/javascript; charset=utf-8", ...headers }, body: text }
+    }).pipe(
+      Effect.catch(({ cause, message }) =>
+        Effect.andThen(Effect.logError(message, cause), face.refuse(x, internalError))
+      )
+    )
+  }
 
-  return [resource("/console", { GET: page }, refuse), resource("/console/:file", { GET: file }, refuse)]
+  const routes: ReadonlyArray<Route> = [
+    { method: "GET", path: "/console", face, handle: page },
+    { method: "GET", path: "/console/:file", face, handle: script }
+  ]
+  return routes
 })
-
-export const ConsoleRoutes = HttpRouter.addAll(makeRoutes)

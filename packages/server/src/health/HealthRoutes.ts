@@ -1,34 +1,40 @@
 /**
- * For load balancers and supervisors: whether the process lives, and whether it does its work.
+ * `/health/live` and `/health/ready` for load balancers and supervisors, `/metrics` for Prometheus.
+ *
+ * The gauges here are measured when they are read; counters are kept by core. A measurement is a registry of its own: in the
+ * registry of the counters, a gauge would keep a value that can't be measured any more, or of a label that is gone.
  */
-import { isoOf } from "@doorhook/core"
-import type { DeliveryStore, Dispatcher } from "@doorhook/core"
-import { Effect } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { breakerCauses, DeliveryStore, deliveryStates, Dispatcher, isoOf } from "@doorhook/core"
+import type { DeliverySummary, DispatcherStatus } from "@doorhook/core"
+import { Clock, Context, Effect, Exit, Metric, Result } from "effect"
+import { NetAddress } from "effect/net"
+import { PrometheusMetrics } from "effect/observability"
+import { proxyHeaderOf } from "../http/ClientAddress.ts"
+import { makeKeyCheck, readBearer } from "../http/Credentials.ts"
+import type { Exchange } from "../http/Exchange.ts"
+import type { RequestFailure } from "../http/Failures.ts"
+import { failure } from "../http/Failures.ts"
+import { jsonFace as face } from "../http/HttpSurface.ts"
 import { json } from "../http/MediaType.ts"
-import { failureResponse } from "../http/RequestFailure.ts"
-import { resource } from "../http/Resource.ts"
+import type { Answer, Route } from "../http/Route.ts"
 import { HealthSettings } from "./HealthSettings.ts"
-import { impedimentOf, takePulse, waitOf } from "./Pulse.ts"
 import type { StoreProbe } from "./Pulse.ts"
+import { ageOf, askStore, impedimentOf, takePulse, waitOf } from "./Pulse.ts"
 
-const answer = (status: 200 | 503, body: object) =>
-  HttpServerResponse.text(JSON.stringify(body), {
-    status,
-    contentType: json,
-    headers: { "cache-control": "no-store" }
-  })
-
-const makeRoutes = Effect.gen(function* () {
+export const makeHealthRoutes = Effect.gen(function* () {
   const settings = yield* HealthSettings
+  const { metricsFor, metricsKey, patience } = settings
   const services = yield* Effect.context<DeliveryStore | Dispatcher | StoreProbe>()
+  const isKey = metricsKey === null ? null : yield* makeKeyCheck(metricsKey)
+
+  const live = Exit.succeed(healthAnswer(200, { status: "live" }))
 
   const ready = takePulse(settings).pipe(
     Effect.provideContext(services),
     Effect.map((pulse) => {
       const { buffered, delivering, last_claim_at, oldest_due_age_ms, unsettled } = pulse
       const impediment = impedimentOf(pulse, settings)
-      return answer(impediment === null ? 200 : 503, {
+      return healthAnswer(impediment === null ? 200 : 503, {
         ...(impediment ?? { status: "ready" }),
         oldest_due_age_ms,
         delivering,
@@ -40,11 +46,163 @@ const makeRoutes = Effect.gen(function* () {
     })
   )
 
-  const refuse = failureResponse(json)
-  return [
-    resource("/health/live", { GET: Effect.succeed(answer(200, { status: "live" })) }, refuse),
-    resource("/health/ready", { GET: ready }, refuse)
+  /** Why a request may not read metrics; null when it may. */
+  const refusalOf = (x: Exchange): Effect.Effect<RequestFailure | null> => {
+    if (isKey === null) {
+      const why = metricsFor === "anyone" ? null : whyNotLocal(x)
+      return Exit.succeed(why === null ? null : forbidden(why))
+    }
+    const presented = readBearer(x.header("authorization"))
+    if (presented._tag === "Absent") return Exit.succeed(unauthorized)
+    return Effect.map(isKey(presented.token), (isRight) => (isRight ? null : unauthorized))
+  }
+
+  const metrics = Effect.fnUntraced(function* (x: Exchange) {
+    const refusal = yield* refusalOf(x)
+    if (refusal !== null) return yield* refusal
+    const measured = yield* Effect.provideContext(measureGauges(patience), services)
+    const registry = withMeasured(yield* Metric.MetricRegistry, measured)
+    const body = yield* Effect.provideService(PrometheusMetrics.format(), Metric.MetricRegistry, registry)
+    return { status: 200, headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" }, body }
+  })
+
+  const routes: ReadonlyArray<Route> = [
+    { method: "GET", path: "/health/live", face, handle: () => live },
+    { method: "GET", path: "/health/ready", face, handle: () => ready },
+    { method: "GET", path: "/metrics", face, handle: metrics }
   ]
+  return routes
 })
 
-export const HealthRoutes = HttpRouter.addAll(makeRoutes)
+const healthAnswer = (status: 200 | 503, body: object): Answer => ({
+  status,
+  headers: { "content-type": json, "cache-control": "no-store" },
+  body: JSON.stringify(body)
+})
+
+/** Proxies add many more headers, nearly all of them with `x-`; scrapers send none but those of Prometheus. */
+const unusualHeader = /^x-(?!prometheus-)/
+
+const isLoopbackAddress = (text: string): boolean =>
+  Result.match(NetAddress.ipFromString(text), {
+    onFailure: () => false,
+    onSuccess: (address) => NetAddress.isLoopback(NetAddress.toCanonical(address))
+  })
+
+/** Whether a `Host` is a name or an address of this machine alone. Any other may lead a browser here by DNS rebinding. */
+const isLoopbackHost = (host: string): boolean => {
+  const [, name = ""] = /^(\[[\da-f:.]+\]|[a-z\d.-]+?)\.?(?::\d+)?$/i.exec(host) ?? []
+  return name.toLowerCase() === "localhost" || isLoopbackAddress(name.replaceAll(/[[\]]/g, ""))
+}
+
+/** Why a request does not come from a program on this machine; null when it seems to. */
+const whyNotLocal = (x: Exchange): string | null => {
+  // A host may answer web requests without their peer.
+  if (x.peer === null || !isLoopbackAddress(x.peer)) return "This request comes from elsewhere."
+  const added = proxyHeaderOf(x) ?? Object.keys(x.headers()).find((name) => unusualHeader.test(name))
+  if (added !== undefined) return `This request carries \`${added}\`, a header that proxies add.`
+  if (isLoopbackHost(x.header("host") ?? "")) return null
+  return "The `Host` of this request is neither `localhost` nor a loopback address."
+}
+
+const forbidden = (why: string): RequestFailure =>
+  failure(403, {
+    code: "forbidden",
+    title: "Not from here",
+    detail: `Metrics are for programs on the machine that the service runs on. ${why} To read them from elsewhere, set a key (\`metricsKey\`), or \`metricsFor\` to \`anyone\`.`
+  })
+
+const unauthorized = failure(
+  401,
+  { code: "unauthorized", title: "Unauthorized", detail: "Send the metrics key: `Authorization: Bearer KEY`." },
+  { "www-authenticate": 'Bearer realm="doorhook metrics"' }
+)
+
+const gauge = (name: string, description: string): Metric.Gauge<number> => Metric.gauge(name, { description })
+
+const gauges = {
+  // Of the database, which all processes over it share.
+  storeUp: gauge("doorhook_store_up", "1 when the database answered this measurement, 0 when not"),
+  oldestDueAge: gauge(
+    "doorhook_oldest_due_age_ms",
+    "How long the delivery that was due first has waited, in milliseconds"
+  ),
+  deliveries: gauge("doorhook_deliveries", "Deliveries in the database by state"),
+  // Of this process.
+  delivering: gauge("doorhook_delivering", "Open requests to receivers"),
+  buffered: gauge("doorhook_buffered", "Deliveries in the queue of this process"),
+  unsettled: gauge("doorhook_unsettled", "Finished attempts that are not recorded in the database yet"),
+  lastClaim: gauge(
+    "doorhook_last_claim_timestamp_seconds",
+    "Unix time of the last successful look for due deliveries; 0 before the first"
+  ),
+  outage: gauge(
+    "doorhook_outage",
+    "1 while all deliveries of this process wait for a dependency that is down: the directory, or egress to receivers"
+  ),
+  catchingUp: gauge(
+    "doorhook_catching_up_integrations",
+    "Integrations whose retries are sent early because their receiver has recovered"
+  ),
+  failing: gauge("doorhook_failing_integrations", "Integrations whose last attempt in this process failed"),
+  consecutiveFailures: gauge(
+    "doorhook_integration_consecutive_failures",
+    "Consecutive failed attempts in this process, of the integrations with the most"
+  ),
+  failingSince: gauge("doorhook_integration_failing_since_seconds", "Unix time of the first of these failures")
+}
+
+const gaugeNames: ReadonlySet<string> = new Set(Object.values(gauges).map(({ id }) => id))
+
+type Sample = readonly [metric: Metric.Gauge<number>, value: number, labels?: Readonly<Record<string, string>>]
+
+const storeSamples = (summary: DeliverySummary | null, now: number): ReadonlyArray<Sample> =>
+  summary === null
+    ? [[gauges.storeUp, 0]]
+    : [
+        [gauges.storeUp, 1],
+        [gauges.oldestDueAge, ageOf(summary.oldest_due_at, now)],
+        ...deliveryStates.map((state): Sample => [gauges.deliveries, summary.states[state], { state }])
+      ]
+
+const dispatcherSamples = (status: DispatcherStatus): ReadonlyArray<Sample> => [
+  [gauges.delivering, status.delivering],
+  [gauges.buffered, status.buffered],
+  [gauges.unsettled, status.unsettled],
+  [gauges.lastClaim, (status.last_claim_at ?? 0) / 1_000],
+  ...breakerCauses.map((cause): Sample => [gauges.outage, status.outage?.cause === cause ? 1 : 0, { cause }]),
+  [gauges.catchingUp, status.catching_up.length],
+  [gauges.failing, status.failing],
+  ...status.worst.map(({ failures, integration_id }): Sample => [
+    gauges.consecutiveFailures,
+    failures,
+    { integration_id: String(integration_id) }
+  ]),
+  ...status.worst.map(({ integration_id, since }): Sample => [
+    gauges.failingSince,
+    since / 1_000,
+    { integration_id: String(integration_id) }
+  ])
+]
+
+/**
+ * Measures the gauges. Waits at most `patience` milliseconds for the store; without its answer, gauges of the database are left
+ * out.
+ */
+export const measureGauges = Effect.fnUntraced(function* (patience: number) {
+  const store = yield* DeliveryStore
+  const dispatcher = yield* Dispatcher
+  const now = yield* Clock.currentTimeMillis
+  const summary = yield* askStore(store.summary(now), patience)
+  const status = yield* dispatcher.status
+  const measured: Metric.MetricRegistry = new Map()
+  const context = Context.make(Metric.MetricRegistry, measured)
+  for (const [metric, value, labels = {}] of [...storeSamples(summary, now), ...dispatcherSamples(status)]) {
+    Metric.withAttributes(metric, labels).updateUnsafe(value, context)
+  }
+  return measured
+})
+
+/** A registry with its gauges as they were measured, whatever it holds of an earlier measurement. */
+const withMeasured = (kept: Metric.MetricRegistry, measured: Metric.MetricRegistry): Metric.MetricRegistry =>
+  new Map([...measured, ...[...kept].filter(([, { id }]) => !gaugeNames.has(id))])

@@ -1,5 +1,5 @@
 /**
- * When the service counts as healthy, and who may look inside.
+ * When the service counts as ready, and who may read its metrics.
  */
 import { Context, Layer } from "effect"
 import type { Redacted } from "effect"

@@ -1,5 +1,5 @@
 /**
- * Whether deliveries flow: what readiness is made from, and the metrics in part.
+ * The state of the dispatcher and the store: the source of readiness, and of some metrics and figures.
  */
 import { DeliveryStore, Dispatcher, isoOf, SettingStore, StoreError, StoreHealth } from "@doorhook/core"
 import type { DispatcherStatus, IntegrationId, BreakerCause } from "@doorhook/core"
@@ -12,8 +12,8 @@ export interface Pulse extends DispatcherStatus {
   /** When this was measured, in milliseconds since the epoch. */
   readonly now: number
   /**
-   * How long the delivery that was due first has waited, in milliseconds; 0 when none is due, null when the store does
-   * not say.
+   * How long the delivery that was due first has waited, in milliseconds; 0 when none is due, null without an answer of the
+   * store.
    */
   readonly oldest_due_age_ms: number | null
   /** Whether the store accepted a change within the last second, or does now. */
@@ -22,7 +22,7 @@ export interface Pulse extends DispatcherStatus {
   readonly store_trouble: string | null
 }
 
-/** Asks the store, and no longer than `patience` milliseconds; null when it fails or says nothing, and why is in the log. */
+/** Asks the store, for at most `patience` milliseconds; null when it fails or does not answer, which is logged. */
 export const askStore = <A, R>(
   ask: Effect.Effect<A, StoreError, R>,
   patience: number
@@ -41,12 +41,12 @@ export const askStore = <A, R>(
 /** How long something has been due since a time, in milliseconds; 0 when nothing is. */
 export const ageOf = (due: number | null, now: number): number => (due === null ? 0 : Math.max(0, now - due))
 
-/** How long the answer of a probe is good for, in milliseconds. */
+/** How long the answer of a probe is kept, in milliseconds. */
 const probeEvery = 1_000
 
 /**
- * Whether the store accepts changes: a transaction that stores a setting unless it is there. It takes the database's write
- * lock, and anybody may ask for readiness, so one runs at a time and its answer is good for a second.
+ * Tests whether the store accepts changes, by a transaction that stores a setting unless it is there. The transaction takes the
+ * database's write lock, and anyone may request readiness: one runs at a time, and its answer is kept for a second.
  */
 export class StoreProbe extends Context.Service<StoreProbe, { readonly isWritable: Effect.Effect<boolean> }>()(
   "@doorhook/server/health/StoreProbe"
@@ -81,7 +81,7 @@ export const takePulse = Effect.fnUntraced(function* ({ patience }: HealthSettin
   const now = yield* Clock.currentTimeMillis
   const due = yield* askStore(store.claim({ ...nothing, now }), patience)
   const status = yield* dispatcher.status
-  // What refuses changes already need not be asked once more.
+  // A store that is known to refuse changes is not probed.
   const store_trouble = (yield* StoreHealth).trouble()
   const asked = due !== null && status.store_failing_since === null && store_trouble === null
   const pulse: Pulse = {
@@ -99,7 +99,7 @@ const waitingFor: Readonly<Record<BreakerCause, string>> = {
   egress: "There is no way out to any receiver"
 }
 
-/** What all deliveries of this process wait for, for programs and for people. */
+/** A dependency that all deliveries of this process wait for. */
 export interface Wait {
   readonly cause: BreakerCause
   /** ISO 8601 UTC. */
@@ -108,8 +108,8 @@ export interface Wait {
 }
 
 /**
- * What deliveries wait for while they are claimed and can't be sent; null when for nothing. The service is ready all the
- * same: what is published meanwhile is stored, and sent later.
+ * The dependency that deliveries wait for; null for none. The service is ready all the same: it stores what is published, and
+ * sends it later.
  */
 export const waitOf = ({ outage }: Pulse): Wait | null =>
   outage === null
@@ -124,14 +124,11 @@ export const waitOf = ({ outage }: Pulse): Wait | null =>
 export interface Impediment {
   /** A word for programs. */
   readonly status: "store_unreachable" | "store_refuses_changes" | "standing_still"
-  /** What is wrong and what follows from it, for people. */
+  /** What is wrong and its consequences, for people. */
   readonly detail: string
 }
 
-/**
- * What keeps deliveries from flowing; null when nothing does. A backlog that is being worked on is no standstill,
- * however old.
- */
+/** What keeps deliveries from being made; null for nothing. A backlog that is being worked on is no standstill, however old. */
 export const impedimentOf = (
   { last_claim_at, now, oldest_due_age_ms, store_failing_since, store_trouble, unsettled_since, writable }: Pulse,
   { claimPause, patience, recordPause, standstill }: HealthSettingsShape

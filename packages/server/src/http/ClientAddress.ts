@@ -1,78 +1,60 @@
 /**
- * Which network address a request comes from: that of the connection, or, behind reverse proxies that the operator trusts,
- * the one that they say.
+ * Which network address a request comes from: the connection's, or, behind reverse proxies that the operator trusts, the one
+ * that they report.
  *
- * `X-Forwarded-For` is read from the right, where the nearest proxy writes, up to the first address that is not trusted:
- * what stands further left is the client's own invention.
+ * `X-Forwarded-For` is read from the right, where the nearest proxy writes, up to the first address that is not trusted. What
+ * stands further left anybody can have made up.
  */
 import { AddressPolicy } from "@doorhook/core"
-import { Context, Effect, Option } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
-import type { HttpServerResponse } from "effect/http"
+import { Effect, Result } from "effect"
 import { NetAddress } from "effect/net"
-import { ownRequests } from "../OwnPaths.ts"
-import { HttpSettings } from "./HttpSettings.ts"
-
-/** The address of the peer of a web request, which has none of its own; null when whoever hands it on does not say. */
-export const PeerAddress = Context.Reference<string | null>("@doorhook/server/http/PeerAddress", {
-  defaultValue: () => null
-})
+import type { Exchange, Incoming } from "./Exchange.ts"
 
 /** Headers in which proxies say whose request they pass on. */
 const proxyHeader = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|.*client-ip|(?:proxy|cf|cdn|fastly|fly|akamai)-.*)$/
 
-/** A header of a request that shows that it came through a proxy; undefined when none does. */
-export const proxyHeaderOf = ({ headers }: HttpServerRequest.HttpServerRequest): string | undefined =>
-  Object.keys(headers).find((name) => proxyHeader.test(name))
+/** A header of a request that shows that it came through a proxy; undefined without one. */
+export const proxyHeaderOf = (x: Exchange): string | undefined =>
+  Object.keys(x.headers()).find((name) => proxyHeader.test(name))
 
-/** The address of the request being answered; null when nobody knows. */
-export const clientAddress = Effect.map(HttpServerRequest.HttpServerRequest, ({ remoteAddress }) =>
-  Option.getOrNull(remoteAddress)
-)
-
-/** Puts the peer's address on a web request. */
-const withPeer = <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-  Effect.withFiber<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest.HttpServerRequest>((fiber) => {
-    const peer = fiber.getRef(PeerAddress)
-    return peer === null
-      ? handler
-      : Effect.updateService(handler, HttpServerRequest.HttpServerRequest, (request) =>
-          request.modify({ remoteAddress: Option.some(peer) })
-        )
-  })
-
-/** Says, once, that a proxy is in front that nobody named: then all its users count as one address. */
-const makeWarning = (isTrusted: (peer: string) => boolean) => {
-  let isTold = false
-  return (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void> => {
-    if (isTold || request.headers["x-forwarded-for"] === undefined) return Effect.void
-    const peer = Option.getOrNull(request.peerAddress)
-    if (peer !== null && isTrusted(peer)) return Effect.void
-    isTold = true
-    return Effect.logWarning(
-      `A request with X-Forwarded-For came from ${peer ?? "an address that is not known"}, which is not named as a trusted proxy. The header is not believed: all who come that way count as one address, and whoever guesses passwords there has the others wait too. If that is your reverse proxy, name its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
-    )
-  }
+/** An address in a list of proxies, which may have a port and brackets; null for what is none. */
+const parseHop = (text: string): string | null => {
+  const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
+  const address = Result.orElse(NetAddress.ipFromString(bare), () =>
+    Result.map(NetAddress.inetAddressFromString(text), (found) => found.address)
+  )
+  return Result.isSuccess(address) ? NetAddress.formatIp(NetAddress.toCanonical(address.success)) : null
 }
 
-/** Finds out the address of each request to doorhook before a route sees it. */
-export const ClientAddress = HttpRouter.middleware(
-  Effect.gen(function* () {
-    const { trustedProxies } = yield* HttpSettings
-    const isOurs = yield* ownRequests
-    const isTrusted = (address: string): boolean => AddressPolicy.isInside(address, trustedProxies)
-    const forwarded = HttpMiddleware.xForwardedHeaders({
-      trustedProxies: (address) => isTrusted(NetAddress.formatIp(address))
-    })
-    const warn = makeWarning(isTrusted)
-    return <E, R>(handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
-      const believed = trustedProxies.length === 0 ? handler : forwarded(handler)
-      return withPeer(
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-          isOurs(request.url) ? Effect.andThen(warn(request), believed) : handler
-        )
+/** Finds out the client's address, and logs once that a proxy is in front that nobody named. */
+export const makeClientAddress = (
+  trustedProxies: AddressPolicy.AllowList,
+  log: (warning: Effect.Effect<void>) => void
+): ((incoming: Incoming) => string | null) => {
+  const isTrusted = (address: string): boolean => AddressPolicy.isInside(address, trustedProxies)
+  let isWarned = false
+  const warn = (peer: string | null): void => {
+    if (isWarned) return
+    isWarned = true
+    log(
+      Effect.logWarning(
+        `A request with X-Forwarded-For came from ${peer ?? "an unknown address"}, which is not a trusted proxy. The header is ignored: all clients behind it count as one address, and wrong passwords from one slow down the others. If that is your reverse proxy, name its network with --trusted-proxy or trustedProxies; if not, nothing is wrong. This is logged once.`
       )
+    )
+  }
+  return ({ header, peer }) => {
+    const forwarded = header("x-forwarded-for")
+    if (forwarded === undefined) return peer
+    if (peer === null || !isTrusted(peer)) {
+      warn(peer)
+      return peer
     }
-  }),
-  { global: true }
-)
+    const hops = forwarded.split(",").map((hop) => parseHop(hop.trim()))
+    for (let at = hops.length - 1; at >= 0; at--) {
+      const hop = hops[at] ?? null
+      if (hop === null) return peer
+      if (at === 0 || !isTrusted(hop)) return hop
+    }
+    return peer
+  }
+}

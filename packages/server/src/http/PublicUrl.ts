@@ -2,8 +2,7 @@
  * Where this service is reached from outside: the issuer of tokens and the base of every link.
  */
 import { Context, Effect, Layer, Schema } from "effect"
-import { HttpServer } from "effect/http"
-import { NetAddress } from "effect/net"
+import { Listener } from "./Listener.ts"
 
 /** A public URL that can't be one. */
 export class InvalidPublicUrl extends Schema.TaggedError<InvalidPublicUrl>()("InvalidPublicUrl", {
@@ -38,14 +37,8 @@ export class PublicUrl extends Context.Service<
   }
 
   /** The address that the server listens on, for a service that is not behind a name. */
-  static readonly layerListening: Layer.Layer<PublicUrl, never, HttpServer.HttpServer> = Layer.effect(
+  static readonly layerListening: Layer.Layer<PublicUrl, never, Listener> = Layer.effect(
     PublicUrl,
-    Effect.map(HttpServer.HttpServer, ({ address }) => ({
-      // Nothing can be reached at «all addresses».
-      url:
-        NetAddress.isInetAddress(address) && NetAddress.isUnspecified(address.address)
-          ? `http://localhost:${address.port}`
-          : HttpServer.formatAddress(address)
-    }))
+    Effect.map(Listener, ({ url }) => ({ url }))
   )
 }

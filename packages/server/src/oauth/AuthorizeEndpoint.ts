@@ -1,113 +1,33 @@
 /**
- * `/oauth/authorize` (document section 4.1): GET shows a page to log in or to consent, POST takes it.
+ * `/oauth/authorize` (document section 4.1): GET shows a page to log in or to consent, POST takes its form.
  *
  * The server keeps no session: the form carries the parameters of the request, and they are checked again when it comes
- * back. A `client_secret` in the query is checked and gone from the address before a page is shown.
+ * back. A `client_secret` in the query is checked and removed from the address before a page is shown.
  */
 import type { AuthorizeProblem, AuthorizeRequest } from "@doorhook/core"
 import { AuthorizationServer, denied, outOfBandUri, Parameters, RedirectUri } from "@doorhook/core"
 import { Effect, Redacted } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { clientAddress } from "../http/ClientAddress.ts"
+import type { Exchange } from "../http/Exchange.ts"
+import type { KnownError } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
-import { confidential } from "./Answers.ts"
-import { consentPage } from "./ConsentPage.ts"
-import * as CsrfToken from "./CsrfToken.ts"
+import type { Answer } from "../http/Route.ts"
 import { readParameters } from "./FormBody.ts"
-import type { FormProblem } from "./FormPage.ts"
-import { decision } from "./FormPage.ts"
-import { fields, loginPage } from "./LoginPage.ts"
-import { paths } from "./Metadata.ts"
-import * as Page from "./Page.ts"
-import { codePage, problemPage, returnPage } from "./ResultPages.ts"
+import type { FormProblem } from "./FormPages.ts"
+import { consentPage, decision, fields, loginPage } from "./FormPages.ts"
+import type { Scopes } from "./Metadata.ts"
+import { descriptionsOf, paths } from "./Metadata.ts"
+import type { Pages } from "./Page.ts"
+import { codePage, confidential, problemPage, returnPage } from "./Page.ts"
 import type { Visitor } from "./Visitor.ts"
-import { cleanUrl, repeatable, visitor } from "./Visitor.ts"
+import { cleanUrl, csrfField, findVisitor, makeCsrfTokens, repeatable } from "./Visitor.ts"
 
-/** Sends the browser on with a GET, whatever it came with (RFC 9700 section 4.12). */
-const seeOther = (location: string): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.empty({ status: 303, headers: { ...confidential, location } })
+/** Sends the browser on with a GET, whatever the method was (RFC 9700 section 4.12). */
+const seeOther = (location: string): Answer => ({ status: 303, headers: { ...confidential, location }, body: null })
 
-/** Path of this endpoint as the browser sees it, behind whatever prefix the service is mounted at. */
-const ownPath = Effect.map(PublicUrl, ({ url }) => new URL(`${url}${paths.authorize}`).pathname)
-
-/** Sends the browser to the client with an answer. `iss` says whose it is (RFC 9207). */
-const toClient = Effect.fnUntraced(function* (
-  target: { readonly redirect_uri: string; readonly state: string | null },
-  answer: Readonly<Record<string, string>>
-) {
-  const { url: iss } = yield* PublicUrl
-  const state: Readonly<Record<string, string>> = target.state === null ? {} : { state: target.state }
-  return seeOther(RedirectUri.withParameters(target.redirect_uri, { ...answer, ...state, iss }))
-})
-
-/** Waiting, in words. */
 const throttled = (retryAfter: number): FormProblem => ({
   message: `Too many attempts. Please wait ${Math.ceil(retryAfter / 60)} min. before you try again.`,
   status: 429,
   headers: { "retry-after": String(retryAfter) }
-})
-
-/** Answers a request that can't be put before the user. */
-const refuse = (problem: AuthorizeProblem) => {
-  switch (problem._tag) {
-    case "Redirect": {
-      const { error, error_description } = problem
-      return toClient(problem, { error, error_description })
-    }
-    case "Throttled": {
-      const { headers, message, status } = throttled(problem.retry_after)
-      return Page.answer(problemPage(message, status, headers))
-    }
-    case "Page": {
-      // A 401 needs a challenge (RFC 9110 section 15.5.2); this one makes no browser ask for a password.
-      const headers: Readonly<Record<string, string>> =
-        problem.status === 401 ? { "www-authenticate": 'Bearer realm="doorhook"' } : {}
-      return Page.answer(problemPage(problem.message, problem.status, headers))
-    }
-  }
-}
-
-/** Somebody who can be shown a form. */
-type Present = Exclude<Visitor, { readonly _tag: "Elsewhere" }>
-
-/** Whom a form is for; null when it asks for login and password. */
-const userOf = (present: Visitor) => (present._tag === "User" ? present.id : null)
-
-/** Shows the form to log in or to consent. */
-const showForm = Effect.fnUntraced(function* (
-  request: AuthorizeRequest,
-  parameters: Parameters.Parameters,
-  present: Present,
-  problem: FormProblem | null
-) {
-  const { token, setCookie } = yield* CsrfToken.forForm(userOf(present))
-  const hidden = [...repeatable(parameters), [CsrfToken.fieldName, token] as const]
-  const input = { request, action: yield* ownPath, hidden, problem }
-  const page = yield* Page.answer(
-    present._tag === "User"
-      ? consentPage({ ...input, user: present.name })
-      : loginPage({ ...input, login: parameters.values.get(fields.login) ?? "" })
-  )
-  return setCookie === null ? page : HttpServerResponse.setHeader(page, "set-cookie", setCookie)
-})
-
-const readQuery = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
-  const start = url.indexOf("?")
-  return Parameters.fromPairs(start === -1 ? [] : new URLSearchParams(url.slice(start)))
-})
-
-/** Takes a user in. */
-export const get = Effect.gen(function* () {
-  const parameters = yield* readQuery
-  const check = yield* (yield* AuthorizationServer).checkAuthorize(parameters, yield* clientAddress)
-  if (check._tag !== "Valid") return yield* refuse(check)
-  if (parameters.values.has("client_secret")) {
-    return seeOther(RedirectUri.withParameters(yield* ownPath, Object.fromEntries(repeatable(parameters))))
-  }
-  const present = yield* visitor(parameters)
-  if (present._tag === "Elsewhere") return seeOther(present.loginUrl)
-  // What a link says is not what the user entered.
-  return yield* showForm(check.request, Parameters.fromPairs(repeatable(parameters)), present, null)
 })
 
 const expired: FormProblem = {
@@ -119,45 +39,134 @@ const wrongLogin: FormProblem = { message: "Login or password is wrong. Please t
 
 const undecided: FormProblem = { message: "Please choose whether to allow or to deny.", status: 400 }
 
-/** Goes on with the code of a user who has allowed it. */
-const finish = (request: AuthorizeRequest, code: string) =>
-  request.redirect_uri === outOfBandUri ? Page.answer(codePage(request, code)) : toClient(request, { code })
+/** Somebody who can be shown a form. */
+type Present = Exclude<Visitor, { readonly _tag: "Elsewhere" }>
 
-/** Somebody filled in login and password. */
-const logIn = Effect.fnUntraced(function* (request: AuthorizeRequest, form: Parameters.Parameters, present: Present) {
-  const result = yield* (yield* AuthorizationServer).login(request, {
-    login: form.values.get(fields.login) ?? "",
-    password: Redacted.make(form.values.get(fields.password) ?? ""),
-    address: yield* clientAddress
-  })
-  switch (result._tag) {
-    case "Refused":
-      return yield* showForm(request, form, present, wrongLogin)
-    case "Throttled":
-      return yield* showForm(request, form, present, throttled(result.retry_after))
-    case "LoggedIn":
-      return yield* finish(request, result.code)
-  }
-})
+/** The user a form is for; null when it asks for login and password. */
+const userOf = (visitor: Visitor) => (visitor._tag === "User" ? visitor.id : null)
 
-/** Takes the form. */
-export const post = Effect.gen(function* () {
-  const form = yield* readParameters
-  if (form === null) return yield* Page.answer(problemPage("The form came in an unknown encoding.", 415))
-  const present = yield* visitor(form)
-  const isGenuine = yield* CsrfToken.isGenuine(form, userOf(present))
+/** Makes the handlers of the two methods. */
+export const makeAuthorizeEndpoint = Effect.fnUntraced(function* (pages: Pages, scopes: Scopes) {
   const authorization = yield* AuthorizationServer
-  const check = yield* authorization.checkAuthorize(form, yield* clientAddress)
-  if (check._tag !== "Valid") {
-    return isGenuine ? yield* refuse(check) : yield* Page.answer(problemPage(expired.message, expired.status))
+  const publicUrl = yield* PublicUrl
+  const csrf = yield* makeCsrfTokens
+
+  /** Path of this endpoint as the browser sees it, behind any prefix that the service is mounted at. */
+  const ownPath = (): string => new URL(`${publicUrl.url}${paths.authorize}`).pathname
+
+  /** Sends the browser to the client with an answer. `iss` names the issuer (RFC 9207). */
+  const toClient = (
+    { redirect_uri, state }: Pick<AuthorizeRequest, "redirect_uri" | "state">,
+    answer: Readonly<Record<string, string>>
+  ): Answer => {
+    const echoed: Readonly<Record<string, string>> = state === null ? {} : { state }
+    return seeOther(RedirectUri.withParameters(redirect_uri, { ...answer, ...echoed, iss: publicUrl.url }))
   }
-  const { request } = check
-  // Said rather than redirected to the login page: a button was pressed, and nothing came of it.
-  if (present._tag === "Elsewhere") return yield* Page.answer(returnPage(request, yield* cleanUrl(form)))
-  if (!isGenuine) return yield* showForm(request, form, present, expired)
-  const chosen = form.values.get(decision.name)
-  if (chosen === decision.deny) return yield* refuse(denied(request))
-  if (present._tag === "Stranger") return yield* logIn(request, form, present)
-  if (chosen !== decision.allow) return yield* showForm(request, form, present, undecided)
-  return yield* finish(request, yield* authorization.approve(request, present.id))
+
+  /** Answers a request that can't be put before the user. */
+  const refuse = (problem: AuthorizeProblem): Effect.Effect<Answer> => {
+    switch (problem._tag) {
+      case "Redirect": {
+        const { error, error_description } = problem
+        return Effect.succeed(toClient(problem, { error, error_description }))
+      }
+      case "Throttled": {
+        const { headers, message, status } = throttled(problem.retry_after)
+        return pages.answer(problemPage(message, status, headers))
+      }
+      case "Page": {
+        // A 401 needs a challenge (RFC 9110 section 15.5.2); this one makes no browser ask for a password.
+        const headers: Readonly<Record<string, string>> =
+          problem.status === 401 ? { "www-authenticate": 'Bearer realm="doorhook"' } : {}
+        return pages.answer(problemPage(problem.message, problem.status, headers))
+      }
+    }
+  }
+
+  /** Shows the form to log in or to consent. */
+  const showForm = Effect.fnUntraced(function* (
+    x: Exchange,
+    request: AuthorizeRequest,
+    parameters: Parameters.Parameters,
+    present: Present,
+    problem: FormProblem | null
+  ) {
+    const { setCookie, token } = yield* csrf.forForm(x, userOf(present))
+    const input = {
+      request,
+      scopes: descriptionsOf(request.scope, scopes),
+      action: ownPath(),
+      hidden: [...repeatable(parameters), [csrfField, token] as const],
+      problem
+    }
+    const page = yield* pages.answer(
+      present._tag === "User"
+        ? consentPage({ ...input, user: present.name })
+        : loginPage({ ...input, login: parameters.values.get(fields.login) ?? "" })
+    )
+    return setCookie === null ? page : { ...page, headers: { ...page.headers, "set-cookie": setCookie } }
+  })
+
+  /** Ends the step with the code that the user has allowed. */
+  const finish = (request: AuthorizeRequest, code: string): Effect.Effect<Answer> =>
+    request.redirect_uri === outOfBandUri
+      ? pages.answer(codePage(request, code))
+      : Effect.succeed(toClient(request, { code }))
+
+  const logIn = Effect.fnUntraced(function* (
+    x: Exchange,
+    request: AuthorizeRequest,
+    form: Parameters.Parameters,
+    present: Present
+  ) {
+    const result = yield* authorization.login(request, {
+      login: form.values.get(fields.login) ?? "",
+      password: Redacted.make(form.values.get(fields.password) ?? ""),
+      address: x.address
+    })
+    switch (result._tag) {
+      case "Refused":
+        return yield* showForm(x, request, form, present, wrongLogin)
+      case "Throttled":
+        return yield* showForm(x, request, form, present, throttled(result.retry_after))
+      case "LoggedIn":
+        return yield* finish(request, result.code)
+    }
+  })
+
+  const get = Effect.fnUntraced(function* (x: Exchange): Effect.fn.Return<Answer, KnownError> {
+    // Without a question mark of its own, a name that begins with one would lose it.
+    const parameters = Parameters.fromPairs(new URLSearchParams(`?${x.query}`))
+    const check = yield* authorization.checkAuthorize(parameters, x.address)
+    if (check._tag !== "Valid") return yield* refuse(check)
+    if (parameters.values.has("client_secret")) {
+      return seeOther(RedirectUri.withParameters(ownPath(), Object.fromEntries(repeatable(parameters))))
+    }
+    const present = yield* findVisitor(authorization, publicUrl.url, x, parameters)
+    if (present._tag === "Elsewhere") return seeOther(present.loginUrl)
+    // A link must not fill in the form's own fields.
+    return yield* showForm(x, check.request, Parameters.fromPairs(repeatable(parameters)), present, null)
+  })
+
+  const post = Effect.fnUntraced(function* (x: Exchange, body: Uint8Array): Effect.fn.Return<Answer, KnownError> {
+    const form = yield* readParameters(x.header("content-type"), body)
+    if (form === null) return yield* pages.answer(problemPage("The form came in an unknown encoding.", 415))
+    const present = yield* findVisitor(authorization, publicUrl.url, x, form)
+    const isGenuine = yield* csrf.isGenuine(x, form, userOf(present))
+    const check = yield* authorization.checkAuthorize(form, x.address)
+    if (check._tag !== "Valid") {
+      return isGenuine ? yield* refuse(check) : yield* pages.answer(problemPage(expired.message, expired.status))
+    }
+    const { request } = check
+    // No redirect to the login page: the user pressed a button, and must see that it did nothing.
+    if (present._tag === "Elsewhere") return yield* pages.answer(returnPage(request, cleanUrl(publicUrl.url, form)))
+    if (!isGenuine) return yield* showForm(x, request, form, present, expired)
+    const chosen = form.values.get(decision.name)
+    if (chosen === decision.deny) return yield* refuse(denied(request))
+    if (present._tag === "Stranger") return yield* logIn(x, request, form, present)
+    if (chosen !== decision.allow) return yield* showForm(x, request, form, present, undecided)
+    return yield* finish(request, yield* authorization.approve(request, present.id))
+  })
+
+  return { get, post }
 })

@@ -3,51 +3,40 @@
  * document), application/x-www-form-urlencoded (RFC 6749) and application/json.
  */
 import { JsonText, OAuthError, Parameters } from "@doorhook/core"
-import { Effect, Predicate, Result } from "effect"
-import { HttpServerRequest, MultipartParser } from "effect/http"
-import { readBytes, readText } from "../http/RequestBody.ts"
+import { Effect, Exit, Predicate } from "effect"
+import { decodeText } from "../http/Exchange.ts"
+import type { BodyError } from "../http/Failures.ts"
 
 /** The largest body, in bytes. */
-const maxBodyBytes = 64 * 1024
+export const maxBodyBytes = 64 * 1024
 
-/** The most parameters in one body. */
+/** The most parameters in a multipart or JSON body. */
 const maxParameters = 50
 
-type Pairs = ReadonlyArray<readonly [string, string]>
-type Read = Result.Result<Pairs, OAuthError>
+type Pairs = Iterable<readonly [string, string]>
+type Read = Exit.Exit<Pairs, OAuthError>
 
-const refuse = (description: string): Read => Result.fail(OAuthError.invalidRequest(description))
+const refuse = (description: string): Exit.Exit<never, OAuthError> => Exit.fail(OAuthError.invalidRequest(description))
 
-const fromForm = (text: string): Read =>
-  // The parser would take a leading question mark for the beginning of a query.
-  Result.succeed([...new URLSearchParams(`&${text}`)])
-
-const fromMultipart = (bytes: Uint8Array, contentType: string): Read => {
-  const pairs: Array<readonly [string, string]> = []
-  let isComplete = false
-  let hasFailed = false
-  let hasFile = false
-  const parser = MultipartParser.make({
-    headers: { "content-type": contentType },
-    maxParts: maxParameters,
-    onField: (info, value) => pairs.push([info.name, MultipartParser.decodeField(info, value)]),
-    onFile: () => {
-      hasFile = true
-      return () => undefined
-    },
-    onError: () => {
-      hasFailed = true
-    },
-    onDone: () => {
-      isComplete = true
-    }
-  })
-  parser.write(bytes)
-  parser.end()
-  if (hasFile) return refuse("Files are not taken. Send every parameter as a plain field.")
-  if (hasFailed || !isComplete) return refuse("The multipart body is malformed, was cut off, or has too many parts.")
-  return Result.succeed(pairs)
+/** The parameters of a body by its `Content-Type`; null for a type that is not read. */
+export const readParameters = (
+  contentType: string | undefined,
+  body: Uint8Array
+): Effect.Effect<Parameters.Parameters | null, OAuthError | BodyError> => {
+  switch (contentType?.split(";", 1)[0]?.trim().toLowerCase()) {
+    case "multipart/form-data":
+      return Effect.mapEager(fromMultipart(body, contentType ?? ""), Parameters.fromPairs)
+    case "application/x-www-form-urlencoded":
+      return Effect.mapEager(decodeText(body), (text) => Parameters.fromPairs(fromForm(text)))
+    case "application/json":
+      return Effect.mapEager(Effect.flatMapEager(decodeText(body), fromJson), Parameters.fromPairs)
+    default:
+      return Exit.succeed(body.length === 0 ? Parameters.fromPairs([]) : null)
+  }
 }
+
+// The parser would take a leading question mark for the beginning of a query.
+const fromForm = (text: string): Pairs => new URLSearchParams(`&${text}`)
 
 const fromJson = (text: string): Read => {
   let value: unknown
@@ -61,31 +50,112 @@ const fromJson = (text: string): Read => {
   if (members.length > maxParameters) return refuse("The body has too many members.")
   const pairs: Array<readonly [string, string]> = []
   for (const [name, member] of members) {
-    // What means nothing here may be anything (RFC 6749 section 3.2).
+    // A member without a meaning here may be anything (RFC 6749 section 3.2).
     if (member === null || (!Predicate.isString(member) && !Parameters.meaningful.has(name))) continue
     if (!Predicate.isString(member)) return refuse(`The member ${name} of the JSON object must be a string.`)
     // Once for each time that the member was written: JSON.parse keeps only the last.
     for (const _ of JsonText.membersNamed(text, name)) pairs.push([name, member])
   }
-  return Result.succeed(pairs)
+  return Exit.succeed(pairs)
 }
 
-const toParameters = (read: Read) => Effect.map(Effect.fromResult(read), Parameters.fromPairs)
+const malformed = refuse("The multipart body is malformed, was cut off, or has too many parts.")
+const hasFile = refuse("Files are not taken. Send every parameter as a plain field.")
 
-/** The parameters of the body; null when it is of a type that is not read. */
-export const readParameters = Effect.gen(function* () {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const contentType = request.headers["content-type"] ?? ""
-  switch (contentType.split(";")[0]?.trim().toLowerCase()) {
-    case "multipart/form-data":
-      return yield* toParameters(fromMultipart(yield* readBytes(maxBodyBytes), contentType))
-    case "application/x-www-form-urlencoded":
-      return yield* toParameters(fromForm(yield* readText(maxBodyBytes)))
-    case "application/json":
-      return yield* toParameters(fromJson(yield* readText(maxBodyBytes)))
-    default: {
-      const bytes = yield* readBytes(maxBodyBytes)
-      return bytes.length === 0 ? Parameters.fromPairs([]) : null
-    }
+/** Cuts a body at its delimiters (RFC 7578, RFC 2046 section 5.1.1). */
+const fromMultipart = (body: Uint8Array, contentType: string): Read => {
+  const boundary = parseHeader(contentType)?.parameters.get("boundary") ?? ""
+  if (boundary === "") return malformed
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
+  // One character for each byte: positions in the text are positions in the body.
+  const text = bytes.toString("latin1")
+  const delimiter = `\r\n--${boundary}`
+  // At the beginning of the body a delimiter has no line break before it.
+  let next = text.startsWith(delimiter.slice(2)) ? 0 : text.indexOf(delimiter) + 2
+  if (next === 1) return malformed
+  const pairs: Array<readonly [string, string]> = []
+  for (;;) {
+    const start = next + delimiter.length - 2
+    if (text.startsWith("--", start)) return Exit.succeed(pairs)
+    const end = text.indexOf(delimiter, start)
+    const content = text.indexOf("\r\n\r\n", start) + 4
+    // Without a delimiter, `end` is less than any position.
+    if (content === 3 || content > end || pairs.length === maxParameters) return malformed
+    const field = parseField(text.slice(start, content - 4))
+    if (field === null) return malformed
+    if (field.isFile) return hasFile
+    pairs.push([field.name, decode(bytes.subarray(content, end), field.charset)])
+    next = end + 2
   }
-})
+}
+
+interface Field {
+  readonly name: string
+  readonly isFile: boolean
+  /** The character encoding that the field names; undefined for UTF-8. */
+  readonly charset: string | undefined
+}
+
+/** The usual head of a field, as all clients of note write it. */
+const plainField = /^\r\nContent-Disposition: form-data; name="([\x20\x21\x23-\x5b\x5d-\x7e]*)"$/i
+
+const headerLine = /^([!#$%&'*+.^\w`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/
+
+/** Reads the rest of a delimiter's line and the headers of a part; null when they are malformed. */
+const parseField = (head: string): Field | null => {
+  const plain = plainField.exec(head)?.[1]
+  if (plain !== undefined) return { name: plain, isFile: false, charset: undefined }
+  const [padding = "", ...lines] = head.split("\r\n")
+  if (!/^[\t ]*$/.test(padding)) return null
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    const [, name, value = ""] = headerLine.exec(line) ?? []
+    if (name === undefined || headers.has(name.toLowerCase())) return null
+    headers.set(name.toLowerCase(), value)
+  }
+  const disposition = parseHeader(headers.get("content-disposition") ?? "")
+  const name = disposition?.parameters.get("name")
+  if (disposition?.value !== "form-data" || name === undefined) return null
+  const type = parseHeader(headers.get("content-type") ?? "")
+  const { parameters } = disposition
+  return {
+    name: utf8.decode(Buffer.from(name, "latin1")),
+    isFile: parameters.has("filename") || parameters.has("filename*") || type?.value === "application/octet-stream",
+    charset: type?.parameters.get("charset")
+  }
+}
+
+/** A parameter of a header (RFC 9110 section 5.6.6). */
+const headerParameter = /;[\t ]*([!#$%&'*+.^\w`|~-]+)[\t ]*=[\t ]*("(?:[^"\\]|\\[^])*"|[!#$%&'*+.^\w`|~-]+)[\t ]*/y
+
+interface HeaderValue {
+  /** In lower case. */
+  readonly value: string
+  /** By name in lower case. A quoted value keeps its backslashes, as browsers write them unescaped. */
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+/** Reads a value with parameters; null when they are malformed or one is repeated. */
+const parseHeader = (header: string): HeaderValue | null => {
+  const [value = ""] = header.split(";", 1)
+  const parameters = new Map<string, string>()
+  for (let at = value.length; at < header.length; at = headerParameter.lastIndex) {
+    headerParameter.lastIndex = at
+    const [, name, text = ""] = headerParameter.exec(header) ?? []
+    if (name === undefined || parameters.has(name.toLowerCase())) return null
+    parameters.set(name.toLowerCase(), text.startsWith('"') ? text.slice(1, -1) : text)
+  }
+  return { value: value.trim().toLowerCase(), parameters }
+}
+
+const utf8 = new TextDecoder()
+
+/** Decodes a text in a character encoding. One that is not known counts as UTF-8. */
+const decode = (bytes: Uint8Array, charset: string | undefined): string => {
+  if (charset === undefined) return utf8.decode(bytes)
+  try {
+    return new TextDecoder(charset).decode(bytes)
+  } catch {
+    return utf8.decode(bytes)
+  }
+}

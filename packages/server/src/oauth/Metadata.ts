@@ -1,7 +1,9 @@
 /**
- * What the authorization server is and can, for clients that configure themselves (RFC 8414).
+ * The authorization server's metadata, for clients that configure themselves (RFC 8414).
  */
-import { publicScope } from "@doorhook/core"
+import { AuthorizationSettings, publicScope } from "@doorhook/core"
+import { Effect } from "effect"
+import { metadataPath } from "../http/OwnPaths.ts"
 
 /** The endpoints, below the public URL. */
 export const paths = {
@@ -9,29 +11,34 @@ export const paths = {
   token: "/oauth/token",
   revoke: "/oauth/revoke",
   introspect: "/oauth/introspect",
-  metadata: "/.well-known/oauth-authorization-server"
+  metadata: metadataPath
 } as const
 
-/**
- * Whether a path is one that the metadata of an issuer is asked for at: that of the endpoint, and the one that clients make
- * of an issuer with a path, which they put at the end (RFC 8414 section 3.1). A slash at the end makes no difference.
- */
-export const isMetadataPath = (path: string, issuer: string): boolean => {
-  if (!path.startsWith(paths.metadata)) return false
-  const whole = path.replace(/\/$/, "")
-  return whole === paths.metadata || whole === paths.metadata + new URL(issuer).pathname.replace(/\/$/, "")
-}
+/** The scopes that the host declares beside `public`: descriptions by name. */
+export type Scopes = Readonly<Record<string, string>>
+
+/** The declared scopes of this server. */
+export const declaredScopes: Effect.Effect<Scopes, never, AuthorizationSettings> = Effect.map(
+  AuthorizationSettings,
+  ({ scopes }) => scopes
+)
+
+/** Descriptions of the scopes in a `scope` value (RFC 6749 section 3.3), without `public`. */
+export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<string> =>
+  scope
+    .split(" ")
+    .flatMap((name) => (name === publicScope || !Object.hasOwn(scopes, name) ? [] : [scopes[name] ?? name]))
 
 const withSecret = ["client_secret_basic", "client_secret_post"] as const
 
 /** The metadata of a server at a public URL. The issuer is that URL, character by character. */
-export const metadataOf = (issuer: string) => ({
+export const metadataOf = (issuer: string, scopes: Scopes) => ({
   issuer,
   authorization_endpoint: issuer + paths.authorize,
   token_endpoint: issuer + paths.token,
   revocation_endpoint: issuer + paths.revoke,
   introspection_endpoint: issuer + paths.introspect,
-  scopes_supported: [publicScope],
+  scopes_supported: [...new Set([publicScope, ...Object.keys(scopes)])],
   response_types_supported: ["code"],
   response_modes_supported: ["query"],
   grant_types_supported: ["authorization_code", "refresh_token"],

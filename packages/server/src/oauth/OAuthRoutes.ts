@@ -1,117 +1,148 @@
 /**
- * The routes of the authorization server (document section 4.1, RFC 7009, RFC 7662, RFC 8414).
+ * The routes of the authorization server (document section 4.1, RFC 7009, RFC 7662, RFC 8414), and how its failures look.
  */
-import { AuthorizationServer, Crypto } from "@doorhook/core"
-import type { ClientRequest } from "@doorhook/core"
-import { Context, Effect } from "effect"
-import type { Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { clientAddress } from "../http/ClientAddress.ts"
-import { nothingHere } from "../http/KnownFailures.ts"
-import { PageSecret } from "../http/PageSecret.ts"
+import { AuthorizationServer, authorizeParameters, OAuthErrorCode } from "@doorhook/core"
+import type { AuthorizationSettings, ClientRequest, Crypto } from "@doorhook/core"
+import { Effect, Exit, Schema } from "effect"
+import type { KnownError, RequestFailure } from "../http/Failures.ts"
+import { failure, notAllowed, nothingHere } from "../http/Failures.ts"
+import { isMetadataPath } from "../http/OwnPaths.ts"
+import type { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
-import { allowed } from "../http/Resource.ts"
-import type { Failure } from "./Answers.ts"
-import { failure, json, methodNotAllowed, recoverJson, recoverWith, statusOf, unsupportedMediaType } from "./Answers.ts"
-import { Appearance } from "./Appearance.ts"
-import * as AuthorizeEndpoint from "./AuthorizeEndpoint.ts"
-import { readParameters } from "./FormBody.ts"
-import { metadataOf, isMetadataPath, paths } from "./Metadata.ts"
-import * as Page from "./Page.ts"
-import { problemPage } from "./ResultPages.ts"
+import type { Answer, Face, Handler, Route } from "../http/Route.ts"
+import { makeAuthorizeEndpoint } from "./AuthorizeEndpoint.ts"
+import { maxBodyBytes, readParameters } from "./FormBody.ts"
+import { declaredScopes, metadataOf, paths } from "./Metadata.ts"
+import { confidential, makePages, problemPage } from "./Page.ts"
+import type { Pages } from "./Page.ts"
 
-type Services = AuthorizationServer | Crypto | PageSecret | PublicUrl
+const jsonHeaders = { "content-type": "application/json", ...confidential }
 
-type Handler = Effect.Effect<
-  HttpServerResponse.HttpServerResponse,
+const isErrorCode = Schema.is(Schema.Union([OAuthErrorCode, Schema.Literal("temporarily_unavailable")]))
+
+/** The error code of a failure, which may be none of OAuth's own. */
+const codeOf = ({ errors, status }: RequestFailure): string => {
+  const [{ code }] = errors
+  if (isErrorCode(code)) return code
+  if (status === 503 || status === 429) return "temporarily_unavailable"
+  return status >= 500 ? "server_error" : "invalid_request"
+}
+
+const internal = "Something went wrong inside the service."
+
+const descriptionOf = ({ headers, message, status }: RequestFailure): string => {
+  if (status === 500) return internal
+  return status === 405 ? `This address takes ${headers["allow"] ?? ""} only.` : message
+}
+
+/** Failures as OAuth clients read them (RFC 6749 section 5.2). */
+export const oauthFace: Face = {
+  refuse: (_, refusal) =>
+    Exit.succeed({
+      status: refusal.status,
+      headers: { ...jsonHeaders, ...refusal.headers },
+      body: JSON.stringify({ error: codeOf(refusal), error_description: descriptionOf(refusal) })
+    })
+}
+
+/** Failures as users read them. A method without a meaning here comes from a program. */
+const makePageFace = (pages: Pages): Face => ({
+  refuse: (x, refusal) => {
+    const { headers, message, status } = refusal
+    if (status === 405) return oauthFace.refuse(x, refusal)
+    if (status === 500) return pages.answer(problemPage(internal, status, headers))
+    const text = status === 503 ? "The service is not available at the moment." : message
+    return pages.answer(problemPage(text, status, headers))
+  }
+})
+
+const unsupported = failure(415, {
+  code: "unsupported_media_type",
+  title: "Unsupported media type",
+  detail: "The body must be multipart/form-data, application/x-www-form-urlencoded or application/json."
+})
+
+const answerWith = (document: object): Answer => ({ status: 200, headers: jsonHeaders, body: JSON.stringify(document) })
+
+/** Answers a client's program: takes parameters and returns a JSON document. */
+const forClients =
+  (answer: (request: ClientRequest) => Effect.Effect<object, KnownError>): Handler =>
+  (x, _, body) =>
+    Effect.flatMapEager(readParameters(x.header("content-type"), body), (parameters) => {
+      if (parameters === null) return Exit.fail(unsupported)
+      const authorization = x.header("authorization") ?? null
+      return Effect.mapEager(answer({ parameters, authorization, address: x.address }), answerWith)
+    })
+
+/** All routes of the authorization server. */
+export const makeOAuthRoutes: Effect.Effect<
+  ReadonlyArray<Route>,
   never,
-  Services | HttpServerRequest.HttpServerRequest
->
+  AuthorizationServer | AuthorizationSettings | Crypto | PageSecret | PublicUrl
+> = Effect.gen(function* () {
+  const authorization = yield* AuthorizationServer
+  const publicUrl = yield* PublicUrl
+  const scopes = yield* declaredScopes
+  const pages = yield* makePages
+  const authorize = yield* makeAuthorizeEndpoint(pages, scopes)
+  const pageFace = makePageFace(pages)
 
-/** An endpoint that takes parameters from a client's program and answers in JSON. */
-const forClients = (answer: (request: ClientRequest) => Effect.Effect<object, Failure, Services>): Handler =>
-  Effect.gen(function* () {
-    const { headers } = yield* HttpServerRequest.HttpServerRequest
-    const parameters = yield* readParameters
-    if (parameters === null) return unsupportedMediaType
-    const authorization = headers["authorization"] ?? null
-    return json(yield* answer({ parameters, authorization, address: yield* clientAddress }))
-  }).pipe(recoverJson)
-
-const token = forClients((request) => Effect.flatMap(AuthorizationServer, (service) => service.token(request)))
-
-// The empty object is for libraries that parse any answer as JSON.
-const revoke = forClients((request) =>
-  Effect.flatMap(AuthorizationServer, (service) => Effect.as(service.revoke(request), {}))
-)
-
-const introspect = forClients((request) =>
-  Effect.flatMap(AuthorizationServer, (service) => service.introspect(request))
-)
-
-const metadata: Handler = Effect.map(PublicUrl, ({ url }) =>
-  HttpServerResponse.jsonUnsafe(metadataOf(url), { headers: { "cache-control": "public, max-age=3600" } })
-)
-
-/** Answers failures on a page. */
-const recoverOnPage = recoverWith((failure) => {
-  if (failure === null) return Page.answer(problemPage("Something went wrong inside the service.", 500))
-  const { status, headers } = statusOf(failure)
-  const message = status === 503 ? "The service is not available at the moment." : failure.message
-  return Page.answer(problemPage(message, status, headers))
+  const endpoint = { method: "POST", face: oauthFace, bodyFirst: maxBodyBytes } as const
+  const metadata: Handler = (x) => {
+    if (!isMetadataPath(x.path, publicUrl.url)) return Exit.fail(nothingHere)
+    if (x.method !== "GET") return Exit.fail(notAllowed("GET, HEAD"))
+    return Exit.succeed({
+      status: 200,
+      headers: { "content-type": "application/json", "cache-control": "public, max-age=3600" },
+      body: JSON.stringify(metadataOf(publicUrl.url, scopes))
+    })
+  }
+  return [
+    {
+      method: "GET",
+      path: paths.authorize,
+      face: pageFace,
+      operation: "oauth.authorize",
+      query: authorizeParameters,
+      handle: (x) => authorize.get(x)
+    },
+    {
+      method: "POST",
+      path: paths.authorize,
+      face: pageFace,
+      bodyFirst: maxBodyBytes,
+      handle: (x, _, body) => authorize.post(x, body)
+    },
+    {
+      ...endpoint,
+      path: paths.token,
+      operation: "oauth.token",
+      crossOrigin: true,
+      handle: forClients((request) => authorization.token(request))
+    },
+    {
+      ...endpoint,
+      path: paths.revoke,
+      operation: "oauth.revoke",
+      crossOrigin: true,
+      // The empty object is for libraries that parse any answer as JSON.
+      handle: forClients((request) => Effect.mapEager(authorization.revoke(request), () => ({})))
+    },
+    {
+      ...endpoint,
+      path: paths.introspect,
+      operation: "oauth.introspect",
+      handle: forClients((request) => authorization.introspect(request))
+    },
+    {
+      method: "GET",
+      path: paths.metadata,
+      face: oauthFace,
+      operation: "oauth.metadata",
+      crossOrigin: true,
+      handle: metadata
+    },
+    // For an issuer with a path, clients append it.
+    { method: "*", path: `${paths.metadata}/*`, face: oauthFace, crossOrigin: true, handle: metadata }
+  ]
 })
-
-/** Routes a path by method, HEAD as GET; any other method is told which there are. */
-const endpoint = (handlers: { readonly GET?: Handler; readonly POST?: Handler }): Handler =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ method }) => {
-    const handler = method === "POST" ? handlers.POST : /^(?:GET|HEAD)$/.test(method) ? handlers.GET : undefined
-    return handler ?? Effect.succeed(methodNotAllowed(allowed(Object.keys(handlers))))
-  })
-
-const metadataEndpoint = endpoint({ GET: metadata })
-
-/** The metadata, and once more where clients of a public URL with a path look for it. That of another issuer is not here. */
-const metadataOnly: Handler = Effect.gen(function* () {
-  const { url: target } = yield* HttpServerRequest.HttpServerRequest
-  const { url } = yield* PublicUrl
-  const [path = ""] = target.split("?")
-  return isMetadataPath(path, url) ? yield* metadataEndpoint : failure(404, nothingHere.message)
-})
-
-const endpoints: ReadonlyArray<readonly [HttpRouter.PathInput, Handler]> = [
-  [
-    paths.authorize,
-    endpoint({ GET: recoverOnPage(AuthorizeEndpoint.get), POST: recoverOnPage(AuthorizeEndpoint.post) })
-  ],
-  [paths.token, endpoint({ POST: token })],
-  [paths.revoke, endpoint({ POST: revoke })],
-  [paths.introspect, endpoint({ POST: introspect })],
-  [`${paths.metadata}/*`, metadataOnly]
-]
-
-/**
- * All routes of the authorization server. The server that they run in must trace no queries, which have secrets in them:
- * that happens before a route is found, so that no route can prevent it.
- */
-export const OAuthRoutes: Layer.Layer<never, never, HttpRouter.HttpRouter | Services> = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    const authorization = yield* AuthorizationServer
-    const crypto = yield* Crypto
-    const pageSecret = yield* PageSecret
-    const publicUrl = yield* PublicUrl
-    const appearance = yield* Appearance
-    for (const [path, answer] of endpoints) {
-      // Laid over the request's context in one step.
-      const handler = Effect.updateContext(answer, (context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
-        context.pipe(
-          Context.add(AuthorizationServer, authorization),
-          Context.add(Crypto, crypto),
-          Context.add(PageSecret, pageSecret),
-          Context.add(PublicUrl, publicUrl),
-          Context.add(Appearance, appearance)
-        )
-      )
-      yield* router.add("*", path, handler)
-    }
-  })
-)

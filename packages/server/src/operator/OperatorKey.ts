@@ -1,17 +1,22 @@
 /**
- * The key of the operator API: given, or made at the first start and kept with the database.
+ * The key of the operator API: given, or made at the first start and kept with the database. Every operation over HTTP needs it.
  */
-import { Crypto, SettingStore } from "@doorhook/core"
+import { Crypto, LoginThrottle, SettingStore } from "@doorhook/core"
 import type { StoreError } from "@doorhook/core"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { Base64Url } from "effect/encoding"
+import { proxyHeaderOf } from "../http/ClientAddress.ts"
+import { makeKeyCheck, readBearer } from "../http/Credentials.ts"
+import type { Exchange } from "../http/Exchange.ts"
+import type { RequestFailure } from "../http/Failures.ts"
+import { failure } from "../http/Failures.ts"
 
-/** Under which name the key is stored. */
+/** The name that the key is stored under. */
 const settingName = "operator_key"
 
 const generate = Effect.gen(function* () {
   const crypto = yield* Crypto
-  return `dhop_${Base64Url.encode(yield* crypto.randomBytes(32))}`
+  return `dhop_${Base64Url.encode(crypto.randomBytes(32))}`
 })
 
 export class OperatorKey extends Context.Service<
@@ -27,7 +32,7 @@ export class OperatorKey extends Context.Service<
     return Layer.succeed(OperatorKey, { key, created: false })
   }
 
-  /** The key that is stored; one is made and stored when there is none. */
+  /** The stored key; one is made and stored when there is none. */
   static readonly layerStored: Layer.Layer<OperatorKey, StoreError, SettingStore | Crypto> = Layer.effect(
     OperatorKey,
     Effect.gen(function* () {
@@ -37,3 +42,56 @@ export class OperatorKey extends Context.Service<
     })
   )
 }
+
+const unauthorized = (detail: string) =>
+  failure(
+    401,
+    { code: "unauthorized", title: "Unauthorized", detail },
+    { "www-authenticate": 'Bearer realm="doorhook operator"' }
+  )
+
+const keyMissing = unauthorized("Send the operator key: `Authorization: Bearer $DOORHOOK_OPERATOR_KEY`.")
+
+const keyWrong = unauthorized(
+  "This is not the service's operator key. Send the one that it was started with, or that it printed at its first start."
+)
+
+const throttled = (seconds: number) =>
+  failure(
+    429,
+    {
+      code: "rate_limited",
+      title: "Too many requests",
+      detail: `Ten wrong operator keys came from this address within 15 minutes, so every key is refused from there, the right one too. Correct whatever sends the wrong key. Try again in ${seconds} s.`
+    },
+    { "retry-after": String(seconds) }
+  )
+
+/**
+ * What failures with the key are counted by. Behind an untrusted proxy all clients share one address, often that of local
+ * programs too. Requests through a proxy are counted separately, so that strangers cannot lock out local programs.
+ */
+const guessOf = (x: Exchange): LoginThrottle.Guess => ({
+  kind: "operator",
+  name: proxyHeaderOf(x) === undefined ? "direct" : "by proxy",
+  address: x.address
+})
+
+/** Makes the check of the key that a request presents. Made once, because it counts failures. */
+export const makeKeyGuard: Effect.Effect<
+  (x: Exchange) => Effect.Effect<void, RequestFailure>,
+  never,
+  OperatorKey | Crypto
+> = Effect.gen(function* () {
+  const isKey = yield* makeKeyCheck((yield* OperatorKey).key)
+  const clock = yield* Clock.Clock
+  const { guard } = LoginThrottle.make(() => clock.currentTimeMillisUnsafe())
+  return Effect.fnUntraced(function* (x: Exchange) {
+    const presented = readBearer(x.header("authorization"))
+    if (presented._tag === "Absent") return yield* keyMissing
+    const attempt = Effect.map(isKey(presented.token), (isRight) => isRight || null)
+    const guarded = yield* guard(guessOf(x), () => attempt)
+    if (guarded._tag === "Throttled") return yield* throttled(guarded.retry_after)
+    if (guarded.value === null) return yield* keyWrong
+  })
+})

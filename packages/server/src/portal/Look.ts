@@ -1,5 +1,5 @@
 /**
- * What pages with lists look like, over the shell's own style: the console, and an integration's own page.
+ * The style sheet of pages with lists, on top of that of all pages: the console, and the pages of an integration.
  */
 export const look = `
 :root { --good: #1a6b3c; --good-ground: #e5f4eb; --warn: #7a4d00; --warn-ground: #fdf2dc; --info: #1d4f91;

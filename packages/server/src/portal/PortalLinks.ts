@@ -1,26 +1,47 @@
 /**
- * Links that a host gives to those whose integration it is: they open that integration's own page, for a while, and
- * nothing else. The host knows who asks; doorhook does not.
+ * Links that a host gives to the owners of integrations: each opens the page of one integration, for a while.
+ *
+ * The host knows its users; doorhook does not. Nothing is stored for a link: its token names the integration and when it ends,
+ * signed, and every process over the database can check it. Opening a link leaves a session cookie in the browser.
  */
-import { Crypto, isoOf, OperatorIntegrations } from "@doorhook/core"
-import type { IntegrationId, StoreError, UnknownIntegration } from "@doorhook/core"
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import {
+  constantTimeEquals,
+  Crypto,
+  IntegrationId,
+  isoOf,
+  OperatorIntegrations,
+  parsePositiveInt
+} from "@doorhook/core"
+import type { StoreError, UnknownIntegration } from "@doorhook/core"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
+import { Cookies } from "effect/http"
+import type { Exchange } from "../http/Exchange.ts"
 import { PageSecret } from "../http/PageSecret.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
-import type { Grant, Purpose } from "./PortalToken.ts"
-import { makePortalTokens } from "./PortalToken.ts"
 
-/** A link, and when it ends (ISO 8601 UTC): then the page ends too, for whoever has it open. */
+/** A link, and when it ends (ISO 8601 UTC). The page that it opens ends at the same time. */
 export const PortalLink = Schema.Struct({ url: Schema.String, expires_at: Schema.String })
 export type PortalLink = typeof PortalLink.Type
 
-/** How long a link is good unless the host says otherwise, and the longest, in milliseconds. */
+/** Lifetime of a link by default, and the longest, in milliseconds. */
 export const defaultLinkLifetime = 15 * 60_000
 export const longestLinkLifetime = 24 * 3_600_000
 
 /** How far the clocks of two processes may differ, in milliseconds. */
 const clockTolerance = 60_000
+
+/** Use of a token. None can stand in for another. */
+export type Purpose = "link" | "visit" | "form"
+
+/** Content of a token. */
+export interface Grant {
+  readonly integration_id: IntegrationId
+  /** When it ends, in milliseconds since the epoch. */
+  readonly expires_at: number
+  /** Tells it from others for the same integration. */
+  readonly nonce: string
+}
 
 /** What a token gives access to at the moment. */
 export type Access =
@@ -31,16 +52,16 @@ export type Access =
 export class PortalLinks extends Context.Service<
   PortalLinks,
   {
-    /** Makes a link to an integration's page that is good for so many milliseconds. */
+    /** Makes a link to an integration's page. `lifetime` is in milliseconds. */
     readonly create: (
       id: IntegrationId,
       lifetime?: number
     ) => Effect.Effect<PortalLink, UnknownIntegration | StoreError>
-    /** What a token gives access to now. */
+    /** Checks a token. */
     readonly check: (purpose: Purpose, token: string) => Effect.Effect<Access, StoreError>
-    /** A token for another purpose that ends when the grant does. */
+    /** Makes a token for another purpose that ends when the grant does. */
     readonly tokenFor: (purpose: Purpose, grant: Grant) => Effect.Effect<string, StoreError>
-    /** What an opened link becomes: the same grant under a name of its own. */
+    /** The grant of an opened link, with a nonce of its own. */
     readonly renamed: (grant: Grant) => Effect.Effect<Grant>
   }
 >()("@doorhook/server/portal/PortalLinks") {
@@ -51,14 +72,14 @@ export class PortalLinks extends Context.Service<
         const integrations = yield* OperatorIntegrations
         const crypto = yield* Crypto
         const publicUrl = yield* PublicUrl
-        const tokens = makePortalTokens(yield* PageSecret)
+        const { make, read } = makeTokens(yield* PageSecret)
 
-        const nonce = Effect.map(crypto.randomBytes(12), Base64Url.encode)
+        const nonce = Effect.sync(() => Base64Url.encode(crypto.randomBytes(12)))
 
         const create = Effect.fnUntraced(function* (id: IntegrationId, lifetime = defaultLinkLifetime) {
           yield* integrations.show(id)
           const expires_at = (yield* Clock.currentTimeMillis) + lifetime
-          const token = yield* tokens.make("link", { integration_id: id, expires_at, nonce: yield* nonce })
+          const token = yield* make("link", { integration_id: id, expires_at, nonce: yield* nonce })
           return { url: `${publicUrl.url}/portal/open/${token}`, expires_at: isoOf(expires_at) }
         })
 
@@ -66,7 +87,7 @@ export class PortalLinks extends Context.Service<
           purpose: Purpose,
           token: string
         ): Effect.fn.Return<Access, StoreError> {
-          const grant = yield* tokens.read(purpose, token)
+          const grant = yield* read(purpose, token)
           const now = yield* Clock.currentTimeMillis
           // No link is issued for longer. This one comes from someone who has read the secret, or from a wrong clock.
           if (grant === null || grant.expires_at > now + longestLinkLifetime + clockTolerance)
@@ -77,9 +98,58 @@ export class PortalLinks extends Context.Service<
         return PortalLinks.of({
           create,
           check,
-          tokenFor: tokens.make,
+          tokenFor: make,
           renamed: (grant) => Effect.map(nonce, (name) => ({ ...grant, nonce: name }))
         })
       })
     )
+}
+
+const encoder = new TextEncoder()
+
+const tokenPattern = /^dh_pl_(\d{1,16})\.(\d{1,16})\.([\w-]{1,64})\.[\w-]{43}$/
+
+const makeTokens = ({ sign }: PageSecret["Service"]) => {
+  const make = (purpose: Purpose, { expires_at, integration_id, nonce }: Grant): Effect.Effect<string, StoreError> => {
+    const text = `${integration_id}.${expires_at}.${nonce}`
+    return Effect.map(sign(`portal ${purpose}`, text), (signature) => `dh_pl_${text}.${signature}`)
+  }
+
+  /** The content of a token, expired or not; null when its signature is wrong. */
+  const read = (purpose: Purpose, token: string): Effect.Effect<Grant | null, StoreError> => {
+    const match = tokenPattern.exec(token)
+    const integration_id = Option.getOrNull(parsePositiveInt(IntegrationId, match?.[1] ?? ""))
+    if (match === null || integration_id === null) return Effect.succeed(null)
+    const grant: Grant = { integration_id, expires_at: Number(match[2]), nonce: match[3] ?? "" }
+    return Effect.map(make(purpose, grant), (genuine) =>
+      constantTimeEquals(encoder.encode(genuine), encoder.encode(token)) ? grant : null
+    )
+  }
+
+  return { make, read }
+}
+
+/** The path of an integration's page as the browser sees it, behind any prefix that the service is mounted at. */
+export const homeOf = (publicUrl: string, id: IntegrationId): string =>
+  `${new URL(publicUrl).pathname.replace(/\/$/, "")}/portal/${id}`
+
+/** Browsers accept `__Secure-` over https only. `__Host-` would need `Path=/`. */
+const cookieName = (publicUrl: string, id: IntegrationId): string =>
+  `${publicUrl.startsWith("https:") ? "__Secure-" : ""}doorhook_portal_${id}`
+
+/** The session of an integration's page in this browser; empty when there is none. */
+export const sessionOf = (x: Exchange, publicUrl: string, id: IntegrationId): string =>
+  Cookies.parseHeader(x.header("cookie") ?? "")[cookieName(publicUrl, id)] ?? ""
+
+/**
+ * The `Set-Cookie` header that starts a session of `seconds`.
+ *
+ * Each integration has a cookie for the path of its page alone: a browser that has opened a hundred pages still sends one with
+ * each request, and none to the host's own pages. Node.js refuses requests with more than 16 KiB of headers. `Lax`: the host's
+ * pages lead to the link, and the redirect that follows must carry the cookie.
+ */
+export const sessionCookie = (publicUrl: string, id: IntegrationId, session: string, seconds: number): string => {
+  const name = cookieName(publicUrl, id)
+  const secure = name.startsWith("__Secure-") ? "; Secure" : ""
+  return `${name}=${session}; Path=${homeOf(publicUrl, id)}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`
 }

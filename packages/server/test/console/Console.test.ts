@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readdirSync } from "node:fs"
-import { consoleFiles } from "../../src/console/ConsoleFiles.ts"
+import { consoleFiles } from "../../src/console/ConsoleRoutes.ts"
 import { call, testServer } from "../TestServer.ts"
 
 describe("the console", () => {
@@ -56,7 +56,7 @@ describe("the console", () => {
 
   it.effect("serves nothing else of the folder or beside it", () =>
     Effect.gen(function* () {
-      for (const name of ["tsconfig.json", "..%2fConsoleFiles.ts", "nothing.js", "%2e%2e%2f%2e%2e%2fpackage.json"]) {
+      for (const name of ["tsconfig.json", "..%2fConsoleRoutes.ts", "nothing.js", "%2e%2e%2f%2e%2e%2fpackage.json"]) {
         assert.strictEqual((yield* call("GET", `/console/${name}`)).status, 404, name)
       }
       assert.strictEqual((yield* call("POST", "/console")).status, 405)

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IntegrationId } from "@doorhook/core"
 import { Deferred, Effect, Fiber, Layer, Logger, Redacted } from "effect"
-import { HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
 import { once } from "node:events"
 import { request } from "node:http"
+import { Listener } from "../../src/http/Listener.ts"
 import { call, Controls, document, operatorKey, testServer } from "../TestServer.ts"
 
 const metricsKey = "a-metrics-key-of-more-than-32-characters"
@@ -285,7 +285,7 @@ describe("GET /metrics", () => {
 
   it.effect("is for requests to this machine by its own names: others lead a browser here by DNS rebinding", () =>
     Effect.gen(function* () {
-      const { port } = new URL(yield* HttpServer.addressFormattedWith(Effect.succeed))
+      const { port } = new URL((yield* Listener).url)
       const statusFor = (host: string) =>
         Effect.promise(async () => {
           const sent = request({ port, path: "/metrics", headers: { host } }).end()

@@ -1,11 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { HttpServer } from "effect/http"
 import { TestClock } from "effect/testing"
 import { nextTurn } from "@doorhook/testkit/Turn"
 import { connect } from "node:net"
 import { httpDefaults } from "../../src/http/HttpSettings.ts"
-import { call, document, testServer } from "../TestServer.ts"
+import { address, call, document, testServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
 
@@ -27,7 +26,7 @@ const raw = Effect.fnUntraced(function* (
   writes: ReadonlyArray<string | Uint8Array>,
   enough: RegExp = /\r\n\r\n[\s\S]*\}$/
 ) {
-  const { port } = new URL(yield* HttpServer.addressFormattedWith(Effect.succeed))
+  const { port } = new URL(yield* address)
   return yield* Effect.callback<string>((resume) => {
     let answer = ""
     const socket = connect(Number(port), "127.0.0.1", () => {
@@ -105,7 +104,7 @@ describe("bodies", () => {
 
   it.effect("that break off change nothing, and the service goes on", () =>
     Effect.gen(function* () {
-      const { port } = new URL(yield* HttpServer.addressFormattedWith(Effect.succeed))
+      const { port } = new URL(yield* address)
       yield* Effect.callback<void>((resume) => {
         const socket = connect(Number(port), "127.0.0.1", () => {
           socket.write(head("content-length: 1000") + JSON.stringify(document()), () => socket.destroy())

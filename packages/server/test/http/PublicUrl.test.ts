@@ -1,7 +1,6 @@
-import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { createServer } from "node:http"
+import { Listener } from "../../src/http/Listener.ts"
 import { PublicUrl } from "../../src/http/PublicUrl.ts"
 
 describe("the public URL", () => {
@@ -39,7 +38,9 @@ describe("the public URL", () => {
       const urlOn = (host: string) =>
         Effect.provide(
           PublicUrl,
-          PublicUrl.layerListening.pipe(Layer.provide(NodeHttpServer.layerServer(createServer, { port: 0, host })))
+          PublicUrl.layerListening.pipe(
+            Layer.provide(Listener.layer({ host, port: 0, headersTimeout: 1_000, bodyTimeout: 1_000 }))
+          )
         )
       assert.match((yield* urlOn("127.0.0.1")).url, /^http:\/\/127\.0\.0\.1:\d+$/)
       assert.match((yield* urlOn("0.0.0.0")).url, /^http:\/\/localhost:\d+$/)

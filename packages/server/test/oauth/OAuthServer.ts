@@ -10,18 +10,16 @@ import {
   MemoryStore
 } from "@doorhook/core"
 import type { AuthorizationSettingsShape, TokenStore } from "@doorhook/core"
-import { NodeHttpServer } from "@effect/platform-node"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, ManagedRuntime, Predicate, Result } from "effect"
-import { HttpServer } from "effect/http"
-import { createServer } from "node:http"
 import { httpDefaults, HttpSettings } from "../../src/http/HttpSettings.ts"
 import type { HttpSettingsShape } from "../../src/http/HttpSettings.ts"
+import { Listener } from "../../src/http/Listener.ts"
 import { PublicUrl } from "../../src/http/PublicUrl.ts"
-import { Appearance } from "../../src/oauth/Appearance.ts"
-import type { AppearanceShape } from "../../src/oauth/Appearance.ts"
+import { Appearance } from "../../src/oauth/Page.ts"
+import type { AppearanceShape } from "../../src/oauth/Page.ts"
 import { serve } from "../../src/Server.ts"
-import { services } from "../TestServer.ts"
+import { listener, services } from "../TestServer.ts"
 
 export const redirectUri = "https://client.example/cb"
 export const outOfBand = "urn:ietf:wg:oauth:2.0:oob"
@@ -80,7 +78,7 @@ const layerOf = ({ appearance, around, http, publicUrl, session, settings, store
     Layer.provide(MemoryStore.layer),
     Layer.provide(publicUrl === undefined ? PublicUrl.layerListening : Layer.orDie(PublicUrl.layer(publicUrl))),
     Layer.provide(services()),
-    Layer.provideMerge(NodeHttpServer.layerServer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provideMerge(listener),
     Layer.provideMerge(around ?? Layer.empty),
     Layer.fresh
   )
@@ -88,7 +86,7 @@ const layerOf = ({ appearance, around, http, publicUrl, session, settings, store
 /** Starts a server for the tests of a file or block. */
 export const startServer = async (options: OAuthServerOptions = {}) => {
   const runtime = ManagedRuntime.make(layerOf(options))
-  const url = await runtime.runPromise(HttpServer.addressFormattedWith(Effect.succeed))
+  const { url } = await runtime.runPromise(Listener)
   return { url, run: <A>(effect: Effect.Effect<A>) => runtime.runPromise(effect), stop: () => runtime.dispose() }
 }
 

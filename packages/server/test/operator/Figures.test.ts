@@ -2,7 +2,7 @@ import { idleStatus, IntegrationId } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { FiguresDocument } from "../../src/operator/FiguresDocument.ts"
+import { FiguresDocument } from "../../src/operator/Figures.ts"
 import { call, Controls, operatorKey, testServer } from "../TestServer.ts"
 import { published } from "./Attempts.ts"
 

@@ -2,7 +2,7 @@ import { AddressPolicy, Crypto, MemoryStore } from "@doorhook/core"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpSettings, httpDefaults } from "../../src/http/HttpSettings.ts"
-import { makeKeyCheck } from "../../src/http/KeyCheck.ts"
+import { makeKeyCheck } from "../../src/http/Credentials.ts"
 import { OperatorKey } from "../../src/operator/OperatorKey.ts"
 import { call, operatorKey, testServer } from "../TestServer.ts"
 

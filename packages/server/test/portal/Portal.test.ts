@@ -277,6 +277,9 @@ describe("a portal link", () => {
       assert.include(failed.text, `with the id of this request: ${failed.headers.get("x-request-id")}<`)
       assert.notInclude(failed.text, anew)
       controls.fault = "none"
+      const wrong = yield* call("POST", home, { headers: { cookie } })
+      assert.deepStrictEqual([wrong.status, wrong.headers.get("allow")], [405, "GET, HEAD"])
+      assert.strictEqual(wrong.headers.get("content-type"), "text/html; charset=utf-8")
       yield* call("DELETE", `/v4/buildings/1/integrations/${integration}`, { as: "admin" })
       const gone = yield* get(home, cookie)
       assert.strictEqual(gone.status, 404)

@@ -17,9 +17,9 @@ const comparisons = [
   "packages/core/src/memory/MemoryTokenStore.ts",
   "packages/core/src/oauth/Secrets.ts",
   "packages/core/src/rules/Signature.ts",
-  "packages/server/src/http/KeyCheck.ts",
-  "packages/server/src/oauth/CsrfToken.ts",
-  "packages/server/src/portal/PortalToken.ts"
+  "packages/server/src/http/Credentials.ts",
+  "packages/server/src/oauth/Visitor.ts",
+  "packages/server/src/portal/PortalLinks.ts"
 ]
 
 const operand = String.raw`[\w$.?]+(?:\([\w$., ]*\))?`
@@ -36,7 +36,7 @@ const harmless = /^(?:null|undefined|true|false|\d.*|["'`])$/
 const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
   ["packages/core/src/domain/JsonText.ts", "key === name"],
   ["packages/core/src/oauth/TokenEndpoint.ts", "redirectUri !== code.redirect_uri"],
-  ["packages/server/src/http/QueryParameters.ts", "candidate === key"]
+  ["packages/server/src/http/Query.ts", "candidate === key"]
 ]
 
 const found = sources.flatMap(({ file, text }) =>

@@ -6,7 +6,6 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Config, Effect, Option } from "effect"
-import { HttpServer } from "effect/http"
 import * as fc from "fast-check"
 import { METHODS } from "node:http"
 import {
@@ -19,7 +18,7 @@ import {
   secretOfC1,
   startServer
 } from "../oauth/OAuthServer.ts"
-import { call, document, operatorKey, testServer } from "../TestServer.ts"
+import { address, call, document, operatorKey, testServer } from "../TestServer.ts"
 import { send } from "./RawHttp.ts"
 import type { RawRequest } from "./RawHttp.ts"
 import { addresses, problemsOf } from "./Surface.ts"
@@ -295,7 +294,7 @@ describe("random requests", () => {
     "to the API and the operator API",
     () =>
       Effect.gen(function* () {
-        const base = yield* HttpServer.addressFormattedWith(Effect.succeed)
+        const base = yield* address
         yield* call("POST", "/v4/buildings/1/integrations", { as: "admin", body: document() })
         yield* call("POST", "/operator/events", { as: operatorKey, body: event })
         const known: Known = {

@@ -4,19 +4,19 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { HttpServer } from "effect/http"
 import { once } from "node:events"
 import { connect } from "node:net"
 import type { Socket } from "node:net"
-import { call, document, operatorKey, testServer } from "../TestServer.ts"
+import type { Listener } from "../../src/http/Listener.ts"
+import { address, call, document, operatorKey, testServer } from "../TestServer.ts"
 import { converse, send, statusesOf } from "./RawHttp.ts"
 import type { RawRequest } from "./RawHttp.ts"
 import { problemsOf } from "./Surface.ts"
 
-const base = HttpServer.addressFormattedWith(Effect.succeed)
+const base = address
 
 /** Runs a test against a server whose clock is the real one. */
-const live = <E>(name: string, body: Effect.Effect<void, E, HttpServer.HttpServer>) =>
+const live = <E>(name: string, body: Effect.Effect<void, E, Listener>) =>
   it.live(name, () => body.pipe(Effect.provide(testServer())))
 
 /** Sends a request, whose answer must have the shape of its surface, and gives its status. */

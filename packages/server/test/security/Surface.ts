@@ -2,12 +2,9 @@
  * Every address that is served, and what every answer of each must look like, however wrong the request is.
  */
 import { Predicate } from "effect"
-import { OpenApi } from "effect/http-api"
-import { PublicApi } from "../../src/contract/PublicApi.ts"
+import { routes } from "../Table.ts"
 import { valueAt } from "../TestServer.ts"
 import type { RawReply, RawRequest } from "./RawHttp.ts"
-
-const methods = new Set(["get", "post", "put", "patch", "delete"])
 
 /** An address as a template, with the methods that it takes. */
 export interface Address {
@@ -15,49 +12,10 @@ export interface Address {
   readonly methods: ReadonlyArray<string>
 }
 
-/** What the OpenAPI description has. */
-const documented: ReadonlyArray<Address> = Object.entries(OpenApi.fromApi(PublicApi).paths).map(([path, item]) => ({
-  path,
-  methods: Object.keys(item)
-    .filter((name) => methods.has(name))
-    .map((name) => name.toUpperCase())
+export const addresses: ReadonlyArray<Address> = [...new Set(routes.map(({ path }) => path))].map((path) => ({
+  path: path.replaceAll(/:(\w+)/g, "{$1}").replace(/\/\*$/, "/x"),
+  methods: routes.filter((route) => route.path === path).map(({ method }) => method)
 }))
-
-/** What it has not: the operator's side, pages for people, and what is there for machines that watch. */
-const undocumented: ReadonlyArray<Address> = [
-  { path: "/operator/events", methods: ["POST"] },
-  { path: "/operator/deliveries", methods: ["GET"] },
-  { path: "/operator/summary", methods: ["GET"] },
-  { path: "/operator/deliveries/{id}", methods: ["GET"] },
-  { path: "/operator/deliveries/{id}/resend", methods: ["POST"] },
-  { path: "/operator/integrations", methods: ["GET"] },
-  { path: "/operator/integrations/{id}", methods: ["GET", "PATCH"] },
-  { path: "/operator/integrations/{id}/probe", methods: ["POST"] },
-  { path: "/operator/integrations/{id}/recover", methods: ["POST"] },
-  { path: "/operator/integrations/{id}/test_event", methods: ["POST"] },
-  { path: "/operator/integrations/{id}/portal_links", methods: ["POST"] },
-  { path: "/operator/portal/rotate_secret", methods: ["POST"] },
-  { path: "/operator/clients", methods: ["GET", "POST"] },
-  { path: "/operator/clients/{id}", methods: ["DELETE"] },
-  { path: "/operator/clients/{id}/rotate", methods: ["POST"] },
-  { path: "/operator/grants", methods: ["GET"] },
-  { path: "/operator/grants/revoke", methods: ["POST"] },
-  { path: "/operator/notices", methods: ["GET"] },
-  { path: "/operator/figures", methods: ["GET"] },
-  { path: "/portal/open/{token}", methods: ["GET"] },
-  { path: "/portal/{id}", methods: ["GET"] },
-  { path: "/portal/{id}/deliveries/{delivery}", methods: ["GET"] },
-  { path: "/portal/{id}/test", methods: ["POST"] },
-  { path: "/console", methods: ["GET"] },
-  { path: "/console/{file}", methods: ["GET"] },
-  { path: "/health/live", methods: ["GET"] },
-  { path: "/health/ready", methods: ["GET"] },
-  { path: "/metrics", methods: ["GET"] },
-  { path: "/openapi.json", methods: ["GET"] },
-  { path: "/oauth/authorize", methods: ["POST"] }
-]
-
-export const addresses: ReadonlyArray<Address> = [...documented, ...undocumented]
 
 /** What no answer may have in it: the inside of the service. */
 const inside = /\n\s+at |node_modules|node:internal|\.ts:\d|TypeError|RangeError|SyntaxError|ECONN|SQLITE/

@@ -213,7 +213,7 @@ export const makeSettle = (sql: Sql, endings: Endings["Service"]) => {
   const expectNoLease = Effect.fnUntraced(function* (worker: string, missed: ReadonlyArray<DeliveryId>) {
     if (missed.length === 0) return
     const leased = yield* sql.unsafe(Statements.leasedAmong, [worker, int8s(missed)])
-    if (leased.length > 0) yield* new TakenBack({ integration: null })
+    if (leased.length > 0) return yield* new TakenBack({ integration: null })
   })
 
   /** Runs in a transaction. */

@@ -39,6 +39,8 @@ import {
   syncLeftOver
 } from "./LogSync.ts"
 import { openDatabase } from "./NodeSqlite.ts"
+import type { Snapshots } from "./Snapshots.ts"
+import { openSnapshots } from "./Snapshots.ts"
 import { makeTurns, SqliteTurns } from "./SqliteTurns.ts"
 import { identityOf, isSameFile } from "./SqliteFile.ts"
 import { isBusy, isReadOnly } from "./SqliteResult.ts"
@@ -174,21 +176,24 @@ const makeConnection = (db: DatabaseSync, prepare: Prepare, busyTimeout: number)
 }
 
 /**
- * On the connection itself, when it is called: one statement is a transaction of its own. While another transaction is open the
- * read takes its turn, so that it sees nothing that is not committed; with a tracer the client makes a span of it; and what goes
- * wrong is tried again and reported by the client. Outside of fibers the tracer is the one that the database was opened with.
+ * Reads when it is called, nothing that is not committed. In memory, where there is one connection, a read takes its turn while a
+ * transaction is open. With a tracer the client makes a span of it, and what goes wrong is tried again and reported by the
+ * client. Outside of fibers the tracer is the one that the database was opened with.
  */
 const makeReads = (
   db: DatabaseSync,
   prepare: Prepare,
+  snapshots: Snapshots<Row> | null,
   connection: SqlConnection.Connection,
   client: SqlClient.SqlClient,
   { refusal }: Connected,
   tracer: Tracer.Tracer
 ) => {
+  const prepareRead = snapshots === null ? prepare : makePrepare(snapshots.db)
   const direct = (statement: string, params: ReadonlyArray<unknown>): ReadonlyArray<Row> | null => {
     try {
-      return rowsOf(prepare(statement), params)
+      if (snapshots === null) return rowsOf(prepare(statement), params)
+      return snapshots.rows(statement, params, () => rowsOf(prepareRead(statement), params))
     } catch {
       return null
     }
@@ -196,11 +201,12 @@ const makeReads = (
   return SqlReads.of({
     rows: (statement, params) => {
       const isTraced = (Fiber.getCurrent()?.getRef(Tracer.Tracer) ?? tracer) !== Tracer.nativeTracer
-      if (db.isTransaction || isTraced) return client.unsafe(statement, params)
+      if ((snapshots === null && db.isTransaction) || isTraced) return client.unsafe(statement, params)
       const error = refusal(true)
       if (error !== null) return Effect.fail(error)
       const rows = direct(statement, params)
-      return rows === null ? connection.execute(statement, params, undefined) : Effect.succeed(rows)
+      if (rows !== null) return Effect.succeed(rows)
+      return db.isTransaction ? client.unsafe(statement, params) : connection.execute(statement, params, undefined)
     }
   })
 }
@@ -419,6 +425,13 @@ export const make: (
       releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
       spanAttributes: [["db.system.name", "sqlite"]]
     })
+    const snapshots =
+      path === null
+        ? null
+        : yield* Effect.acquireRelease(
+            attempt("open", () => openSnapshots<Row>(db, filename, Math.min(busyStep, busyTimeout))),
+            ({ close }) => Effect.sync(close)
+          )
     const turns = yield* makeTurns({
       db,
       semaphore,
@@ -430,7 +443,7 @@ export const make: (
     })
     return Context.make(SqlClient.SqlClient, durableTransactions(sql, connected.durably, guard)).pipe(
       Context.add(SqliteTurns, turns),
-      Context.add(SqlReads, makeReads(db, prepare, connection, sql, connected, yield* Tracer.Tracer)),
+      Context.add(SqlReads, makeReads(db, prepare, snapshots, connection, sql, connected, yield* Tracer.Tracer)),
       Context.add(StoreHealth, connected.health)
     )
   })

@@ -17,7 +17,7 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
   byId: text(`SELECT id, ${columns} FROM integrations WHERE id = ?`),
 
   /** What deleting one asks of it. As above. */
-  locate: text(`SELECT id, scope_type, scope_id, version FROM integrations WHERE id = ?`),
+  locate: text(`SELECT id, scope_type, scope_id, created_by_client, version FROM integrations WHERE id = ?`),
 
   /** Those of some ids. One search by id each. */
   byIds: text(`SELECT id, ${columns} FROM integrations WHERE ${isOneOfIds("id")}`),
@@ -28,6 +28,12 @@ export const integrationStatements = ({ isOneOfIds, tellChange, text }: Dialect)
 
   /** One range of the index over scopes. */
   countOfScope: text(`SELECT count(*) AS count FROM integrations WHERE scope_type = ? AND scope_id = ?`),
+
+  /** As above, of those that one client created. */
+  pageOfClient: text(`SELECT id, ${columns} FROM integrations
+    WHERE scope_type = ? AND scope_id = ? AND created_by_client = ? ORDER BY id LIMIT ? OFFSET ?`),
+  countOfClient: text(`SELECT count(*) AS count FROM integrations
+    WHERE scope_type = ? AND scope_id = ? AND created_by_client = ?`),
 
   /** Those of some buildings and some tenants. One search in the index over scopes for each. */
   ofScopes: text(`SELECT id, ${columns} FROM integrations WHERE scope_type = 'building' AND ${isOneOfIds("scope_id")}

@@ -1,9 +1,9 @@
 /**
  * Integrations in a SQL database.
  */
-import type { BuildingId, Integration, Scope, TenantId, UnreadableMatch } from "@doorhook/core"
+import type { BuildingId, ClientId, Integration, Scope, TenantId, UnreadableMatch } from "@doorhook/core"
 import { IntegrationId, IntegrationStore, KeyTaken, LimitReached, RecentMap, Standing } from "@doorhook/core"
-import { Clock, Effect, Layer, Option, Result } from "effect"
+import { Clock, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Dialect } from "../Dialect.ts"
 import type { IntegrationReader, IntegrationUnreadable } from "../IntegrationReader.ts"
@@ -27,6 +27,10 @@ interface Remembered {
   readonly at: number
 }
 
+const none = Effect.succeed(null)
+const asFind = failAs("IntegrationStore.find")
+const asLocate = failAs("IntegrationStore.locate")
+
 const scopeKey = ({ id, type }: Scope): string => `${type} ${id}`
 
 const scopesOf = (buildings: ReadonlyArray<BuildingId>, tenants: ReadonlyArray<TenantId>): ReadonlyArray<Scope> => [
@@ -47,8 +51,11 @@ const make = Effect.fnUntraced(function* (
   const statements = integrationStatements(dialect)
   const takeKeys = makeTakeKeys(sql, dialect)
 
-  const countOf = ({ id, type }: Scope) =>
-    Effect.map(sql.unsafe<{ readonly count: number }>(statements.countOfScope, [type, id]), ([row]) => row?.count ?? 0)
+  const countOf = ({ id, type }: Scope, client?: ClientId) => {
+    const [statement, of] =
+      client === undefined ? [statements.countOfScope, [type, id]] : [statements.countOfClient, [type, id, client]]
+    return Effect.map(sql.unsafe<{ readonly count: number }>(statement, of), ([row]) => row?.count ?? 0)
+  }
 
   const surveyed = (row: IntegrationRow) =>
     Effect.map(reader.read(row), (integration) => ({ integration, failing: failingOf(row) }))
@@ -62,8 +69,8 @@ const make = Effect.fnUntraced(function* (
 
   /** As much of one that can't be read as events are matched with; says so where that is not enough to send them later. */
   const matchOf = Effect.fnUntraced(function* (row: IntegrationRow, cause: IntegrationUnreadable) {
-    const located = yield* locatedFromRow(row)
-    const bindings = Option.getOrNull(bindingsOf(row))
+    const { id, scope, version } = yield* locatedFromRow(row)
+    const bindings = bindingsOf(row)
     const fault = { name: `integration ${row.id}`, cause }
     if (bindings === null && isTimeToTell(fault, yield* Clock.currentTimeMillis)) {
       yield* Effect.logError(
@@ -72,7 +79,7 @@ const make = Effect.fnUntraced(function* (
       )
     }
     const status = row.status === "disabled" ? "disabled" : "enabled"
-    return { ...located, status, bindings, unreadable: cause.why } satisfies UnreadableMatch
+    return { id, scope, version, status, bindings, unreadable: cause.why } satisfies UnreadableMatch
   })
 
   const matchable = (row: IntegrationRow) =>
@@ -150,20 +157,29 @@ const make = Effect.fnUntraced(function* (
       )
     ),
 
-    find: Effect.fnUntraced(function* (id) {
-      const [row] = yield* reads.rows<IntegrationRow>(statements.byId, [id])
-      return row === undefined ? null : yield* reader.read(row)
-    }, failAs("IntegrationStore.find")),
+    find: (id) =>
+      asFind(
+        Effect.flatMapEager(reads.rows<IntegrationRow>(statements.byId, [id]), ([row]) =>
+          row === undefined ? none : reader.read(row)
+        )
+      ),
 
-    locate: Effect.fnUntraced(function* (id) {
-      const [row] = yield* reads.rows<LocatedRow>(statements.locate, [id])
-      return row === undefined ? null : yield* locatedFromRow(row)
-    }, failAs("IntegrationStore.locate")),
+    locate: (id) =>
+      asLocate(
+        Effect.flatMapEager(reads.rows<LocatedRow>(statements.locate, [id]), ([row]) =>
+          row === undefined ? none : locatedFromRow(row)
+        )
+      ),
 
     list: Effect.fnUntraced(
-      function* (scope, { limit, offset }) {
-        const rows = yield* sql.unsafe<IntegrationRow>(statements.pageOfScope, [scope.type, scope.id, limit, offset])
-        return { items: yield* reader.readAll(rows), total: yield* countOf(scope) }
+      function* (scope, { client_id, limit, offset }) {
+        const { id, type } = scope
+        const [statement, of] =
+          client_id === undefined
+            ? [statements.pageOfScope, [type, id]]
+            : [statements.pageOfClient, [type, id, client_id]]
+        const rows = yield* sql.unsafe<IntegrationRow>(statement, [...of, limit, offset])
+        return { items: yield* reader.readAll(rows), total: yield* countOf(scope, client_id) }
       },
       sql.withTransaction,
       failAs("IntegrationStore.list")

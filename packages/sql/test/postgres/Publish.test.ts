@@ -308,7 +308,10 @@ await describeOnPostgres("publishing in SQL", (server) => {
       const stored = yield* Effect.provide(StoreFixtures.keptEvent(called), services)
       assert.deepEqual([stored?.building_id, stored?.tenant_ids], [12, [101, 102]])
       const form = /^evt_[0-9a-z]{9}[0-9a-hjkmnp-tv-z]{20}$/
-      const own = yield* makeEventId(Date.now()).pipe(Effect.provide(Crypto.layerWebCrypto))
+      const own = yield* Effect.provide(
+        Crypto.use((crypto) => Effect.succeed(makeEventId(crypto, Date.now()))),
+        Crypto.layerWebCrypto
+      )
       assert.match(own, form)
       const ids = yield* query(client, "SELECT doorhook.make_event_id(n) AS id FROM generate_series(1, 1000) AS n")
       for (const each of [published, ...ids]) assert.match(each?.id ?? "", form)

@@ -91,6 +91,7 @@ const statements: Record<string, readonly [text: string, ...indexes: ReadonlyArr
   revokeGrantsOf: [Tokens.revokeGrantsOf, "grants_by_user", "grants_pkey", "refresh_tokens_by_grant"],
   integrationsById: [Integrations.byIds, "integrations_pkey"],
   pageOfScope: [Integrations.pageOfScope, "integrations_by_scope"],
+  pageOfClient: [Integrations.pageOfClient, "integrations_by_scope"],
   ofScopes: [Integrations.ofScopes, "integrations_by_scope"],
   update: [Integrations.update, "integrations_pkey"],
   accessTokenWithGrant: [Tokens.accessTokenWithGrant, "access_tokens_pkey", "grants_pkey"],

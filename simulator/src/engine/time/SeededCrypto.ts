@@ -49,10 +49,9 @@ export const seededCrypto = (rng: Rng): Layer.Layer<Crypto> =>
     sha256: (bytes) => Effect.sync(() => digest(noKey, decoder.decode(bytes))),
     sha256Text: (text) => Effect.sync(() => Base64Url.encode(digest(noKey, text))),
     hmacSha256: (key, text) => Effect.sync(() => signatureOf(key, text)),
-    randomBytes: (length) =>
-      Effect.sync(() => {
-        const bytes = new Uint8Array(length)
-        for (let at = 0; at < length; at++) bytes[at] = rng.below(256)
-        return bytes
-      })
+    randomBytes: (length) => {
+      const bytes = new Uint8Array(length)
+      for (let at = 0; at < length; at++) bytes[at] = rng.below(256)
+      return bytes
+    }
   })

@@ -1,0 +1,24 @@
+import { assert, describe, it } from "@effect/vitest"
+import { InvalidInput } from "@doorhook/core"
+
+const message = (...problems: Parameters<typeof InvalidInput.of>[1]) => InvalidInput.of("Invalid", problems)?.message
+
+describe("invalid input", () => {
+  it("says each problem behind its place", () => {
+    assert.strictEqual(
+      message({ pointer: "/name", detail: "must not be empty" }, { pointer: "", detail: "is too long" }),
+      "/name: must not be empty; is too long"
+    )
+    assert.strictEqual(
+      message(
+        { pointer: "/data", detail: "Must be an object.", code: "invalid", title: "Invalid value" },
+        { pointer: "/data", detail: "Must be there.", code: "blank", title: "Missing member" }
+      ),
+      "/data: Must be an object. /data: Must be there."
+    )
+  })
+
+  it("is none without a problem", () => {
+    assert.isNull(InvalidInput.of("Invalid", []))
+  })
+})

@@ -1,0 +1,222 @@
+/**
+ * doorhook's access tokens on the host's own routes: who a token stands for, and middleware that refuses requests without one
+ * (RFC 6750).
+ */
+import type { Principal } from "@doorhook/core"
+import { isoOf, publicScope } from "@doorhook/core"
+import {
+  authorizationsIn,
+  bareAnswer,
+  insufficientScope,
+  isRepeated,
+  readBearer,
+  repeatedAuthorization,
+  unauthorized
+} from "@doorhook/server"
+import type { RequestFailure } from "@doorhook/server"
+import { Predicate } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { DoorhookError } from "../DoorhookError.ts"
+import { badArgument, optionsOf } from "./Arguments.ts"
+
+/** Who an access token stands for. */
+export interface TokenIdentity {
+  /** The user, by the id that the directory knows. */
+  readonly user_id: string
+  /** The OAuth client that acts for the user. */
+  readonly client_id: string
+  /** The scopes of the token, like `["public", "doors:open"]`. */
+  readonly scopes: ReadonlyArray<string>
+  /** When the token ends, ISO 8601 UTC. */
+  readonly expires_at: string
+}
+
+export interface TokenOptions {
+  /** A scope that the token must have: `public`, or one of the option `scopes`. Default: none in particular. */
+  readonly scope?: string | undefined
+}
+
+/** Anything with headers, as requests of the web, of `node:http` and of frameworks have them. */
+export interface RequestWithHeaders {
+  /** `Headers` of the web, or an object with the names in lower case. */
+  readonly headers: object
+}
+
+declare module "node:http" {
+  interface IncomingMessage {
+    /** Who the request's access token stands for; set by `doorhook.requireToken`. */
+    doorhook?: TokenIdentity
+  }
+}
+
+/** What the middleware needs of a context of Hono. */
+export interface HonoContextLike {
+  readonly req: { readonly raw: Request }
+  readonly set: (key: never, value: never) => void
+}
+
+/** What the middleware needs of a request and a reply of Fastify. */
+export interface FastifyRequestLike {
+  readonly raw: IncomingMessage
+}
+export interface FastifyReplyLike {
+  readonly raw: ServerResponse
+  code(status: number): unknown
+  header(name: string, value: string): unknown
+  send(body: string): unknown
+}
+
+/**
+ * Refuses requests without a good access token. Works as middleware of Express and Connect (identity at `request.doorhook`), as a
+ * `preHandler` of Fastify (`request.doorhook`) and as middleware of Hono (`c.get("doorhook")`).
+ */
+export interface TokenMiddleware {
+  (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown>
+  (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined>
+  (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void
+}
+
+/** What the calls of this file are made of. */
+export interface TokenChecks {
+  /** Who a token stands for; null when it can't be used. */
+  readonly identify: (token: string) => Promise<Principal | null>
+  /** The scopes that the host declares. */
+  readonly declared: ReadonlyArray<string>
+  /** Called with each request of `node:http`, which shows where the host listens. */
+  readonly seen?: (request: IncomingMessage) => void
+}
+
+/** The values of the `Authorization` header of what was given. */
+interface Credentials {
+  readonly header: string | undefined
+  readonly all: ReadonlyArray<string>
+}
+
+const textIn = (headers: object): string | undefined => {
+  if (Predicate.hasProperty(headers, "get") && Predicate.isFunction(headers.get)) {
+    const value: unknown = headers.get("authorization")
+    return Predicate.isString(value) ? value : undefined
+  }
+  const value: unknown = Predicate.hasProperty(headers, "authorization") ? headers.authorization : undefined
+  return Predicate.isString(value) ? value : undefined
+}
+
+const credentialsOf = (given: unknown): Credentials => {
+  if (given === undefined || given === null) return { header: undefined, all: [] }
+  if (Predicate.isString(given)) return { header: given, all: [] }
+  if (!Predicate.hasProperty(given, "headers") || !Predicate.isObject(given.headers)) {
+    throw badArgument("request", "a request with headers, or the value of an Authorization header", given)
+  }
+  const source: unknown = Predicate.hasProperty(given, "raw") ? given.raw : given
+  const list: unknown = Predicate.hasProperty(source, "rawHeaders") ? source.rawHeaders : []
+  return { header: textIn(given.headers), all: authorizationsIn(Array.isArray(list) ? list.map(String) : []) }
+}
+
+const isTwice = ({ all, header }: Credentials): boolean =>
+  isRepeated({ header: () => header, authorizations: () => all })
+
+/** The scope that a call asks for; throws for one that nothing declares: that is a mistake of the program. */
+const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArray<string>): string | null => {
+  const { scope } = optionsOf(options, ["scope"])
+  if (scope === undefined) return null
+  const known = [publicScope, ...declared]
+  if (known.includes(scope)) return scope
+  throw new DoorhookError(
+    "bad_request",
+    `scope: ${JSON.stringify(scope)} is not declared. Declare it in the option \`scopes\` of createDoorhook; declared are ${known.join(", ")}`
+  )
+}
+
+const identityOf = ({ client_id, expires_at, scopes, user_id }: Principal): TokenIdentity => ({
+  user_id,
+  client_id,
+  scopes,
+  expires_at: isoOf(expires_at)
+})
+
+/** The call that hosts make for a request. */
+export const makeAuthenticate =
+  ({ declared, identify }: TokenChecks) =>
+  async (
+    given: RequestWithHeaders | string | null | undefined,
+    options?: TokenOptions
+  ): Promise<TokenIdentity | null> => {
+    const scope = scopeIn(options, declared)
+    const credentials = credentialsOf(given)
+    const presented = readBearer(credentials.header)
+    if (presented._tag !== "Token" || isTwice(credentials)) return null
+    const principal = await identify(presented.token)
+    if (principal === null || (scope !== null && !principal.scopes.includes(scope))) return null
+    return identityOf(principal)
+  }
+
+/** Who a request's token stands for, or the refusal of the request. */
+type Checked = { readonly identity: TokenIdentity } | { readonly refusal: RequestFailure }
+
+/** Makes middleware. */
+export const makeRequireToken =
+  ({ declared, identify, seen }: TokenChecks) =>
+  (options?: TokenOptions): TokenMiddleware => {
+    const scope = scopeIn(options, declared)
+
+    const check = async (request: RequestWithHeaders): Promise<Checked> => {
+      const credentials = credentialsOf(request)
+      if (isTwice(credentials)) return { refusal: repeatedAuthorization }
+      const presented = readBearer(credentials.header)
+      const principal = presented._tag === "Token" ? await identify(presented.token) : null
+      if (principal === null) return { refusal: unauthorized(presented) }
+      if (scope !== null && !principal.scopes.includes(scope)) return { refusal: insufficientScope(scope) }
+      return { identity: identityOf(principal) }
+    }
+
+    const inFastify = async (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> => {
+      seen?.(request.raw)
+      const checked = await check(request.raw)
+      if ("identity" in checked) {
+        Reflect.set(request, "doorhook", checked.identity)
+        return undefined
+      }
+      const { body, headers, status } = bareAnswer(checked.refusal)
+      reply.code(status)
+      for (const [name, value] of Object.entries(headers)) reply.header(name, value)
+      return reply.send(body)
+    }
+
+    const inHono = async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
+      const checked = await check(context.req.raw)
+      if ("identity" in checked) {
+        Reflect.apply(context.set, context, ["doorhook", checked.identity])
+        await next()
+        return undefined
+      }
+      const { body, headers, status } = bareAnswer(checked.refusal)
+      return new Response(body, { status, headers })
+    }
+
+    const inNode = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void => {
+      seen?.(request)
+      check(request).then((checked) => {
+        if ("identity" in checked) {
+          request.doorhook = checked.identity
+          return next()
+        }
+        const { body, headers, status } = bareAnswer(checked.refusal)
+        response.writeHead(status, headers).end(body)
+      }, next)
+    }
+
+    function middleware(request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown>
+    function middleware(context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined>
+    function middleware(request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void
+    function middleware(
+      first: FastifyRequestLike | HonoContextLike | IncomingMessage,
+      second: FastifyReplyLike | ServerResponse | (() => Promise<void>),
+      next?: (error?: unknown) => void
+    ): unknown {
+      if ("req" in first && Predicate.isFunction(second)) return inHono(first, second)
+      if ("raw" in first && "raw" in second) return inFastify(first, second)
+      if ("rawHeaders" in first && "writeHead" in second && next !== undefined) return inNode(first, second, next)
+      throw badArgument("request", "a request of Express, Fastify, Hono or node:http", first)
+    }
+    return middleware
+  }

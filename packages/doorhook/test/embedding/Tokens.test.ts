@@ -1,0 +1,212 @@
+/**
+ * doorhook's access tokens on the host's own routes: a door that opens for those who have the scope, in each framework.
+ */
+import { serve } from "@hono/node-server"
+import { assert, describe, it } from "@effect/vitest"
+import { createDoorhook } from "doorhook"
+import type { Doorhook, TokenIdentity } from "doorhook"
+import { listening, portOf } from "@doorhook/testkit/Listening"
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import express from "express"
+import Fastify from "fastify"
+import { Hono } from "hono"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { connect } from "node:net"
+import { client, directory, live, start, tokensFrom } from "../harness/Embedded.ts"
+
+const scopes = { "doors:open": "Open your doors", "doors:list": "See your doors" }
+const scope = "doors:open"
+
+/** Starts a host with doorhook and a door that opens for the scope; answers where it is. */
+type StartHost = (doorhook: Doorhook) => Effect.Effect<string, never, Scope.Scope>
+
+const seen = (identity: TokenIdentity | undefined) => ({ opened_by: identity?.user_id, for: identity?.scopes })
+
+const expressHost: StartHost = (doorhook) => {
+  const app = express()
+  app.use(doorhook.node)
+  app.post("/doors/:id/open", doorhook.requireToken({ scope }), (request, response) => {
+    response.json(seen(request.doorhook))
+  })
+  return Effect.map(listening(createServer(app)), ({ url }) => url)
+}
+
+const fastifyHost: StartHost = (doorhook) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const app = Fastify()
+      await app.register(doorhook.fastify)
+      app.post("/doors/:id/open", { preHandler: doorhook.requireToken({ scope }) }, (request) =>
+        seen(Reflect.get(request, "doorhook"))
+      )
+      await app.listen({ host: "127.0.0.1", port: 0 })
+      return app
+    }),
+    (app) =>
+      Effect.promise(() => {
+        app.server.closeAllConnections()
+        return app.close()
+      })
+  ).pipe(Effect.map((app) => `http://127.0.0.1:${portOf(app.server)}`))
+
+const honoHost: StartHost = (doorhook) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const app = new Hono<{ Variables: { doorhook: TokenIdentity } }>()
+      app.use((context, next) => (doorhook.handles(context.req.raw) ? doorhook.fetch(context.req.raw) : next()))
+      app.post("/doors/:id/open", doorhook.requireToken({ scope }), (context) =>
+        context.json(seen(context.get("doorhook")))
+      )
+      const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 })
+      await once(server, "listening")
+      return server
+    }),
+    (server) => Effect.promise(async () => void server.close())
+  ).pipe(Effect.map((server) => `http://127.0.0.1:${portOf(server)}`))
+
+/** A host that asks for the identity itself, as Next's route handlers and plain servers do. */
+const plainHost: StartHost = (doorhook) => {
+  const server = createServer((request, response) => {
+    if (!request.url?.startsWith("/doors/")) return doorhook.node(request, response)
+    doorhook.requireToken({ scope })(request, response, () => {
+      response.setHeader("content-type", "application/json").end(JSON.stringify(seen(request.doorhook)))
+    })
+  })
+  return Effect.map(listening(server), ({ url }) => url)
+}
+
+const hosts = { Express: expressHost, Fastify: fastifyHost, Hono: honoHost, "node:http": plainHost }
+
+const open = (url: string, authorization?: string) =>
+  Effect.promise(async () => {
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+    const reply = await fetch(`${url}/doors/7/open`, { method: "POST", headers })
+    const body: unknown = await reply.json()
+    return { status: reply.status, challenge: reply.headers.get("www-authenticate"), body }
+  })
+
+/** The status of a request with two `Authorization` headers, which no client library sends. */
+const openTwice = (url: string, token: string) =>
+  Effect.callback<string>((resume) => {
+    let text = ""
+    const { port } = new URL(url)
+    const header = `Authorization: Bearer ${token}\r\n`
+    const socket = connect(Number(port), "127.0.0.1", () => {
+      socket.write(
+        `POST /doors/7/open HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${header}${header}Content-Length: 0\r\n\r\n`
+      )
+    })
+    socket.on("data", (bytes) => {
+      text += bytes.toString()
+    })
+    socket.on("close", () => resume(Effect.succeed(text)))
+  })
+
+describe("a door of the host's own", () => {
+  for (const [name, startHost] of Object.entries(hosts)) {
+    live(
+      `opens in ${name} for a token with its scope, and for no other request`,
+      Effect.gen(function* () {
+        const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
+        const url = yield* startHost(doorhook)
+        const [granted, narrow] = [yield* tokensFrom(url, "public doors:open"), yield* tokensFrom(url, "doors:list")]
+        const opened = yield* open(url, `Bearer ${granted.access_token}`)
+        assert.deepStrictEqual(opened, {
+          status: 200,
+          challenge: null,
+          body: { opened_by: "admin", for: ["public", "doors:open"] }
+        })
+        const none = yield* open(url)
+        assert.deepStrictEqual([none.status, none.challenge], [401, 'Bearer realm="doorhook"'])
+        for (const wrong of ["Bearer nonsense", `Bearer ${granted.access_token}x`, "Bearer dh_at_1.x"]) {
+          const refused = yield* open(url, wrong)
+          assert.strictEqual(refused.status, 401)
+          assert.include(refused.challenge ?? "", 'error="invalid_token"')
+        }
+        assert.deepStrictEqual([(yield* open(url, "Basic eDp5")).status], [401])
+        const lacking = yield* open(url, `Bearer ${narrow.access_token}`)
+        assert.strictEqual(lacking.status, 403)
+        assert.include(lacking.challenge ?? "", 'error="insufficient_scope"')
+        assert.include(lacking.challenge ?? "", 'scope="doors:open"')
+        // A web request has both in one text, and node:http shows the first alone.
+        assert.match(yield* openTwice(url, granted.access_token), /^HTTP\/1\.1 400 [^]*invalid_request/)
+        // Without `public` nothing of doorhook's own API.
+        const own = yield* Effect.promise(() =>
+          fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${narrow.access_token}` } })
+        )
+        assert.strictEqual(own.status, 403)
+        const revoked = yield* Effect.promise(() =>
+          fetch(`${url}/oauth/revoke`, {
+            method: "POST",
+            body: new URLSearchParams({
+              token: granted.access_token,
+              client_id: client.client_id,
+              client_secret: client.client_secret
+            })
+          })
+        )
+        assert.strictEqual(revoked.status, 200)
+        assert.strictEqual((yield* open(url, `Bearer ${granted.access_token}`)).status, 401)
+      })
+    )
+  }
+})
+
+describe("authenticate", () => {
+  live(
+    "says who a token stands for, of every kind of request and of a header",
+    Effect.gen(function* () {
+      const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
+      const url = yield* plainHost(doorhook)
+      const { access_token } = yield* tokensFrom(url, "public doors:open")
+      const authorization = `Bearer ${access_token}`
+      const sources = [
+        authorization,
+        new Request("http://a/", { headers: { authorization } }),
+        { headers: { authorization } },
+        { headers: new Headers({ authorization }) }
+      ]
+      for (const source of sources) {
+        const identity = yield* Effect.promise(() => doorhook.authenticate(source, { scope }))
+        assert.deepInclude(identity, {
+          user_id: "admin",
+          client_id: client.client_id,
+          scopes: ["public", "doors:open"]
+        })
+        const left = Date.parse(identity?.expires_at ?? "") - Date.now()
+        assert.isTrue(left > 86_000_000 && left <= 86_400_000)
+        assert.isNull(yield* Effect.promise(() => doorhook.authenticate(source, { scope: "doors:list" })))
+      }
+      for (const nobody of [
+        null,
+        undefined,
+        "",
+        "Bearer",
+        access_token,
+        { headers: {} },
+        `${authorization}, Bearer x`
+      ]) {
+        assert.isNull(yield* Effect.promise(() => doorhook.authenticate(nobody)))
+      }
+      const fails = (run: () => Promise<unknown>) => Effect.promise(() => run().then(() => "", String))
+      assert.include(
+        yield* fails(() => doorhook.authenticate(authorization, { scope: "doors:close" })),
+        'scope: "doors:close" is not declared'
+      )
+      assert.throws(() => doorhook.requireToken({ scope: "doors:close" }), /is not declared/)
+    })
+  )
+})
+
+describe("scopes", () => {
+  it.each([
+    [{ public: "x" }, "scopes: `public` is always there"],
+    [{ "two words": "x" }, 'scopes: "two words" can\'t be a scope'],
+    [{ "doors:open": " " }, "scopes.doors:open: must say what the scope allows"]
+  ])("that can't be are refused: %o", async (wrong, message) => {
+    const made = await createDoorhook({ database: "memory", directory, scopes: wrong }).then(() => "", String)
+    assert.include(made, message)
+  })
+})

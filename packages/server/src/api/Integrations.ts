@@ -1,0 +1,258 @@
+/**
+ * The integrations of buildings and tenants (document section 4.2), and the feed of what each should have received.
+ */
+import {
+  bodyOf,
+  DeliveryId,
+  formatDeliveryId,
+  IntegrationFeed,
+  Integrations,
+  isoOf,
+  parsePositiveInt,
+  resourceOf
+} from "@doorhook/core"
+import type { ExpectedVersions, FeedItem, FeedPage, Integration, IntegrationId } from "@doorhook/core"
+import { Effect, Exit, Option, Redacted, Result } from "effect"
+import { Base64Url } from "effect/encoding"
+import { idempotencyKeyOf, readJson } from "../http/Documents.ts"
+import type { Exchange } from "../http/Exchange.ts"
+import type { KnownError } from "../http/Failures.ts"
+import { both, failure, parameterFailure } from "../http/Failures.ts"
+import * as MediaType from "../http/MediaType.ts"
+import { PublicUrl } from "../http/PublicUrl.ts"
+import type { QueryParameters, Read } from "../http/Query.ts"
+import type { Route } from "../http/Route.ts"
+import type { ApiEndpoint, Reply } from "./ApiEndpoint.ts"
+import { ApiSettings } from "./ApiSettings.ts"
+import { collectionUrl, ownerPath, owners, scopeIn, targetIn } from "./Owners.ts"
+import type { Owner } from "./Owners.ts"
+import { listText, offsetOf, pageParameters, readPage, readSize, sizeParameters } from "./Pages.ts"
+import type { PageSize } from "./Pages.ts"
+
+/** The largest document, in bytes. */
+const maxDocumentBytes = 64 * 1024
+
+const unsupported = failure(415, {
+  code: "unsupported_media_type",
+  title: "Unsupported media type",
+  detail: `Send ${MediaType.jsonApi}, without parameters, or ${MediaType.json}.`,
+  source: { header: "Content-Type" }
+})
+
+/** The JSON:API document in a request's body. */
+const readDocument = (x: Exchange): Effect.Effect<unknown, KnownError> =>
+  MediaType.isReadable(x.header("content-type")) ? readJson(x, maxDocumentBytes) : Exit.fail(unsupported)
+
+/** The strong entity tag of a version (RFC 9110 section 8.8.3). */
+const entityTag = (version: number): string => `"${version}"`
+
+/**
+ * The versions that an `If-Match` header accepts (RFC 9110 section 13.1.1). A weak tag, or one that doorhook never gave, matches
+ * none; without the header, and with `*`, all match.
+ */
+const expectedVersions = (x: Exchange): ExpectedVersions => {
+  const ifMatch = x.header("if-match")
+  if (ifMatch === undefined || ifMatch.trim() === "*") return null
+  return ifMatch.split(",").flatMap((tag) => {
+    const version = /^\s*"(\d{1,15})"\s*$/.exec(tag)?.[1]
+    return version === undefined ? [] : [Number(version)]
+  })
+}
+
+/** The place in a feed after a delivery; 0 is the beginning. Clients see a text without a meaning. */
+const formatCursor = (integration: IntegrationId, after: DeliveryId | 0): string =>
+  Base64Url.encode(`${integration}.${after}`)
+
+const parseAfter = (text: string): Option.Option<DeliveryId | 0> =>
+  text === "0" ? Option.some(0) : parsePositiveInt(DeliveryId, text)
+
+/** Reads a cursor; none when it is not one of this integration. */
+const parseCursor = (integration: IntegrationId, text: string): Option.Option<DeliveryId | 0> =>
+  Result.getSuccess(Base64Url.decodeString(text)).pipe(
+    Option.flatMap((plain) => parseAfter(plain.slice(plain.indexOf(".") + 1))),
+    Option.filter((after) => formatCursor(integration, after) === text)
+  )
+
+/** Where in a feed to begin. */
+const readCursor = (id: IntegrationId, { after }: QueryParameters<"after">): Read<DeliveryId | 0> =>
+  after === undefined
+    ? Exit.succeed(0)
+    : Option.match(parseCursor(id, after), {
+        onNone: () =>
+          Exit.fail(
+            parameterFailure(
+              "after",
+              "`after` must be a cursor of this integration: the `meta.cursor` of an earlier answer."
+            )
+          ),
+        onSome: (found) => Exit.succeed<DeliveryId | 0>(found)
+      })
+
+/** A delivery as JSON text, because the event's data must be the text that was published. */
+const deliveryText = ({ delivery, event }: FeedItem): string => {
+  const id = formatDeliveryId(delivery.id)
+  const attributes = JSON.stringify({
+    event_id: event.id,
+    state: delivery.state,
+    created_at: isoOf(delivery.created_at)
+  })
+  // The members of the body that the receiver gets, `event` alone, come after the others.
+  return `{"type":"deliveries","id":"${id}","attributes":${attributes.slice(0, -1)},${bodyOf(event).slice(1)}}`
+}
+
+/** A part of a feed whose own URL is `url`. */
+const feedText = (url: string, id: IntegrationId, { cursor, items, more }: FeedPage, { name, size }: PageSize) => {
+  const after = formatCursor(id, cursor)
+  const query = new URLSearchParams([
+    ["after", after],
+    [name, String(size)]
+  ])
+  const meta = JSON.stringify({ cursor: after })
+  const links = JSON.stringify({ next: more ? `${url}?${query.toString()}` : null })
+  return `{"data":[${items.map(deliveryText).join(",")}],"meta":${meta},"links":${links}}`
+}
+
+export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }: ApiEndpoint) {
+  const integrations = yield* Integrations
+  const feed = yield* IntegrationFeed
+  const publicUrl = yield* PublicUrl
+  const settings = yield* ApiSettings
+
+  const selfOf = (integration: Integration): string =>
+    `${collectionUrl(publicUrl.url, integration.scope)}/${integration.id}`
+
+  const toResource = (integration: Integration) => {
+    const written = resourceOf(integration, selfOf(integration))
+    return settings.configAlias
+      ? { ...written, attributes: { ...written.attributes, config: integration.configuration } }
+      : written
+  }
+
+  /** Resources as text, by their integrations: stores answer with the same object while nothing has changed. */
+  const texts = new WeakMap<Integration, { readonly base: string; readonly text: string }>()
+  const resourceText = (integration: Integration): string => {
+    const known = texts.get(integration)
+    if (known?.base === publicUrl.url) return known.text
+    const text = JSON.stringify(toResource(integration))
+    texts.set(integration, { base: publicUrl.url, text })
+    return text
+  }
+
+  const single = (integration: Integration): Reply => ({
+    status: 200,
+    document: `{"data":${resourceText(integration)}}`,
+    headers: { etag: entityTag(integration.version) }
+  })
+
+  /** The document of an integration whose secret is new. */
+  const withSecret = (integration: Integration): string =>
+    JSON.stringify({
+      data: toResource(integration),
+      meta: { signing_secret: Redacted.value(integration.signing_secret) }
+    })
+
+  const routesOf = (owner: Owner): ReadonlyArray<Route> => {
+    const group = owner.segment.slice(0, -1)
+    const collection = `${ownerPath(owner)}/integrations` as const
+    const item = `${collection}/:id` as const
+
+    const list = operation({
+      operation: `${group} integrations.list`,
+      method: "GET",
+      path: collection,
+      query: pageParameters,
+      run: ({ caller, params, query }) =>
+        Effect.gen(function* () {
+          const owned = yield* scopeIn(owner, params)
+          const page = yield* readPage(query)
+          const { items, total } = yield* integrations.list(caller, owned, { offset: offsetOf(page), limit: page.size })
+          const url = collectionUrl(publicUrl.url, owned)
+          return { status: 200, document: listText({ url, page, total }, items.map(resourceText), settings) }
+        })
+    })
+
+    const create = operation({
+      operation: `${group} integrations.create`,
+      method: "POST",
+      path: collection,
+      run: ({ caller, params, x }) =>
+        Effect.gen(function* () {
+          const owned = yield* scopeIn(owner, params)
+          const key = yield* idempotencyKeyOf(x)
+          const { integration, replayed } = yield* integrations.create(caller, owned, yield* readDocument(x), key)
+          return {
+            status: settings.createdStatus,
+            // The one time that the secret is shown: a client that lost this answer rotates it.
+            document: replayed ? `{"data":${resourceText(integration)}}` : withSecret(integration),
+            headers: { location: selfOf(integration), etag: entityTag(integration.version) }
+          }
+        })
+    })
+
+    const get = operation({
+      operation: `${group} integrations.get`,
+      method: "GET",
+      path: item,
+      run: ({ caller, params }) =>
+        Effect.flatMapEager(targetIn(owner, params), ({ id, scope }) =>
+          Effect.mapEager(integrations.get(caller, scope, id), single)
+        )
+    })
+
+    const change = (method: "PUT" | "PATCH", how: "replace" | "patch") =>
+      operation({
+        operation: `${group} integrations.${how}`,
+        method,
+        path: item,
+        run: ({ caller, params, x }) =>
+          Effect.gen(function* () {
+            const { id, scope } = yield* targetIn(owner, params)
+            const document = yield* readDocument(x)
+            return single(yield* integrations[how](caller, scope, id, document, expectedVersions(x)))
+          })
+      })
+
+    const remove = operation({
+      operation: `${group} integrations.remove`,
+      method: "DELETE",
+      path: item,
+      run: ({ caller, params, x }) =>
+        Effect.gen(function* () {
+          const { id, scope } = yield* targetIn(owner, params)
+          yield* integrations.remove(caller, scope, id, expectedVersions(x))
+          return { status: 204 }
+        })
+    })
+
+    const rotateSecret = operation({
+      operation: `${group} integrations.rotateSecret`,
+      method: "POST",
+      path: `${item}/rotate_secret`,
+      run: ({ caller, params, x }) =>
+        Effect.gen(function* () {
+          const { id, scope } = yield* targetIn(owner, params)
+          const integration = yield* integrations.rotateSecret(caller, scope, id, expectedVersions(x))
+          return { ...single(integration), document: withSecret(integration) }
+        })
+    })
+
+    const deliveries = operation({
+      operation: `${group} integrations.deliveries`,
+      method: "GET",
+      path: `${item}/deliveries`,
+      query: ["after", ...sizeParameters],
+      run: ({ caller, params, query }) =>
+        Effect.gen(function* () {
+          const { id, scope } = yield* targetIn(owner, params)
+          const [size, after] = yield* both(readSize(query), readCursor(id, query))
+          const page = yield* feed.read(caller, scope, id, { after, limit: size.size })
+          const own = `${collectionUrl(publicUrl.url, scope)}/${id}/deliveries`
+          return { status: 200, document: feedText(own, id, page, size) }
+        })
+    })
+
+    return [list, create, get, change("PUT", "replace"), change("PATCH", "patch"), remove, rotateSecret, deliveries]
+  }
+
+  return owners.flatMap(routesOf)
+})

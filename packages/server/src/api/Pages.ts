@@ -1,0 +1,145 @@
+/**
+ * Pages of lists: which one a request asks for, in either of two styles, and the document of a page.
+ *
+ * `page` and `per` are what clients in the field send; `page[number]` and `page[size]` are JSON:API's own. Links come
+ * back in the style of the request.
+ */
+import { Exit } from "effect"
+import { both, parameterFailure } from "../http/Failures.ts"
+import type { QueryParameters, Read } from "../http/Query.ts"
+import type { ApiSettingsShape } from "./ApiSettings.ts"
+
+/** The names of the size of a page in both styles. */
+export const sizeParameters = ["per", "page[size]"] as const
+
+/** The names of the parameters in both styles. */
+export const pageParameters = ["page", "page[number]", ...sizeParameters] as const
+type PageParameter = (typeof pageParameters)[number]
+
+const defaultPageSize = 50
+const maxPageSize = 100
+
+/** A page that is asked for. */
+export interface PageRequest {
+  /** From 1. */
+  readonly number: number
+  readonly size: number
+  /** The names that links use. */
+  readonly names: { readonly number: PageParameter; readonly size: PageParameter }
+}
+
+/** Reads one number; `names` are its two spellings, of which a request may use one. */
+const readNumber = <Name extends PageParameter>(
+  query: QueryParameters<Name>,
+  names: readonly [Name, Name],
+  range: { readonly from: number; readonly to: number; readonly otherwise: number }
+): Read<number> => {
+  const [plain, bracketed] = names
+  if (query[plain] !== undefined && query[bracketed] !== undefined) {
+    return Exit.fail(parameterFailure(bracketed, `\`${plain}\` and \`${bracketed}\` mean the same; give one of them.`))
+  }
+  const name = query[plain] === undefined ? bracketed : plain
+  const text: string | undefined = query[name]
+  if (text === undefined) return Exit.succeed(range.otherwise)
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= range.from && value <= range.to) return Exit.succeed(value)
+  return Exit.fail(parameterFailure(name, `\`${name}\` must be a whole number from ${range.from} to ${range.to}.`))
+}
+
+/** How many items a page has, and the name that links give it by. */
+export interface PageSize {
+  readonly size: number
+  readonly name: (typeof sizeParameters)[number]
+}
+
+/** Reads the size of a page that a query asks for. */
+export const readSize = (query: QueryParameters<(typeof sizeParameters)[number]>): Read<PageSize> =>
+  Exit.map(
+    readNumber(query, sizeParameters, { from: 1, to: maxPageSize, otherwise: defaultPageSize }),
+    (size): PageSize => ({ size, name: query["page[size]"] === undefined ? "per" : "page[size]" })
+  )
+
+/** Reads the page that a query asks for. 0 and 1 are both the first. */
+export const readPage = (query: QueryParameters<PageParameter>): Read<PageRequest> => {
+  const bracketed = query["page[number]"] !== undefined || query["page[size]"] !== undefined
+  const number = readNumber(query, ["page", "page[number]"], { from: 0, to: 999_999_999, otherwise: 1 })
+  return Exit.map(both(number, readSize(query)), ([given, { size }]) => ({
+    number: Math.max(1, given),
+    size,
+    names: bracketed ? { number: "page[number]", size: "page[size]" } : { number: "page", size: "per" }
+  }))
+}
+
+/** How many items come before a page. */
+export const offsetOf = ({ number, size }: PageRequest): number => (number - 1) * size
+
+/** What is said of a page in numbers; null where there is no such page. */
+export interface PageInfo {
+  readonly current_page: number
+  readonly total_pages: number
+  readonly total_item_count: number
+  readonly page_item_count: number
+  readonly page_size: number
+  readonly next_page: number | null
+  readonly prev_page: number | null
+  readonly first_page: number
+  readonly last_page: number
+}
+
+/** Describes a page of `count` items out of `total`. The page before one that is past the end is the last. */
+export const pageInfo = ({ number, size }: PageRequest, count: number, total: number): PageInfo => {
+  const total_pages = Math.ceil(total / size)
+  const last_page = Math.max(1, total_pages)
+  return {
+    current_page: number,
+    total_pages,
+    total_item_count: total,
+    page_item_count: count,
+    page_size: size,
+    next_page: number < last_page ? number + 1 : null,
+    prev_page: number > 1 ? Math.min(number - 1, last_page) : null,
+    first_page: 1,
+    last_page
+  }
+}
+
+/** Links to the pages around one (JSON:API 1.1 section 5.6). `url` is that of the list, without what is about pages. */
+export const pageLinks = (url: string, { names, size }: PageRequest, info: PageInfo) => {
+  const linkTo = (number: number): string =>
+    `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams([
+      [names.number, String(number)],
+      [names.size, String(size)]
+    ]).toString()}`
+  return {
+    first: linkTo(info.first_page),
+    prev: info.prev_page === null ? null : linkTo(info.prev_page),
+    next: info.next_page === null ? null : linkTo(info.next_page),
+    last: linkTo(info.last_page)
+  }
+}
+
+/** What a page is described by. */
+export interface PageOf {
+  /** Where the list is, with the parameters that are not about pages. */
+  readonly url: string
+  readonly page: PageRequest
+  /** How many items the whole list has, as far as they are counted. */
+  readonly total: number
+  /** Whether the list has more items than are counted. */
+  readonly isCapped?: boolean
+}
+
+/** A page whose items are JSON texts. */
+export const listText = (
+  { isCapped, page, total, url }: PageOf,
+  items: ReadonlyArray<string>,
+  { topLevelPageInfo }: Pick<ApiSettingsShape, "topLevelPageInfo">
+): string => {
+  const page_info = { ...pageInfo(page, items.length, total), ...(isCapped === true && { total_is_capped: true }) }
+  const rest = JSON.stringify({
+    links: pageLinks(url, page, page_info),
+    meta: { page_info },
+    ...(topLevelPageInfo && { page_info })
+  })
+  return `{"data":[${items.join(",")}],${rest.slice(1)}`
+}

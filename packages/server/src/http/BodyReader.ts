@@ -1,0 +1,107 @@
+/**
+ * Reads bodies under a byte cap and a deadline. The deadlines of all open bodies are checked together, once a second.
+ */
+import { Effect, Exit } from "effect"
+import type { Clock } from "effect"
+import type { BodyExit, BodySource } from "./Exchange.ts"
+import { BodyTooLarge, BodyUnreadable } from "./Failures.ts"
+
+/** How often deadlines are checked, in milliseconds. */
+const sweepInterval = 1_000
+
+/** A body that is being read. */
+interface OpenBody {
+  readonly since: number
+  readonly giveUp: () => void
+}
+
+const empty = new Uint8Array()
+
+/** A list of chunks as one. */
+const joined = (chunks: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
+  const [first = empty] = chunks
+  if (chunks.length <= 1) return first
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
+}
+
+export interface BodyReader {
+  /** Reads a body, at most `limit` bytes of it. Calls back once; the function returned stops reading. */
+  readonly read: (source: BodySource, limit: number, done: (body: BodyExit) => void) => () => void
+}
+
+/** Makes a reader that waits `timeout` milliseconds for each body. `run` runs the sweep while bodies are open. */
+export const makeBodyReader = (
+  timeout: number,
+  clock: Clock.Clock,
+  run: (sweep: Effect.Effect<void>) => void
+): BodyReader => {
+  /** The oldest first. */
+  const open = new Set<OpenBody>()
+  let isSweeping = false
+
+  const giveUpOld = () => {
+    const now = clock.currentTimeMillisUnsafe()
+    for (const body of open) {
+      if (now - body.since < timeout && now >= body.since) break
+      body.giveUp()
+    }
+  }
+
+  const sweep: Effect.Effect<void> = Effect.gen(function* () {
+    while (open.size > 0) {
+      yield* Effect.sleep(Math.min(sweepInterval, timeout))
+      giveUpOld()
+    }
+    isSweeping = false
+  })
+
+  return {
+    read: (source, limit, done) => {
+      // Refused before anything is read.
+      if (source.declared !== null && source.declared > limit) {
+        done(Exit.fail(new BodyTooLarge({ limit })))
+        return () => undefined
+      }
+      const chunks: Array<Uint8Array> = []
+      let size = 0
+      const finish = (body: BodyExit) => {
+        if (open.delete(entry)) done(body)
+      }
+      const entry: OpenBody = {
+        since: clock.currentTimeMillisUnsafe(),
+        giveUp: () => {
+          stop()
+          finish(Exit.fail(new BodyUnreadable({ why: "too_slow" })))
+        }
+      }
+      open.add(entry)
+      const stop = source.start(
+        (bytes) => {
+          size += bytes.length
+          if (size > limit) {
+            finish(Exit.fail(new BodyTooLarge({ limit })))
+            return false
+          }
+          chunks.push(bytes)
+          return true
+        },
+        (isWhole) =>
+          finish(isWhole ? Exit.succeed(joined(chunks, size)) : Exit.fail(new BodyUnreadable({ why: "broken_off" })))
+      )
+      if (!isSweeping && open.size > 0) {
+        isSweeping = true
+        run(sweep)
+      }
+      return () => {
+        open.delete(entry)
+        stop()
+      }
+    }
+  }
+}

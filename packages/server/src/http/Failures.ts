@@ -1,0 +1,342 @@
+/**
+ * Requests that can't be carried out: the failure that each error of the services is answered with, and what the log says of
+ * those that are not the caller's doing.
+ */
+import type {
+  ClientExists,
+  ClientIsPublic,
+  DeliveryNotFound,
+  DirectoryError,
+  DocumentMismatch,
+  IntegrationNotFound,
+  InvalidIdempotencyKey,
+  InvalidInput,
+  KeyInUse,
+  KeyReused,
+  LimitReached,
+  NotDeliverable,
+  NotProbed,
+  NotYourIntegration,
+  OAuthError,
+  Problem,
+  PublisherBusy,
+  PublisherClosed,
+  ScopeNotFound,
+  StoreError,
+  TooManyGuesses,
+  TooManyTokens,
+  UnknownClient,
+  UnknownIntegration,
+  VersionConflict
+} from "@doorhook/core"
+import { failureText } from "@doorhook/core"
+import { Array, Cause, Effect, Exit, Option, Schema } from "effect"
+
+/** What in the request is wrong: a value in the body, a query parameter, or a header. */
+const ErrorSource = Schema.Struct({
+  /** JSON Pointer (RFC 6901) to a value that the request has. */
+  pointer: Schema.optionalKey(Schema.String),
+  parameter: Schema.optionalKey(Schema.String),
+  header: Schema.optionalKey(Schema.String)
+})
+
+/** One thing that is wrong. */
+export const ErrorDetail = Schema.Struct({
+  /** A word for programs. */
+  code: Schema.String,
+  /** The same for each problem of this code. */
+  title: Schema.String,
+  /** What is wrong here and what is accepted. */
+  detail: Schema.String,
+  source: Schema.optionalKey(ErrorSource)
+})
+export type ErrorDetail = typeof ErrorDetail.Type
+
+/** The body of every error answer. */
+export const ErrorDocument = Schema.Struct({
+  errors: Schema.Array(
+    Schema.Struct({
+      /** The request id, as in the `x-request-id` header. */
+      id: Schema.String,
+      /** The HTTP status, as text. */
+      status: Schema.String,
+      ...ErrorDetail.fields
+    })
+  )
+}).annotate({ identifier: "Errors" })
+
+/** The request was understood to be wrong, or could not be carried out. Nothing was changed. */
+export class RequestFailure extends Schema.TaggedError<RequestFailure>()("RequestFailure", {
+  status: Schema.Int,
+  errors: Schema.NonEmptyArray(ErrorDetail),
+  /** Headers that the status calls for, like `allow`. */
+  headers: Schema.Record(Schema.String, Schema.String)
+}) {
+  override get message(): string {
+    return this.errors.map(({ detail }) => detail).join(" ")
+  }
+}
+
+/** A failure with one reason. */
+export const failure = (
+  status: number,
+  detail: ErrorDetail,
+  headers: Readonly<Record<string, string>> = {}
+): RequestFailure => new RequestFailure({ status, errors: [detail], headers })
+
+/** What is wrong with a query parameter. */
+export const parameterProblem = (parameter: string, detail: string): ErrorDetail => ({
+  code: "invalid_parameter",
+  title: "Invalid query parameter",
+  detail,
+  source: { parameter }
+})
+
+/** A failure because of one query parameter. */
+export const parameterFailure = (parameter: string, detail: string): RequestFailure =>
+  failure(400, parameterProblem(parameter, detail))
+
+/** The error document of a failure (JSON:API 1.1 section 11), with the id of the request. */
+export const failureBody = (id: string, { errors, status }: RequestFailure): string => {
+  const document: typeof ErrorDocument.Type = {
+    errors: errors.map((error) => ({ id, status: String(status), ...error }))
+  }
+  return JSON.stringify(document)
+}
+
+/** The body is longer than the endpoint takes; 413 (RFC 9110 section 15.5.14). */
+export class BodyTooLarge extends Schema.TaggedError<BodyTooLarge>()("BodyTooLarge", {
+  /** The cap, in bytes. */
+  limit: Schema.Int
+}) {
+  override get message(): string {
+    return `The body is too large: at most ${this.limit / 1024} KiB are taken.`
+  }
+}
+
+/** The body did not arrive as a whole, or is not the text it should be; 400, or 408 when it took too long. */
+export class BodyUnreadable extends Schema.TaggedError<BodyUnreadable>()("BodyUnreadable", {
+  why: Schema.Literals(["broken_off", "not_utf8", "too_slow"])
+}) {
+  override get message(): string {
+    switch (this.why) {
+      case "broken_off":
+        return "The body broke off before its end. Send it again."
+      case "not_utf8":
+        return "The body is not UTF-8 text."
+      case "too_slow":
+        return "The body took too long to arrive. Send it again, faster."
+    }
+  }
+}
+
+export type BodyError = BodyTooLarge | BodyUnreadable
+
+/** What handlers may fail with. */
+export type KnownError =
+  | RequestFailure
+  | OAuthError
+  | TooManyGuesses
+  | TooManyTokens
+  | BodyTooLarge
+  | BodyUnreadable
+  | StoreError
+  | DirectoryError
+  | ScopeNotFound
+  | IntegrationNotFound
+  | DocumentMismatch
+  | InvalidInput
+  | VersionConflict
+  | NotYourIntegration
+  | DeliveryNotFound
+  | UnknownIntegration
+  | NotDeliverable
+  | NotProbed
+  | InvalidIdempotencyKey
+  | KeyReused
+  | KeyInUse
+  | LimitReached
+  | PublisherBusy
+  | PublisherClosed
+  | ClientExists
+  | ClientIsPublic
+  | UnknownClient
+
+const mismatches = {
+  wrong_type: [409, "conflict", "Wrong type", "/data/type"],
+  wrong_id: [409, "conflict", "Wrong id", "/data/id"],
+  client_made_id: [403, "client_id_forbidden", "Client-made id", "/data/id"]
+} as const
+
+/** Nothing under that address, or nothing that the caller may see. */
+export const notFound = (detail: string): RequestFailure =>
+  failure(404, { code: "not_found", title: "Not found", detail })
+
+/** What an address answers that nobody serves. */
+export const nothingHere = notFound("Nothing is served at this address.")
+
+/** The method has no meaning at an address (RFC 9110 section 15.5.6). */
+export const notAllowed = (allow: string): RequestFailure =>
+  failure(
+    405,
+    { code: "method_not_allowed", title: "Method not allowed", detail: `Only ${allow} can be used here.` },
+    { allow }
+  )
+
+/** A defect: what it was is in the log, under the request's id. */
+export const internalError = failure(500, {
+  code: "internal_error",
+  title: "Internal error",
+  detail: "Something went wrong inside the service. Nothing is wrong with the request; its id is in the service's log."
+})
+
+/** What the caller is told. The words of the database or the host are for the log only. */
+const unavailableDetail = (error: StoreError | DirectoryError): string => {
+  const outcome = error._tag === "StoreError" ? error.outcome : undefined
+  if (outcome === "unknown")
+    return "The answer of the storage was lost. The request may have been carried out or not: look before you try again."
+  if (outcome === "begun")
+    return "The storage carried out a part of the request, which stays. Try again in a moment: that does the rest."
+  if (error._tag === "StoreError" && error.advice !== undefined)
+    return "Something that is stored for this can't be read. Nothing was changed, and trying again does not help: the log of the service names it, and what to do."
+  if (error._tag === "DirectoryError" && error.flaw !== undefined)
+    return "The directory of users gave an answer that the service can't use. Nothing was changed, and trying again does not help: the log of the service says what is wrong with the answer."
+  return "The service cannot reach its storage or the directory of users. Nothing was changed. Try again in a moment."
+}
+
+const unavailable = (error: StoreError | DirectoryError): RequestFailure => {
+  // A wrong answer of the directory stays wrong.
+  const isLasting = error._tag === "DirectoryError" && error.flaw !== undefined
+  return failure(
+    503,
+    {
+      code: "unavailable",
+      title: isLasting ? "Unavailable" : "Temporarily unavailable",
+      detail: unavailableDetail(error)
+    },
+    isLasting ? {} : { "retry-after": "1" }
+  )
+}
+
+const keySource = { header: "Idempotency-Key" }
+
+/** A problem of a document. Without a code of its own, its detail continues the pointer. */
+const documentProblem = (kind: string, { code, detail, pointer, title = kind }: Problem): ErrorDetail => ({
+  code: code ?? "invalid",
+  title,
+  detail: code === undefined ? `${pointer === "" ? "" : `${pointer} `}${detail}.` : detail,
+  source: { pointer }
+})
+
+/** The failure that an error is answered with. */
+const toRequestFailure = (error: KnownError): RequestFailure => {
+  const detail = error.message
+  switch (error._tag) {
+    case "RequestFailure":
+      return error
+    case "OAuthError":
+      return failure(
+        error.status,
+        { code: error.error, title: "Refused", detail: error.error_description },
+        // A challenge on anything but a 401 would make clients drop the error code.
+        error.status === 401 ? { "www-authenticate": 'Basic realm="doorhook", charset="UTF-8"' } : {}
+      )
+    case "TooManyGuesses":
+    case "TooManyTokens":
+      // Not invalid_client: a client that reads that may give its credentials up for good.
+      return failure(
+        429,
+        { code: "temporarily_unavailable", title: "Too many requests", detail },
+        { "retry-after": String(error.retry_after) }
+      )
+    case "BodyTooLarge":
+      return failure(413, { code: "payload_too_large", title: "Body too large", detail })
+    case "BodyUnreadable":
+      return error.why === "too_slow"
+        ? failure(408, { code: "request_timeout", title: "Body too slow", detail }, { connection: "close" })
+        : failure(400, { code: "bad_request", title: "Unreadable body", detail })
+    case "StoreError":
+    case "DirectoryError":
+      return unavailable(error)
+    case "PublisherBusy":
+      return failure(503, { code: "publisher_busy", title: "Too busy", detail }, { "retry-after": "5" })
+    case "PublisherClosed":
+      return failure(503, { code: "unavailable", title: "Temporarily unavailable", detail }, { "retry-after": "1" })
+    case "ScopeNotFound":
+    case "IntegrationNotFound":
+    case "DeliveryNotFound":
+    case "UnknownIntegration":
+    case "UnknownClient":
+      return notFound(detail)
+    case "DocumentMismatch": {
+      const [status, code, title, pointer] = mismatches[error.reason]
+      return failure(status, { code, title, detail, source: { pointer } })
+    }
+    case "InvalidInput": {
+      const errors = Array.map(error.problems, (problem) => documentProblem(error.title, problem))
+      return new RequestFailure({ status: 422, errors, headers: {} })
+    }
+    case "VersionConflict":
+      return failure(412, {
+        code: "precondition_failed",
+        title: "Changed meanwhile",
+        detail,
+        source: { header: "If-Match" }
+      })
+    case "NotYourIntegration":
+      return failure(403, { code: "not_your_integration", title: "Another client's integration", detail })
+    case "LimitReached":
+      return failure(409, { code: "limit_reached", title: "Limit reached", detail })
+    case "NotDeliverable":
+      return failure(409, { code: error.why, title: "Not deliverable", detail })
+    case "NotProbed":
+      return failure(409, { code: error.why, title: "Not probed", detail })
+    case "ClientExists":
+      return failure(409, { code: "client_exists", title: "Client exists", detail })
+    case "ClientIsPublic":
+      return failure(409, { code: "client_is_public", title: "Client has no secret", detail })
+    case "InvalidIdempotencyKey":
+      return failure(400, { code: "invalid_idempotency_key", title: "Invalid key", detail, source: keySource })
+    case "KeyReused":
+      return failure(422, { code: "idempotency_key_reused", title: "Key used before", detail, source: keySource })
+    case "KeyInUse":
+      return failure(
+        409,
+        { code: "idempotency_key_in_use", title: "Key in use", detail, source: keySource },
+        { "retry-after": "1" }
+      )
+  }
+}
+
+const what = "A request could not be carried out"
+
+/** Logs why there was no answer of doorhook's own. */
+export const logUnanswered = (why: string): Effect.Effect<void> => Effect.logError(`${what}. ${why}`)
+
+/** What a request that failed is answered with, and what the log says of it; null where it is the caller's doing. */
+export interface Outcome {
+  readonly refusal: RequestFailure
+  readonly log: Effect.Effect<void> | null
+}
+
+/** The outcome of a request that a handler failed to answer. A defect tells the caller nothing. */
+export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
+  const error = Option.getOrNull(Cause.findErrorOption(cause))
+  const refusal = error === null ? internalError : toRequestFailure(error)
+  if (refusal.status < 500) return { refusal, log: null }
+  return { refusal, log: error === null ? Effect.logError(what, cause) : logUnanswered(failureText(error)) }
+}
+
+/** Two readings of a request, or the problems of both at once. */
+export const both = <A, B>(
+  first: Exit.Exit<A, RequestFailure>,
+  second: Exit.Exit<B, RequestFailure>
+): Exit.Exit<readonly [A, B], RequestFailure> => {
+  if (Exit.isSuccess(first) && Exit.isSuccess(second)) return Exit.succeed([first.value, second.value])
+  const one = Option.getOrNull(Exit.findErrorOption(first))
+  const other = Option.getOrNull(Exit.findErrorOption(second))
+  if (one === null) return Exit.fail(other ?? internalError)
+  if (other === null) return Exit.fail(one)
+  const { errors, headers, status } = one
+  return Exit.fail(new RequestFailure({ status, errors: [...errors, ...other.errors], headers }))
+}

@@ -1,0 +1,408 @@
+/**
+ * The HTTP surface: one table of routes, and what all requests have in common. Request ids, addresses, 404 and 405,
+ * failures, cross-origin rules and the headers of every answer are handled here, once.
+ *
+ * A request becomes an `Exchange`, its route answers with an `Effect<Answer>`, and the answer is written to where the request
+ * came from. A handler that returns an `Exit` costs no fiber.
+ */
+import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
+import type { Scope } from "effect"
+import { randomFillSync } from "node:crypto"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+import type { BodyReader } from "./BodyReader.ts"
+import { makeBodyReader } from "./BodyReader.ts"
+import { makeClientAddress } from "./ClientAddress.ts"
+import { isRepeated, repeatedAuthorization } from "./Credentials.ts"
+import type { BodyExit, Exchange, Incoming, ReadBody } from "./Exchange.ts"
+import { fromNode, fromWeb } from "./Exchange.ts"
+import type { KnownError, RequestFailure } from "./Failures.ts"
+import { failureBody, internalError, notAllowed, notFound, nothingHere, outcomeOf } from "./Failures.ts"
+import { HttpSettings } from "./HttpSettings.ts"
+import { json } from "./MediaType.ts"
+import type { Answer, Face, Params, Resource, Route } from "./Route.ts"
+import { isPlainlySpelled, makeTable } from "./Route.ts"
+
+const noBody = new Uint8Array()
+
+const isExit = <A, E>(effect: Effect.Effect<A, E>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
+
+const requestIdHeader = "x-request-id"
+
+/** A caller's own id is kept when it is harmless in a header and in a log line. */
+const acceptableId = /^[\w.:-]{1,128}$/
+
+const idPool = Buffer.alloc(4_096)
+let idsUsed = idPool.length
+
+const newId = (): string => {
+  if (idsUsed === idPool.length) {
+    randomFillSync(idPool)
+    idsUsed = 0
+  }
+  idsUsed += 8
+  return `req_${idPool.toString("hex", idsUsed - 8, idsUsed)}`
+}
+
+class ReceivedRequest implements Exchange {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly address: string | null
+  readonly peer: string | null
+  also: Readonly<Record<string, string>> = {}
+  readonly #incoming: Incoming
+  readonly #bodies: BodyReader
+
+  constructor(incoming: Incoming, address: string | null, bodies: BodyReader) {
+    const given = incoming.header(requestIdHeader)
+    this.id = given !== undefined && acceptableId.test(given) ? given : newId()
+    this.method = incoming.method === "HEAD" ? "GET" : incoming.method
+    const { target } = incoming
+    const at = target.indexOf("?")
+    this.path = at === -1 ? target : target.slice(0, at)
+    this.query = at === -1 ? "" : target.slice(at + 1)
+    this.address = address
+    this.peer = incoming.peer
+    this.#incoming = incoming
+    this.#bodies = bodies
+  }
+
+  header(name: string): string | undefined {
+    return this.#incoming.header(name)
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#incoming.headers()
+  }
+
+  read(limit: number, done: (body: BodyExit) => void): () => void {
+    return this.#bodies.read(this.#incoming.body(), limit, done)
+  }
+}
+
+/** Failures as error documents in plain JSON. */
+export const jsonFace: Face = {
+  refuse: (x, refusal) =>
+    Effect.succeed({
+      status: refusal.status,
+      headers: { "content-type": json, ...refusal.headers, vary: "Accept", "cache-control": "no-store" },
+      body: failureBody(x.id, refusal)
+    })
+}
+
+/** The faces of the parts of the surface, for addresses that have no route. */
+export interface Faces {
+  readonly api: Face
+  readonly oauth: Face
+}
+
+const atRoot = notFound(
+  "This is a doorhook service. Its console is at /console, the description of its API at /openapi.json."
+)
+
+const isBelow = (path: string, prefix: string): boolean =>
+  path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
+
+/** What browsers may send and read across origins. */
+const preflightHeaders = {
+  "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, if-match, x-request-id",
+  "access-control-max-age": "600"
+} as const
+const exposedHeaders = "etag, location, ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id"
+
+const withVary = (headers: Answer["headers"]): Answer["headers"] => ({
+  ...headers,
+  vary: headers["vary"] === undefined ? "Origin" : `${headers["vary"]}, Origin`
+})
+
+export class HttpSurface extends Context.Service<
+  HttpSurface,
+  {
+    /** Answers a request of `node:http`. With `body`, the body that something else has read already. */
+    readonly handle: (request: IncomingMessage, response: ServerResponse, body?: ReadBody) => void
+    /** Answers a request of the web. Rejects when its client has gone. */
+    readonly fetch: (request: Request, peer: string | null) => Promise<Response>
+    /** Answers any request, without the body of an answer to HEAD being left out. */
+    readonly answer: (incoming: Incoming) => Effect.Effect<Answer>
+  }
+>()("@doorhook/server/http/HttpSurface") {}
+
+/** Builds the surface over its routes. Loggers and tracers of the context serve the requests too. */
+export const makeHttpSurface = Effect.fnUntraced(function* (
+  routes: ReadonlyArray<Route>,
+  faces: Faces
+): Effect.fn.Return<HttpSurface["Service"], never, Scope.Scope> {
+  const { bodyTimeout, browserOrigins, trustedProxies } = yield* HttpSettings
+  const scope = yield* Effect.scope
+  const context = yield* Effect.context<never>()
+  const forkIn = Effect.runForkWith(context)
+  const fork = <A>(effect: Effect.Effect<A>): Fiber.Fiber<A> => Fiber.runIn(forkIn(effect), scope)
+
+  const find = makeTable(routes)
+  const bodies = makeBodyReader(bodyTimeout, Context.get(context, Clock.Clock), fork)
+  const addressOf = makeClientAddress(trustedProxies, fork)
+  const origins = new Set(browserOrigins)
+
+  /** The face of the neighbours of an address without a route. */
+  const neighbours = (path: string): Face => {
+    if (isBelow(path, "/v4")) return faces.api
+    return isBelow(path, "/oauth") || isBelow(path, "/.well-known/oauth-authorization-server") ? faces.oauth : jsonFace
+  }
+
+  const logged = (x: Exchange, effect: Effect.Effect<void>): void =>
+    void fork(Effect.annotateLogs(effect, "request_id", x.id))
+
+  const recovered = (
+    x: Exchange,
+    { refuse }: Face,
+    answer: Effect.Effect<Answer, KnownError>
+  ): Effect.Effect<Answer> => {
+    if (!isExit(answer)) {
+      return Effect.catchCause(answer, (cause) => {
+        if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+        const { log, refusal } = outcomeOf(cause)
+        return log === null ? refuse(x, refusal) : Effect.andThen(log, refuse(x, refusal))
+      })
+    }
+    if (Exit.isSuccess(answer)) return Exit.succeed(answer.value)
+    const { log, refusal } = outcomeOf(answer.cause)
+    if (log !== null) logged(x, log)
+    return refuse(x, refusal)
+  }
+
+  /** The headers that let a browser's page of another origin use an answer; null where there are none. */
+  const crossOrigin = (incoming: Incoming, resource: Resource | undefined): Answer["headers"] | null => {
+    const origin = origins.size === 0 ? undefined : incoming.header("origin")
+    if (origin === undefined || !origins.has(origin)) return null
+    if (resource === undefined || ![...resource.routes.values()].some((route) => route.crossOrigin === true))
+      return null
+    return { "access-control-allow-origin": origin, "access-control-expose-headers": exposedHeaders }
+  }
+
+  /** What answers a request. */
+  type Target =
+    | { readonly route: Route; readonly params: Params; readonly resource: Resource }
+    | { readonly answer: Effect.Effect<Answer>; readonly resource?: Resource }
+
+  const targetOf = (incoming: Incoming, x: Exchange): Target => {
+    const refusal = !isPlainlySpelled(x.path) ? nothingHere : isRepeated(incoming) ? repeatedAuthorization : null
+    if (refusal !== null) return { answer: neighbours(x.path).refuse(x, refusal) }
+    const match = find(x.path)
+    if (match === null) return { answer: neighbours(x.path).refuse(x, x.path === "/" ? atRoot : nothingHere) }
+    const { params, resource } = match
+    const route = resource.routes.get(x.method) ?? resource.routes.get("*")
+    if (route !== undefined) return { route, params, resource }
+    if (x.method === "OPTIONS" && incoming.header("access-control-request-method") !== undefined) {
+      const shared = crossOrigin(incoming, resource)
+      const headers = { ...preflightHeaders, "access-control-allow-methods": resource.allow }
+      if (shared !== null) return { answer: Exit.succeed({ status: 204, headers, body: null }), resource }
+    }
+    const [neighbour] = resource.routes.values()
+    return { answer: (neighbour?.face ?? jsonFace).refuse(x, notAllowed(resource.allow)), resource }
+  }
+
+  const handled = (x: Exchange, { face, handle }: Route, params: Params, body: Uint8Array): Effect.Effect<Answer> => {
+    try {
+      return recovered(x, face, handle(x, params, body))
+    } catch (defect) {
+      return recovered(x, face, Exit.die(defect))
+    }
+  }
+
+  /** The answer when a failure could not be answered. */
+  const last = (x: Exchange): Answer => ({
+    status: 500,
+    headers: { "content-type": json, "cache-control": "no-store" },
+    body: failureBody(x.id, internalError)
+  })
+
+  /** Answers with an effect; returns what gives it up, null once it has answered. */
+  const settle = (x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null => {
+    if (isExit(answer)) {
+      done(Exit.isSuccess(answer) ? answer.value : last(x))
+      return null
+    }
+    const fiber = fork(Effect.annotateLogs(answer, "request_id", x.id))
+    fiber.addObserver((exit) => {
+      if (Exit.isSuccess(exit)) return done(exit.value)
+      if (Cause.hasInterruptsOnly(exit.cause)) return
+      logged(x, Effect.logError("A failure could not be answered", exit.cause))
+      done(last(x))
+    })
+    return fiber.pollUnsafe() === undefined ? () => fiber.interruptUnsafe() : null
+  }
+
+  /** Answers a request; returns what gives it up, null once it is answered. */
+  const respond = (incoming: Incoming, done: (answer: Answer, x: Exchange) => void): (() => void) | null => {
+    const x: Exchange = new ReceivedRequest(incoming, addressOf(incoming), bodies)
+    const target = targetOf(incoming, x)
+    const finish = (answer: Answer): void => {
+      if (origins.size === 0) return done(answer, x)
+      done({ ...answer, headers: withVary({ ...answer.headers, ...crossOrigin(incoming, target.resource) }) }, x)
+    }
+    if (!("route" in target)) return settle(x, target.answer, finish)
+    const { params, route } = target
+    if (route.bodyFirst === undefined) return settle(x, handled(x, route, params, noBody), finish)
+    let giveUp: (() => void) | null = null
+    let isRead = false
+    const stop = x.read(route.bodyFirst, (body) => {
+      isRead = true
+      const answer = Exit.isSuccess(body)
+        ? handled(x, route, params, body.value)
+        : recovered(x, route.face, Exit.failCause(body.cause))
+      giveUp = settle(x, answer, finish)
+    })
+    return () => (isRead ? giveUp?.() : stop())
+  }
+
+  return {
+    handle: (request, response, body) => {
+      const open = respond(fromNode(request, body), (answer, x) => sendNode(request, response, answer, x))
+      if (open !== null) response.once("close", open)
+    },
+    fetch: (request, peer) =>
+      new Promise((resolve, reject) => {
+        const open = respond(fromWeb(request, peer), (answer, x) => resolve(webResponse(request, answer, x)))
+        if (open === null) return
+        request.signal.addEventListener("abort", () => {
+          open()
+          reject(request.signal.reason)
+        })
+      }),
+    answer: (incoming) =>
+      Effect.callback((resume) => {
+        const open = respond(incoming, (answer, x) =>
+          resume(Effect.succeed({ ...answer, headers: headersOf(answer, x) }))
+        )
+        return Effect.sync(() => open?.())
+      })
+  }
+})
+
+/** The headers of an answer, with those of every answer. */
+const headersOf = ({ headers }: Answer, { also, id }: Exchange): Readonly<Record<string, string>> => ({
+  ...also,
+  ...headers,
+  [requestIdHeader]: id,
+  "x-content-type-options": "nosniff"
+})
+
+const lengthOf = (body: string | Uint8Array): number =>
+  typeof body === "string" ? Buffer.byteLength(body) : body.length
+
+/** Statuses that have no body and no length (RFC 9110 sections 8.6 and 15.3.5). */
+const isBodiless = (status: number): boolean => status === 204 || status === 304
+
+/** An answer on its way to a connection. */
+interface Outgoing {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly answer: Answer
+  readonly x: Exchange
+}
+
+let outgoing: Array<Outgoing> = []
+
+const writeOutgoing = (): void => {
+  const all = outgoing
+  outgoing = []
+  for (const { answer, request, response, x } of all) {
+    try {
+      writeNode(request, response, answer, x)
+    } catch (error) {
+      // Reported as what it is, after the others.
+      process.nextTick(() => {
+        throw error
+      })
+    }
+  }
+}
+
+/**
+ * Writes the answers of a turn of the event loop one after the other at its end. Whatever reads them, like a proxy on the same
+ * machine, is then woken once per turn and not for each answer, which would take longer than most requests.
+ */
+const sendNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
+  if (outgoing.push({ request, response, answer, x }) === 1) setImmediate(writeOutgoing)
+}
+
+const writeNode = (request: IncomingMessage, response: ServerResponse, answer: Answer, x: Exchange): void => {
+  // A host whose patience has ended has answered in the meantime.
+  if (response.headersSent || response.destroyed) return
+  const { body, headers, status } = answer
+  const list: Array<string | number> = []
+  for (const name in x.also) list.push(name, x.also[name] ?? "")
+  for (const name in headers) list.push(name, headers[name] ?? "")
+  list.push(requestIdHeader, x.id, "x-content-type-options", "nosniff")
+  if (!isBodiless(status)) list.push("content-length", body === null ? 0 : lengthOf(body))
+  if (!request.complete) {
+    if (isTooLong(request) || status === 413) {
+      list.push("connection", "close")
+      closesGently(request.socket)
+    } else response.prependOnceListener("finish", () => discardRest(request))
+  }
+  response.writeHead(status, list)
+  if (body === null || request.method === "HEAD") response.end()
+  else response.end(body)
+}
+
+/** How much of an unread body is discarded so that its connection can carry the next request, in bytes. */
+const maxDiscarded = 64 * 1_024
+
+/** How long a client has to read an answer before its connection is cut, in milliseconds. */
+const closeGrace = 1_000
+
+/** Closes a connection so that what was answered still arrives, where the client is sending more. */
+const closeGently = (socket: Socket): void => {
+  if (socket.destroyed) return
+  socket.end()
+  const timer = setTimeout(() => socket.destroy(), closeGrace)
+  socket.once("close", () => clearTimeout(timer))
+}
+
+/** Node would cut the connection as soon as the last answer is sent: a client that is still sending could miss it. */
+const closesGently = (socket: Socket): void => {
+  socket.destroySoon = () => closeGently(socket)
+}
+
+/** Whether more of a body is announced than is discarded. */
+const isTooLong = ({ headers }: IncomingMessage): boolean => Number(headers["content-length"] ?? 0) > maxDiscarded
+
+/** Discards what is left of a body, so that the connection can carry the next request; closes it where that is too much. */
+const discardRest = (request: IncomingMessage): void => {
+  if (request.complete || request.destroyed) return
+  // Marks the body as being read. Node would otherwise discard it however long it is.
+  request.read(0)
+  let discarded = 0
+  request.on("data", (bytes: Buffer) => {
+    discarded += bytes.length
+    if (discarded <= maxDiscarded) return
+    request.pause()
+    closeGently(request.socket)
+  })
+  request.resume()
+}
+
+const webResponse = (request: Request, answer: Answer, x: Exchange): Response => {
+  const { body, status } = answer
+  const hasNoBody = body === null || isBodiless(status) || request.method === "HEAD"
+  const content = typeof body === "string" ? body : body === null ? null : new Uint8Array(body)
+  return new Response(hasNoBody ? null : content, { status, headers: headersOf(answer, x) })
+}
+
+/** An answer to a connection whose request no route could see: it could not be read, or came too late. */
+export const bareAnswer = (refusal: RequestFailure): Answer & { readonly id: string; readonly body: string } => {
+  const id = newId()
+  const body = failureBody(id, refusal)
+  const headers = {
+    ...refusal.headers,
+    "content-type": json,
+    "content-length": String(Buffer.byteLength(body)),
+    [requestIdHeader]: id,
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store"
+  }
+  return { id, status: refusal.status, headers, body }
+}

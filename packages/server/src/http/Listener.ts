@@ -1,0 +1,192 @@
+/**
+ * A server of `node:http` for the surface: it listens before anything else is made, and closes after everything else.
+ */
+import { Context, Effect, Layer, Predicate, Schema } from "effect"
+import { createServer, STATUS_CODES } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { isIPv6 } from "node:net"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import type { RequestFailure } from "./Failures.ts"
+import { failure } from "./Failures.ts"
+import { bareAnswer } from "./HttpSurface.ts"
+
+/** Nothing can listen at an address. */
+export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
+  host: Schema.String,
+  port: Schema.Int,
+  cause: Schema.Defect()
+}) {
+  override get message(): string {
+    const { cause, host, port } = this
+    if (Predicate.hasProperty(cause, "code") && cause.code === "EADDRINUSE") {
+      return `Port ${port} on ${host} is in use. Stop the program that listens there, or choose another port with --port.`
+    }
+    return `Can't listen on ${host}:${port}: ${Predicate.isError(cause) ? cause.message : String(cause)}`
+  }
+}
+
+export interface ListenerOptions {
+  readonly host: string
+  /** 0 for any that is free. */
+  readonly port: number
+  /** How long the head of a request may take, in milliseconds. */
+  readonly headersTimeout: number
+  /** How long its body may take, in milliseconds. */
+  readonly bodyTimeout: number
+}
+
+/** How much longer than its head and its body may take a request stays open, so that it can still be answered. */
+const grace = 5_000
+
+/** How long open requests may take to finish when the server closes, in milliseconds. */
+const patience = 3_000
+
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Refusals of requests whose head can't be read, by the error codes of Node.js. */
+const unreadable: Readonly<Record<string, RequestFailure>> = {
+  HPE_HEADER_OVERFLOW: failure(431, {
+    code: "head_too_long",
+    title: "Head too long",
+    detail: "The address and the headers of a request may have 16 KiB together."
+  }),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: failure(413, {
+    code: "payload_too_large",
+    title: "Body too large",
+    detail: "Chunk extensions are too long."
+  }),
+  ERR_HTTP_REQUEST_TIMEOUT: failure(408, {
+    code: "request_timeout",
+    title: "Request too slow",
+    detail: "The request took too long to arrive."
+  })
+}
+
+const notHttp = failure(400, {
+  code: "bad_request",
+  title: "Unreadable request",
+  detail: "This is no HTTP request that can be read."
+})
+
+const starting = failure(
+  503,
+  { code: "unavailable", title: "Temporarily unavailable", detail: "The service is starting." },
+  { "retry-after": "1" }
+)
+
+const bareText = (refusal: RequestFailure): string => {
+  const { body, headers, status } = bareAnswer(refusal)
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "connection: close",
+    "",
+    body
+  ].join("\r\n")
+}
+
+/** An answer that has begun on the connection would be mixed up with another one. */
+const hasBegunToAnswer = (socket: Duplex): boolean =>
+  Predicate.hasProperty(socket, "_httpMessage") &&
+  Predicate.hasProperty(socket["_httpMessage"], "headersSent") &&
+  socket["_httpMessage"].headersSent === true
+
+/** Answers requests that never become one: their head is too long, too slow, or no HTTP. Node.js would send a bare status. */
+const answerUnreadable = (error: Error, socket: Duplex): void => {
+  if (!socket.writable || hasBegunToAnswer(socket)) return void socket.destroy(error)
+  const code = "code" in error && Predicate.isString(error.code) ? error.code : ""
+  socket.end(bareText(unreadable[code] ?? notHttp), () => socket.destroy(error))
+}
+
+const notStarted: RequestHandler = (_, response) => {
+  const { body, headers, status } = bareAnswer(starting)
+  response.writeHead(status, headers).end(body)
+}
+
+const listen = (server: Server, { host, port }: ListenerOptions): Effect.Effect<void, ListenFailed> =>
+  Effect.callback((resume) => {
+    const fail = (cause: Error) => resume(Effect.fail(new ListenFailed({ host, port, cause })))
+    server.once("error", fail)
+    server.listen(port, host, () => {
+      server.off("error", fail)
+      resume(Effect.void)
+    })
+  })
+
+/** Takes no more connections, lets open requests finish for a while, and cuts off the others. */
+const close = (server: Server, connections: ReadonlySet<Socket>): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    if (!server.listening) return resume(Effect.void)
+    // Node counts a connection that has sent nothing yet as busy.
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+    // A connection becomes idle when its request is answered.
+    const idle = setInterval(() => server.closeIdleConnections(), 20)
+    const late = setTimeout(() => server.closeAllConnections(), patience)
+    server.close(() => {
+      clearInterval(idle)
+      clearTimeout(late)
+      resume(Effect.void)
+    })
+    server.closeIdleConnections()
+  })
+
+const unspecified = new Set(["0.0.0.0", "::"])
+
+/** Where a server listens, as a URL. Nothing can be reached at "all addresses". */
+const urlOf = (server: Server): string => {
+  const address = server.address()
+  if (address === null || Predicate.isString(address)) return ""
+  const host = unspecified.has(address.address) ? "localhost" : address.address
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${address.port}`
+}
+
+export class Listener extends Context.Service<
+  Listener,
+  {
+    /** Where it listens, like `http://127.0.0.1:4000`. */
+    readonly url: string
+    /** Has requests answered, which get 503 before. Its scope closes once the open ones are answered. */
+    readonly serve: (handle: RequestHandler) => Layer.Layer<never>
+  }
+>()("@doorhook/server/http/Listener") {
+  /** Listens until its scope closes. */
+  static layer(options: ListenerOptions): Layer.Layer<Listener, ListenFailed> {
+    return Layer.effect(
+      Listener,
+      Effect.gen(function* () {
+        const { bodyTimeout, headersTimeout } = options
+        let handle = notStarted
+        // An idle connection outlives the pauses between a client's requests; a request that never ends does not live on.
+        const server = createServer(
+          {
+            keepAliveTimeout: 65_000,
+            headersTimeout,
+            requestTimeout: headersTimeout + bodyTimeout + grace,
+            // Node looks at neither in between.
+            connectionsCheckingInterval: Math.min(1_000, headersTimeout)
+          },
+          (request, response) => handle(request, response)
+        ).on("clientError", answerUnreadable)
+        const connections = new Set<Socket>()
+        server.on("connection", (socket) => {
+          connections.add(socket)
+          socket.once("close", () => connections.delete(socket))
+        })
+        yield* Effect.acquireRelease(listen(server, options), () => close(server, connections))
+        return Listener.of({
+          url: urlOf(server),
+          serve: (given) =>
+            Layer.effectDiscard(
+              Effect.acquireRelease(
+                Effect.sync(() => {
+                  handle = given
+                }),
+                () => close(server, connections)
+              )
+            )
+        })
+      })
+    )
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Query parameters and ids in paths. Unknown, repeated and malformed parameters are refused, all at once.
+ */
+import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
+import type { ListOrder } from "@doorhook/core"
+import { Array, Effect, Exit, Option } from "effect"
+import type { ErrorDetail } from "./Failures.ts"
+import { notFound, parameterFailure, parameterProblem, RequestFailure } from "./Failures.ts"
+import type { Params } from "./Route.ts"
+
+/** The most problems in one answer. */
+const maxProblems = 20
+
+/** The parameters that were given, by name. */
+export type QueryParameters<Name extends string> = Readonly<Partial<Record<Name, string>>>
+
+/** What was read of a request, or why it can't be. */
+export type Read<A> = Exit.Exit<A, RequestFailure>
+
+const accepted = (names: ReadonlyArray<string>): string =>
+  names.length === 0 ? "This address takes none." : `Accepted here: ${names.join(", ")}.`
+
+/** Reads a query whose accepted parameters are `names`. */
+export const parseQuery = <Name extends string>(
+  query: string,
+  names: ReadonlyArray<Name>
+): Read<QueryParameters<Name>> => {
+  const given: Partial<Record<Name, string>> = {}
+  if (query === "") return Exit.succeed(given)
+  const problems = new Map<string, ErrorDetail>()
+  for (const [key, value] of new URLSearchParams(query)) {
+    const name = names.find((candidate) => candidate === key)
+    if (name === undefined)
+      problems.set(key, parameterProblem(key, `The query parameter \`${key}\` is not known. ${accepted(names)}`))
+    else if (given[name] === undefined) given[name] = value
+    else problems.set(key, parameterProblem(key, `The query parameter \`${key}\` is given more than once.`))
+  }
+  const errors = [...problems.values()].slice(0, maxProblems)
+  if (Array.isReadonlyArrayNonEmpty(errors)) return Exit.fail(new RequestFailure({ status: 400, errors, headers: {} }))
+  return Exit.succeed(given)
+}
+
+const defaultLimit = 100
+const maxLimit = 1_000
+
+/** Reads one parameter; null when it is not given. An empty one counts as not given. */
+export const readParameter = <Name extends string, A>(
+  query: QueryParameters<Name>,
+  name: Name,
+  parse: (text: string) => Option.Option<A>,
+  expected: string
+): Read<A | null> => {
+  const text: string | undefined = query[name]
+  if (text === undefined || text === "") return Exit.succeed(null)
+  return Option.match(parse(text), {
+    onNone: () =>
+      Exit.fail(parameterFailure(name, `\`${name}\` must be ${expected}${expected.endsWith("?") ? "" : "."}`)),
+    onSome: Exit.succeed
+  })
+}
+
+/** Reads a number of at most `maxLimit`. */
+const parseLimit = (text: string): Option.Option<number> =>
+  Option.filter(Option.some(/^\d{1,4}$/.test(text) ? Number(text) : 0), (limit) => limit >= 1 && limit <= maxLimit)
+
+/** The most items to answer with. */
+export const readLimit = (query: QueryParameters<"limit">): Read<number> =>
+  Exit.map(
+    readParameter(query, "limit", parseLimit, `a whole number from 1 to ${maxLimit}`),
+    (limit) => limit ?? defaultLimit
+  )
+
+/** The item after which to continue; null for the beginning. */
+export const readAfter = <A>(query: QueryParameters<"after">, parse: (text: string) => Option.Option<A>) =>
+  readParameter(query, "after", parse, "the `next` of an earlier answer")
+
+/** Reads one of a few words. */
+export const readChoice = <Name extends string, Choice extends string>(
+  query: QueryParameters<Name>,
+  name: Name,
+  choices: ReadonlyArray<Choice>
+): Read<Choice | null> => {
+  const text: string | undefined = query[name]
+  const meant = text === undefined ? "" : didYouMean(text, choices)
+  const parse = (given: string) => Option.fromUndefinedOr(choices.find((choice) => choice === given))
+  return readParameter(query, name, parse, `${choices.join(choices.length === 2 ? " or " : ", ")}${meant}`)
+}
+
+/** Reads some of a few words, with commas between them. */
+export const readChoices = <Name extends string, Choice extends string>(
+  query: QueryParameters<Name>,
+  name: Name,
+  choices: ReadonlyArray<Choice>
+): Read<Array.NonEmptyReadonlyArray<Choice> | null> => {
+  const given = new Set((query[name] ?? "").split(",").map((word: string) => word.trim()))
+  const unknown = [...given].find((word) => !choices.some((choice) => choice === word))
+  const meant = unknown === undefined ? "" : didYouMean(unknown, choices)
+  const [first, ...others] = choices.filter((choice) => given.has(choice))
+  const chosen =
+    first === undefined || unknown !== undefined
+      ? Option.none<Array.NonEmptyReadonlyArray<Choice>>()
+      : Option.some<Array.NonEmptyReadonlyArray<Choice>>([first, ...others])
+  return readParameter(query, name, () => chosen, `${choices.join(", ")}, or several of them with commas${meant}`)
+}
+
+const orders = ["oldest", "newest"] as const satisfies ReadonlyArray<ListOrder>
+
+/** The order of a list; the oldest first by default. */
+export const readOrder = (query: QueryParameters<"order">): Read<ListOrder> =>
+  Exit.map(readChoice(query, "order", orders), (order) => order ?? "oldest")
+
+export const parseIntegrationId = (text: string): Option.Option<IntegrationId> => parsePositiveInt(IntegrationId, text)
+
+/** The integration to filter by; null for all. */
+export const readIntegrationId = (query: QueryParameters<"integration_id">): Read<IntegrationId | null> =>
+  readParameter(query, "integration_id", parseIntegrationId, "the id of an integration, like 12")
+
+/** Reads a part of the path as an id; 404 for a text that is not one. `what` completes "is not an id of". */
+export const pathId = <A>(
+  params: Params,
+  name: string,
+  parse: (text: string) => Option.Option<A>,
+  what: string
+): Read<A> => {
+  const text = params[name] ?? ""
+  return Option.match(parse(text), {
+    onNone: () => Exit.fail(notFound(`${JSON.stringify(text)} is not an id of ${what}.`)),
+    onSome: Exit.succeed
+  })
+}
+
+/** The integration that the path names. */
+export const integrationIdIn = (params: Params): Read<IntegrationId> =>
+  pathId(params, "id", parseIntegrationId, "an integration")
+
+/** A page, and the item after which the next begins; null at the end. */
+export const pageOf = <A, E, R>(limit: number, list: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>) =>
+  // One more than asked for tells whether there are more.
+  Effect.map(list(limit + 1), (found) => {
+    const items = found.slice(0, limit)
+    return { items, next: found.length > limit ? (items.at(-1) ?? null) : null }
+  })

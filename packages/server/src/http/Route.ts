@@ -1,0 +1,172 @@
+/**
+ * The table of routes: what is served, by method and path. Matching, 404, 405, `Allow` and the OpenAPI description come from
+ * it.
+ */
+import type { Effect } from "effect"
+import type { Exchange } from "./Exchange.ts"
+import type { KnownError, RequestFailure } from "./Failures.ts"
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+
+/** What a request is answered with. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Null for none. */
+  readonly body: string | Uint8Array | null
+}
+
+/** The parts of a path that a route leaves open, decoded. */
+export type Params = Readonly<Record<string, string>>
+
+/**
+ * Answers a request. An effect that is an `Exit` already costs no fiber. `body` is empty unless the route has it read first.
+ */
+export type Handler = (x: Exchange, params: Params, body: Uint8Array) => Effect.Effect<Answer, KnownError>
+
+/** A part of the surface whose failures look alike. */
+export interface Face {
+  readonly refuse: (x: Exchange, refusal: RequestFailure) => Effect.Effect<Answer>
+}
+
+export interface Route {
+  /** `*` for any, whose handler judges the method itself. */
+  readonly method: Method | "*"
+  /** Like `/v4/buildings/:building_id/integrations`; a last part `*` takes any rest. */
+  readonly path: `/${string}`
+  readonly face: Face
+  readonly handle: Handler
+  /** Has a body of at most this many bytes read before the handler is called. Others read it themselves. */
+  readonly bodyFirst?: number
+  /** The name of the operation in the OpenAPI description, for routes that are in it. */
+  readonly operation?: string
+  /** Accepted query parameters. */
+  readonly query?: ReadonlyArray<string>
+  /** Whether browsers may call it from the origins that the operator allows. */
+  readonly crossOrigin?: boolean
+}
+
+/** What is served at one path. */
+export interface Resource {
+  readonly routes: ReadonlyMap<string, Route>
+  /** The value of an `Allow` header (RFC 9110 section 10.2.1). */
+  readonly allow: string
+}
+
+/** A resource, and the parts of the path that its routes leave open. */
+export interface Match {
+  readonly resource: Resource
+  readonly params: Params
+}
+
+interface Node {
+  readonly fixed: Map<string, Node>
+  open: Node | null
+  /** What takes any rest. */
+  rest: Array<Route>
+  routes: Array<Route>
+  names: ReadonlyArray<string>
+  resource: Resource | null
+}
+
+const newNode = (): Node => ({ fixed: new Map(), open: null, rest: [], routes: [], names: [], resource: null })
+
+/** What an `Allow` header says of these methods. */
+const allowed = (methods: Iterable<string>): string =>
+  [...methods].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
+
+const resourceOf = (routes: ReadonlyArray<Route>): Resource => {
+  const byMethod = new Map<string, Route>(routes.map((route) => [route.method, route]))
+  return { routes: byMethod, allow: allowed(byMethod.keys()) }
+}
+
+const noParams: Params = {}
+
+/** A part of a path without its escapes; null where they are malformed. */
+const unescaped = (part: string): string | null => {
+  if (!part.includes("%")) return part
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return null
+  }
+}
+
+const paramsOf = (names: ReadonlyArray<string>, values: ReadonlyArray<string>): Params | null => {
+  if (names.length === 0) return noParams
+  const params: Record<string, string> = {}
+  for (let at = 0; at < names.length; at++) {
+    const value = unescaped(values[at] ?? "")
+    if (value === null) return null
+    params[names[at] ?? ""] = value
+  }
+  return params
+}
+
+/** Finds what is served at a path; null when nothing is. Paths are compared as they are written. */
+export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Match | null) => {
+  const root = newNode()
+  for (const route of routes) {
+    let node = root
+    const names: Array<string> = []
+    const parts = route.path.split("/").slice(1)
+    const isRest = parts.at(-1) === "*"
+    for (const part of isRest ? parts.slice(0, -1) : parts) {
+      if (part.startsWith(":")) {
+        names.push(part.slice(1))
+        node.open ??= newNode()
+        node = node.open
+      } else {
+        const next = node.fixed.get(part) ?? newNode()
+        node.fixed.set(part, next)
+        node = next
+      }
+    }
+    if (isRest) node.rest.push(route)
+    else {
+      node.routes.push(route)
+      node.names = names
+    }
+  }
+  const build = (node: Node): void => {
+    if (node.routes.length > 0) node.resource = resourceOf(node.routes)
+    for (const next of node.fixed.values()) build(next)
+    if (node.open !== null) build(node.open)
+  }
+  build(root)
+
+  return (path) => {
+    let node = root
+    let rest: Node | null = null
+    const values: Array<string> = []
+    // One slash at the end makes no difference.
+    const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length
+    for (let from = 1; from <= end;) {
+      const slash = path.indexOf("/", from)
+      const to = slash === -1 || slash > end ? end : slash
+      const part = path.slice(from, to)
+      from = to + 1
+      if (node.rest.length > 0) rest = node
+      const fixed = node.fixed.get(part)
+      if (fixed !== undefined) node = fixed
+      else if (node.open !== null && part !== "") {
+        values.push(part)
+        node = node.open
+      } else return rest === null ? null : { resource: resourceOf(rest.rest), params: noParams }
+    }
+    if (node.resource === null) return rest === null ? null : { resource: resourceOf(rest.rest), params: noParams }
+    const params = paramsOf(node.names, values)
+    return params === null ? null : { resource: node.resource, params }
+  }
+}
+
+/**
+ * Whether a path is spelled in the one way that is served, which a rule of a proxy in front (`deny /operator/`) knows: no
+ * character that could stand for itself is escaped (RFC 3986 section 2.3), and nothing is appended that some routers take
+ * off (`;...`, `#...`). A path that proxies keep to operators has no slash at its end either.
+ */
+export const isPlainlySpelled = (path: string): boolean => {
+  if (path.includes(";") || path.includes("#")) return false
+  if (path.endsWith("/") && (path.endsWith("/metrics/") || path.includes("/operator/"))) return false
+  return !path.includes("%") || !/%(?:2d|2e|5f|7e|3\d|[46][1-9a-f]|[57][0-9a])/i.test(path)
+}

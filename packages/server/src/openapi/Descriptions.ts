@@ -1,0 +1,474 @@
+/**
+ * What the OpenAPI description says of each operation beyond what the table of routes says: summaries, bodies, answers and
+ * statuses.
+ */
+import {
+  Action,
+  countedEvents,
+  DeliveryState,
+  EventId,
+  IntegrationAttributes,
+  IntegrationResource,
+  integrationType,
+  OAuthErrorCode,
+  ResourceType,
+  TokenResponse
+} from "@doorhook/core"
+import type { ResourceTypeTable } from "@doorhook/core"
+import { Schema, String, Struct } from "effect"
+import { ErrorDocument } from "../http/Failures.ts"
+import { json, jsonApi } from "../http/MediaType.ts"
+
+/** A body in each of its media types. */
+export type Content = Readonly<Record<string, Schema.Top>>
+
+/** What is said of one operation. */
+export interface Description {
+  readonly summary: string
+  readonly description?: string
+  /** Request headers that mean something, all optional. */
+  readonly headers?: ReadonlyArray<string>
+  readonly request?: Content
+  readonly success: { readonly status: number; readonly content?: Content }
+  /** Where it sends the browser instead. */
+  readonly redirect?: string
+  readonly errors: { readonly statuses: ReadonlyArray<number>; readonly content: Content }
+  /** Whether an access token is needed. */
+  readonly isOpen?: boolean
+}
+
+const optional = Schema.optionalKey(Schema.String)
+
+// ---- Query parameters
+
+const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
+
+/** The values of query parameters; a text where nothing else is said. */
+export const queryParameters: Readonly<Record<string, Schema.Top>> = {
+  page: Schema.Int,
+  per: Schema.Int,
+  "page[number]": Schema.Int,
+  "page[size]": Schema.Int,
+  since: time("Only what was published at this time or later."),
+  until: time("Only what was published before this time."),
+  response_type: Schema.Literal("code")
+}
+
+/** Query parameters that must be there. */
+export const requiredParameters: ReadonlySet<string> = new Set(["client_id", "response_type"])
+
+// ---- Lists
+
+const PageNumber = Schema.Int
+const NoPage = Schema.NullOr(Schema.Int)
+
+/** The `meta.page_info` of a list. */
+const PageInfo = Schema.Struct({
+  current_page: PageNumber,
+  total_pages: PageNumber,
+  total_item_count: Schema.Int,
+  page_item_count: Schema.Int,
+  page_size: Schema.Int,
+  next_page: NoPage,
+  prev_page: NoPage,
+  first_page: PageNumber,
+  last_page: PageNumber
+}).annotate({ identifier: "PageInfo" })
+
+/** The links of a list (JSON:API 1.1 section 5.6). */
+const PageLinks = Schema.Struct({
+  first: Schema.String,
+  prev: Schema.NullOr(Schema.String),
+  next: Schema.NullOr(Schema.String),
+  last: Schema.String
+}).annotate({ identifier: "PageLinks" })
+
+const list = <S extends Schema.Top, Info extends Schema.Top>(item: S, page_info: Info, identifier: string) =>
+  Schema.Struct({ data: Schema.Array(item), links: PageLinks, meta: Schema.Struct({ page_info }) }).annotate({
+    identifier
+  })
+
+const Building = Schema.Struct({
+  type: Schema.Literal("buildings"),
+  id: Schema.String,
+  attributes: Schema.Struct({
+    name: Schema.String,
+    /** IANA name, like `Europe/Berlin`. */
+    time_zone: Schema.String,
+    access_points: Schema.Array(Schema.Struct({ id: Schema.Int, name: Schema.String }))
+  }),
+  links: Schema.Struct({ self: Schema.String })
+}).annotate({ identifier: "Building" })
+
+const Tenant = Schema.Struct({
+  type: Schema.Literal("tenants"),
+  id: Schema.String,
+  attributes: Schema.Struct({
+    unit: Schema.NullOr(Schema.Struct({ id: Schema.Int, label: Schema.String }))
+  }),
+  relationships: Schema.Struct({
+    building: Schema.Struct({ data: Schema.Struct({ type: Schema.Literal("buildings"), id: Schema.String }) })
+  })
+}).annotate({ identifier: "Tenant" })
+
+const CountedPageInfo = Schema.Struct({
+  ...PageInfo.fields,
+  total_is_capped: Schema.optionalKey(Schema.Literal(true)).annotate({
+    description: `Present when the list has more than ${countedEvents} items: \`total_item_count\` is then ${countedEvents}.`
+  })
+}).annotate({ identifier: "CountedPageInfo" })
+
+/** The `data` of an event, as a resource. */
+const eventOf = (path: string, identifier: string) =>
+  Schema.Struct({
+    type: Schema.Literal(path),
+    /** The `id` of the data where it is a text or a whole number, else the event's. */
+    id: Schema.String,
+    attributes: Schema.Record(Schema.String, Schema.Unknown),
+    meta: Schema.Struct({
+      /** The `webhook-id` that it was sent with. */
+      event_id: Schema.String,
+      created_at: Schema.String
+    })
+  }).annotate({ identifier })
+
+// ---- Integrations
+
+const Resource = IntegrationResource.annotate({ identifier: "Integration" })
+
+const Status = Schema.Literals(["enabled", "disabled"])
+
+/** What clients may send: only declared types. Answers may have others, which were declared once. */
+const documentsOf = (types: ResourceTypeTable) => {
+  const actions = new Set([...types.values()].flatMap((definition) => definition.actions))
+  const attributes = {
+    ...IntegrationAttributes.fields,
+    bindings: Schema.Array(
+      Schema.Struct({
+        resource_type: Schema.Literals([...types.keys()]),
+        actions: Schema.Array(Schema.Literals([...actions]))
+      })
+    )
+  }
+  return {
+    /** What a POST or a PUT sends. Without a status it enables. */
+    whole: Schema.Struct({
+      data: Schema.Struct({
+        type: Schema.Literal(integrationType),
+        attributes: Schema.Struct({ ...attributes, status: Schema.optionalKey(Status) })
+      })
+    }).annotate({ identifier: "IntegrationDocument" }),
+    /** What a PATCH sends: the members to change. */
+    changes: Schema.Struct({
+      data: Schema.Struct({
+        type: Schema.Literal(integrationType),
+        attributes: Schema.Struct({
+          ...Struct.map(attributes, Schema.optionalKey),
+          configuration: Schema.optionalKey(attributes.configuration.mapFields(Struct.map(Schema.optionalKey))),
+          status: Schema.optionalKey(Status)
+        })
+      })
+    }).annotate({ identifier: "IntegrationChangesDocument" })
+  }
+}
+
+/** The answer with one integration. */
+const SingleIntegration = Schema.Struct({ data: Resource }).annotate({ identifier: "SingleIntegration" })
+
+const withSecret = {
+  data: Resource,
+  meta: Schema.Struct({ signing_secret: Schema.String })
+}
+
+/** The answer to a creation, with the signing secret unless the creation is repeated by its idempotency key. */
+const CreatedIntegration = Schema.Struct({
+  ...withSecret,
+  meta: Schema.optionalKey(withSecret.meta)
+}).annotate({ identifier: "CreatedIntegration" })
+
+/** The answer with a new signing secret. */
+const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "RotatedIntegration" })
+
+/** The answer with a page of integrations. */
+const IntegrationList = Schema.Struct({
+  data: Schema.Array(Resource),
+  links: PageLinks,
+  meta: Schema.Struct({ page_info: PageInfo })
+}).annotate({ identifier: "IntegrationList" })
+
+// ---- The feed
+
+const FeedDelivery = Schema.Struct({
+  type: Schema.Literal("deliveries"),
+  id: Schema.String,
+  attributes: Schema.Struct({
+    /** The `webhook-id` that it is sent with. */
+    event_id: EventId,
+    state: DeliveryState,
+    created_at: Schema.String,
+    /** As in the body of the webhook. */
+    event: Schema.Struct({
+      resource_type: ResourceType,
+      action: Action,
+      data: Schema.Record(Schema.String, Schema.Unknown)
+    })
+  })
+}).annotate({ identifier: "Delivery" })
+
+/** A part of the feed. The cursor never expires; `next` is null when there is no more now. */
+const DeliveryFeed = Schema.Struct({
+  data: Schema.Array(FeedDelivery),
+  meta: Schema.Struct({ cursor: Schema.String }),
+  links: Schema.Struct({ next: Schema.NullOr(Schema.String) })
+}).annotate({ identifier: "DeliveryFeed" })
+
+// ---- OAuth
+
+/** The refusal of a request to an endpoint for clients (RFC 6749 section 5.2). */
+const OAuthErrorDocument = Schema.Struct({
+  error: Schema.Union([OAuthErrorCode, Schema.Literals(["server_error", "temporarily_unavailable"])]),
+  error_description: optional
+}).annotate({ identifier: "OAuthError" })
+
+const credentials = { client_id: optional, client_secret: optional }
+
+const TokenRequest = Schema.Union([
+  Schema.Struct({
+    grant_type: Schema.Literal("authorization_code"),
+    code: Schema.String,
+    redirect_uri: optional,
+    code_verifier: optional,
+    ...credentials
+  }),
+  Schema.Struct({
+    grant_type: Schema.Literal("refresh_token"),
+    refresh_token: Schema.String,
+    scope: optional,
+    ...credentials
+  })
+])
+
+const TokenOnly = Schema.Struct({ token: Schema.String, token_type_hint: optional, ...credentials })
+
+const Introspection = Schema.Struct({
+  active: Schema.Boolean,
+  scope: optional,
+  client_id: optional,
+  sub: optional,
+  token_type: optional,
+  iat: Schema.optionalKey(Schema.Int),
+  exp: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "Introspection" })
+
+const Metadata = Schema.Struct({
+  issuer: Schema.String,
+  authorization_endpoint: Schema.String,
+  token_endpoint: Schema.String,
+  revocation_endpoint: Schema.String,
+  introspection_endpoint: Schema.String,
+  scopes_supported: Schema.Array(Schema.String),
+  response_types_supported: Schema.Array(Schema.String),
+  response_modes_supported: Schema.Array(Schema.String),
+  grant_types_supported: Schema.Array(Schema.String),
+  token_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  revocation_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  introspection_endpoint_auth_methods_supported: Schema.Array(Schema.String),
+  code_challenge_methods_supported: Schema.Array(Schema.String),
+  authorization_response_iss_parameter_supported: Schema.Boolean
+}).annotate({ identifier: "AuthorizationServerMetadata" })
+
+const WebhookSourceList = Schema.Struct({
+  data: Schema.Array(
+    Schema.Struct({
+      type: Schema.Literal("webhook_sources"),
+      /** The network itself. */
+      id: Schema.String,
+      attributes: Schema.Struct({ cidr: Schema.String })
+    })
+  )
+}).annotate({ identifier: "WebhookSourceList" })
+
+// ---- Operations
+
+const apiErrors = (...statuses: ReadonlyArray<number>): Description["errors"] => ({
+  statuses: statuses.toSorted((a, b) => a - b),
+  content: { [jsonApi]: ErrorDocument }
+})
+
+/** Statuses of every operation of `/v4`, and those of operations for callers with a token. */
+const always = [400, 405, 406, 500]
+const withToken = [...always, 401, 403, 429, 503]
+/** Of operations that name something, which may not be there. */
+const named = [...withToken, 404]
+const withDocument = [408, 409, 413, 415, 422]
+
+const answer = (status: number, schema: Schema.Top): Description["success"] => ({
+  status,
+  content: { [jsonApi]: schema }
+})
+
+const either = (schema: Schema.Top): Content => ({ [jsonApi]: schema, [json]: schema })
+
+const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<string, Description>> => {
+  const { changes, whole } = documentsOf(types)
+  return {
+    list: {
+      summary: "List integrations, in the order of their creation",
+      success: answer(200, IntegrationList),
+      errors: apiErrors(...named)
+    },
+    create: {
+      summary: "Create an integration; the one answer that has its signing secret",
+      headers: ["idempotency-key"],
+      request: either(whole),
+      success: answer(201, CreatedIntegration),
+      errors: apiErrors(...named, ...withDocument)
+    },
+    get: {
+      summary: "Get one integration",
+      success: answer(200, SingleIntegration),
+      errors: apiErrors(...named)
+    },
+    replace: {
+      summary: "Replace an integration, and enable it; one disabled by hand stays so where the status says so",
+      headers: ["if-match"],
+      request: either(whole),
+      success: answer(200, SingleIntegration),
+      errors: apiErrors(...named, ...withDocument, 412)
+    },
+    patch: {
+      summary: "Change some members of an integration",
+      headers: ["if-match"],
+      request: either(changes),
+      success: answer(200, SingleIntegration),
+      errors: apiErrors(...named, ...withDocument, 412)
+    },
+    remove: {
+      summary: "Delete an integration and cancel its pending deliveries",
+      headers: ["if-match"],
+      success: { status: 204 },
+      errors: apiErrors(...named, 412)
+    },
+    rotateSecret: {
+      summary: "Make a new signing secret; the one before signs too for 24 hours",
+      description: "Only the client that created the integration may: others get 403.",
+      headers: ["if-match"],
+      success: answer(200, RotatedIntegration),
+      errors: apiErrors(...named, 412)
+    },
+    deliveries: {
+      summary: "What an integration should have received, the oldest first",
+      description:
+        "Without `after` the feed begins at its beginning. The `meta.cursor` of an answer is the `after` of the next request; it never expires.",
+      success: answer(200, DeliveryFeed),
+      errors: apiErrors(...named)
+    }
+  }
+}
+
+/** `DoorForcedEvent` for `door_forced`. */
+const identifierOf = (type: ResourceType): string => {
+  if (type === "access_log") return "AccessLog"
+  if (type === "call") return "Call"
+  return `${type.split("_").map(String.capitalize).join("")}Event`
+}
+
+const eventDescription = (type: ResourceType, path: string): Description => {
+  const identifier = identifierOf(type)
+  return {
+    summary: `Events of type ${type}, newest first`,
+    description: `A page must begin within the first ${countedEvents} items, else the answer is 422. One that begins there is served whole; \`links.next\` is null behind it. Use \`until\` to go further back.`,
+    success: answer(200, list(eventOf(path, identifier), CountedPageInfo, `${identifier}List`)),
+    errors: apiErrors(...named, 422)
+  }
+}
+
+const oauthErrors: Description["errors"] = {
+  statuses: [400, 401, 405, 408, 413, 415, 429, 500, 503],
+  content: { [json]: OAuthErrorDocument }
+}
+
+/** The three encodings that clients in the field send. */
+const anyForm = (schema: Schema.Top): Content => ({
+  "multipart/form-data": schema,
+  "application/x-www-form-urlencoded": schema,
+  [json]: schema
+})
+
+const html: Content = { "text/html": Schema.String }
+
+const others: Readonly<Record<string, Description>> = {
+  "oauth.authorize": {
+    isOpen: true,
+    summary: "Ask the user to log in; ends in a redirect with a code",
+    success: { status: 200, content: html },
+    redirect:
+      "`Location` leads to the client, with an error, to where the host logs users in, or to this address without the client's secret. The form of the page ends in a redirect to the client, with a code.",
+    errors: { statuses: [400, 401, 429, 500, 503], content: html }
+  },
+  "oauth.token": {
+    isOpen: true,
+    summary: "Exchange a code or a refresh token for an access token",
+    description:
+      "By default a client is issued at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 live access tokens: a new one ends the oldest.",
+    request: anyForm(TokenRequest),
+    success: { status: 200, content: { [json]: TokenResponse.annotate({ identifier: "TokenResponse" }) } },
+    errors: oauthErrors
+  },
+  "oauth.revoke": {
+    isOpen: true,
+    summary: "End a token",
+    request: anyForm(TokenOnly),
+    success: { status: 200, content: { [json]: Schema.Struct({}) } },
+    errors: oauthErrors
+  },
+  "oauth.introspect": {
+    isOpen: true,
+    summary: "What a token stands for",
+    request: anyForm(TokenOnly),
+    success: { status: 200, content: { [json]: Introspection } },
+    errors: oauthErrors
+  },
+  "oauth.metadata": {
+    isOpen: true,
+    summary: "What the authorization server is and supports",
+    success: { status: 200, content: { [json]: Metadata } },
+    errors: { statuses: [405], content: { [json]: OAuthErrorDocument } }
+  },
+  "buildings.list": {
+    summary: "The buildings that the user administers",
+    success: answer(200, list(Building, PageInfo, "BuildingList")),
+    errors: apiErrors(...withToken)
+  },
+  "buildings.get": {
+    summary: "One building",
+    success: answer(200, Schema.Struct({ data: Building }).annotate({ identifier: "SingleBuilding" })),
+    errors: apiErrors(...named)
+  },
+  "tenants.list": {
+    summary: "The tenants that the user is",
+    success: answer(200, list(Tenant, PageInfo, "TenantList")),
+    errors: apiErrors(...withToken)
+  },
+  "webhook sources.list": {
+    isOpen: true,
+    summary: "The networks that webhooks are sent from",
+    success: answer(200, WebhookSourceList),
+    errors: apiErrors(...always)
+  }
+}
+
+const builtInNames: Readonly<Record<string, ResourceType>> = { accessLogs: "access_log", calls: "call" }
+
+/** The description of an operation; null where there is none. */
+export const makeDescriptions = (types: ResourceTypeTable): ((operation: string) => Description | null) => {
+  const integrations = integrationDescriptions(types)
+  return (operation) => {
+    const [group = "", name = "", type = ""] = operation.split(".")
+    if (group.endsWith(" integrations")) return integrations[name] ?? null
+    const event = builtInNames[name] ?? (name === "events" ? type : null)
+    if (event === null) return others[operation] ?? null
+    const definition = types.get(event)
+    return definition === undefined ? null : eventDescription(event, definition.path)
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * OAuth clients that are registered with the service. A secret is in the answer that makes it and nowhere else.
+ */
+import { Clients, defaultOverlap, DurationText, isConfidential, isoOf } from "@doorhook/core"
+import type { ClientWithSecret, NewClient, RegisteredClient } from "@doorhook/core"
+import { Effect, Redacted, Schema } from "effect"
+import { decodeDocument } from "../http/Documents.ts"
+import type { Params } from "../http/Route.ts"
+import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
+
+export const ClientDocument = Schema.Struct({
+  /** The `client_id`. */
+  id: Schema.String,
+  /** What users are shown when they log in. */
+  name: Schema.String,
+  redirect_uris: Schema.Array(Schema.String),
+  /** Whether it has a secret; else it must use PKCE. */
+  confidential: Schema.Boolean,
+  /** Its secrets, the newest first: when each expires (ISO 8601 UTC), null for never. */
+  secrets: Schema.Array(Schema.Struct({ expires_at: Schema.NullOr(Schema.String) })),
+  created_at: Schema.String
+})
+export type ClientDocument = typeof ClientDocument.Type
+
+/** A client with the secret that was just made for it; null when it is public. */
+export const ClientWithSecretDocument = Schema.Struct({
+  client: ClientDocument,
+  client_secret: Schema.NullOr(Schema.String)
+})
+export type ClientWithSecretDocument = typeof ClientWithSecretDocument.Type
+
+/** The largest body, in bytes. */
+const maxClientBytes = 16 * 1024
+
+export const clientOperations = {
+  list: operation({
+    name: "clients.list",
+    method: "GET",
+    path: "/operator/clients",
+    answer: Schema.Struct({ clients: Schema.Array(ClientDocument) })
+  }),
+  add: operation({
+    name: "clients.add",
+    method: "POST",
+    path: "/operator/clients",
+    bodyLimit: maxClientBytes,
+    status: 201,
+    answer: ClientWithSecretDocument
+  }),
+  rotate: operation({
+    name: "clients.rotate",
+    method: "POST",
+    path: "/operator/clients/:id/rotate",
+    bodyLimit: maxClientBytes,
+    answer: ClientWithSecretDocument
+  }),
+  remove: operation({
+    name: "clients.remove",
+    method: "DELETE",
+    path: "/operator/clients/:id",
+    status: 204,
+    answer: Schema.Null
+  })
+}
+
+const documentOf = (client: RegisteredClient): ClientDocument => ({
+  id: client.id,
+  name: client.name,
+  redirect_uris: client.redirect_uris,
+  confidential: isConfidential(client),
+  secrets: client.secrets.map(({ expires_at }) => ({ expires_at: expires_at === null ? null : isoOf(expires_at) })),
+  created_at: isoOf(client.created_at)
+})
+
+const withSecret = ({ client, secret }: ClientWithSecret): ClientWithSecretDocument => ({
+  client: documentOf(client),
+  client_secret: secret === null ? null : Redacted.value(secret)
+})
+
+const Wanted = Schema.Struct({
+  id: Schema.optionalKey(Schema.String),
+  name: Schema.String,
+  redirect_uris: Schema.Array(Schema.String),
+  confidential: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true)))
+})
+
+/** The longest that a secret may stay valid beside its successor, in milliseconds. */
+const longestOverlap = 365 * 24 * 3_600_000
+
+const Rotation = Schema.Struct({
+  /** How long the older secrets stay valid; a day by default. */
+  overlap: DurationText.DurationText.check(
+    Schema.isLessThanOrEqualTo(longestOverlap, { message: "must be 365d at most" })
+  ).pipe(Schema.withDecodingDefaultTypeKey(Effect.succeed(defaultOverlap)))
+})
+
+/** The client that the path names. Ids are the hosts' own, so any text may be one. */
+const clientIdIn = (params: Params): string => params["id"] ?? ""
+
+export const makeClientHandlers = Effect.gen(function* () {
+  const clients = yield* Clients
+  return [
+    handler(clientOperations.list, () => Effect.map(clients.list, (all) => ({ clients: all.map(documentOf) }))),
+    handler(clientOperations.add, (input) =>
+      Effect.gen(function* () {
+        const wanted: NewClient = yield* decodeDocument(Wanted, "Invalid client", yield* readBody(input))
+        return withSecret(yield* clients.add(wanted))
+      })
+    ),
+    handler(clientOperations.rotate, (input) =>
+      Effect.gen(function* () {
+        const { overlap } = yield* decodeDocument(Rotation, "Invalid rotation", yield* readOptionalBody(input))
+        return withSecret(yield* clients.rotate(clientIdIn(input.params), overlap))
+      })
+    ),
+    handler(clientOperations.remove, ({ params }) => Effect.as(clients.remove(clientIdIn(params)), null))
+  ]
+})

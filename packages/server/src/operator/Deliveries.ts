@@ -1,0 +1,300 @@
+/**
+ * Deliveries: why they were not made, and sending them again. Ids are written `dlv_42`, times in ISO 8601 UTC.
+ */
+import {
+  AttemptOutcome,
+  Deliveries,
+  DeliveryState,
+  deliveryStates,
+  EventId,
+  Explanation,
+  formatDeliveryId,
+  isoOf,
+  parseDeliveryId,
+  parseIso
+} from "@doorhook/core"
+import type { Delivery, DeliveryFilter, DeliverySummary, DeliveryWithAttempts, ListedDelivery } from "@doorhook/core"
+import { Clock, Effect, Exit, Option, Predicate, Schema } from "effect"
+import { failure } from "../http/Failures.ts"
+import type { QueryParameters, Read } from "../http/Query.ts"
+import {
+  integrationIdIn,
+  pageOf,
+  pathId,
+  readAfter,
+  readChoices,
+  readIntegrationId,
+  readLimit,
+  readOrder,
+  readParameter
+} from "../http/Query.ts"
+import type { Params } from "../http/Route.ts"
+import type { OperatorRequest } from "./Operation.ts"
+import { handler, operation, readBody } from "./Operation.ts"
+
+/** What every document of a delivery has. */
+const Common = Schema.Struct({
+  /** Like `dlv_42`. */
+  id: Schema.String,
+  /** The event, like `evt_...`: the `webhook-id` of its requests. */
+  event_id: Schema.String,
+  /** The integration that it goes to. */
+  integration_id: Schema.String,
+  /** `pending`, `delivering` or `retrying`; finally `delivered`, `exhausted`, `expired`, `cancelled` or `skipped`. */
+  state: DeliveryState,
+  /** Why it ended without being acknowledged, or was never attempted; null otherwise. */
+  reason: Schema.NullOr(Schema.String),
+  /** When it is sent next; null when no attempt is due. */
+  next_attempt_at: Schema.NullOr(Schema.String),
+  /** When the event was published. */
+  created_at: Schema.String
+})
+
+/** How an attempt ended. */
+const Attempt = Schema.Struct({
+  /** From 1. */
+  number: Schema.Finite,
+  /** When the request began. */
+  started_at: Schema.String,
+  /** How long it took, in milliseconds. */
+  duration_ms: Schema.Finite,
+  /** `acknowledged`, or how it failed: `bad_status`, `timeout`, `connection_refused` and others. */
+  outcome: AttemptOutcome,
+  /** HTTP status of the response; null without one. */
+  status: Schema.NullOr(Schema.Finite),
+  /** What went wrong, in words, where the outcome alone does not say it. */
+  detail: Schema.NullOr(Schema.String)
+})
+
+/** A delivery in a list. */
+const ListedDocument = Schema.Struct({
+  ...Common.fields,
+  attempts: Schema.Finite,
+  last_attempt: Schema.NullOr(Attempt)
+})
+export interface DeliveryDocument extends Schema.Schema.Type<typeof Common> {
+  /** Number of attempts so far. */
+  readonly attempts: number
+  /** The last attempt; null before the first. */
+  readonly last_attempt: typeof Attempt.Type | null
+}
+
+/** One request to a receiver. */
+const AttemptSchema = Schema.Struct({
+  ...Attempt.fields,
+  response_excerpt: Schema.NullOr(Schema.String),
+  explanation: Schema.String
+})
+export interface AttemptDocument extends Schema.Schema.Type<typeof Attempt> {
+  /** Up to 16 KiB of the response's body; null without one. */
+  readonly response_excerpt: string | null
+  /** How it ended, in plain words. */
+  readonly explanation: string
+}
+
+/** Why a delivery stands where it stands. */
+const DeliveryExplanation = Schema.Struct({
+  /** Why it ended or what it waits for, in plain words. */
+  why: Schema.String,
+  /** What happens next, or that nothing does. */
+  next: Schema.String,
+  /** What can be done, in the order in which it helps. */
+  actions: Schema.Array(Schema.Literals(Explanation.actions))
+})
+
+/** A delivery with all its attempts. */
+const DetailDocument = Schema.Struct({
+  ...Common.fields,
+  explanation: DeliveryExplanation,
+  attempts: Schema.Array(AttemptSchema)
+})
+export interface DeliveryDetailDocument extends Schema.Schema.Type<typeof Common> {
+  /** Why it ended or what it waits for, and what comes next or can be done. */
+  readonly explanation: typeof DeliveryExplanation.Type
+  /** Its attempts, oldest first. */
+  readonly attempts: ReadonlyArray<AttemptDocument>
+}
+
+/** A page of deliveries. */
+const PageDocument = Schema.Struct({ deliveries: Schema.Array(ListedDocument), next: Schema.NullOr(Schema.String) })
+export interface DeliveryPageDocument {
+  /** The deliveries, in the order that was asked for. */
+  readonly deliveries: ReadonlyArray<DeliveryDocument>
+  /** `after` of the next page; null on the last. */
+  readonly next: string | null
+}
+
+/** What is stored, in numbers. */
+export const DeliveryCountsDocument = Schema.Struct({
+  /** Number of events. */
+  events: Schema.Finite,
+  /** Number of deliveries in each state. */
+  deliveries: Schema.Record(Schema.Literals(deliveryStates), Schema.Finite),
+  /** When the delivery that has waited longest became due; null when none is due. */
+  oldest_due_at: Schema.NullOr(Schema.String)
+})
+export type DeliveryCountsDocument = typeof DeliveryCountsDocument.Type
+
+/** The largest body of a recover request, in bytes. */
+const maxRecoverBytes = 4 * 1024
+
+export const deliveryOperations = {
+  list: operation({
+    name: "deliveries.list",
+    method: "GET",
+    path: "/operator/deliveries",
+    query: ["state", "integration_id", "event_id", "order", "after", "limit"],
+    answer: PageDocument
+  }),
+  summary: operation({
+    name: "deliveries.summary",
+    method: "GET",
+    path: "/operator/summary",
+    answer: DeliveryCountsDocument
+  }),
+  show: operation({
+    name: "deliveries.show",
+    method: "GET",
+    path: "/operator/deliveries/:id",
+    answer: DetailDocument
+  }),
+  resend: operation({
+    name: "deliveries.resend",
+    method: "POST",
+    path: "/operator/deliveries/:id/resend",
+    status: 202,
+    answer: Schema.Struct({ id: Schema.String })
+  }),
+  recover: operation({
+    name: "deliveries.recover",
+    method: "POST",
+    path: "/operator/integrations/:id/recover",
+    bodyLimit: maxRecoverBytes,
+    status: 202,
+    answer: Schema.Struct({ deliveries: Schema.Finite })
+  })
+}
+
+const commonOf = (delivery: Delivery) => ({
+  id: formatDeliveryId(delivery.id),
+  event_id: delivery.event_id,
+  integration_id: String(delivery.integration_id),
+  state: delivery.state,
+  reason: delivery.reason,
+  attempts: delivery.attempts,
+  next_attempt_at: delivery.next_attempt_at === null ? null : isoOf(delivery.next_attempt_at),
+  created_at: isoOf(delivery.created_at)
+})
+
+const listedOf = (delivery: ListedDelivery): DeliveryDocument => ({
+  ...commonOf(delivery),
+  last_attempt:
+    delivery.last_attempt === null
+      ? null
+      : { ...delivery.last_attempt, started_at: isoOf(delivery.last_attempt.started_at) }
+})
+
+const detailOf = (delivery: DeliveryWithAttempts): DeliveryDetailDocument => ({
+  ...commonOf(delivery),
+  explanation: delivery.explanation,
+  attempts: delivery.history.map((one) => ({
+    ...one,
+    explanation: Explanation.explainAttempt(one),
+    started_at: isoOf(one.started_at)
+  }))
+})
+
+export const deliveryCounts = ({ events, oldest_due_at, states }: DeliverySummary): DeliveryCountsDocument => ({
+  events,
+  deliveries: states,
+  oldest_due_at: oldest_due_at === null ? null : isoOf(oldest_due_at)
+})
+
+const deliveryIdIn = (params: Params) => pathId(params, "id", parseDeliveryId, "a delivery (dlv_...)")
+
+type Parameter = (typeof deliveryOperations.list.query)[number]
+
+/** The deliveries that a query asks for. */
+const readFilter = (query: QueryParameters<Parameter>) =>
+  Effect.gen(function* () {
+    const states = yield* readChoices(query, "state", deliveryStates)
+    const integration_id = yield* readIntegrationId(query)
+    const event_id = yield* readParameter(
+      query,
+      "event_id",
+      Schema.decodeUnknownOption(EventId),
+      "the id of an event, like evt_..."
+    )
+    const order = yield* readOrder(query)
+    const after = yield* readAfter(query, parseDeliveryId)
+    const limit = yield* readLimit(query)
+    const filter: DeliveryFilter = {
+      ...(states !== null && { states }),
+      ...(integration_id !== null && { integration_id }),
+      ...(event_id !== null && { event_id }),
+      ...(after !== null && { after }),
+      order,
+      limit
+    }
+    return filter
+  })
+
+/** How far the caller's clock may be ahead of this one, in milliseconds. */
+const mostSkew = 60_000
+
+/** The time that the body of a recover request names. */
+const sinceIn = (body: unknown, now: number): Read<number> => {
+  const given = Predicate.isReadonlyObject(body) && body["since"] !== undefined
+  const since = given && Predicate.isString(body["since"]) ? parseIso(body["since"]) : Option.none<number>()
+  if (Option.isNone(since)) {
+    return Exit.fail(
+      failure(422, {
+        code: given ? "invalid" : "blank",
+        title: given ? "Invalid value" : "Missing member",
+        detail: "`since` must be a date, or a time with its offset, in ISO 8601, like 2026-03-02T00:00:00Z.",
+        source: { pointer: given ? "/since" : "" }
+      })
+    )
+  }
+  if (since.value <= now + mostSkew) return Exit.succeed(since.value)
+  return Exit.fail(
+    failure(422, {
+      code: "invalid",
+      title: "Invalid value",
+      detail: `\`since\` must be in the past; ${isoOf(since.value)} is still to come. Here it is ${isoOf(now)}.`,
+      source: { pointer: "/since" }
+    })
+  )
+}
+
+const readSince = (input: Pick<OperatorRequest, "text">) =>
+  Effect.gen(function* () {
+    const body = yield* readBody(input)
+    return yield* sinceIn(body, yield* Clock.currentTimeMillis)
+  })
+
+export const makeDeliveryHandlers = Effect.gen(function* () {
+  const deliveries = yield* Deliveries
+  return [
+    handler(deliveryOperations.list, ({ query }) =>
+      Effect.gen(function* () {
+        const filter = yield* readFilter(query)
+        const { items, next } = yield* pageOf(filter.limit, (limit) => deliveries.list({ ...filter, limit }))
+        return { deliveries: items.map(listedOf), next: next === null ? null : formatDeliveryId(next.id) }
+      })
+    ),
+    handler(deliveryOperations.summary, () => Effect.map(deliveries.summary, deliveryCounts)),
+    handler(deliveryOperations.show, ({ params }) =>
+      Effect.flatMap(deliveryIdIn(params), (id) => Effect.map(deliveries.show(id), detailOf))
+    ),
+    handler(deliveryOperations.resend, ({ params }) =>
+      Effect.flatMap(deliveryIdIn(params), (id) => Effect.as(deliveries.resend(id), { id: formatDeliveryId(id) }))
+    ),
+    handler(deliveryOperations.recover, (input) =>
+      Effect.gen(function* () {
+        const id = yield* integrationIdIn(input.params)
+        return { deliveries: yield* deliveries.recover(id, yield* readSince(input)) }
+      })
+    )
+  ]
+})

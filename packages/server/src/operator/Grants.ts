@@ -1,0 +1,86 @@
+/**
+ * What a user has granted to clients, and ending it.
+ */
+import { ClientId, Grants, isoOf, UserId } from "@doorhook/core"
+import type { NamedGrant } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import { decodeDocument } from "../http/Documents.ts"
+import { parameterFailure } from "../http/Failures.ts"
+import { readParameter } from "../http/Query.ts"
+import { handler, operation, readBody } from "./Operation.ts"
+
+export const GrantDocument = Schema.Struct({
+  id: Schema.String,
+  client_id: Schema.String,
+  /** The client's name; null when there is no client of that id any more. */
+  client_name: Schema.NullOr(Schema.String),
+  scope: Schema.String,
+  /** When the user logged in for it. */
+  created_at: Schema.String
+})
+export type GrantDocument = typeof GrantDocument.Type
+
+/** The largest body, in bytes. */
+const maxRevocationBytes = 4 * 1024
+
+export const grantOperations = {
+  list: operation({
+    name: "grants.list",
+    method: "GET",
+    path: "/operator/grants",
+    query: ["user_id"],
+    answer: Schema.Struct({ grants: Schema.Array(GrantDocument) })
+  }),
+  revoke: operation({
+    name: "grants.revoke",
+    method: "POST",
+    path: "/operator/grants/revoke",
+    bodyLimit: maxRevocationBytes,
+    answer: Schema.Struct({
+      /** How many were ended. */
+      grants: Schema.Finite
+    })
+  })
+}
+
+const documentOf = ({ client_name, grant }: NamedGrant): GrantDocument => ({
+  id: grant.id,
+  client_id: grant.client_id,
+  client_name,
+  scope: grant.scope,
+  created_at: isoOf(grant.created_at)
+})
+
+const aUser = "the id of a user, as the directory knows it"
+
+/** A text that a database can hold: not empty and without NUL. */
+const idText = (expected: string) =>
+  Schema.String.check(Schema.isPattern(/^[^\0]+$/, { message: `must be ${expected}` }))
+
+const user = idText(aUser).pipe(Schema.decodeTo(UserId))
+const parseUser = Schema.decodeUnknownOption(user)
+
+const Revocation = Schema.Struct({
+  user_id: user,
+  client_id: Schema.optionalKey(idText("the id of a client").pipe(Schema.decodeTo(ClientId)))
+})
+
+export const makeGrantHandlers = Effect.gen(function* () {
+  const grants = yield* Grants
+  return [
+    handler(grantOperations.list, ({ query }) =>
+      Effect.gen(function* () {
+        const id = yield* readParameter(query, "user_id", parseUser, aUser)
+        if (id === null) return yield* parameterFailure("user_id", `\`user_id\` is missing: it must be ${aUser}.`)
+        return { grants: (yield* grants.list(id)).map(documentOf) }
+      })
+    ),
+    handler(grantOperations.revoke, (input) =>
+      Effect.gen(function* () {
+        // A mistyped `client_id` would end the grants of all clients.
+        const document = yield* decodeDocument(Revocation, "Invalid revocation", yield* readBody(input), "error")
+        return { grants: yield* grants.revoke(document.user_id, document.client_id ?? null) }
+      })
+    )
+  ]
+})

@@ -1,0 +1,225 @@
+/**
+ * Integrations as operators see them: whose, where to, how they fail, their own settings, and links for their owners. Never a
+ * secret. Times are ISO 8601 UTC.
+ */
+import {
+  Binding,
+  DisabledReason,
+  Dispatcher,
+  DurationText,
+  formatDeliveryId,
+  isoOf,
+  isUnreadable,
+  OperatorIntegrations,
+  OverridesDocument,
+  readSwitches,
+  ResourceTypes,
+  surveyedStatuses,
+  TestEvents,
+  writeOverrides
+} from "@doorhook/core"
+import type { CatchingUp, SurveyedIntegration, UnreadableIntegration } from "@doorhook/core"
+import { Effect, Schema } from "effect"
+import { decodeDocument } from "../http/Documents.ts"
+import { PageSecret } from "../http/PageSecret.ts"
+import { integrationIdIn, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/Query.ts"
+import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "../portal/PortalLinks.ts"
+import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
+
+/** Whose an integration is, as hosts number their buildings and tenants. */
+export const OperatorScope = Schema.Struct({ type: Schema.Literals(["building", "tenant"]), id: Schema.Finite })
+
+export const OperatorIntegrationDocument = Schema.Struct({
+  id: Schema.String,
+  scope: OperatorScope,
+  url: Schema.String,
+  bindings: Schema.Array(Binding),
+  status: Schema.Literals(["enabled", "disabled"]),
+  disabled_reason: Schema.NullOr(DisabledReason),
+  /** Since when nothing was acknowledged, and the number of notices about it; null when it does not fail. */
+  failing: Schema.NullOr(Schema.Struct({ since: Schema.String, notices: Schema.Finite })),
+  /** Since when the answering process sends its waiting retries early, because it acknowledges again; null when not. */
+  catching_up: Schema.NullOr(Schema.Struct({ since: Schema.String })),
+  /** Where its deliveries differ from the others'. */
+  overrides: Schema.toEncoded(OverridesDocument),
+  created_at: Schema.String,
+  updated_at: Schema.String
+})
+export type OperatorIntegrationDocument = typeof OperatorIntegrationDocument.Type
+
+const UnreadableDocument = Schema.Struct({
+  id: Schema.String,
+  scope: OperatorScope,
+  /** What is wrong with its row. */
+  why: Schema.String
+})
+
+const PageDocument = Schema.Struct({
+  integrations: Schema.Array(OperatorIntegrationDocument),
+  /** Those whose rows can't be read, because something else than doorhook has changed them. */
+  unreadable: Schema.Array(UnreadableDocument),
+  next: Schema.NullOr(Schema.String)
+})
+export type OperatorIntegrationPageDocument = typeof PageDocument.Type
+
+/** A test event that is on its way. */
+const TestSentDocument = Schema.Struct({
+  /** For `deliveries.show`. */
+  delivery_id: Schema.String,
+  event_id: Schema.String,
+  /** Of the made-up event: one that the integration is bound to. */
+  resource_type: Schema.String
+})
+export type TestSentDocument = typeof TestSentDocument.Type
+
+/** The largest body of a change and of a request for a link, in bytes. */
+const maxChangeBytes = 16 * 1024
+const maxLinkBytes = 4 * 1024
+
+export const integrationOperations = {
+  list: operation({
+    name: "integrations.list",
+    method: "GET",
+    path: "/operator/integrations",
+    query: ["status", "after", "limit"],
+    answer: PageDocument
+  }),
+  show: operation({
+    name: "integrations.show",
+    method: "GET",
+    path: "/operator/integrations/:id",
+    answer: OperatorIntegrationDocument
+  }),
+  set: operation({
+    name: "integrations.set",
+    method: "PATCH",
+    path: "/operator/integrations/:id",
+    bodyLimit: maxChangeBytes,
+    answer: OperatorIntegrationDocument
+  }),
+  probe: operation({
+    name: "integrations.probe",
+    method: "POST",
+    path: "/operator/integrations/:id/probe",
+    status: 202,
+    answer: Schema.Struct({ id: Schema.String, delivery_id: Schema.String })
+  }),
+  sendTestEvent: operation({
+    name: "integrations.sendTestEvent",
+    method: "POST",
+    path: "/operator/integrations/:id/test_event",
+    status: 202,
+    answer: TestSentDocument
+  }),
+  createPortalLink: operation({
+    name: "integrations.createPortalLink",
+    method: "POST",
+    path: "/operator/integrations/:id/portal_links",
+    bodyLimit: maxLinkBytes,
+    status: 201,
+    answer: PortalLink
+  }),
+  /** Ends all portal links, the sessions that they opened, and forms that are open. */
+  rotatePortalSecret: operation({
+    name: "integrations.rotatePortalSecret",
+    method: "POST",
+    path: "/operator/portal/rotate_secret",
+    status: 204,
+    answer: Schema.Null
+  })
+}
+
+const documentOf = (
+  { failing, integration }: SurveyedIntegration,
+  catching_up: ReadonlyArray<CatchingUp>
+): OperatorIntegrationDocument => {
+  const catchingUp = catching_up.find(({ integration_id }) => integration_id === integration.id)
+  return {
+    id: String(integration.id),
+    scope: integration.scope,
+    url: integration.configuration.url,
+    bindings: integration.bindings,
+    status: integration.status,
+    disabled_reason: integration.disabled_reason,
+    failing: failing === null ? null : { since: isoOf(failing.since), notices: failing.noticed },
+    catching_up: catchingUp === undefined ? null : { since: isoOf(catchingUp.since) },
+    overrides: writeOverrides(integration.overrides),
+    created_at: isoOf(integration.created_at),
+    updated_at: isoOf(integration.updated_at)
+  }
+}
+
+const unreadableOf = ({ id, scope, unreadable }: UnreadableIntegration): typeof UnreadableDocument.Type => ({
+  id: String(id),
+  scope,
+  why: unreadable
+})
+
+const WantedLink = Schema.Struct({
+  expires_in: DurationText.DurationText.check(
+    Schema.isBetween({ minimum: 1_000, maximum: longestLinkLifetime }, { message: "must be from 1s to 24h" })
+  ).pipe(Schema.withDecodingDefaultTypeKey(Effect.succeed(defaultLinkLifetime)))
+})
+
+export const makeIntegrationHandlers = Effect.gen(function* () {
+  const integrations = yield* OperatorIntegrations
+  const tests = yield* TestEvents
+  const dispatcher = yield* Dispatcher
+  const types = yield* ResourceTypes
+  const links = yield* PortalLinks
+  const secret = yield* PageSecret
+
+  /** How an integration is now: as stored, and as this process sends to it. */
+  const describe = (found: SurveyedIntegration) =>
+    Effect.map(dispatcher.status, ({ catching_up }) => documentOf(found, catching_up))
+
+  return [
+    handler(integrationOperations.list, ({ query }) =>
+      Effect.gen(function* () {
+        const status = yield* readChoice(query, "status", surveyedStatuses)
+        const after = (yield* readAfter(query, parseIntegrationId)) ?? 0
+        const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
+          integrations.list({ after, limit, ...(status !== null && { status }) })
+        )
+        const { catching_up } = yield* dispatcher.status
+        return {
+          integrations: items.flatMap((item) => (isUnreadable(item) ? [] : [documentOf(item, catching_up)])),
+          unreadable: items.filter(isUnreadable).map(unreadableOf),
+          next: next === null ? null : String(isUnreadable(next) ? next.id : next.integration.id)
+        }
+      })
+    ),
+    handler(integrationOperations.show, ({ params }) =>
+      Effect.gen(function* () {
+        return yield* describe(yield* integrations.show(yield* integrationIdIn(params)))
+      })
+    ),
+    handler(integrationOperations.set, (input) =>
+      Effect.gen(function* () {
+        const id = yield* integrationIdIn(input.params)
+        const switches = yield* Effect.fromResult(readSwitches(yield* readBody(input), types))
+        return yield* describe(yield* integrations.set(id, switches))
+      })
+    ),
+    handler(integrationOperations.probe, ({ params }) =>
+      Effect.gen(function* () {
+        const id = yield* integrationIdIn(params)
+        return { id: String(id), delivery_id: formatDeliveryId(yield* integrations.probe(id)) }
+      })
+    ),
+    handler(integrationOperations.sendTestEvent, ({ params }) =>
+      Effect.gen(function* () {
+        const { delivery_id, event_id, resource_type } = yield* tests.send(yield* integrationIdIn(params))
+        return { delivery_id: formatDeliveryId(delivery_id), event_id, resource_type }
+      })
+    ),
+    handler(integrationOperations.createPortalLink, (input) =>
+      Effect.gen(function* () {
+        const id = yield* integrationIdIn(input.params)
+        const { expires_in } = yield* decodeDocument(WantedLink, "Invalid link", yield* readOptionalBody(input))
+        return yield* links.create(id, expires_in)
+      })
+    ),
+    handler(integrationOperations.rotatePortalSecret, () => Effect.as(secret.rotate, null))
+  ]
+})

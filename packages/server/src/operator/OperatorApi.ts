@@ -1,0 +1,161 @@
+/**
+ * The operator API: all its operations, over HTTP for the holder of the key, and as calls for the process that it runs in.
+ *
+ * The content type of a body is not looked at: browsers do not send the key on their own, and an operator's `curl` need not
+ * name one.
+ */
+import type {
+  Clients,
+  Crypto,
+  Deliveries,
+  DeliveryStore,
+  Dispatcher,
+  Grants,
+  Notices,
+  OperatorIntegrations,
+  Premises,
+  Publisher,
+  SettingStore,
+  TestEvents
+} from "@doorhook/core"
+import { Cause, Context, Effect, Layer, Schema } from "effect"
+import type { HealthSettings } from "../health/HealthSettings.ts"
+import { StoreProbe } from "../health/Pulse.ts"
+import { readText } from "../http/Exchange.ts"
+import type { RequestFailure } from "../http/Failures.ts"
+import { BodyTooLarge, outcomeOf } from "../http/Failures.ts"
+import { jsonFace } from "../http/HttpSurface.ts"
+import { json } from "../http/MediaType.ts"
+import type { PageSecret } from "../http/PageSecret.ts"
+import type { PublicUrl } from "../http/PublicUrl.ts"
+import type { Answer, Params, Route } from "../http/Route.ts"
+import { PortalLinks } from "../portal/PortalLinks.ts"
+import { makeClientHandlers } from "./Clients.ts"
+import { makeDeliveryHandlers } from "./Deliveries.ts"
+import { makeEventHandlers } from "./Events.ts"
+import { makeFiguresHandlers } from "./Figures.ts"
+import { makeGrantHandlers } from "./Grants.ts"
+import { makeIntegrationHandlers } from "./Integrations.ts"
+import { makeNoticeHandlers } from "./Notices.ts"
+import type { Operation, OperatorHandler } from "./Operation.ts"
+import type { OperatorKey } from "./OperatorKey.ts"
+import { makeKeyGuard } from "./OperatorKey.ts"
+
+/** What the operations need. */
+export type OperatorServices =
+  | Clients
+  | Crypto
+  | Deliveries
+  | DeliveryStore
+  | Dispatcher
+  | Grants
+  | HealthSettings
+  | Notices
+  | OperatorIntegrations
+  | PageSecret
+  | Premises
+  | PublicUrl
+  | Publisher
+  | SettingStore
+  | TestEvents
+
+/** What an operation is called with. */
+export interface OperatorCall {
+  /** The open parts of its path. */
+  readonly params?: Params
+  /** Its query as text, without a question mark. */
+  readonly query?: string
+  /** Its body as JSON text; empty for none. */
+  readonly body?: string
+}
+
+export class OperatorApi extends Context.Service<
+  OperatorApi,
+  {
+    /** All operations with what carries them out. */
+    readonly handlers: ReadonlyArray<OperatorHandler>
+    /**
+     * Carries out an operation for the process itself: no request, no key, the same answer and the same failure as over HTTP. A
+     * failure that is not the caller's is logged.
+     */
+    readonly call: <A>(operation: Operation<A>, given?: OperatorCall) => Effect.Effect<A, RequestFailure>
+  }
+>()("@doorhook/server/operator/OperatorApi") {
+  static readonly layer: Layer.Layer<OperatorApi, never, OperatorServices> = Layer.effect(
+    OperatorApi,
+    Effect.gen(function* () {
+      const handlers: ReadonlyArray<OperatorHandler> = [
+        ...(yield* makeEventHandlers),
+        ...(yield* makeDeliveryHandlers),
+        ...(yield* makeIntegrationHandlers),
+        ...(yield* makeClientHandlers),
+        ...(yield* makeGrantHandlers),
+        ...(yield* makeNoticeHandlers),
+        ...(yield* makeFiguresHandlers)
+      ]
+      const byOperation = new Map(handlers.map((one) => [one.operation, one]))
+
+      const call = <A>(
+        operation: Operation<A>,
+        { body = "", params = {}, query = "" }: OperatorCall = {}
+      ): Effect.Effect<A, RequestFailure> =>
+        Effect.suspend(() => {
+          const { bodyLimit, name } = operation
+          const found = byOperation.get(operation)
+          if (found === undefined) return Effect.die(new Error(`There is no operation ${name}`))
+          const isTooLarge = bodyLimit > 0 && Buffer.byteLength(body) > bodyLimit
+          const text = isTooLarge ? Effect.fail(new BodyTooLarge({ limit: bodyLimit })) : Effect.succeed(body)
+          return Effect.flatMap(found.run({ params, query, text, header: () => undefined }), (answer) =>
+            // A copy with what the schema has and no more, as over HTTP: the caller may change it.
+            Effect.orDie(Schema.decodeUnknownEffect(operation.answer)(answer))
+          )
+        }).pipe(
+          Effect.catchCause((cause) => {
+            if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+            const { log, refusal } = outcomeOf(cause)
+            return log === null ? Effect.fail(refusal) : Effect.andThen(log, Effect.fail(refusal))
+          })
+        )
+
+      return OperatorApi.of({ handlers, call })
+    })
+  ).pipe(Layer.provide(Layer.merge(PortalLinks.layer, StoreProbe.layer)))
+}
+
+const answerWith =
+  ({ status }: Operation) =>
+  (document: unknown): Answer =>
+    status === 204
+      ? { status, headers: { "cache-control": "no-store" }, body: null }
+      : {
+          status,
+          headers: { "content-type": json, "cache-control": "no-store" },
+          body: JSON.stringify(document)
+        }
+
+/** The routes of all operations. Made once, so that wrong keys are counted over all of them. */
+export const makeOperatorRoutes: Effect.Effect<
+  ReadonlyArray<Route>,
+  never,
+  OperatorApi | OperatorKey | Crypto
+> = Effect.gen(function* () {
+  const { handlers } = yield* OperatorApi
+  const authenticate = yield* makeKeyGuard
+  return handlers.map(({ operation, run }): Route => {
+    const { bodyLimit, method, path, query } = operation
+    return {
+      method,
+      path,
+      face: jsonFace,
+      query,
+      handle: (x, params) =>
+        Effect.andThen(
+          authenticate(x),
+          Effect.map(
+            run({ params, query: x.query, text: readText(x, bodyLimit), header: (name) => x.header(name) }),
+            answerWith(operation)
+          )
+        )
+    }
+  })
+})

@@ -1,0 +1,29 @@
+/**
+ * The table of routes, and what the description of the public surface says of it.
+ */
+import { builtInTable } from "@doorhook/core"
+import { Effect, Layer } from "effect"
+import { PublicUrl } from "../src/http/PublicUrl.ts"
+import type { Route } from "../src/http/Route.ts"
+import { describeRoutes } from "../src/openapi/OpenApi.ts"
+import { makeRoutes } from "../src/Server.ts"
+import { StoreProbe } from "../src/health/Pulse.ts"
+import { OperatorApi } from "../src/operator/OperatorApi.ts"
+import { PortalLinks } from "../src/portal/PortalLinks.ts"
+import { services } from "./TestServer.ts"
+
+const needed = Layer.mergeAll(OperatorApi.layer, PortalLinks.layer, StoreProbe.layer).pipe(
+  Layer.provideMerge(Layer.merge(services(), Layer.orDie(PublicUrl.layer("https://doors.example"))))
+)
+
+/** Every route that is served. */
+export const routes: ReadonlyArray<Route> = await Effect.runPromise(
+  Effect.map(makeRoutes, (made) => made.routes).pipe(Effect.provide(needed))
+)
+
+/** The description with the built-in resource types. */
+export const description = await Effect.runPromise(describeRoutes(routes, builtInTable, "https://doors.example"))
+
+/** A target of a route, with something in the place of each parameter. */
+export const targetOf = ({ path }: Pick<Route, "path">, value = "1"): string =>
+  path.replaceAll(/:\w+/g, value).replace(/\/\*$/, "/x")

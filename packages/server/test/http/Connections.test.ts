@@ -1,0 +1,217 @@
+/**
+ * Connections of clients that go away, never finish, send many requests at once or more than is read.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Latch, Layer, Logger, References } from "effect"
+import { nextTurn } from "@doorhook/testkit/Turn"
+import { connect } from "node:net"
+import type { Socket } from "node:net"
+import { readText } from "../../src/http/Exchange.ts"
+import { HttpSurface, jsonFace, makeHttpSurface } from "../../src/http/HttpSurface.ts"
+import { Listener } from "../../src/http/Listener.ts"
+import type { Handler, Method, Route } from "../../src/http/Route.ts"
+import { address, listener } from "../TestServer.ts"
+
+const route = (method: Method, path: `/${string}`, handle: Handler, more: Partial<Route> = {}): Route => ({
+  method,
+  path,
+  face: jsonFace,
+  handle,
+  ...more
+})
+
+const ok = (body: string) => ({ status: 200, headers: { "content-type": "text/plain" }, body })
+
+const echo = route("POST", "/echo", (x) => Effect.map(readText(x, 1_000), ok))
+const echoFirst = route("POST", "/first", (_, __, body) => Exit.succeed(ok(new TextDecoder().decode(body))), {
+  bodyFirst: 1_000
+})
+const unread = route("POST", "/unread", () => Exit.succeed(ok("unread")))
+
+/** A server of some routes. */
+const serving = (...routes: ReadonlyArray<Route>) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { handle } = yield* HttpSurface
+      return (yield* Listener).serve((request, response) => handle(request, response))
+    })
+  ).pipe(
+    Layer.provide(Layer.effect(HttpSurface, makeHttpSurface(routes, { api: jsonFace, oauth: jsonFace }))),
+    Layer.provideMerge(listener),
+    Layer.fresh
+  )
+
+/** A connection to the server of the context, and what has come back on it. */
+const open = Effect.gen(function* () {
+  const { port } = new URL(yield* address)
+  return yield* Effect.callback<{ readonly socket: Socket; readonly text: () => string }>((resume) => {
+    let text = ""
+    const socket = connect(Number(port), "127.0.0.1", () => resume(Effect.succeed({ socket, text: () => text })))
+    socket.on("data", (bytes) => {
+      text += bytes.toString()
+    })
+    // A reset is a way to close, too.
+    socket.on("error", () => undefined)
+  })
+})
+
+const closed = (socket: Socket) =>
+  Effect.callback<void>((resume) => {
+    if (socket.closed) resume(Effect.void)
+    else socket.once("close", () => resume(Effect.void))
+  })
+
+const until = Effect.fnUntraced(function* (isSo: () => boolean) {
+  while (!isSo()) yield* nextTurn
+})
+
+const post = (path: string, body: string, length = body.length) =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${body}`
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+
+describe("a client", () => {
+  it.live("that goes away ends what is done for it", () =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      const ended = yield* Deferred.make<void>()
+      const waiting = route("GET", "/wait", () =>
+        Effect.andThen(Deferred.succeed(begun, undefined), Effect.never).pipe(
+          Effect.onInterrupt(() => Deferred.succeed(ended, undefined))
+        )
+      )
+      yield* Effect.gen(function* () {
+        const { socket } = yield* open
+        socket.write(get("/wait"))
+        yield* Deferred.await(begun)
+        socket.destroy()
+        yield* Deferred.await(ended)
+      }).pipe(Effect.provide(serving(waiting)))
+    })
+  )
+
+  it.live("that goes away within a body is no call of the handler", () =>
+    Effect.gen(function* () {
+      let calls = 0
+      const counted = route(
+        "POST",
+        "/first",
+        () => {
+          calls++
+          return Exit.succeed(ok(""))
+        },
+        { bodyFirst: 1_000 }
+      )
+      yield* Effect.gen(function* () {
+        const { socket } = yield* open
+        socket.write(post("/first", "half", 100), () => socket.destroy())
+        yield* closed(socket)
+        const other = yield* open
+        other.socket.write(post("/first", "whole"))
+        yield* until(() => other.text().includes("200 OK"))
+        assert.strictEqual(calls, 1)
+      }).pipe(Effect.provide(serving(counted)))
+    })
+  )
+
+  it.live("that sends many requests at once gets an answer to each, in their order, with its own body", () =>
+    Effect.gen(function* () {
+      const { socket, text } = yield* open
+      const bodies = Array.from({ length: 20 }, (_, at) => `body ${at}`)
+      socket.write(bodies.map((body, at) => post(at % 2 === 0 ? "/echo" : "/first", body)).join(""))
+      yield* until(() => text().includes("body 19"))
+      assert.deepStrictEqual(
+        [...text().matchAll(/\r\n\r\n(body \d+)/g)].map(([, body]) => body),
+        bodies
+      )
+    }).pipe(Effect.provide(serving(echo, echoFirst)))
+  )
+
+  it.live("whose small body nobody reads can send its next request", () =>
+    Effect.gen(function* () {
+      const { socket, text } = yield* open
+      socket.write(post("/unread", get("/smuggled")))
+      socket.write(post("/unread", "x".repeat(10_000)))
+      socket.write(post("/echo", "after"))
+      yield* until(() => text().endsWith("after"))
+      assert.strictEqual(text().match(/HTTP\/1\.1 200/g)?.length, 3)
+      assert.notInclude(text(), "404")
+    }).pipe(Effect.provide(serving(echo, unread)))
+  )
+
+  it.live("that goes on sending a body that was refused reads the whole answer, and is cut off", () =>
+    Effect.gen(function* () {
+      for (const framing of ["Content-Length: 100000000", "Transfer-Encoding: chunked"]) {
+        for (const path of ["/echo", "/first", "/unread"]) {
+          const { socket, text } = yield* open
+          socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`)
+          const part = framing.startsWith("T") ? `10000\r\n${"x".repeat(65_536)}\r\n` : "x".repeat(65_536)
+          const send = (): void => {
+            if (!socket.destroyed) socket.write(part, send)
+          }
+          send()
+          yield* closed(socket)
+          assert.match(text(), path === "/unread" ? /200 OK[^]*unread$/ : /413 [^]*payload_too_large[^]*\}$/, framing)
+        }
+      }
+    }).pipe(Effect.provide(serving(echo, echoFirst, unread)))
+  )
+
+  it.live("that asks for the head alone gets the length of the body, and no body", () =>
+    Effect.gen(function* () {
+      const { socket, text } = yield* open
+      socket.write("HEAD /page HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+      yield* closed(socket)
+      assert.match(text(), /^HTTP\/1\.1 200 OK\r\n[^]*content-length: 5\r\n[^]*\r\n\r\n$/i)
+    }).pipe(Effect.provide(serving(route("GET", "/page", () => Exit.succeed(ok("hello"))))))
+  )
+})
+
+describe("a server", () => {
+  it.live("that closes answers what is open first, and takes no more", () =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      const latch = Latch.makeUnsafe(false)
+      const slow = route("GET", "/slow", () =>
+        Deferred.succeed(begun, undefined).pipe(Effect.andThen(latch.await), Effect.as(ok("done")))
+      )
+      const texts = yield* Effect.gen(function* () {
+        const idle = yield* open
+        const busy = yield* open
+        busy.socket.write(get("/slow"))
+        yield* Deferred.await(begun)
+        yield* Effect.forkDetach(Effect.andThen(closed(idle.socket), latch.open))
+        return { idle: idle.text, busy }
+      }).pipe(Effect.provide(serving(slow)))
+      yield* closed(texts.busy.socket)
+      assert.match(texts.busy.text(), /200 OK[^]*done$/)
+      assert.strictEqual(texts.idle(), "")
+    })
+  )
+
+  it.live("tells nothing of a handler's defect, and logs it under the request's id", () => {
+    const lines: Array<readonly [unknown, string]> = []
+    const logger = Logger.make(({ fiber, message }) => {
+      lines.push([fiber.getRef(References.CurrentLogAnnotations)["request_id"], String(message)])
+    })
+    const thrown = route("GET", "/thrown", () => {
+      throw new Error("hunter2")
+    })
+    const died = route("GET", "/died", () => Effect.andThen(Effect.yieldNow, Effect.die(new Error("hunter2"))))
+    return Effect.gen(function* () {
+      const base = yield* address
+      for (const path of ["/thrown", "/died"]) {
+        const reply = yield* Effect.promise(() =>
+          fetch(base + path, { headers: { "x-request-id": `of${path.replace("/", "-")}` } })
+        )
+        const text = yield* Effect.promise(() => reply.text())
+        assert.strictEqual(reply.status, 500)
+        assert.notInclude(text, "hunter2")
+      }
+      yield* until(() => lines.length === 2)
+      assert.deepStrictEqual(
+        lines.map(([id]) => id),
+        ["of-thrown", "of-died"]
+      )
+    }).pipe(Effect.provide(serving(thrown, died)), Effect.provide(Logger.layer([logger])))
+  })
+})

@@ -1,0 +1,62 @@
+import { ClientId } from "@doorhook/core"
+import type { AuthorizeRequest } from "@doorhook/core"
+import { assert, describe, it } from "@effect/vitest"
+import { consentPage, loginPage } from "../../src/oauth/FormPages.ts"
+import { descriptionsOf, metadataOf } from "../../src/oauth/Metadata.ts"
+
+const scopes = { "doors:open": "Open <doors>", "doors:list": "See your doors" }
+
+const requestOf = (scope: string): AuthorizeRequest => ({
+  client: { id: ClientId.make("c1"), name: "Acme", redirect_uris: ["https://client.example/cb"] },
+  redirect_uri: "https://client.example/cb",
+  redirect_uri_given: true,
+  state: null,
+  scope,
+  code_challenge: null
+})
+
+/** The texts of both forms for a scope. */
+const pagesFor = (scope: string): ReadonlyArray<string> => {
+  const input = {
+    request: requestOf(scope),
+    scopes: descriptionsOf(scope, scopes),
+    action: "/oauth/authorize",
+    hidden: [],
+    problem: null
+  }
+  return [loginPage({ ...input, login: "" }), consentPage({ ...input, user: "Alice" })].map(({ body }) =>
+    body.toString()
+  )
+}
+
+describe("the forms", () => {
+  it("describe the declared scopes that are asked for, escaped", () => {
+    for (const page of pagesFor("public doors:open doors:list")) {
+      assert.include(page, "asks for access to your buildings, doors and calls.")
+      assert.include(page, "<p>It will be able to:</p>")
+      assert.include(page, "<li>Open &lt;doors&gt;</li>\n<li>See your doors</li>")
+    }
+  })
+
+  it("do not promise access to buildings where only declared scopes are asked for", () => {
+    for (const page of pagesFor("doors:list")) {
+      assert.notInclude(page, "access to your buildings")
+      assert.include(page, "<li>See your doors</li>")
+      assert.notInclude(page, "Open &lt;doors&gt;")
+    }
+  })
+
+  it("have no list where no other scope is asked for, or none that is declared", () => {
+    for (const page of [...pagesFor("public"), ...pagesFor("public toString")]) assert.notInclude(page, "<ul")
+  })
+})
+
+describe("the metadata", () => {
+  it("names the declared scopes", () => {
+    assert.deepStrictEqual(metadataOf("https://doors.example", scopes).scopes_supported, [
+      "public",
+      "doors:open",
+      "doors:list"
+    ])
+  })
+})
