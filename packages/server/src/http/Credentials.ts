@@ -20,7 +20,7 @@ const absent: Presented = { _tag: "Absent" }
 /** Reads an `Authorization` header. The scheme is case-insensitive (RFC 9110 section 11.1). */
 export const readBearer = (header: string | undefined): Presented => {
   if (header === undefined) return absent
-  const token = /^\s*bearer +(.+?)\s*$/i.exec(header)?.[1]
+  const token = /^bearer +(.+)$/i.exec(header.trim())?.[1]
   if (token === undefined) return absent
   return /^[A-Za-z0-9\-._~+/]+=*$/.test(token) ? { _tag: "Token", token } : { _tag: "Malformed", token }
 }

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { readBearer } from "../../src/http/Credentials.ts"
 import { call, testServer } from "../TestServer.ts"
 
 const path = "/v4/buildings/1/integrations"
@@ -37,6 +38,12 @@ describe("access tokens", () => {
       }
     }).pipe(Effect.provide(testServer()))
   )
+
+  it("take no time that grows with the square of the header's length", () => {
+    const began = performance.now()
+    assert.strictEqual(readBearer(`Bearer a${" ".repeat(60_000)}b`)._tag, "Malformed")
+    assert.isBelow(performance.now() - began, 1_000)
+  })
 
   it.effect("come before anything else about the request", () =>
     Effect.gen(function* () {
