@@ -2,8 +2,8 @@
  * A server of `node:http` for the surface: it listens before anything else is made, and closes after everything else.
  */
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
-import { createServer, STATUS_CODES } from "node:http"
-import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { createServer, ServerResponse, STATUS_CODES } from "node:http"
+import type { IncomingMessage, Server } from "node:http"
 import { isIPv6 } from "node:net"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
@@ -86,15 +86,19 @@ const bareText = (refusal: RequestFailure): string => {
   ].join("\r\n")
 }
 
-/** An answer that has begun on the connection would be mixed up with another one. */
-const hasBegunToAnswer = (socket: Duplex): boolean =>
-  Predicate.hasProperty(socket, "_httpMessage") &&
-  Predicate.hasProperty(socket["_httpMessage"], "headersSent") &&
-  socket["_httpMessage"].headersSent === true
+/** The response that is next on a connection; null when no request waits for one. */
+const responseOn = (socket: Duplex): ServerResponse | null =>
+  Predicate.hasProperty(socket, "_httpMessage") && socket["_httpMessage"] instanceof ServerResponse
+    ? socket["_httpMessage"]
+    : null
 
 /** Answers requests that never become one: their head is too long, too slow, or no HTTP. Node.js would send a bare status. */
 const answerUnreadable = (error: Error, socket: Duplex): void => {
-  if (!socket.writable || hasBegunToAnswer(socket)) return void socket.destroy(error)
+  const response = responseOn(socket)
+  // Requests before this one are answered first: a client takes the first answer for that to its first request.
+  if (response?.req.complete === true) return void response.once("finish", () => answerUnreadable(error, socket))
+  // An answer that has begun would be mixed up with another one.
+  if (!socket.writable || response?.headersSent === true) return void socket.destroy(error)
   const code = "code" in error && Predicate.isString(error.code) ? error.code : ""
   socket.end(bareText(unreadable[code] ?? notHttp), () => socket.destroy(error))
 }

@@ -156,6 +156,24 @@ describe("a client", () => {
     }).pipe(Effect.provide(serving(echo, echoFirst, unread)))
   )
 
+  it.live("that sends what is no request after one gets the answer to that one first", () =>
+    Effect.gen(function* () {
+      for (const path of ["/page", "/later"]) {
+        const { socket, text } = yield* open
+        socket.write(`${get(path)}no request\r\n\r\n`)
+        yield* closed(socket)
+        assert.match(text(), /^HTTP\/1\.1 200 OK\r\n[^]*helloHTTP\/1\.1 400 Bad Request\r\n/, path)
+      }
+    }).pipe(
+      Effect.provide(
+        serving(
+          route("GET", "/page", () => Exit.succeed(ok("hello"))),
+          route("GET", "/later", () => Effect.andThen(nextTurn, Effect.succeed(ok("hello"))))
+        )
+      )
+    )
+  )
+
   it.live("that asks for the head alone gets the length of the body, and no body", () =>
     Effect.gen(function* () {
       const { socket, text } = yield* open
