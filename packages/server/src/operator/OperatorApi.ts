@@ -149,8 +149,8 @@ export const makeOperatorRoutes: Effect.Effect<
       face: jsonFace,
       query,
       handle: (x, params) =>
-        Effect.andThen(
-          authenticate(x),
+        // Not `andThen`: nothing may be done before the key is checked.
+        Effect.flatMap(authenticate(x), () =>
           Effect.map(
             run({ params, query: x.query, text: readText(x, bodyLimit), header: (name) => x.header(name) }),
             answerWith(operation)
