@@ -200,6 +200,8 @@ export const makeRequireToken =
           request.doorhook = checked.identity
           return next()
         }
+        // A host whose patience has ended has answered in the meantime.
+        if (response.headersSent) return
         const { body, headers, status } = bareAnswer(checked.refusal)
         response.writeHead(status, headers).end(body)
       }, next)

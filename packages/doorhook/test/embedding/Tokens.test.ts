@@ -154,6 +154,28 @@ describe("a door of the host's own", () => {
   }
 })
 
+describe("middleware", () => {
+  live(
+    "refuses nothing where the host has answered in the meantime",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const failures: Array<unknown> = []
+      const fail = (error: unknown) => void failures.push(error)
+      process.on("unhandledRejection", fail)
+      const { url } = yield* listening(
+        createServer((request, response) => {
+          doorhook.requireToken()(request, response, fail)
+          response.writeHead(503).end("busy")
+        })
+      )
+      const reply = yield* Effect.promise(() => fetch(url))
+      assert.deepStrictEqual([reply.status, yield* Effect.promise(() => reply.text())], [503, "busy"])
+      process.off("unhandledRejection", fail)
+      assert.deepStrictEqual(failures, [])
+    })
+  )
+})
+
 describe("authenticate", () => {
   live(
     "says who a token stands for, of every kind of request and of a header",
