@@ -48,6 +48,7 @@ const open = () => {
     snapshots.rows("select", [at], () => select.all(at).map((row) => Number(row["value"])))[0]
   return {
     writer,
+    reader: snapshots.db,
     foreign,
     read,
     close: () => {
@@ -116,6 +117,18 @@ describe("a read", () => {
       }),
       { numRuns: 150 }
     )
+  })
+
+  it("is none of a snapshot that failed half way", () => {
+    const { close, read, reader, writer } = open()
+    try {
+      // What is left where the first read of a snapshot fails.
+      reader.exec("BEGIN")
+      writer.prepare(put).run(1, 1)
+      assert.strictEqual(read(1), 1)
+    } finally {
+      close()
+    }
   })
 
   it("shows within a turn what this process commits, and nothing of another's until the next", async () => {

@@ -49,6 +49,8 @@ export const openSnapshots = <A>(writer: DatabaseSync, filename: string, timeout
 
   const start = (changes: number): void => {
     end()
+    // Left open where the last one failed at its first read, which another process can keep from the file.
+    if (db.isTransaction) commit.run()
     begin.run()
     const version = Number(dataVersion.get()?.["data_version"])
     if (version !== keptVersion || changes !== keptAt) forget()
