@@ -116,7 +116,7 @@ const challengeProblem = (client: Client, challenge: string | null, method: stri
 }
 
 /** What the check needs. */
-export interface AuthorizationRequestNeeds {
+interface AuthorizationRequestNeeds {
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]
   readonly settings: AuthorizationSettingsShape

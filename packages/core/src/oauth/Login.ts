@@ -29,7 +29,7 @@ export type LoginResult =
   | { readonly _tag: "Throttled"; readonly retry_after: number }
 
 /** What logins need. */
-export interface LoginNeeds {
+interface LoginNeeds {
   readonly directory: Directory["Service"]
   readonly now: () => number
   readonly secrets: Secrets

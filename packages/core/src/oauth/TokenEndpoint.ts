@@ -30,7 +30,7 @@ import type { Secrets } from "./Secrets.ts"
 import { accessTokenText } from "./Secrets.ts"
 
 /** What the token endpoint needs. */
-export interface TokenEndpointNeeds {
+interface TokenEndpointNeeds {
   readonly bursts: RefreshBursts
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]

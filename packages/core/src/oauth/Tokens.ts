@@ -45,7 +45,7 @@ export type Introspection =
     }
 
 /** What requests with tokens need. */
-export interface TokensNeeds {
+interface TokensNeeds {
   readonly bursts: RefreshBursts
   readonly clients: ClientAuthentication
   readonly directory: Directory["Service"]

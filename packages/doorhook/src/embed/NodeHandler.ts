@@ -21,7 +21,7 @@ export type NodeRequestHandler = (
 ) => void
 
 /** What a host's handler is made of. */
-export interface HostHandlerOptions {
+interface HostHandlerOptions {
   readonly handle: HttpSurface["Service"]["handle"]
   readonly isClosed: () => boolean
   /** Whether the target of a request is doorhook's. */

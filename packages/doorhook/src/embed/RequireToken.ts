@@ -77,7 +77,7 @@ export interface TokenMiddleware {
 }
 
 /** What the calls of this file are made of. */
-export interface TokenChecks {
+interface TokenChecks {
   /** Who a token stands for; null when it can't be used. */
   readonly identify: (token: string) => Promise<Principal | null>
   /** The scopes that the host declares. */

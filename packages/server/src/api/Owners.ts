@@ -1,11 +1,11 @@
 /**
  * The owners of integrations and events in paths: buildings and tenants, and the ids of both.
  */
-import { BuildingId, IntegrationId, parsePositiveInt, TenantId } from "@doorhook/core"
-import type { Scope } from "@doorhook/core"
+import { BuildingId, parsePositiveInt, TenantId } from "@doorhook/core"
+import type { IntegrationId, Scope } from "@doorhook/core"
 import { Exit, Option } from "effect"
 import type { Read } from "../http/Query.ts"
-import { pathId } from "../http/Query.ts"
+import { parseIntegrationId, pathId } from "../http/Query.ts"
 import type { Params } from "../http/Route.ts"
 
 /** The two kinds, each with the first part of its paths and the name of its ids. */
@@ -43,12 +43,7 @@ export const targetIn = (owner: Owner, params: Params): Read<{ readonly scope: S
   const scope = scopeIn(owner, params)
   if (Exit.isFailure(scope)) return Exit.failCause(scope.cause)
   return Exit.map(
-    pathId(
-      params,
-      "id",
-      (text) => parsePositiveInt(IntegrationId, text),
-      "an integration, which is a positive whole number"
-    ),
+    pathId(params, "id", parseIntegrationId, "an integration, which is a positive whole number"),
     (id) => ({ scope: scope.value, id })
   )
 }

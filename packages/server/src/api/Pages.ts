@@ -119,7 +119,7 @@ export const pageLinks = (url: string, { names, size }: PageRequest, info: PageI
 }
 
 /** What a page is described by. */
-export interface PageOf {
+interface PageOf {
   /** Where the list is, with the parameters that are not about pages. */
   readonly url: string
   readonly page: PageRequest

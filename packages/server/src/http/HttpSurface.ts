@@ -82,15 +82,14 @@ class ReceivedRequest implements Exchange {
   }
 }
 
+const inJson = (x: Exchange, refusal: RequestFailure): Answer => ({
+  status: refusal.status,
+  headers: { "content-type": json, ...refusal.headers, vary: "Accept", "cache-control": "no-store" },
+  body: failureBody(x.id, refusal)
+})
+
 /** Failures as error documents in plain JSON. */
-export const jsonFace: Face = {
-  refuse: (x, refusal) =>
-    Effect.succeed({
-      status: refusal.status,
-      headers: { "content-type": json, ...refusal.headers, vary: "Accept", "cache-control": "no-store" },
-      body: failureBody(x.id, refusal)
-    })
-}
+export const jsonFace: Face = { refuse: (x, refusal) => Exit.succeed(inJson(x, refusal)) }
 
 /** The faces of the parts of the surface, for addresses that have no route. */
 export interface Faces {
@@ -211,17 +210,10 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     }
   }
 
-  /** The answer when a failure could not be answered. */
-  const last = (x: Exchange): Answer => ({
-    status: 500,
-    headers: { "content-type": json, "cache-control": "no-store" },
-    body: failureBody(x.id, internalError)
-  })
-
   /** Answers with an effect; returns what gives it up, null once it has answered. */
   const settle = (x: Exchange, answer: Effect.Effect<Answer>, done: (answer: Answer) => void): (() => void) | null => {
     if (isExit(answer)) {
-      done(Exit.isSuccess(answer) ? answer.value : last(x))
+      done(Exit.isSuccess(answer) ? answer.value : inJson(x, internalError))
       return null
     }
     const fiber = fork(Effect.annotateLogs(answer, "request_id", x.id))
@@ -229,7 +221,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
       if (Exit.isSuccess(exit)) return done(exit.value)
       if (Cause.hasInterruptsOnly(exit.cause)) return
       logged(x, Effect.logError("A failure could not be answered", exit.cause))
-      done(last(x))
+      done(inJson(x, internalError))
     })
     return fiber.pollUnsafe() === undefined ? () => fiber.interruptUnsafe() : null
   }

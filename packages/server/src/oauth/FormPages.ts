@@ -31,12 +31,12 @@ interface FormInput {
   readonly problem: FormProblem | null
 }
 
-export interface LoginPageInput extends FormInput {
+interface LoginPageInput extends FormInput {
   /** What was entered before; empty at first. A password is never put back. */
   readonly login: string
 }
 
-export interface ConsentPageInput extends FormInput {
+interface ConsentPageInput extends FormInput {
   /** The user's name at the host. */
   readonly user: string
 }

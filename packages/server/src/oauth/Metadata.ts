@@ -1,8 +1,7 @@
 /**
  * The authorization server's metadata, for clients that configure themselves (RFC 8414).
  */
-import { AuthorizationSettings, publicScope } from "@doorhook/core"
-import { Effect } from "effect"
+import { publicScope } from "@doorhook/core"
 import { metadataPath } from "../http/OwnPaths.ts"
 
 /** The endpoints, below the public URL. */
@@ -16,12 +15,6 @@ export const paths = {
 
 /** The scopes that the host declares beside `public`: descriptions by name. */
 export type Scopes = Readonly<Record<string, string>>
-
-/** The declared scopes of this server. */
-export const declaredScopes: Effect.Effect<Scopes, never, AuthorizationSettings> = Effect.map(
-  AuthorizationSettings,
-  ({ scopes }) => scopes
-)
 
 /** Descriptions of the scopes in a `scope` value (RFC 6749 section 3.3), without `public`. */
 export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<string> =>

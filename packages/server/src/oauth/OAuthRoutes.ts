@@ -1,8 +1,8 @@
 /**
  * The routes of the authorization server (document section 4.1, RFC 7009, RFC 7662, RFC 8414), and how its failures look.
  */
-import { AuthorizationServer, authorizeParameters, OAuthErrorCode } from "@doorhook/core"
-import type { AuthorizationSettings, ClientRequest, Crypto } from "@doorhook/core"
+import { AuthorizationServer, AuthorizationSettings, authorizeParameters, OAuthErrorCode } from "@doorhook/core"
+import type { ClientRequest, Crypto } from "@doorhook/core"
 import { Effect, Exit, Schema } from "effect"
 import type { KnownError, RequestFailure } from "../http/Failures.ts"
 import { failure, notAllowed, nothingHere } from "../http/Failures.ts"
@@ -12,7 +12,7 @@ import { PublicUrl } from "../http/PublicUrl.ts"
 import type { Answer, Face, Handler, Route } from "../http/Route.ts"
 import { makeAuthorizeEndpoint } from "./AuthorizeEndpoint.ts"
 import { maxBodyBytes, readParameters } from "./FormBody.ts"
-import { declaredScopes, metadataOf, paths } from "./Metadata.ts"
+import { metadataOf, paths } from "./Metadata.ts"
 import { confidential, makePages, problemPage } from "./Page.ts"
 import type { Pages } from "./Page.ts"
 
@@ -82,7 +82,7 @@ export const makeOAuthRoutes: Effect.Effect<
 > = Effect.gen(function* () {
   const authorization = yield* AuthorizationServer
   const publicUrl = yield* PublicUrl
-  const scopes = yield* declaredScopes
+  const { scopes } = yield* AuthorizationSettings
   const pages = yield* makePages
   const authorize = yield* makeAuthorizeEndpoint(pages, scopes)
   const pageFace = makePageFace(pages)
