@@ -74,3 +74,24 @@ it.effect("web requests whose Authorization header came twice are refused, in th
     assert.strictEqual((yield* ask("/v4/buildings", ["Bearer admin"])).status, 200)
   })
 )
+
+it.effect("web requests whose client has gone before are not carried out", () =>
+  Effect.gen(function* () {
+    const { fetch } = yield* handler
+    const gone = new Request(url, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(document()),
+      signal: AbortSignal.abort(new Error("gone"))
+    })
+    const outcome = yield* Effect.promise(() =>
+      fetch(gone).then(
+        ({ status }) => String(status),
+        (error: unknown) => String(error)
+      )
+    )
+    assert.strictEqual(outcome, "Error: gone")
+    const list: unknown = yield* Effect.promise(async () => (await fetch(new Request(url, { headers }))).json())
+    assert.strictEqual(valueAt(list, "/meta/page_info/total_item_count"), 0)
+  })
+)

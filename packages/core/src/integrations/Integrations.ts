@@ -355,6 +355,17 @@ const makeInputReader = Effect.gen(function* () {
   })
 })
 
+/** A document as text, to tell whether a request is repeated. JSON is read at any depth, but not written. */
+const textOf = (document: unknown): Result.Result<string, InvalidInput> =>
+  Result.try({
+    try: () => JSON.stringify(document) ?? "",
+    catch: () => {
+      const detail = "The document is nested too deeply."
+      const problem = { pointer: "", code: "invalid", title: "Invalid value", detail }
+      return new InvalidInput({ title: "Invalid integration", problems: [problem] })
+    }
+  })
+
 /** Creates integrations, one for each idempotency key. */
 const makeCreate = <E>(
   keys: IdempotencyStore["Service"],
@@ -424,7 +435,7 @@ const makeCreate = <E>(
     if (inFlight.has(key)) return yield* new KeyInUse()
     inFlight.add(key)
     return yield* Effect.gen(function* () {
-      const text = JSON.stringify(document) ?? ""
+      const text = yield* Effect.fromResult(textOf(document))
       const fingerprint = yield* Effect.provideService(fingerprintOf(text), Crypto, crypto)
       const request = { key, fingerprint }
       return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request))

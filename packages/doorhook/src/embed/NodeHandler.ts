@@ -1,7 +1,7 @@
 /**
  * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
  */
-import { bareAnswer, failure, internalError } from "@doorhook/server"
+import { bareAnswer, internalError, stopped } from "@doorhook/server"
 import type { HttpSurface } from "@doorhook/server"
 import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -32,12 +32,6 @@ interface HostHandlerOptions {
   /** Logs an error under the id that the caller was answered with. */
   readonly log: (requestId: string, error: Error) => void
 }
-
-const stopped = failure(503, {
-  code: "unavailable",
-  title: "Temporarily unavailable",
-  detail: "The service has stopped."
-})
 
 /** Gives an error to the host's framework; without one to the log, and the caller learns nothing of the host's inside. */
 const refuse = (

@@ -2,10 +2,11 @@
  * Requests of the web, as hosts give them.
  */
 import { Predicate } from "effect"
+import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument } from "./Arguments.ts"
 
 /**
- * Throws when it is no web request. A text or a URL is none either: `fetch` of the web takes a method and headers beside it, where
+ * Throws when it is no web request, or one whose body is gone. A text or a URL is none either: `fetch` of the web takes a method and headers beside it, where
  * this one takes the client's address. Checked by members, because frameworks and test runners have classes of their own.
  */
 export const checkWebRequest = (given: unknown): void => {
@@ -15,11 +16,17 @@ export const checkWebRequest = (given: unknown): void => {
     Predicate.isString(given["url"]) &&
     URL.canParse(given["url"]) &&
     Predicate.hasProperty(given["headers"], "get")
-  if (isRequest) return
-  throw badArgument(
-    "request",
-    'a web request, like new Request("http://localhost/health/live")',
-    given,
-    "; requests of node:http and Express are for doorhook.node"
+  if (!isRequest) {
+    throw badArgument(
+      "request",
+      'a web request, like new Request("http://localhost/health/live")',
+      given,
+      "; requests of node:http and Express are for doorhook.node"
+    )
+  }
+  if (given["bodyUsed"] !== true) return
+  throw new DoorhookError(
+    "body_consumed",
+    "Something in front of doorhook has read the request's body. Give doorhook.fetch the request before that, or read a clone of it."
   )
 }

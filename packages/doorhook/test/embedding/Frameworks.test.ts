@@ -11,7 +11,7 @@ import { createServer, request as send } from "node:http"
 import type { IncomingMessage } from "node:http"
 import { text } from "node:stream/consumers"
 import { authorizeUrl } from "../harness/CodeGrant.ts"
-import { client, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
+import { client, codeOf, directory, event, live, mount, start, tokenFrom } from "../harness/Embedded.ts"
 import { logIn } from "../harness/LoginForm.ts"
 import { listening } from "@doorhook/testkit/Listening"
 import { startReceiver } from "@doorhook/testkit/Receiver"
@@ -165,6 +165,16 @@ describe("doorhook on", () => {
       const told = yield* json(answer)
       assert.deepInclude(told, { code: "body_consumed" })
       assert.match(JSON.stringify(told), /Mount doorhook.node before it/)
+    })
+  )
+
+  live(
+    "a web request whose body something has read already is refused with what to do",
+    Effect.gen(function* () {
+      const doorhook = yield* start()
+      const request = new Request("http://localhost/oauth/token", { method: "POST", body: new URLSearchParams("a=b") })
+      yield* Effect.promise(() => request.text())
+      assert.strictEqual((yield* codeOf(doorhook.fetch(request))).code, "body_consumed")
     })
   )
 

@@ -45,10 +45,13 @@ export const makeBodyReader = (
   const open = new Set<OpenBody>()
   let isSweeping = false
 
+  // The wall clock may be set while a body arrives.
+  const monotonicMillis = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+
   const giveUpOld = () => {
-    const now = clock.currentTimeMillisUnsafe()
+    const now = monotonicMillis()
     for (const body of open) {
-      if (now - body.since < timeout && now >= body.since) break
+      if (now - body.since < timeout) break
       body.giveUp()
     }
   }
@@ -74,7 +77,7 @@ export const makeBodyReader = (
         if (open.delete(entry)) done(body)
       }
       const entry: OpenBody = {
-        since: clock.currentTimeMillisUnsafe(),
+        since: monotonicMillis(),
         giveUp: () => {
           stop()
           finish(Exit.fail(new BodyUnreadable({ why: "too_slow" })))

@@ -190,6 +190,13 @@ export const internalError = failure(500, {
   detail: "Something went wrong inside the service. Nothing is wrong with the request; its id is in the service's log."
 })
 
+/** What interrupted a request is that the service stopped. */
+export const stopped = failure(503, {
+  code: "unavailable",
+  title: "Temporarily unavailable",
+  detail: "The service has stopped."
+})
+
 /** What the caller is told. The words of the database or the host are for the log only. */
 const unavailableDetail = (error: StoreError | DirectoryError): string => {
   const outcome = error._tag === "StoreError" ? error.outcome : undefined

@@ -17,7 +17,7 @@ import { isRepeated, repeatedAuthorization } from "./Credentials.ts"
 import type { BodyExit, Exchange, Incoming, ReadBody } from "./Exchange.ts"
 import { fromNode, fromWeb } from "./Exchange.ts"
 import type { KnownError, RequestFailure } from "./Failures.ts"
-import { failureBody, internalError, notAllowed, notFound, nothingHere, outcomeOf } from "./Failures.ts"
+import { failureBody, internalError, notAllowed, notFound, nothingHere, outcomeOf, stopped } from "./Failures.ts"
 import { HttpSettings } from "./HttpSettings.ts"
 import { json } from "./MediaType.ts"
 import type { Answer, Face, Params, Resource, Route } from "./Route.ts"
@@ -216,14 +216,20 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
       done(Exit.isSuccess(answer) ? answer.value : inJson(x, internalError))
       return null
     }
+    let isGivenUp = false
     const fiber = fork(Effect.annotateLogs(answer, "request_id", x.id))
     fiber.addObserver((exit) => {
       if (Exit.isSuccess(exit)) return done(exit.value)
-      if (Cause.hasInterruptsOnly(exit.cause)) return
+      // Nobody waits for an answer that was given up; others are interrupted when the surface closes.
+      if (Cause.hasInterruptsOnly(exit.cause)) return isGivenUp ? undefined : done(inJson(x, stopped))
       logged(x, Effect.logError("A failure could not be answered", exit.cause))
       done(inJson(x, internalError))
     })
-    return fiber.pollUnsafe() === undefined ? () => fiber.interruptUnsafe() : null
+    if (fiber.pollUnsafe() !== undefined) return null
+    return () => {
+      isGivenUp = true
+      fiber.interruptUnsafe()
+    }
   }
 
   /** Answers a request; returns what gives it up, null once it is answered. */
@@ -256,6 +262,7 @@ export const makeHttpSurface = Effect.fnUntraced(function* (
     },
     fetch: (request, peer) =>
       new Promise((resolve, reject) => {
+        request.signal.throwIfAborted()
         const open = respond(fromWeb(request, peer), (answer, x) => resolve(webResponse(request, answer, x)))
         if (open === null) return
         request.signal.addEventListener("abort", () => {
@@ -330,8 +337,10 @@ const writeNode = (request: IncomingMessage, response: ServerResponse, answer: A
   list.push(requestIdHeader, x.id, "x-content-type-options", "nosniff")
   if (!isBodiless(status)) list.push("content-length", body === null ? 0 : lengthOf(body))
   if (!request.complete) {
-    if (isTooLong(request) || status === 413) {
-      list.push("connection", "close")
+    // A stream of HTTP/2 ends with its answer, and has no connection of its own.
+    const isLast = request.httpVersionMajor === 1 && (isTooLong(request) || status === 413)
+    if (isLast) {
+      if (headers["connection"] === undefined) list.push("connection", "close")
       closesGently(request.socket)
     } else response.prependOnceListener("finish", () => discardRest(request))
   }

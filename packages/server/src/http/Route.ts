@@ -163,10 +163,11 @@ export const makeTable = (routes: ReadonlyArray<Route>): ((path: string) => Matc
 /**
  * Whether a path is spelled in the one way that is served, which a rule of a proxy in front (`deny /operator/`) knows: no
  * character that could stand for itself is escaped (RFC 3986 section 2.3), and nothing is appended that some routers take
- * off (`;...`, `#...`). A path that proxies keep to operators has no slash at its end either.
+ * off (`;...`, `#...`). Node.js reads `*operator/events` as a target, too. A path that proxies keep to operators has no slash at
+ * its end either.
  */
 export const isPlainlySpelled = (path: string): boolean => {
-  if (path.includes(";") || path.includes("#")) return false
+  if (!path.startsWith("/") || path.includes(";") || path.includes("#")) return false
   if (path.endsWith("/") && (path.endsWith("/metrics/") || path.includes("/operator/"))) return false
   return !path.includes("%") || !/%(?:2d|2e|5f|7e|3\d|[46][1-9a-f]|[57][0-9a])/i.test(path)
 }

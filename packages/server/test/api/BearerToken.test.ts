@@ -52,4 +52,11 @@ describe("access tokens", () => {
       assert.strictEqual((yield* call("POST", path, { body: "{" })).status, 401)
     }).pipe(Effect.provide(testServer()))
   )
+
+  it("are read in a time that grows with the header's length, not with its square", () => {
+    const begun = process.cpuUsage()
+    assert.strictEqual(readBearer(`Bearer a${" ".repeat(60_000)}b`)._tag, "Malformed")
+    assert.strictEqual(readBearer(`Bearer${" ".repeat(60_000)}\n`)._tag, "Absent")
+    assert.isBelow(process.cpuUsage(begun).user, 500_000)
+  })
 })

@@ -92,4 +92,14 @@ describe("creating again under the same Idempotency-Key", () => {
       assert.strictEqual((yield* create("k")).status, 201)
     }).pipe(Effect.provide(testServer()))
   )
+
+  it.effect("refuses a document that is nested too deeply to be compared", () =>
+    Effect.gen(function* () {
+      const depth = 30_000
+      const reply = yield* create("k", `{"data":${"[".repeat(depth)}${"]".repeat(depth)}}`)
+      assert.strictEqual(reply.status, 422)
+      assert.include(reply.textAt("/errors/0/detail"), "nested too deeply")
+      assert.strictEqual((yield* create("k")).status, 201)
+    }).pipe(Effect.provide(testServer()))
+  )
 })

@@ -102,6 +102,27 @@ describe("bodies", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("are waited for by their own time, also when the wall clock is set back", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(7_200_000)
+      const { port } = new URL(yield* address)
+      const text = JSON.stringify(document())
+      let answer = ""
+      const socket = connect(Number(port), "127.0.0.1")
+      socket.on("data", (bytes) => (answer += bytes.toString()))
+      socket.write(head(`content-length: ${text.length}`, "expect: 100-continue") + text.slice(0, 10))
+      while (!answer.includes("100 Continue")) yield* nextTurn
+      for (let turn = 0; turn < 20; turn++) yield* nextTurn
+      yield* TestClock.setTime(3_600_000)
+      yield* TestClock.adjust(5_000)
+      for (let turn = 0; turn < 20; turn++) yield* nextTurn
+      socket.write(text.slice(10))
+      while (!/\}$/.test(answer)) yield* nextTurn
+      socket.destroy()
+      assert.include(answer, "HTTP/1.1 201 ")
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("that break off change nothing, and the service goes on", () =>
     Effect.gen(function* () {
       const { port } = new URL(yield* address)

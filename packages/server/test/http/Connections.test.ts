@@ -2,8 +2,10 @@
  * Connections of clients that go away, never finish, send many requests at once or more than is read.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Latch, Layer, Logger, References } from "effect"
+import { Deferred, Effect, Exit, Latch, Layer, Logger, References, Scope } from "effect"
+import { portOf } from "@doorhook/testkit/Listening"
 import { nextTurn } from "@doorhook/testkit/Turn"
+import { connect as connectHttp2, createServer } from "node:http2"
 import { connect } from "node:net"
 import type { Socket } from "node:net"
 import { readText } from "../../src/http/Exchange.ts"
@@ -181,6 +183,64 @@ describe("a client", () => {
       yield* closed(socket)
       assert.match(text(), /^HTTP\/1\.1 200 OK\r\n[^]*content-length: 5\r\n[^]*\r\n\r\n$/i)
     }).pipe(Effect.provide(serving(route("GET", "/page", () => Exit.succeed(ok("hello"))))))
+  )
+})
+
+describe("a target", () => {
+  it.live("that does not begin with a slash is nobody's, whatever comes behind it", () =>
+    Effect.gen(function* () {
+      for (const target of ["*page", "*/page", "*"]) {
+        const { socket, text } = yield* open
+        socket.write(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+        yield* closed(socket)
+        assert.match(text(), /^HTTP\/1\.1 404 /, target)
+      }
+    }).pipe(Effect.provide(serving(route("GET", "/page", () => Exit.succeed(ok("hello"))))))
+  )
+})
+
+describe("a request of HTTP/2", () => {
+  it.live("whose body is too large is answered without a header of connections", () =>
+    Effect.gen(function* () {
+      const { handle } = yield* makeHttpSurface([echoFirst], { api: jsonFace, oauth: jsonFace })
+      const warnings: Array<string> = []
+      const listener = (warning: Error): void => void warnings.push(warning.message)
+      process.on("warning", listener)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("warning", listener)))
+      const server = createServer((request, response) => Reflect.apply(handle, null, [request, response]))
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+      yield* Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)))
+      const session = connectHttp2(`http://127.0.0.1:${portOf(server)}`)
+      yield* Effect.addFinalizer(() => Effect.sync(() => session.destroy()))
+      const status = yield* Effect.callback<unknown>((resume) => {
+        const request = session.request({ ":method": "POST", ":path": "/first", "content-length": "100000" })
+        request.on("response", (headers) => resume(Effect.succeed(headers[":status"])))
+        request.on("error", () => undefined)
+        request.write("x")
+      })
+      assert.strictEqual(status, 413)
+      yield* nextTurn
+      assert.deepStrictEqual(warnings, [])
+    })
+  )
+})
+
+describe("a surface", () => {
+  it.live("that closes answers what it was still carrying out, and what comes later", () =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      const waiting = route("GET", "/wait", () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+      const scope = yield* Scope.make()
+      const { fetch } = yield* Scope.provide(makeHttpSurface([waiting], { api: jsonFace, oauth: jsonFace }), scope)
+      const early = fetch(new Request("http://localhost/wait"), null)
+      yield* Deferred.await(begun)
+      yield* Scope.close(scope, Exit.void)
+      const late = fetch(new Request("http://localhost/wait"), null)
+      for (const reply of yield* Effect.promise(() => Promise.all([early, late]))) {
+        assert.strictEqual(reply.status, 503)
+        assert.include(yield* Effect.promise(() => reply.text()), "The service has stopped.")
+      }
+    })
   )
 })
 
