@@ -26,6 +26,7 @@ export const facadeCodes: Readonly<Record<string, { readonly status: number; rea
     meaning: "too many events wait to be stored, and the call has waited for 5 s: publish them again later"
   },
   too_busy: { status: 503, meaning: "as many passwords as may wait are waiting to be checked" },
+  directory_error: { status: 503, meaning: "the directory failed or did not answer in time" },
   store_error: { status: 503, meaning: "the database did not carry out what was asked" },
   store_lost: {
     status: 503,

@@ -117,13 +117,15 @@ const isTwice = ({ all, header }: Credentials): boolean =>
 
 /** The scope that a call asks for; throws for one that nothing declares: that is a mistake of the program. */
 const scopeIn = (options: TokenOptions | null | undefined, declared: ReadonlyArray<string>): string | null => {
-  const { scope } = optionsOf(options, ["scope"])
-  if (scope === undefined) return null
+  const given = optionsOf(options, ["scope"])
+  // One that is there and undefined was looked up and not found: a route would be left without its guard.
+  if (!("scope" in given)) return null
+  const { scope } = given
   const known = [publicScope, ...declared]
-  if (known.includes(scope)) return scope
+  if (scope !== undefined && known.includes(scope)) return scope
   throw new DoorhookError(
     "bad_request",
-    `scope: ${JSON.stringify(scope)} is not declared. Declare it in the option \`scopes\` of createDoorhook; declared are ${known.join(", ")}`
+    `scope: ${JSON.stringify(scope) ?? "undefined"} is not declared. Name one scope, or leave \`scope\` out. Declare it in the option \`scopes\` of createDoorhook; declared are ${known.join(", ")}`
   )
 }
 

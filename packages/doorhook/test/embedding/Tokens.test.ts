@@ -218,6 +218,10 @@ describe("authenticate", () => {
         'scope: "doors:close" is not declared'
       )
       assert.throws(() => doorhook.requireToken({ scope: "doors:close" }), /is not declared/)
+      assert.throws(
+        () => Reflect.apply(doorhook.requireToken, undefined, [{ scope: undefined }]),
+        /undefined is not declared/
+      )
     })
   )
 })
