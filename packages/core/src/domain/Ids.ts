@@ -32,7 +32,9 @@ export const readHostId = (given: unknown): number | null => {
 
 /** Why a value is not an id of a building or tenant: the rule, and the value. */
 export const hostIdFlaw = (given: unknown): string => {
-  const isTooLarge = Predicate.isBigInt(given) || /^[0-9]{16,}$/.test(String(given))
+  // The text of a list is that of all in it, however deep.
+  const text = Predicate.isString(given) || Predicate.isNumber(given) ? String(given) : ""
+  const isTooLarge = Predicate.isBigInt(given) || /^[0-9]{16,}$/.test(text)
   const limit = isTooLarge ? ` up to ${Number.MAX_SAFE_INTEGER}` : ""
   return `must be a positive whole number${limit}, not ${nameOf(given)}`
 }

@@ -115,6 +115,16 @@ describe("POST /operator/events", () => {
     }).pipe(Effect.provide(testServer()))
   )
 
+  it.effect("takes no list for an id, however deep", () =>
+    Effect.gen(function* () {
+      const depth = 30_000
+      const deep = "[".repeat(depth) + "]".repeat(depth)
+      const reply = yield* publish(JSON.stringify(event()).replace('"building_id":1', `"building_id":${deep}`))
+      assert.strictEqual(reply.status, 422)
+      assert.strictEqual(reply.at("/errors/0/source/pointer"), "/building_id")
+    }).pipe(Effect.provide(testServer()))
+  )
+
   it.effect("asks to come back later while too much waits to be stored", () =>
     Effect.gen(function* () {
       const controls = yield* Controls
