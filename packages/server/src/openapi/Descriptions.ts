@@ -351,7 +351,8 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
     },
     rotateSecret: {
       summary: "Make a new signing secret; the one before signs too for 24 hours",
-      description: "Only the client that created the integration may: others get 403, or 404 where `clientIsolation` hides it from them.",
+      description:
+        "Only the client that created the integration may: others get 403, or 404 where `clientIsolation` hides it from them.",
       headers: ["if-match"],
       success: answer(200, RotatedIntegration),
       errors: apiErrors(...named, 412)
