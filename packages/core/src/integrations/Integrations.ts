@@ -436,7 +436,7 @@ const makeCreate = <E>(
     inFlight.add(key)
     return yield* Effect.gen(function* () {
       const text = yield* Effect.fromResult(textOf(document))
-      const fingerprint = yield* Effect.provideService(fingerprintOf(text), Crypto, crypto)
+      const fingerprint = yield* fingerprintOf(crypto, text)
       const request = { key, fingerprint }
       return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request))
     }).pipe(Effect.ensuring(Effect.sync(() => inFlight.delete(key))))

@@ -82,8 +82,6 @@ interface TokenChecks {
   readonly identify: (token: string) => Promise<Principal | null>
   /** The scopes that the host declares. */
   readonly declared: ReadonlyArray<string>
-  /** Called with each request of `node:http`, which shows where the host listens. */
-  readonly seen?: (request: IncomingMessage) => void
 }
 
 /** The values of the `Authorization` header of what was given. */
@@ -157,7 +155,7 @@ type Checked = { readonly identity: TokenIdentity } | { readonly refusal: Reques
 
 /** Makes middleware. */
 export const makeRequireToken =
-  ({ declared, identify, seen }: TokenChecks) =>
+  ({ declared, identify }: TokenChecks) =>
   (options?: TokenOptions): TokenMiddleware => {
     const scope = scopeIn(options, declared)
 
@@ -172,7 +170,6 @@ export const makeRequireToken =
     }
 
     const inFastify = async (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> => {
-      seen?.(request.raw)
       const checked = await check(request.raw)
       if ("identity" in checked) {
         Reflect.set(request, "doorhook", checked.identity)
@@ -196,7 +193,6 @@ export const makeRequireToken =
     }
 
     const inNode = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void => {
-      seen?.(request)
       check(request).then((checked) => {
         if ("identity" in checked) {
           request.doorhook = checked.identity

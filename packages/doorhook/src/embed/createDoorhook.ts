@@ -5,6 +5,7 @@ import type { BuiltInType, NewEvent } from "@doorhook/core"
 import {
   AuthorizationServer,
   AuthorizationSettings,
+  Crypto,
   JsonFlaw,
   Publisher,
   publishRequest,
@@ -212,7 +213,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
         }
         const given = idempotencyKey ?? null
         const key = given === null ? null : yield* Effect.fromResult(readIdempotencyKey(given))
-        const request = key === null ? null : yield* publishRequest(key, sayingOf(input, events))
+        const request = key === null ? null : yield* publishRequest(yield* Crypto, key, sayingOf(input, events))
         const published = yield* (yield* Publisher).publish(events, request)
         return { published, isList }
       })

@@ -190,11 +190,7 @@ const CreatedIntegration = Schema.Struct({
 const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "RotatedIntegration" })
 
 /** The answer with a page of integrations. */
-const IntegrationList = Schema.Struct({
-  data: Schema.Array(Resource),
-  links: PageLinks,
-  meta: Schema.Struct({ page_info: PageInfo })
-}).annotate({ identifier: "IntegrationList" })
+const IntegrationList = list(Resource, PageInfo, "IntegrationList")
 
 // ---- The feed
 
