@@ -30,7 +30,7 @@ import type {
   VersionConflict
 } from "@doorhook/core"
 import { failureText } from "@doorhook/core"
-import { Array, Cause, Effect, Exit, Option, Schema } from "effect"
+import { Array, Cause, Effect, Option, Schema } from "effect"
 
 /** What in the request is wrong: a value in the body, a query parameter, or a header. */
 const ErrorSource = Schema.Struct({
@@ -332,18 +332,4 @@ export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const refusal = error === null ? internalError : toRequestFailure(error)
   if (refusal.status < 500) return { refusal, log: null }
   return { refusal, log: error === null ? Effect.logError(what, cause) : logUnanswered(failureText(error)) }
-}
-
-/** Two readings of a request, or the problems of both at once. */
-export const both = <A, B>(
-  first: Exit.Exit<A, RequestFailure>,
-  second: Exit.Exit<B, RequestFailure>
-): Exit.Exit<readonly [A, B], RequestFailure> => {
-  if (Exit.isSuccess(first) && Exit.isSuccess(second)) return Exit.succeed([first.value, second.value])
-  const one = Option.getOrNull(Exit.findErrorOption(first))
-  const other = Option.getOrNull(Exit.findErrorOption(second))
-  if (one === null) return Exit.fail(other ?? internalError)
-  if (other === null) return Exit.fail(one)
-  const { errors, headers, status } = one
-  return Exit.fail(new RequestFailure({ status, errors: [...errors, ...other.errors], headers }))
 }

@@ -23,8 +23,9 @@ import type {
   Problem
 } from "@doorhook/core"
 import { Clock, Effect, Exit, Option, Predicate, Schema } from "effect"
-import type { QueryParameters } from "../http/Query.ts"
+import type { QueryParameters, Read } from "../http/Query.ts"
 import {
+  all,
   integrationIdIn,
   pageOf,
   pathId,
@@ -221,30 +222,25 @@ const deliveryIdIn = (params: Params) => pathId(params, "id", parseDeliveryId, "
 
 type Parameter = (typeof deliveryOperations.list.query)[number]
 
-/** The deliveries that a query asks for. */
-const readFilter = (query: QueryParameters<Parameter>) =>
-  Effect.gen(function* () {
-    const states = yield* readChoices(query, "state", deliveryStates)
-    const integration_id = yield* readIntegrationId(query)
-    const event_id = yield* readParameter(
-      query,
-      "event_id",
-      Schema.decodeUnknownOption(EventId),
-      "the id of an event, like evt_..."
-    )
-    const order = yield* readOrder(query)
-    const after = yield* readAfter(query, parseDeliveryId)
-    const limit = yield* readLimit(query)
-    const filter: DeliveryFilter = {
-      ...(states !== null && { states }),
-      ...(integration_id !== null && { integration_id }),
-      ...(event_id !== null && { event_id }),
-      ...(after !== null && { after }),
-      order,
-      limit
-    }
-    return filter
+/** The filter in a query. */
+const readFilter = (query: QueryParameters<Parameter>): Read<DeliveryFilter> => {
+  const read = all({
+    states: readChoices(query, "state", deliveryStates),
+    integration_id: readIntegrationId(query),
+    event_id: readParameter(query, "event_id", Schema.decodeUnknownOption(EventId), "the id of an event, like evt_..."),
+    order: readOrder(query),
+    after: readAfter(query, parseDeliveryId),
+    limit: readLimit(query)
   })
+  return Exit.map(read, ({ after, event_id, integration_id, limit, order, states }) => ({
+    ...(states !== null && { states }),
+    ...(integration_id !== null && { integration_id }),
+    ...(event_id !== null && { event_id }),
+    ...(after !== null && { after }),
+    order,
+    limit
+  }))
+}
 
 /** How far the caller's clock may be ahead of this one, in milliseconds. */
 const mostSkew = 60_000
