@@ -29,7 +29,7 @@ import { makeFastifyPlugin } from "./FastifyPlugin.ts"
 import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
 import { LearnedUrl } from "./LearnedUrl.ts"
-import type { NodeRequestHandler } from "./NodeHandler.ts"
+import type { HostLog, NodeRequestHandler } from "./NodeHandler.ts"
 import { makeHostHandler } from "./NodeHandler.ts"
 import { makeOpenCalls } from "./OpenCalls.ts"
 import { makeInProcessCalls } from "./OperatorCalls.ts"
@@ -191,13 +191,15 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     warnOfAddress()
     return answer(request, peer)
   }
+  const log: HostLog = (id, error) =>
+    void runtime.runFork(Effect.annotateLogs(logUnanswered(rootMessage(error)), "request_id", id))
   const node = makeHostHandler({
     handle: own.handle,
     isOwn,
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
     open,
-    log: (id, error) => void runtime.runFork(Effect.annotateLogs(logUnanswered(rootMessage(error)), "request_id", id))
+    log
   })
 
   /** What the log has been told of what was published. */
@@ -238,7 +240,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return closing
   }
 
-  const tokens = { identify: (token: string) => run(authorization.authenticate(token)), declared }
+  const tokens = { identify: (token: string) => run(authorization.authenticate(token)), declared, log }
   return {
     node,
     fetch,
