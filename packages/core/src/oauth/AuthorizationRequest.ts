@@ -233,7 +233,7 @@ export const narrowedScope = (settings: ScopeSettings, granted: string, paramete
 
 /** What a client that asked for another scope should do. */
 const scopeRefusal = ({ scopes }: ScopeSettings): string => {
-  const names = [...new Set([publicScope, ...Object.keys(scopes)])]
+  const names = [publicScope, ...Object.keys(scopes)]
   return names.length === 1
     ? `The only scope is ${publicScope}. Ask for it, or leave the scope parameter out.`
     : `The scopes are ${names.join(", ")}. Ask for some of them, or leave the scope parameter out.`

@@ -3,7 +3,7 @@
  */
 import type { InvalidInput, Problem } from "@doorhook/core"
 import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
-import { Predicate, Result, Schema } from "effect"
+import { JsonPointer, Predicate, Result, Schema } from "effect"
 
 /** A setting that can't be used; the message says which and what is accepted. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
@@ -15,15 +15,14 @@ export const kindOf = (given: unknown): string => {
   return nameOf(given)
 }
 
+const pathOf = (pointer: string): ReadonlyArray<string> => pointer.split("/").slice(1).map(JsonPointer.unescapeToken)
+
 /** What is at a JSON Pointer. */
 const valueAt = (given: unknown, pointer: string): unknown =>
-  pointer
-    .split("/")
-    .slice(1)
-    .reduce((value: unknown, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), given)
+  pathOf(pointer).reduce((value: unknown, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), given)
 
 /** A problem with a setting, or with something in one, like `retry.access_log: must be a list`. */
-const settingText = ({ detail, pointer }: Problem): string => `${pointer.slice(1).replaceAll("/", ".")}: ${detail}`
+const settingText = ({ detail, pointer }: Problem): string => `${pathOf(pointer).join(".")}: ${detail}`
 
 /** The same, with an example and what was given instead, like `must be a list like ["..."], not a text`. */
 const problemOf = ({ detail, pointer }: Problem, given: unknown): string => {

@@ -294,7 +294,11 @@ describe("scopes", () => {
   it.each([
     [{ public: "x" }, "scopes: `public` is always there"],
     [{ "two words": "x" }, 'scopes: "two words" can\'t be a scope'],
-    [{ "doors:open": " " }, "scopes.doors:open: must say what the scope allows"]
+    [{ "doors:open": " " }, "scopes.doors:open: must say what the scope allows"],
+    [
+      { "doors/open": "", "a\\b": "x" },
+      'scopes.doors/open: must say what the scope allows, for the consent page, like "Open your doors"; scopes: "a\\\\b" can\'t'
+    ]
   ])("that can't be are refused: %o", async (wrong, message) => {
     const made = await createDoorhook({ database: "memory", directory, scopes: wrong }).then(() => "", String)
     assert.include(made, message)
