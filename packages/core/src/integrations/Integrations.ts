@@ -75,7 +75,7 @@ export class NotYourIntegration extends Schema.TaggedError<NotYourIntegration>()
 /** The integration has been changed since the caller read it. */
 export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", { id: IntegrationId }) {
   override get message(): string {
-    return `Integration ${this.id} has been changed meanwhile. Get it again and repeat the change.`
+    return `Integration ${this.id} has been changed in the meantime. Get it again and repeat the change.`
   }
 }
 
@@ -355,7 +355,7 @@ const makeInputReader = Effect.gen(function* () {
   })
 })
 
-/** A document as text, to tell whether a request is repeated. JSON is read at any depth, but not written. */
+/** A document as text, to see whether a request is repeated. JSON is read at any depth, but not written. */
 const textOf = (document: unknown): Result.Result<string, InvalidInput> =>
   Result.try({
     try: () => JSON.stringify(document) ?? "",

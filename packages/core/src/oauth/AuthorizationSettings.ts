@@ -28,7 +28,7 @@ export interface AuthorizationSettingsShape {
   readonly accessTokensPerGrant: number
   /**
    * How many tokens one client may be issued in a minute, counted in this process; null is any number. Of a client without a
-   * secret, each user is counted alone: whoever has an account can act as that client, and must not stop its other users.
+   * secret, each user is counted alone: anyone with an account can act as that client, and must not stop its other users.
    */
   readonly tokenRequestsPerMinute: number | null
 }

@@ -101,7 +101,7 @@ export interface Doorhook extends OperatorClient {
   /**
    * Who the access token of a request to one of the host's own routes stands for; also for the value of an `Authorization` header.
    * Null when it is missing, malformed, expired, revoked, or lacks the scope. Rejects with `bad_request` for a scope that is not
-   * declared (option `scopes`), and with `store_error` or `directory_error` when nobody can say.
+   * declared (option `scopes`), and with `store_error` or `directory_error` when that can't be found out.
    */
   readonly authenticate: (
     request: RequestWithHeaders | string | null | undefined,
@@ -123,7 +123,7 @@ export interface Doorhook extends OperatorClient {
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** What a call under a key asks for. What else the host gave with its events may be beyond JSON; then it is these alone. */
+/** The text of a call under a key; of its events alone where what the host gave with them is beyond JSON. */
 const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonFlaw.toText(input), () => undefined) ?? JSON.stringify(events)
 
@@ -202,15 +202,15 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     log
   })
 
-  /** What the log has been told of what was published. */
-  const told = new Set<string>()
+  /** Oversights in publications that were logged. */
+  const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
       Effect.gen(function* () {
         const { events, isList, oversights } = yield* Effect.fromResult(reader.fromValue(input))
         for (const oversight of oversights) {
-          if (told.has(oversight)) continue
-          told.add(oversight)
+          if (logged.has(oversight)) continue
+          logged.add(oversight)
           yield* Effect.logWarning(`publish: ${oversight} This is logged once.`)
         }
         const given = idempotencyKey ?? null

@@ -200,7 +200,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
         })
     })
 
-  /** For filters in front of receivers (document section 5). Whoever sets one up need not be a user: no token is needed. */
+  /** For filters in front of receivers (document section 5). Their administrators need not be users: no token is needed. */
   const sources = open(
     "webhook sources.list",
     "/v4/webhook_sources",

@@ -172,7 +172,7 @@ const mismatches = {
 export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
-/** What an address answers that nobody serves. */
+/** The answer of an address that has no route. */
 export const nothingHere = notFound("Nothing is served at this address.")
 
 /** The method has no meaning at an address (RFC 9110 section 15.5.6). */
@@ -197,7 +197,7 @@ export const stopped = failure(503, {
   detail: "The service has stopped."
 })
 
-/** What the caller is told. The words of the database or the host are for the log only. */
+/** The detail for the caller. The words of the database or the host are for the log only. */
 const unavailableDetail = (error: StoreError | DirectoryError): string => {
   const outcome = error._tag === "StoreError" ? error.outcome : undefined
   if (outcome === "unknown")
@@ -286,7 +286,7 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
     case "VersionConflict":
       return failure(412, {
         code: "precondition_failed",
-        title: "Changed meanwhile",
+        title: "Changed in the meantime",
         detail,
         source: { header: "If-Match" }
       })
@@ -326,7 +326,7 @@ export interface Outcome {
   readonly log: Effect.Effect<void> | null
 }
 
-/** The outcome of a request that a handler failed to answer. A defect tells the caller nothing. */
+/** The outcome of a request that a handler failed to answer. A defect reaches the log alone. */
 export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   const refusal = error === null ? internalError : toRequestFailure(error)

@@ -152,7 +152,7 @@ export const integrationIdIn = (params: Params): Read<IntegrationId> =>
 
 /** A page, and the item after which the next begins; null at the end. */
 export const pageOf = <A, E, R>(limit: number, list: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>) =>
-  // One more than asked for tells whether there are more.
+  // One more than the limit shows whether there is another page.
   Effect.map(list(limit + 1), (found) => {
     const items = found.slice(0, limit)
     return { items, next: found.length > limit ? (items.at(-1) ?? null) : null }
