@@ -81,8 +81,12 @@ describe("clients", () => {
         "/confidential"
       ])
       assert.deepStrictEqual(
-        yield* pointers({ id: "a b", name: " ", redirect_uris: ["https://ok.example/", "http://evil.example/"] }),
-        ["/id", "/name", "/redirect_uris/1"]
+        yield* pointers({
+          id: "a b",
+          name: " ",
+          redirect_uris: ["https://ok.example/", "http://evil.example/", "https://ok.example/?state=own"]
+        }),
+        ["/id", "/name", "/redirect_uris/1", "/redirect_uris/2"]
       )
       const nameless = yield* ask("POST", path, { ...acme, name: undefined })
       assert.strictEqual(nameless.at("/errors/0/detail"), "`name` is missing.")
