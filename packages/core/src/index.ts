@@ -64,7 +64,7 @@ export * from "./ports/Wake.ts"
 
 // oauth: the authorization server
 export * from "./oauth/AuthorizationServer.ts"
-export { AuthorizationSettings, authorizationDefaults, scopeNameFlaw } from "./oauth/AuthorizationSettings.ts"
+export { AuthorizationSettings, authorizationDefaults, authorizationSettingsOf } from "./oauth/AuthorizationSettings.ts"
 export type { AuthorizationSettingsShape } from "./oauth/AuthorizationSettings.ts"
 export { authorizeParameters, denied } from "./oauth/AuthorizationRequest.ts"
 export type {

@@ -577,10 +577,7 @@ describe("settings of a service", () => {
         ],
         [["--ack-timeout", "0s"], /^doorhook: ackTimeout \(--ack-timeout\): must be more than 0, like 5s\n$/],
         [["--ack-timeout", "30d"], /^doorhook: ackTimeout \(--ack-timeout\): must be at most 1h, not 30d\n$/],
-        [
-          ["--retry", "call=60s"],
-          /^doorhook: retry \(--retry\) of call: delay 1 must be less than the lifetime of 45s/
-        ],
+        [["--retry", "call=60s"], /^doorhook: retry\.call \(--retry\): delay 1 must be less than the lifetime of 45s/],
         [["--database", ""], /^doorhook: database \(--database\): must be a file, .* not ""\n$/],
         [["--host", ""], /^doorhook: host \(--host\): must be an address/],
         [["--operator-key", ""], /^doorhook: operatorKey \(--operator-key or DOORHOOK_OPERATOR_KEY\): it is empty/],

@@ -139,6 +139,22 @@ describe("clients that differ from the standards", () => {
   )
 
   live(
+    "may be called from pages of the origins that the host names",
+    Effect.gen(function* () {
+      const { url } = yield* mount(yield* start({ browserOrigins: ["https://app.example"] }))
+      const headers = { origin: "https://app.example", "access-control-request-method": "POST" }
+      const preflight = (target: string) =>
+        Effect.promise(async () => {
+          const reply = await fetch(`${url}${target}`, { method: "OPTIONS", headers })
+          return [reply.status, reply.headers.get("access-control-allow-origin")]
+        })
+      assert.deepStrictEqual(yield* preflight(path), [204, headers.origin])
+      assert.deepStrictEqual(yield* preflight("/oauth/token"), [204, headers.origin])
+      assert.deepStrictEqual(yield* preflight("/operator/events"), [405, null])
+    })
+  )
+
+  live(
     "are hidden from other clients of the same user where the host sets it",
     Effect.gen(function* () {
       const rival = { client_id: "rival", client_secret: "s2", redirect_uri }

@@ -281,7 +281,7 @@ const TestAuthorization = Layer.effect(
       }
     }
   })
-).pipe(Layer.provide(AuthorizationServer.layer), Layer.provideMerge(AuthorizationSettings.layer()))
+).pipe(Layer.provide(AuthorizationServer.layer), Layer.provideMerge(Layer.orDie(AuthorizationSettings.layer())))
 
 export interface TestServerOptions {
   readonly api?: Partial<ApiSettingsShape>

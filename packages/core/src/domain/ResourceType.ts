@@ -4,10 +4,12 @@
  * One table drives everything that depends on the type: bindings, publishing, priority, retries, read routes, OpenAPI,
  * metrics and page texts. Parsers, services and routes take it from `ResourceTypes`.
  */
-import { Context, Record, Result, Schema } from "effect"
+import { Array, Context, Record, Result, Schema } from "effect"
 import type { RetryPolicies, RetryPolicy } from "../rules/RetryPolicy.ts"
 import { flawOf } from "../rules/RetryPolicy.ts"
 import * as DurationText from "./DurationText.ts"
+import type { Problem } from "./InvalidInput.ts"
+import { InvalidInput } from "./InvalidInput.ts"
 
 const nameRule = /^[a-z][a-z0-9_]{0,63}$/
 
@@ -118,15 +120,6 @@ export const ResourceTypeDeclaration = Schema.Struct({
 })
 export type ResourceTypeDeclaration = typeof ResourceTypeDeclaration.Type
 
-/** Declarations that can't be used: every problem, each with the setting and what is accepted. */
-export class InvalidResourceTypes extends Schema.TaggedError<InvalidResourceTypes>()("InvalidResourceTypes", {
-  problems: Schema.Array(Schema.String)
-}) {
-  override get message(): string {
-    return this.problems.join("; ")
-  }
-}
-
 /** Bindings take no longer list, and an event is published with one of them. */
 const mostActions = 20
 
@@ -139,50 +132,52 @@ const nameProblem = (name: string): string | null => {
   return reserved.has(name) ? "is reserved; choose another name" : null
 }
 
-const actionProblems = (at: string, actions: ReadonlyArray<string>): ReadonlyArray<string> => {
-  if (actions.length === 0) return [`${at}.actions: must be a list of at least one action, like ["create"]`]
-  if (actions.length > mostActions) return [`${at}.actions: must be a list of at most ${mostActions} actions`]
+const actionProblems = (pointer: string, actions: ReadonlyArray<string>): ReadonlyArray<Problem> => {
+  if (actions.length === 0) return [{ pointer, detail: 'must be a list of at least one action, like ["create"]' }]
+  if (actions.length > mostActions) return [{ pointer, detail: `must be a list of at most ${mostActions} actions` }]
   return [
     ...actions.flatMap((action, index) =>
-      nameRule.test(action) ? [] : [`${at}.actions.${index}: must have ${nameRuleText}, not ${JSON.stringify(action)}`]
+      nameRule.test(action)
+        ? []
+        : [{ pointer: `${pointer}/${index}`, detail: `must have ${nameRuleText}, not ${JSON.stringify(action)}` }]
     ),
-    ...(new Set(actions).size < actions.length ? [`${at}.actions: must not repeat an action`] : [])
+    ...(new Set(actions).size < actions.length ? [{ pointer, detail: "must not repeat an action" }] : [])
   ]
 }
 
-type Declared = Result.Result<readonly [ResourceType, ResourceTypeDefinition], ReadonlyArray<string>>
+type Declared = Result.Result<readonly [ResourceType, ResourceTypeDefinition], ReadonlyArray<Problem>>
 
 const declare = (name: string, declaration: ResourceTypeDeclaration): Declared => {
-  const at = `resourceTypes.${name}`
+  const at = `/resourceTypes/${name}`
   const problem = nameProblem(name)
-  if (problem !== null) return Result.fail([`resourceTypes: ${JSON.stringify(name)} ${problem}`])
+  if (problem !== null)
+    return Result.fail([{ pointer: "/resourceTypes", detail: `${JSON.stringify(name)} ${problem}` }])
   const { actions = ["create"], lifetime, priority = "normal", retry } = declaration
-  const problems = [...actionProblems(at, actions)]
-  const millisOf = (place: string, text: string): number => {
+  const problems = [...actionProblems(`${at}/actions`, actions)]
+  const millisOf = (pointer: string, text: string): number => {
     const read = DurationText.read(text)
     if (Result.isSuccess(read)) return read.success
-    problems.push(`${place}: ${JSON.stringify(text)} is not ${read.failure}`)
+    problems.push({ pointer, detail: `${JSON.stringify(text)} is not ${read.failure}` })
     return 0
   }
-  const lives = lifetime === undefined ? null : millisOf(`${at}.lifetime`, lifetime)
+  const lives = lifetime === undefined ? null : millisOf(`${at}/lifetime`, lifetime)
   const delays =
-    retry?.map((text, index) => millisOf(`${at}.retry.${index}`, text)) ?? builtInTypes.access_log.retry.delays
+    retry?.map((text, index) => millisOf(`${at}/retry/${index}`, text)) ?? builtInTypes.access_log.retry.delays
   if (problems.length > 0) return Result.fail(problems)
-  if (lives === 0) return Result.fail([`${at}.lifetime: must be more than 0, like 10m`])
+  if (lives === 0) return Result.fail([{ pointer: `${at}/lifetime`, detail: "must be more than 0, like 10m" }])
   const policy = { delays, lifetime: lives }
   const flaw = flawOf(policy)
-  if (flaw !== null) return Result.fail([`${at}.retry.${flaw.at}: ${flaw.detail}`])
+  if (flaw !== null) return Result.fail([{ pointer: `${at}/retry/${flaw.at}`, detail: flaw.detail }])
   return Result.succeed([name, { actions, urgent: priority === "high", retry: policy, path: name }])
 }
 
 /** The table of a service that declares types of its own. */
 export const declareTypes = (
   declarations: Readonly<Record<string, ResourceTypeDeclaration>>
-): Result.Result<ResourceTypeTable, InvalidResourceTypes> => {
+): Result.Result<ResourceTypeTable, InvalidInput> => {
   const declared = Object.entries(declarations).map(([name, declaration]) => declare(name, declaration))
-  const problems = declared.flatMap((one) => (Result.isFailure(one) ? one.failure : []))
-  if (problems.length > 0) return Result.fail(new InvalidResourceTypes({ problems }))
-  return Result.succeed(
-    new Map([...builtIn, ...declared.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))])
-  )
+  const invalid = InvalidInput.of("Invalid resource types", Array.getFailures(declared).flat())
+  return invalid === null
+    ? Result.succeed(new Map([...builtIn, ...Array.getSuccesses(declared)]))
+    : Result.fail(invalid)
 }

@@ -75,7 +75,7 @@ export class NotYourIntegration extends Schema.TaggedError<NotYourIntegration>()
 /** The integration has been changed since the caller read it. */
 export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", { id: IntegrationId }) {
   override get message(): string {
-    return `Integration ${this.id} has been changed meanwhile. Get it again and repeat the change.`
+    return `Integration ${this.id} has been changed in the meantime. Get it again and repeat the change.`
   }
 }
 
@@ -355,7 +355,7 @@ const makeInputReader = Effect.gen(function* () {
   })
 })
 
-/** A document as text, to tell whether a request is repeated. JSON is read at any depth, but not written. */
+/** A document as text, to see whether a request is repeated. JSON is read at any depth, but not written. */
 const textOf = (document: unknown): Result.Result<string, InvalidInput> =>
   Result.try({
     try: () => JSON.stringify(document) ?? "",
@@ -436,7 +436,7 @@ const makeCreate = <E>(
     inFlight.add(key)
     return yield* Effect.gen(function* () {
       const text = yield* Effect.fromResult(textOf(document))
-      const fingerprint = yield* Effect.provideService(fingerprintOf(text), Crypto, crypto)
+      const fingerprint = yield* fingerprintOf(crypto, text)
       const request = { key, fingerprint }
       return (yield* replay(actor, scope, request)) ?? (yield* createNew(actor, scope, document, request))
     }).pipe(Effect.ensuring(Effect.sync(() => inFlight.delete(key))))

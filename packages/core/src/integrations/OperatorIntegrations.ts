@@ -81,7 +81,7 @@ export class OperatorIntegrations extends Context.Service<
      */
     readonly probe: (id: IntegrationId) => Effect.Effect<DeliveryId, UnknownIntegration | NotProbed | StoreError>
   }
->()("@doorhook/core/services/OperatorIntegrations") {
+>()("@doorhook/core/integrations/OperatorIntegrations") {
   static readonly layer: Layer.Layer<
     OperatorIntegrations,
     never,

@@ -37,11 +37,11 @@ export type AuthorizeErrorCode = "invalid_request" | "unsupported_response_type"
 
 /** Why a user is not shown the login page. */
 export type AuthorizeProblem =
-  /** Tell the user, who must not be redirected. 401 says that the client's secret was wrong. */
+  /** A page for the user, who must not be redirected. 401 says that the client's secret was wrong. */
   | { readonly _tag: "Page"; readonly status: 400 | 401; readonly message: string }
-  /** Tell the user that too many wrong secrets came. `retry_after` is in whole seconds. */
+  /** A page that says that too many wrong secrets came. `retry_after` is in whole seconds. */
   | { readonly _tag: "Throttled"; readonly retry_after: number }
-  /** Tell the client, by sending the user back to it. */
+  /** An error for the client, which the user is sent back to. */
   | {
       readonly _tag: "Redirect"
       readonly redirect_uri: string
@@ -233,7 +233,7 @@ export const narrowedScope = (settings: ScopeSettings, granted: string, paramete
 
 /** What a client that asked for another scope should do. */
 const scopeRefusal = ({ scopes }: ScopeSettings): string => {
-  const names = [...new Set([publicScope, ...Object.keys(scopes)])]
+  const names = [publicScope, ...Object.keys(scopes)]
   return names.length === 1
     ? `The only scope is ${publicScope}. Ask for it, or leave the scope parameter out.`
     : `The scopes are ${names.join(", ")}. Ask for some of them, or leave the scope parameter out.`

@@ -1,7 +1,10 @@
 /**
  * Where the authorization server can be made stricter or more lenient than by default.
  */
-import { Context, Layer } from "effect"
+import { Context, Effect, JsonPointer, Layer, Result } from "effect"
+import type { Problem } from "../domain/InvalidInput.ts"
+import { InvalidInput } from "../domain/InvalidInput.ts"
+import { publicScope } from "../domain/Token.ts"
 
 export interface AuthorizationSettingsShape {
   /**
@@ -25,7 +28,7 @@ export interface AuthorizationSettingsShape {
   readonly accessTokensPerGrant: number
   /**
    * How many tokens one client may be issued in a minute, counted in this process; null is any number. Of a client without a
-   * secret, each user is counted alone: whoever has an account can act as that client, and must not stop its other users.
+   * secret, each user is counted alone: anyone with an account can act as that client, and must not stop its other users.
    */
   readonly tokenRequestsPerMinute: number | null
 }
@@ -39,24 +42,36 @@ export const authorizationDefaults: AuthorizationSettingsShape = {
   tokenRequestsPerMinute: 600
 }
 
-/** Why a name can't be the name of a scope; null when it can. */
-export const scopeNameFlaw = (name: string): string | null =>
-  /^[\u0021\u0023-\u005b\u005d-\u007e]+$/.test(name)
+/** Why a name can't be the name of a declared scope (RFC 6749 section 3.3); null when it can. */
+export const scopeNameFlaw = (name: string): string | null => {
+  if (name === publicScope) return `\`${publicScope}\` is always there and can't be declared`
+  return /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/.test(name)
     ? null
-    : "must be one or more visible ASCII characters without quotes and backslashes (RFC 6749 section 3.3)"
+    : `${JSON.stringify(name)} can't be a scope: names have up to 100 visible ASCII characters, without spaces, quotes and backslashes, like doors:open`
+}
+
+const scopeProblems = ([name, description]: readonly [string, string]): ReadonlyArray<Problem> => {
+  const flaw = scopeNameFlaw(name)
+  if (flaw !== null) return [{ pointer: "/scopes", detail: flaw }]
+  if (description.trim() !== "") return []
+  const detail = 'must say what the scope allows, for the consent page, like "Open your doors"'
+  return [{ pointer: `/scopes/${JsonPointer.escapeToken(name)}`, detail }]
+}
+
+/** The defaults with some of them replaced; fails on scopes that can't be declared. */
+export const authorizationSettingsOf = (
+  overrides: Partial<AuthorizationSettingsShape>
+): Result.Result<AuthorizationSettingsShape, InvalidInput> => {
+  const settings = { ...authorizationDefaults, ...overrides }
+  const invalid = InvalidInput.of("Invalid settings", Object.entries(settings.scopes).flatMap(scopeProblems))
+  return invalid === null ? Result.succeed(settings) : Result.fail(invalid)
+}
 
 export class AuthorizationSettings extends Context.Service<AuthorizationSettings, AuthorizationSettingsShape>()(
   "@doorhook/core/oauth/AuthorizationSettings"
 ) {
-  /** The defaults with some of them replaced. Throws where the name of a scope can't be one. */
-  static layer(overrides: Partial<AuthorizationSettingsShape> = {}): Layer.Layer<AuthorizationSettings> {
-    return Layer.sync(AuthorizationSettings, () => {
-      const settings = { ...authorizationDefaults, ...overrides }
-      for (const name of Object.keys(settings.scopes)) {
-        const flaw = scopeNameFlaw(name)
-        if (flaw !== null) throw new TypeError(`The scope ${JSON.stringify(name)} ${flaw}.`)
-      }
-      return settings
-    })
+  /** As `authorizationSettingsOf`. */
+  static layer(overrides: Partial<AuthorizationSettingsShape> = {}): Layer.Layer<AuthorizationSettings, InvalidInput> {
+    return Layer.effect(AuthorizationSettings, Effect.fromResult(authorizationSettingsOf(overrides)))
   }
 }

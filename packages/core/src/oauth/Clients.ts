@@ -19,7 +19,7 @@ export const defaultOverlap = 24 * 3_600_000
 
 /** What to register. */
 export interface NewClient {
-  /** Chosen by whoever registers it; made up when it is not. */
+  /** Chosen by the operator; generated when it is left out. */
   readonly id?: string
   readonly name: string
   readonly redirect_uris: ReadonlyArray<string>
@@ -122,7 +122,7 @@ export class Clients extends Context.Service<
             .filter(({ expires_at }) => expires_at === null || expires_at > now)
             .map(({ expires_at, hash }) => ({ hash, expires_at: Math.min(expires_at ?? Infinity, now + overlap) }))
           const renewed = [{ hash: made.hash, expires_at: null }, ...before]
-          // Where another secret was given out meanwhile, that one stays good beside this.
+          // A secret that another rotation gave out in the meantime stays good beside this one.
           if (!(yield* store.replaceSecrets(client, renewed))) continue
           return { client: { ...client, secrets: renewed }, secret: Redacted.make(made.value) }
         }
@@ -132,7 +132,7 @@ export class Clients extends Context.Service<
         const client = yield* find(id)
         if (client === null) return yield* new UnknownClient({ id })
         const revoke = Effect.flatMap(Clock.currentTimeMillis, (now) => tokens.revokeGrantsTo(client.id, now))
-        // Before: whoever is stopped half way can do it again. After: a login can have come between.
+        // Before, so that a removal that was cut off can be repeated. After, because a login may have come in between.
         yield* revoke
         if (!(yield* store.remove(client.id))) return yield* new UnknownClient({ id })
         yield* revoke

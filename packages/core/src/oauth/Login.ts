@@ -13,11 +13,11 @@ import type { AuthorizeRequest } from "./AuthorizationRequest.ts"
 import type { LoginThrottle } from "./LoginThrottle.ts"
 import type { Secrets } from "./Secrets.ts"
 
-/** Somebody at the login page. */
+/** An attempt at the login page. */
 export interface LoginAttempt {
   readonly login: string
   readonly password: Redacted.Redacted<string>
-  /** The network address it comes from; null when nobody knows. */
+  /** The network address it comes from; null when it is unknown. */
   readonly address: string | null
 }
 
@@ -71,7 +71,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
     return code.value
   })
 
-  /** Asks the host, unless it need not be asked. */
+  /** Asks the host, unless the answer is certain. */
   const authenticate = ({ login: name, password }: LoginAttempt) =>
     isNobodys(name) || isNobodys(Redacted.value(password))
       ? Effect.succeed(null)
@@ -92,7 +92,7 @@ export const makeLogin = ({ directory, now, secrets, store, throttle }: LoginNee
 }
 
 /**
- * Whether a text can be nobody's login or password. An LDAP server takes an empty one for a bind without a name, and grants it
+ * Whether a text can't be a login or a password. An LDAP server takes an empty one for a bind without a name, and grants it
  * (RFC 4513 section 5.1.2); a NUL ends a text for some hash functions, and no text of PostgreSQL has one.
  */
 const isNobodys = (text: string): boolean => text === "" || text.includes("\0")

@@ -289,7 +289,7 @@ export const make = (now: () => number, capacity = defaultCapacity): LoginThrott
   return { guard: (guess, attempt) => kinds[guess.kind].guard(guess, attempt) }
 }
 
-// Failures in bounded memory: the oldest entries make room, but never one that makes somebody wait.
+// Failures in bounded memory: the oldest entries make room, but never one that makes a caller wait.
 
 /** What the values of a table mean at a time in milliseconds. */
 export interface FailureRules<Value> {

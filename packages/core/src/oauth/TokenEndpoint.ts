@@ -3,8 +3,8 @@
  * (section 6).
  *
  * The store decides races (`redeemCode`, `refresh`). A code that comes a second time, or a rotated refresh token that comes
- * when its grace is over (`rules/TokenLife`), is a replay, and ends the grant, because one of the two who held it was not
- * meant to (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
+ * when its grace is over (`rules/TokenLife`), is a replay, and ends the grant, because one of its two holders was not
+ * meant to have it (RFC 6749 section 10.5, RFC 9700 section 4.14.2).
  */
 import { Effect } from "effect"
 import type { Client } from "../domain/Client.ts"
@@ -225,8 +225,8 @@ const response = (access_token: string, refresh_token: string, scope: string, no
 /**
  * How many tokens a client may be issued in a minute.
  *
- * Only requests that are about to be granted are counted: client ids are no secret, and nobody who merely knows one must be
- * able to stop its client. What is not granted writes nothing, and wrong secrets have a throttle of their own
+ * Only requests that are about to be granted are counted: client ids are no secret, and knowing one must
+ * not be enough to stop its client. What is not granted writes nothing, and wrong secrets have a throttle of their own
  * (`LoginThrottle`).
  */
 const makeTokenLimit = (
@@ -270,7 +270,7 @@ interface Refreshes {
  * A rotated token is retired when what came for it is first used. Workers that share a token and refresh together would
  * then end their own grant: the first to be answered uses its access token while the others' requests are still under
  * way, and these look like a replay. So a token that came several times within a moment is retired some seconds later.
- * Somebody who stole the token gains those seconds only, and would have had them before anyway. Kept in the memory of one
+ * A thief of the token gains those seconds only, and would have had them before anyway. Kept in the memory of one
  * process: requests that other processes took do not count here.
  *
  * Remembers as well which tokens it has retired, so that a read writes no more than once for a token.

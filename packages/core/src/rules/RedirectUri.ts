@@ -10,7 +10,7 @@ import { outOfBandUri } from "../domain/Client.ts"
 /** What a redirect URI may be, for messages. */
 export const expected =
   "an https URL, an http URL of this machine (127.0.0.1, [::1], localhost), a private-use scheme with a dot " +
-  `(com.example.app:/callback) or ${outOfBandUri}, without fragment or user name`
+  `(com.example.app:/callback) or ${outOfBandUri}, without fragment, user name and state in its query`
 
 const loopback = /^http:\/\/(localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::(\d{1,5}))?(?=[/?]|$)/
 
@@ -21,6 +21,8 @@ export const isAcceptable = (uri: string): boolean => {
   if (/[^\u0021-\u007e]|[#\\]/.test(uri)) return false
   const url = URL.parse(uri)
   if (url === null || url.username !== "" || url.password !== "") return false
+  // Beside the one that is added, parsers differ in which of the two counts.
+  if (url.searchParams.has("state")) return false
   if (url.protocol === "https:") return uri.startsWith("https://")
   if (url.protocol === "http:") return loopback.test(uri)
   return url.protocol.includes(".")

@@ -1,9 +1,11 @@
 /**
  * How deliveries are made. One service, so that every place that needs a number takes it from here.
  */
-import { Context, Effect, Layer, Result, Schema } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import * as DurationText from "../domain/DurationText.ts"
 import { maxDataBytes } from "../domain/Event.ts"
+import type { Problem } from "../domain/InvalidInput.ts"
+import { InvalidInput } from "../domain/InvalidInput.ts"
 import type { ResourceTypeTable } from "../domain/ResourceType.ts"
 import { builtInTable, policiesOf, ResourceTypes } from "../domain/ResourceType.ts"
 import { defaultDeadline } from "../rules/Acknowledgement.ts"
@@ -91,11 +93,6 @@ export const defaultDeliverySettings: DeliverySettingsShape = {
   retention: 90 * 24 * 3_600_000
 }
 
-/** Settings that contradict each other. */
-export class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("InvalidSettings", {
-  message: Schema.String
-}) {}
-
 /**
  * How long the directory has for its answer before an attempt, in milliseconds: as long as the receiver, but at most half of
  * what a lease has beyond the attempt and its recording. The other half is for the wait for a place.
@@ -107,44 +104,47 @@ export const directoryPatience = ({ ackTimeout, lease }: DeliverySettingsShape):
 export const longestAttempt = (settings: DeliverySettingsShape): number =>
   directoryPatience(settings) + settings.ackTimeout
 
+const unless = (isRight: boolean, name: string, detail: string): ReadonlyArray<Problem> =>
+  isRight ? [] : [{ pointer: `/${name}`, detail }]
+
 /** A setting that exceeds its limit, or is not a number. */
-const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<string> =>
-  millis <= longest
-    ? []
-    : [`${name}: must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`]
+const tooLong = (name: string, millis: number, longest: number): ReadonlyArray<Problem> =>
+  unless(millis <= longest, name, `must be at most ${DurationText.format(longest)}, not ${DurationText.format(millis)}`)
 
 /** A limit in bytes holds the largest event at least. */
-const tooFewBytes = (name: string, bytes: number): ReadonlyArray<string> =>
-  Number.isSafeInteger(bytes) && bytes >= maxDataBytes
-    ? []
-    : [`${name}: must be a whole number of bytes from ${maxDataBytes}, which the largest event has, not ${bytes}`]
+const tooFewBytes = (name: string, bytes: number): ReadonlyArray<Problem> =>
+  unless(
+    Number.isSafeInteger(bytes) && bytes >= maxDataBytes,
+    name,
+    `must be a whole number of bytes from ${maxDataBytes}, which the largest event has, not ${bytes}`
+  )
 
-const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<string> => {
+const problemsOf = (settings: DeliverySettingsShape): ReadonlyArray<Problem> => {
   const { ackTimeout, buffer, concurrency, concurrencyPerIntegration, integrationsPerScope, lease, retention } =
     settings
   const [attempt, settle] = [DurationText.format(ackTimeout), DurationText.format(settleBudget)]
   return [
-    ...(ackTimeout > 0 ? [] : ["ackTimeout: must be more than 0"]),
+    ...unless(ackTimeout > 0, "ackTimeout", "must be more than 0"),
     ...tooLong("ackTimeout", ackTimeout, longestAckTimeout),
-    ...(settings.pollInterval > 0 ? [] : ["pollInterval: must be more than 0"]),
+    ...unless(settings.pollInterval > 0, "pollInterval", "must be more than 0"),
     ...tooLong("pollInterval", settings.pollInterval, longestHold),
     ...tooLong("disableAfter", settings.disableAfter, DurationText.longest),
     ...tooLong("retention", retention ?? 0, DurationText.longest),
     ...Object.entries(settings.retry).flatMap(([type, policy]) => {
       const flaw = flawOf(policy)
-      return flaw === null ? [] : [`retry of ${type}: delay ${flaw.at + 1} ${flaw.detail}`]
+      return flaw === null ? [] : [{ pointer: `/retry/${type}`, detail: `delay ${flaw.at + 1} ${flaw.detail}` }]
     }),
-    ...(concurrency >= 1 ? [] : ["concurrency: must be at least 1"]),
-    ...(buffer >= concurrency ? [] : ["buffer: must be at least concurrency"]),
+    ...unless(concurrency >= 1, "concurrency", "must be at least 1"),
+    ...unless(buffer >= concurrency, "buffer", "must be at least concurrency"),
     ...tooFewBytes("queueBytes", settings.queueBytes),
     ...tooFewBytes("waitingBytes", settings.waitingBytes),
-    ...((integrationsPerScope ?? 1) >= 1 ? [] : ["integrationsPerScope: must be at least 1"]),
-    ...(concurrencyPerIntegration >= 1 ? [] : ["concurrencyPerIntegration: must be at least 1"]),
-    ...(lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout
-      ? []
-      : [
-          `lease: must be more than ackTimeout (${attempt}) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
-        ]),
+    ...unless((integrationsPerScope ?? 1) >= 1, "integrationsPerScope", "must be at least 1"),
+    ...unless(concurrencyPerIntegration >= 1, "concurrencyPerIntegration", "must be at least 1"),
+    ...unless(
+      lease > ackTimeout + settleBudget || ackTimeout > longestAckTimeout,
+      "lease",
+      `must be more than ackTimeout (${attempt}) and ${settle} to record how it ended, not ${DurationText.format(lease)}`
+    ),
     ...tooLong("lease", lease, longestHold)
   ]
 }
@@ -161,7 +161,7 @@ export interface DeliverySettingsOverrides extends Partial<Omit<DeliverySettings
 export const deliverySettingsOf = (
   overrides: DeliverySettingsOverrides,
   types: ResourceTypeTable = builtInTable
-): Result.Result<DeliverySettingsShape, InvalidSettings> => {
+): Result.Result<DeliverySettingsShape, InvalidInput> => {
   const { ackTimeout = defaultDeliverySettings.ackTimeout } = overrides
   const settings = {
     ...defaultDeliverySettings,
@@ -169,17 +169,15 @@ export const deliverySettingsOf = (
     ...overrides,
     retry: { ...policiesOf(types), ...overrides.retry }
   }
-  const problems = problemsOf(settings)
-  return problems.length === 0
-    ? Result.succeed(settings)
-    : Result.fail(new InvalidSettings({ message: problems.join("; ") }))
+  const invalid = InvalidInput.of("Invalid settings", problemsOf(settings))
+  return invalid === null ? Result.succeed(settings) : Result.fail(invalid)
 }
 
 export class DeliverySettings extends Context.Service<DeliverySettings, DeliverySettingsShape>()(
   "@doorhook/core/services/DeliverySettings"
 ) {
   /** As `deliverySettingsOf`, for the resource types of the service. */
-  static layer(overrides: DeliverySettingsOverrides = {}): Layer.Layer<DeliverySettings, InvalidSettings> {
+  static layer(overrides: DeliverySettingsOverrides = {}): Layer.Layer<DeliverySettings, InvalidInput> {
     return Layer.effect(
       DeliverySettings,
       Effect.flatMap(ResourceTypes, (types) => Effect.fromResult(deliverySettingsOf(overrides, types)))

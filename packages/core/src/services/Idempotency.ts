@@ -3,7 +3,7 @@
  */
 import { Effect, Predicate, Result, Schema } from "effect"
 import { Hex } from "effect/encoding"
-import { Crypto } from "../ports/Crypto.ts"
+import type { Crypto } from "../ports/Crypto.ts"
 
 /** A request as its sender names it. */
 export interface IdempotentRequest {
@@ -43,15 +43,13 @@ export class KeyInUse extends Schema.TaggedError<KeyInUse>()("KeyInUse", {}) {
 const encoder = new TextEncoder()
 
 /** A hash of a request's text. */
-export const fingerprintOf: (text: string) => Effect.Effect<string, never, Crypto> = Effect.fnUntraced(
-  function* (text) {
-    const crypto = yield* Crypto
-    return Hex.encode(yield* crypto.sha256(encoder.encode(text)))
-  }
-)
+export const fingerprintOf = (crypto: Crypto["Service"], text: string): Effect.Effect<string> =>
+  Effect.mapEager(crypto.sha256(encoder.encode(text)), Hex.encode)
 
 /** A request to publish what a text says. All ways to publish share their keys: over HTTP or in the host's own process. */
-export const publishRequest: (key: string, text: string) => Effect.Effect<IdempotentRequest, never, Crypto> =
-  Effect.fnUntraced(function* (key, text) {
-    return { key: `events ${key}`, fingerprint: yield* fingerprintOf(text) }
-  })
+export const publishRequest = (
+  crypto: Crypto["Service"],
+  key: string,
+  text: string
+): Effect.Effect<IdempotentRequest> =>
+  Effect.mapEager(fingerprintOf(crypto, text), (fingerprint) => ({ key: `events ${key}`, fingerprint }))

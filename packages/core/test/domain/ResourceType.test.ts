@@ -59,26 +59,29 @@ describe("declared resource types", () => {
         never: { lifetime: "0s" },
         late: { lifetime: "5s", retry: ["5s"] }
       }),
-      { onSuccess: () => [], onFailure: ({ problems: all }) => all }
+      {
+        onSuccess: () => [],
+        onFailure: ({ problems: all }) => all.map(({ detail, pointer }) => `${pointer}: ${detail}`)
+      }
     )
     const rule = "must have 1 to 64 lower-case letters, digits and underscores, the first of them a letter"
     const duration = "is not a duration like 300ms, 5s, 2m, 1h or 3d"
     assert.deepStrictEqual(problems, [
-      `resourceTypes: "Door forced" ${rule}`,
-      `resourceTypes: "9lives" ${rule}`,
-      `resourceTypes: "a${"b".repeat(64)}" ${rule}`,
-      'resourceTypes: "call" is built in; set its schedule with `retry`',
-      'resourceTypes: "access_logs" is reserved; choose another name',
-      'resourceTypes: "calls" is reserved; choose another name',
-      'resourceTypes: "integrations" is reserved; choose another name',
-      'resourceTypes: "notification" is reserved; choose another name',
-      'resourceTypes.none.actions: must be a list of at least one action, like ["create"]',
-      "resourceTypes.twice.actions: must not repeat an action",
-      `resourceTypes.shouting.actions.1: ${rule}, not "CREATE"`,
-      `resourceTypes.soon.lifetime: "soon" ${duration}`,
-      `resourceTypes.soon.retry.1: "later" ${duration}`,
-      "resourceTypes.never.lifetime: must be more than 0, like 10m",
-      "resourceTypes.late.retry.0: must be less than the lifetime of 5s, not 5s: nothing would be retried"
+      `/resourceTypes: "Door forced" ${rule}`,
+      `/resourceTypes: "9lives" ${rule}`,
+      `/resourceTypes: "a${"b".repeat(64)}" ${rule}`,
+      '/resourceTypes: "call" is built in; set its schedule with `retry`',
+      '/resourceTypes: "access_logs" is reserved; choose another name',
+      '/resourceTypes: "calls" is reserved; choose another name',
+      '/resourceTypes: "integrations" is reserved; choose another name',
+      '/resourceTypes: "notification" is reserved; choose another name',
+      '/resourceTypes/none/actions: must be a list of at least one action, like ["create"]',
+      "/resourceTypes/twice/actions: must not repeat an action",
+      `/resourceTypes/shouting/actions/1: ${rule}, not "CREATE"`,
+      `/resourceTypes/soon/lifetime: "soon" ${duration}`,
+      `/resourceTypes/soon/retry/1: "later" ${duration}`,
+      "/resourceTypes/never/lifetime: must be more than 0, like 10m",
+      "/resourceTypes/late/retry/0: must be less than the lifetime of 5s, not 5s: nothing would be retried"
     ])
   })
 

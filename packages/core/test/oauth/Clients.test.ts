@@ -108,7 +108,7 @@ describe("a registered client", () => {
         clients.add({
           id: "a b",
           name: " ",
-          redirect_uris: ["http://evil.example/", "https://ok.example/"],
+          redirect_uris: ["http://evil.example/", "https://ok.example/", "https://ok.example/cb?state=1"],
           confidential: true
         })
       )
@@ -116,7 +116,7 @@ describe("a registered client", () => {
       if (error._tag !== "InvalidInput") return
       assert.deepStrictEqual(
         error.problems.map(({ pointer }) => pointer),
-        ["/id", "/name", "/redirect_uris/0"]
+        ["/id", "/name", "/redirect_uris/0", "/redirect_uris/2"]
       )
       const hidden = yield* Effect.flip(clients.add({ ...wanted, name: "Ac\u0000me" }))
       assert.strictEqual(hidden.message, "/name: must have no control characters")

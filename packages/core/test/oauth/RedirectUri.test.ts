@@ -8,6 +8,7 @@ describe("RedirectUri.isAcceptable", () => {
   it.each([
     "https://client.example/cb",
     "https://client.example:8443/cb?tenant=1",
+    "https://client.example/state?states=1&estate=state",
     "http://localhost:3000/cb",
     "http://127.0.0.1",
     "http://127.0.0.1/cb",
@@ -27,6 +28,10 @@ describe("RedirectUri.isAcceptable", () => {
     "https://:p@client.example/cb",
     "https://u@client.example/cb",
     "https://client.example/cb#f",
+    "https://client.example/cb?state=1",
+    "https://client.example/cb?a=1&st%61te",
+    "http://127.0.0.1/cb?state=",
+    "com.example.app:/done?state=x",
     "https://client.example/c b",
     "https://client.example\\@evil.example/cb",
     "https://münchen.example/cb",

@@ -99,7 +99,7 @@ describe("a declared scope", () => {
       const built = yield* Effect.exit(
         Effect.scoped(Layer.build(AuthorizationSettings.layer({ scopes: { "a b": "" } })))
       )
-      assert.include(Exit.isFailure(built) ? Cause.pretty(built.cause) : "", 'The scope "a b" must be')
+      assert.include(Exit.isFailure(built) ? Cause.pretty(built.cause) : "", '"a b" can\'t be a scope')
     })
   )
 })

@@ -8,7 +8,8 @@ describe("delivery settings", () => {
       const read = deliverySettingsOf({ pollInterval })
       return Result.isFailure(read) ? read.failure.message : null
     }
-    for (const pollInterval of [0, -1]) assert.strictEqual(problemOf(pollInterval), "pollInterval: must be more than 0")
+    for (const pollInterval of [0, -1])
+      assert.strictEqual(problemOf(pollInterval), "/pollInterval: must be more than 0")
     assert.isNull(problemOf(1))
   })
 })

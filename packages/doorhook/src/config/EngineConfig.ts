@@ -17,6 +17,7 @@ import {
   collect,
   collectAll,
   invalid,
+  asConfig,
   InvalidConfig,
   parseDuration,
   parseNetworks,
@@ -140,7 +141,7 @@ export const resourceTypesOf = ({
   doorReleaseAlias = false,
   resourceTypes = {}
 }: EngineConfig): Result.Result<ResourceTypeTable, InvalidConfig> => {
-  const declared = Result.mapError(declareTypes(resourceTypes), ({ message }) => new InvalidConfig({ message }))
+  const declared = Result.mapError(declareTypes(resourceTypes), asConfig)
   if (!doorReleaseAlias || !Object.hasOwn(resourceTypes, "door_release")) return declared
   const clash = invalid(
     'resourceTypes: "door_release" means access_log while doorReleaseAlias is on; rename it, or leave doorReleaseAlias out'
@@ -158,7 +159,7 @@ const parseRetry = (
     return invalid(`retry: ${JSON.stringify(type)} is no resource type; there are ${namesIn(types, "and")}`)
   }
   return Result.map(
-    collectAll(delays.map((delay) => parseDuration(`retry of ${type}`, delay))),
+    collectAll(delays.map((delay) => parseDuration(`retry.${type}`, delay))),
     (millis): [string, RetryPolicy.RetryPolicy] => [
       type,
       // A schedule of one's own does not make a late ring welcome: the lifetime stays.
@@ -251,6 +252,6 @@ export const deliveryOverrides = (config: EngineConfig): Result.Result<DeliveryS
     ...(pollInterval !== undefined && { pollInterval }),
     retry: Object.fromEntries(usable(read.retry) ?? [])
   }
-  const fits = Result.mapError(deliverySettingsOf(overrides, types), ({ message }) => new InvalidConfig({ message }))
+  const fits = Result.mapError(deliverySettingsOf(overrides, types), asConfig)
   return Result.map(collect({ ...read, fits }), () => overrides)
 }

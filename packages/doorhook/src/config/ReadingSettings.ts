@@ -1,8 +1,9 @@
 /**
  * How settings that people write are read: names must be known, and every problem says which setting and what is accepted.
  */
+import type { InvalidInput, Problem } from "@doorhook/core"
 import { AddressPolicy, didYouMean, DurationText, nameOf, schemaProblems } from "@doorhook/core"
-import { Predicate, Result, Schema } from "effect"
+import { JsonPointer, Predicate, Result, Schema } from "effect"
 
 /** A setting that can't be used; the message says which and what is accepted. */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>()("InvalidConfig", { message: Schema.String }) {}
@@ -14,25 +15,28 @@ export const kindOf = (given: unknown): string => {
   return nameOf(given)
 }
 
+const pathOf = (pointer: string): ReadonlyArray<string> => pointer.split("/").slice(1).map(JsonPointer.unescapeToken)
+
 /** What is at a JSON Pointer. */
 const valueAt = (given: unknown, pointer: string): unknown =>
-  pointer
-    .split("/")
-    .slice(1)
-    .reduce((value: unknown, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), given)
+  pathOf(pointer).reduce((value: unknown, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), given)
 
-/** A problem with a setting, or with something in one, like `retry.access_log: must be a list like ["..."], not a text`. */
-const problemOf = (
-  { detail, pointer }: { readonly pointer: string; readonly detail: string },
-  given: unknown
-): string => {
+/** A problem with a setting, or with something in one, like `retry.access_log: must be a list`. */
+const settingText = ({ detail, pointer }: Problem): string => `${pathOf(pointer).join(".")}: ${detail}`
+
+/** The same, with an example and what was given instead, like `must be a list like ["..."], not a text`. */
+const problemOf = ({ detail, pointer }: Problem, given: unknown): string => {
   const example = detail === "must be a list" ? ' like ["..."]' : ""
   const value = valueAt(given, pointer)
   const found = /^must be (?:a|an) /.test(detail)
     ? `, not ${typeof value === "number" && /number|integer/.test(detail) ? value : kindOf(value)}`
     : ""
-  return `${pointer.slice(1).replaceAll("/", ".")}: ${detail}${example}${found}`
+  return settingText({ pointer, detail: `${detail}${example}${found}` })
 }
+
+/** What core says of settings, by the names that people know them by. */
+export const asConfig = ({ problems }: InvalidInput): InvalidConfig =>
+  new InvalidConfig({ message: problems.map(settingText).join("; ") })
 
 /** Names that are none, with what was probably meant; all names there are when that can't be said of each. */
 const unknownNames = (unknown: ReadonlyArray<string>, names: ReadonlyArray<string>): ReadonlyArray<string> => {

@@ -1,7 +1,7 @@
 /**
  * What can be set about `doorhook serve`: by a JSON file (`--config`) and by flags, which win.
  */
-import { fileTrouble, nameOf } from "@doorhook/core"
+import { authorizationSettingsOf, fileTrouble, nameOf } from "@doorhook/core"
 import { Effect, FileSystem, Result, Schema } from "effect"
 import {
   databaseOf,
@@ -14,8 +14,8 @@ import {
 import { authoritiesOf } from "./Authorities.ts"
 import { encryptionKeyOf, metricsKeyOf, operatorKeyOf } from "./KeySettings.ts"
 import type { Reading } from "./ReadingSettings.ts"
-import { collectAll, invalid, InvalidConfig, parseTimeout, readSettings } from "./ReadingSettings.ts"
-import { apiOverrides, checkScopes, httpOverrides } from "./SurfaceConfig.ts"
+import { asConfig, collectAll, invalid, InvalidConfig, parseTimeout, readSettings } from "./ReadingSettings.ts"
+import { apiOverrides, authorizationOverrides, httpOverrides } from "./SurfaceConfig.ts"
 
 const greatestPort = 65_535
 
@@ -73,7 +73,7 @@ export const checkConfig = (config: ServeConfig): Result.Result<unknown, Invalid
     publicUrlOf(config),
     apiOverrides(config),
     httpOverrides(config),
-    checkScopes(config),
+    Result.mapError(authorizationSettingsOf(authorizationOverrides(config)), asConfig),
     headersTimeoutOf(config),
     hostOf(config)
   ])

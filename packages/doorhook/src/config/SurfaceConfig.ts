@@ -3,12 +3,11 @@
  * in front of it, and how its pages look.
  */
 import type { AuthorizationSettingsShape, ResourceType } from "@doorhook/core"
-import { publicScope } from "@doorhook/core"
 import { AppearanceShape } from "@doorhook/server"
 import type { ApiSettingsShape, HttpSettingsShape } from "@doorhook/server"
 import { Result, Schema } from "effect"
 import type { InvalidConfig } from "./ReadingSettings.ts"
-import { collect, invalid, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
+import { collect, collectAll, invalid, parseNetworks, parseTimeout } from "./ReadingSettings.ts"
 
 const Text = Schema.String
 const Texts = Schema.Array(Text)
@@ -109,36 +108,17 @@ export const apiOverrides = (config: SurfaceConfig): Result.Result<Partial<ApiSe
   }))
 
 /** Origins as browsers send them: a scheme and a host, and a port that is not the scheme's own. */
-const parseOrigins = (given: ReadonlyArray<string> = []): Result.Result<ReadonlyArray<string>, InvalidConfig> => {
-  const wrong = given.find((origin) => {
-    const url = URL.parse(origin)
-    return url === null || !/^https?:$/.test(url.protocol) || url.origin !== origin
-  })
-  return wrong === undefined
-    ? Result.succeed(given)
-    : invalid(
-        `browserOrigins: must be origins as browsers send them, like https://app.example or http://localhost:5173, not ${JSON.stringify(wrong)}`
-      )
-}
-
-/** What a scope may be called (RFC 6749 section 3.3). */
-const scopeName = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/
-
-/** What is wrong with the declared scopes, if anything is. */
-export const checkScopes = ({ scopes = {} }: SurfaceConfig): Result.Result<void, InvalidConfig> => {
-  for (const [name, description] of Object.entries(scopes)) {
-    if (name === publicScope) return invalid(`scopes: \`${publicScope}\` is always there and can't be declared`)
-    if (!scopeName.test(name)) {
-      return invalid(
-        `scopes: ${JSON.stringify(name)} can't be a scope: names have up to 100 visible ASCII characters, without spaces, quotes and backslashes, like doors:open`
-      )
-    }
-    if (description.trim() === "") {
-      return invalid(`scopes.${name}: must say what the scope allows, for the consent page, like "Open your doors"`)
-    }
-  }
-  return Result.succeed(undefined)
-}
+const parseOrigins = (given: ReadonlyArray<string> = []): Result.Result<ReadonlyArray<string>, InvalidConfig> =>
+  collectAll(
+    given.map((origin) => {
+      const url = URL.parse(origin)
+      return url !== null && /^https?:$/.test(url.protocol) && url.origin === origin
+        ? Result.succeed(origin)
+        : invalid(
+            `browserOrigins: must be origins as browsers send them, like https://app.example or http://localhost:5173, not ${JSON.stringify(origin)}`
+          )
+    })
+  )
 
 /** How requests are taken, as far as a configuration says. */
 export const httpOverrides = (config: SurfaceConfig): Result.Result<Partial<HttpSettingsShape>, InvalidConfig> => {

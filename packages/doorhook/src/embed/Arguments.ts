@@ -1,6 +1,6 @@
 /**
- * What calls are given: plain JavaScript has no types to rely on. What a call can't take is told with its name, what was given
- * and what is accepted.
+ * Arguments of calls: plain JavaScript has no types to rely on. An error names the argument, what was given and what is
+ * accepted.
  */
 import { didYouMean, nameOf } from "@doorhook/core"
 import { Predicate } from "effect"
@@ -40,8 +40,8 @@ export const optionsOf = <A extends object>(
   const unknown = Object.keys(options).filter((name) => !known.some((one) => one === name))
   if (unknown.length === 0) return options
   const hint = (name: string): string => didYouMean(name, known) || `; there is ${known.join(", ")}`
-  const told = unknown.map((name) => `${name}: no such option${hint(name)}`)
-  throw new DoorhookError("bad_request", `options: ${told.join("; ")}`)
+  const problems = unknown.map((name) => `${name}: no such option${hint(name)}`)
+  throw new DoorhookError("bad_request", `options: ${problems.join("; ")}`)
 }
 
 /** What a call is about, which can't be left out. */

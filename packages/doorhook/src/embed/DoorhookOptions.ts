@@ -19,11 +19,11 @@ export interface DoorhookOptions extends EngineConfig {
   /** The host's users, clients and buildings: functions of its own, or `sqlDirectory` over its tables. */
   readonly directory: HostDirectory
   /**
-   * Is told what doorhook notices about integrations: that one fails, was disabled, recovered, or had deliveries given
-   * up. May return a promise; what it throws is logged. Default: the log alone says it.
+   * Gets each notice about integrations: that one fails, was disabled, recovered, or had deliveries given up. May return a
+   * promise; what it throws is logged. Default: notices are only logged.
    */
   readonly onNotice?: OnNotice | undefined
-  /** Takes doorhook's own lines, as `console` and pino do; `false` for nobody. Default: the console. */
+  /** Takes doorhook's own lines, as `console` and pino do; `false` for none. Default: the console. */
   readonly logger?: HostLogger | false | undefined
   /**
    * Whether traces, metrics and logs go to an OpenTelemetry collector, which the usual `OTEL_*` variables of the environment
@@ -32,7 +32,7 @@ export interface DoorhookOptions extends EngineConfig {
   readonly telemetry?: boolean | undefined
 }
 
-/** Where an embedded doorhook says it is reached, when it is not told. */
+/** The public URL of an embedded doorhook that neither has one set nor has learned one. */
 export const defaultPublicUrl = "http://localhost:4000"
 
 /** What the options mean that the engine has no name for. */

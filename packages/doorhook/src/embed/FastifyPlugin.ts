@@ -1,7 +1,7 @@
 /**
  * The HTTP surface as a Fastify plugin: `app.register(doorhook.fastify)`, with a `prefix` where wanted.
  *
- * It describes what it needs of Fastify itself, so that nobody needs Fastify who does not use it.
+ * It has its own types of what it needs of Fastify, so that Fastify is no dependency.
  */
 import { metadataPath, ownPaths, ownPrefixes } from "@doorhook/server"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -35,7 +35,7 @@ export interface FastifyHost {
 /** A plugin of Fastify. Hooks of the host run before it; its body parsers do not, because doorhook reads bodies itself. */
 export type FastifyPlugin = (instance: FastifyHost, options: object, done: (error?: Error) => void) => void
 
-/** `seen` is told of each request, and under which path the plugin is. */
+/** `seen` is called with each request, and the path that the plugin is registered under. */
 export const makeFastifyPlugin =
   (handle: NodeRequestHandler, seen: (request: IncomingMessage, mount: string) => void): FastifyPlugin =>
   (instance, _, done) => {

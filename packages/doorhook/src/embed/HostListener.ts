@@ -6,7 +6,7 @@ import { noticeDocument } from "@doorhook/server"
 import type { NoticeDocument } from "@doorhook/server"
 import { Effect, Layer, Predicate } from "effect"
 
-/** Is told each notice, one after the other. What it throws, or rejects with, is logged. */
+/** Called with each notice, one after the other. What it throws, or rejects with, is logged. */
 export type OnNotice = (notice: NoticeDocument) => unknown
 
 /** What is wrong with it: a host in plain JavaScript has no types to rely on. */
@@ -15,7 +15,7 @@ export const problemsOf = (given: unknown): ReadonlyArray<string> =>
     ? []
     : [`onNotice: must be a function or left out, not ${nameOf(given)}`]
 
-/** Tells the host; nobody when it gives no function. */
+/** Passes notices on to the host's function, if there is one. */
 export const layer = (onNotice: OnNotice | undefined): Layer.Layer<never> =>
   onNotice === undefined
     ? Layer.empty

@@ -45,7 +45,7 @@ const write = (logger: HostLogger, level: LogLevel.LogLevel, line: string): unkn
   }
 }
 
-/** Writes to the host's logger; to nobody when it is false; without one to standard error, like the command. */
+/** Writes to the host's logger; nothing when it is false; without one to standard error, like the command. */
 export const layer = (logger: HostLogger | false | undefined): Layer.Layer<never> => {
   if (logger === undefined) return Logger.layer([guarded(consoleLogger)])
   if (logger === false) return Logger.layer([])

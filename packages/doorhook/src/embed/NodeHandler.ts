@@ -1,8 +1,8 @@
 /**
  * The HTTP surface as a handler of `node:http` requests, for hosts that have a server already.
  */
-import { bareAnswer, internalError, stopped } from "@doorhook/server"
-import type { HttpSurface } from "@doorhook/server"
+import { bareAnswer, failure, internalError, stopped } from "@doorhook/server"
+import type { HttpSurface, RequestFailure } from "@doorhook/server"
 import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { closedError, DoorhookError } from "../DoorhookError.ts"
@@ -20,6 +20,9 @@ export type NodeRequestHandler = (
   next?: (error?: unknown) => void
 ) => void
 
+/** Logs an error under the id that the caller was answered with. */
+export type HostLog = (requestId: string, error: Error) => void
+
 /** What a host's handler is made of. */
 interface HostHandlerOptions {
   readonly handle: HttpSurface["Service"]["handle"]
@@ -29,21 +32,41 @@ interface HostHandlerOptions {
   /** Called with each request that is doorhook's. */
   readonly seen: (request: IncomingMessage) => void
   readonly open: OpenCalls
-  /** Logs an error under the id that the caller was answered with. */
-  readonly log: (requestId: string, error: Error) => void
+  readonly log: HostLog
 }
 
-/** Gives an error to the host's framework; without one to the log, and the caller learns nothing of the host's inside. */
+const unavailable = failure(
+  503,
+  {
+    code: "unavailable",
+    title: "Temporarily unavailable",
+    detail: "The service can't answer this now. Try again in a moment."
+  },
+  { "retry-after": "1" }
+)
+
+const refusalOf = (error: Error): RequestFailure => {
+  if (!(error instanceof DoorhookError) || error.status !== 503) return internalError
+  return error.code === "closed" ? stopped : unavailable
+}
+
+/** The answer to a request that failed with an error, which the log explains; the caller learns nothing of the host's inside. */
+export const answerTo = (error: Error, log: HostLog): ReturnType<typeof bareAnswer> => {
+  const refusal = refusalOf(error)
+  const answer = bareAnswer(refusal)
+  if (refusal !== stopped) log(answer.id, error)
+  return answer
+}
+
+/** Gives an error to the host's framework; without one it is answered and logged here. */
 const refuse = (
   error: Error,
   response: ServerResponse,
   next: ((error?: unknown) => void) | undefined,
-  log: HostHandlerOptions["log"]
+  log: HostLog
 ): void => {
   if (next !== undefined) return next(error)
-  const isClosed = error instanceof DoorhookError && error.code === "closed"
-  const { body, headers, id, status } = bareAnswer(isClosed ? stopped : internalError)
-  if (!isClosed) log(id, error)
+  const { body, headers, status } = answerTo(error, log)
   if (response.headersSent) return void response.destroy()
   response.writeHead(status, headers).end(body)
 }
@@ -52,7 +75,7 @@ const refuse = (
 const noResponse = (given: unknown): DoorhookError =>
   badArgument("response", "a response of node:http", given, "; web requests are for doorhook.fetch")
 
-const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
+export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
 
 /** The handler for the host: of what is doorhook's, with or without a body parser in front. */
 export const makeHostHandler =

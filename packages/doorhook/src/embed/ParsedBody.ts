@@ -47,7 +47,7 @@ const encodeAs = (type: string, body: unknown): ReadBody => {
 }
 
 /**
- * What was in the body; null when nobody has read it yet. Throws a `DoorhookError` when it was read and is nowhere to be found.
+ * What was in the body; null when it has not been read yet. Throws a `DoorhookError` when it was read and is nowhere to be found.
  */
 export const parsedBodyOf = (request: IncomingMessage): ReadBody | null => {
   if (!request.readableDidRead) return null

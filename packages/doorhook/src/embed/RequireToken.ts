@@ -18,6 +18,8 @@ import { Predicate } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { DoorhookError } from "../DoorhookError.ts"
 import { badArgument, optionsOf } from "./Arguments.ts"
+import { answerTo, asError } from "./NodeHandler.ts"
+import type { HostLog } from "./NodeHandler.ts"
 
 /** Who an access token stands for. */
 export interface TokenIdentity {
@@ -82,8 +84,7 @@ interface TokenChecks {
   readonly identify: (token: string) => Promise<Principal | null>
   /** The scopes that the host declares. */
   readonly declared: ReadonlyArray<string>
-  /** Called with each request of `node:http`, which shows where the host listens. */
-  readonly seen?: (request: IncomingMessage) => void
+  readonly log: HostLog
 }
 
 /** The values of the `Authorization` header of what was given. */
@@ -138,7 +139,7 @@ const identityOf = ({ client_id, expires_at, scopes, user_id }: Principal): Toke
 
 /** The call that hosts make for a request. */
 export const makeAuthenticate =
-  ({ declared, identify }: TokenChecks) =>
+  ({ declared, identify }: Omit<TokenChecks, "log">) =>
   async (
     given: RequestWithHeaders | string | null | undefined,
     options?: TokenOptions
@@ -157,7 +158,7 @@ type Checked = { readonly identity: TokenIdentity } | { readonly refusal: Reques
 
 /** Makes middleware. */
 export const makeRequireToken =
-  ({ declared, identify, seen }: TokenChecks) =>
+  ({ declared, identify, log }: TokenChecks) =>
   (options?: TokenOptions): TokenMiddleware => {
     const scope = scopeIn(options, declared)
 
@@ -172,7 +173,6 @@ export const makeRequireToken =
     }
 
     const inFastify = async (request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> => {
-      seen?.(request.raw)
       const checked = await check(request.raw)
       if ("identity" in checked) {
         Reflect.set(request, "doorhook", checked.identity)
@@ -185,18 +185,18 @@ export const makeRequireToken =
     }
 
     const inHono = async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
-      const checked = await check(context.req.raw)
+      // Hono answers 500 to an error, whatever its status is.
+      const checked = await check(context.req.raw).catch((error: unknown) => asError(error))
       if ("identity" in checked) {
         Reflect.apply(context.set, context, ["doorhook", checked.identity])
         await next()
         return undefined
       }
-      const { body, headers, status } = bareAnswer(checked.refusal)
-      return new Response(body, { status, headers })
+      const answer = checked instanceof Error ? answerTo(checked, log) : bareAnswer(checked.refusal)
+      return new Response(answer.body, { status: answer.status, headers: answer.headers })
     }
 
     const inNode = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void => {
-      seen?.(request)
       check(request).then((checked) => {
         if ("identity" in checked) {
           request.doorhook = checked.identity

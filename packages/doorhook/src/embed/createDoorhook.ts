@@ -5,6 +5,7 @@ import type { BuiltInType, NewEvent } from "@doorhook/core"
 import {
   AuthorizationServer,
   AuthorizationSettings,
+  Crypto,
   JsonFlaw,
   Publisher,
   publishRequest,
@@ -28,7 +29,7 @@ import { makeFastifyPlugin } from "./FastifyPlugin.ts"
 import * as HostListener from "./HostListener.ts"
 import * as HostLogger from "./HostLogger.ts"
 import { LearnedUrl } from "./LearnedUrl.ts"
-import type { NodeRequestHandler } from "./NodeHandler.ts"
+import type { HostLog, NodeRequestHandler } from "./NodeHandler.ts"
 import { makeHostHandler } from "./NodeHandler.ts"
 import { makeOpenCalls } from "./OpenCalls.ts"
 import { makeInProcessCalls } from "./OperatorCalls.ts"
@@ -100,7 +101,7 @@ export interface Doorhook extends OperatorClient {
   /**
    * Who the access token of a request to one of the host's own routes stands for; also for the value of an `Authorization` header.
    * Null when it is missing, malformed, expired, revoked, or lacks the scope. Rejects with `bad_request` for a scope that is not
-   * declared (option `scopes`), and with `store_error` or `directory_error` when nobody can say.
+   * declared (option `scopes`), and with `store_error` or `directory_error` when that can't be found out.
    */
   readonly authenticate: (
     request: RequestWithHeaders | string | null | undefined,
@@ -122,7 +123,7 @@ export interface Doorhook extends OperatorClient {
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** What a call under a key asks for. What else the host gave with its events may be beyond JSON; then it is these alone. */
+/** The text of a call under a key; of its events alone where what the host gave with them is beyond JSON. */
 const sayingOf = (input: unknown, events: ReadonlyArray<NewEvent>): string =>
   Result.getOrElse(JsonFlaw.toText(input), () => undefined) ?? JSON.stringify(events)
 
@@ -190,29 +191,31 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     warnOfAddress()
     return answer(request, peer)
   }
+  const log: HostLog = (id, error) =>
+    void runtime.runFork(Effect.annotateLogs(logUnanswered(rootMessage(error)), "request_id", id))
   const node = makeHostHandler({
     handle: own.handle,
     isOwn,
     isClosed: () => closing !== null,
     seen: (request) => learned.fromConnection(request),
     open,
-    log: (id, error) => void runtime.runFork(Effect.annotateLogs(logUnanswered(rootMessage(error)), "request_id", id))
+    log
   })
 
-  /** What the log has been told of what was published. */
-  const told = new Set<string>()
+  /** Oversights in publications that were logged. */
+  const logged = new Set<string>()
   const publishAll = (input: unknown, { idempotencyKey }: PublishOptions) =>
     run(
       Effect.gen(function* () {
         const { events, isList, oversights } = yield* Effect.fromResult(reader.fromValue(input))
         for (const oversight of oversights) {
-          if (told.has(oversight)) continue
-          told.add(oversight)
+          if (logged.has(oversight)) continue
+          logged.add(oversight)
           yield* Effect.logWarning(`publish: ${oversight} This is logged once.`)
         }
         const given = idempotencyKey ?? null
         const key = given === null ? null : yield* Effect.fromResult(readIdempotencyKey(given))
-        const request = key === null ? null : yield* publishRequest(key, sayingOf(input, events))
+        const request = key === null ? null : yield* publishRequest(yield* Crypto, key, sayingOf(input, events))
         const published = yield* (yield* Publisher).publish(events, request)
         return { published, isList }
       })
@@ -237,7 +240,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
     return closing
   }
 
-  const tokens = { identify: (token: string) => run(authorization.authenticate(token)), declared }
+  const tokens = { identify: (token: string) => run(authorization.authenticate(token)), declared, log }
   return {
     node,
     fetch,

@@ -408,7 +408,7 @@ describe("a host's functions", () => {
   live(
     "are told when a redirect URI of theirs is none that is taken, and so is who opens the page; others of the client work",
     Effect.gen(function* () {
-      const refused = ["http://intranet/cb", "myapp://cb"]
+      const refused = ["http://intranet/cb", "myapp://cb", "https://client.example/cb?state=own"]
       const redirect_uris = [...refused, client.redirect_uri]
       const { lines, url } = yield* over({ client: (id: string) => ({ ...row, id, secret: "s1", redirect_uris }) })
       const open = (redirect_uri: string) =>

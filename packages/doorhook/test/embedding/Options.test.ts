@@ -54,7 +54,7 @@ describe("options", () => {
       for (const part of [
         /ackTimeout: "soon" is not a duration/,
         /lease: "1 fortnight" is not a duration/,
-        /retry of access_log: "later" is not a duration/,
+        /retry\.access_log: "later" is not a duration/,
         /retry: "ring" is no resource type; there are call and access_log/,
         /allowTargets: "home" is no network like 10.0.0.0\/8/,
         /trustedProxies: "proxy.internal" is no network/,
@@ -132,10 +132,10 @@ describe("options", () => {
         [{ bodyTimeout: "1d" }, "bodyTimeout: must be at most 1h, not 1d"],
         [{ retention: "4000d" }, 'retention: "4000d" is not a duration of at most 3650d, or forever'],
         [{ disableAfter: "4000d" }, 'disableAfter: "4000d" is not a duration of at most 3650d'],
-        [{ retry: { access_log: ["99999999d"] } }, 'retry of access_log: "99999999d" is not a duration of at most'],
+        [{ retry: { access_log: ["99999999d"] } }, 'retry.access_log: "99999999d" is not a duration of at most'],
         [
           { retry: { call: ["60s"] } },
-          "retry of call: delay 1 must be less than the lifetime of 45s, not 1m: nothing would be retried"
+          "retry.call: delay 1 must be less than the lifetime of 45s, not 1m: nothing would be retried"
         ]
       ] as const
       for (const [options, said] of refusals) {

@@ -3,7 +3,7 @@
  */
 import { serve } from "@hono/node-server"
 import { assert, describe, it } from "@effect/vitest"
-import { createDoorhook } from "doorhook"
+import { createDoorhook, DoorhookError } from "doorhook"
 import type { Doorhook, TokenIdentity } from "doorhook"
 import { listening, portOf } from "@doorhook/testkit/Listening"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import { Hono } from "hono"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { connect } from "node:net"
-import { client, directory, live, start, tokensFrom } from "../harness/Embedded.ts"
+import { client, codeOf, directory, live, start, tokensFrom } from "../harness/Embedded.ts"
 
 const scopes = { "doors:open": "Open your doors", "doors:list": "See your doors" }
 const scope = "doors:open"
@@ -70,7 +70,8 @@ const honoHost: StartHost = (doorhook) =>
 const plainHost: StartHost = (doorhook) => {
   const server = createServer((request, response) => {
     if (!request.url?.startsWith("/doors/")) return doorhook.node(request, response)
-    doorhook.requireToken({ scope })(request, response, () => {
+    doorhook.requireToken({ scope })(request, response, (error) => {
+      if (error !== undefined) return response.writeHead(error instanceof DoorhookError ? error.status : 500).end()
       response.setHeader("content-type", "application/json").end(JSON.stringify(seen(request.doorhook)))
     })
   })
@@ -154,7 +155,70 @@ describe("a door of the host's own", () => {
   }
 })
 
+describe("a token whose scope was narrowed by a refresh", () => {
+  live(
+    "opens what it names alone, here and in /v4; the next refresh gets all that was granted",
+    Effect.gen(function* () {
+      const doorhook = yield* start({ scopes, publicUrl: "http://127.0.0.1" })
+      const url = yield* expressHost(doorhook)
+      const granted = yield* tokensFrom(url, "public doors:open doors:list")
+      const refresh = (asked: Readonly<Record<string, string>>) =>
+        Effect.promise(async () => {
+          const { client_id } = client
+          const fields = { grant_type: "refresh_token", refresh_token: granted.refresh_token, client_id, ...asked }
+          const reply = await fetch(`${url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) })
+          const body: unknown = await reply.json()
+          const at = (name: string) => String(Reflect.get(Object(body), name))
+          return { status: reply.status, error: at("error"), scope: at("scope"), token: at("access_token") }
+        })
+      const buildings = (token: string) =>
+        Effect.promise(async () => {
+          const reply = await fetch(`${url}/v4/buildings`, { headers: { authorization: `Bearer ${token}` } })
+          return [reply.status, reply.headers.get("www-authenticate")]
+        })
+      const narrow = yield* refresh({ scope: "doors:open" })
+      assert.deepStrictEqual([narrow.status, narrow.scope], [200, "doors:open"])
+      assert.strictEqual((yield* open(url, `Bearer ${narrow.token}`)).status, 200)
+      const [status, challenge] = yield* buildings(narrow.token)
+      assert.strictEqual(status, 403)
+      assert.include(String(challenge), 'error="insufficient_scope"')
+      assert.include(String(challenge), 'scope="public"')
+      const apart = yield* refresh({ scope: "public doors:list" })
+      assert.strictEqual((yield* open(url, `Bearer ${apart.token}`)).status, 403)
+      assert.deepStrictEqual(yield* buildings(apart.token), [200, null])
+      const wider = yield* refresh({ scope: "doors:open doors:close" })
+      assert.deepStrictEqual([wider.status, wider.error], [400, "invalid_scope"])
+      const all = yield* refresh({})
+      assert.deepStrictEqual([all.status, all.scope], [200, "public doors:open doors:list"])
+    })
+  )
+})
+
 describe("middleware", () => {
+  for (const [name, startHost] of Object.entries(hosts)) {
+    live(
+      `answers 503 in ${name} while the directory fails, and opens nothing`,
+      Effect.gen(function* () {
+        let isDown = false
+        const isActive = async () => {
+          if (isDown) throw new Error("the users' database is away")
+          return true
+        }
+        const doorhook = yield* start({ scopes, directory: { ...directory, isActive }, logger: false })
+        const url = yield* startHost(doorhook)
+        const { access_token } = yield* tokensFrom(url, scope)
+        isDown = true
+        const { code } = yield* codeOf(doorhook.authenticate(`Bearer ${access_token}`))
+        assert.strictEqual(code, "directory_error")
+        const reply = yield* Effect.promise(() =>
+          fetch(`${url}/doors/7/open`, { method: "POST", headers: { authorization: `Bearer ${access_token}` } })
+        )
+        assert.strictEqual(reply.status, 503)
+        assert.notInclude(yield* Effect.promise(() => reply.text()), "opened_by")
+      })
+    )
+  }
+
   live(
     "refuses nothing where the host has answered in the meantime",
     Effect.gen(function* () {
@@ -230,7 +294,11 @@ describe("scopes", () => {
   it.each([
     [{ public: "x" }, "scopes: `public` is always there"],
     [{ "two words": "x" }, 'scopes: "two words" can\'t be a scope'],
-    [{ "doors:open": " " }, "scopes.doors:open: must say what the scope allows"]
+    [{ "doors:open": " " }, "scopes.doors:open: must say what the scope allows"],
+    [
+      { "doors/open": "", "a\\b": "x" },
+      'scopes.doors/open: must say what the scope allows, for the consent page, like "Open your doors"; scopes: "a\\\\b" can\'t'
+    ]
   ])("that can't be are refused: %o", async (wrong, message) => {
     const made = await createDoorhook({ database: "memory", directory, scopes: wrong }).then(() => "", String)
     assert.include(made, message)

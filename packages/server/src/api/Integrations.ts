@@ -17,10 +17,11 @@ import { Base64Url } from "effect/encoding"
 import { idempotencyKeyOf, readJson } from "../http/Documents.ts"
 import type { Exchange } from "../http/Exchange.ts"
 import type { KnownError } from "../http/Failures.ts"
-import { both, failure, parameterFailure } from "../http/Failures.ts"
+import { failure, parameterFailure } from "../http/Failures.ts"
 import * as MediaType from "../http/MediaType.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
+import { all } from "../http/Query.ts"
 import type { Route } from "../http/Route.ts"
 import type { ApiEndpoint, Reply } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
@@ -244,7 +245,7 @@ export const makeIntegrationRoutes = Effect.fnUntraced(function* ({ operation }:
       run: ({ caller, params, query }) =>
         Effect.gen(function* () {
           const { id, scope } = yield* targetIn(owner, params)
-          const [size, after] = yield* both(readSize(query), readCursor(id, query))
+          const { after, size } = yield* all({ size: readSize(query), after: readCursor(id, query) })
           const page = yield* feed.read(caller, scope, id, { after, limit: size.size })
           const own = `${collectionUrl(publicUrl.url, scope)}/${id}/deliveries`
           return { status: 200, document: feedText(own, id, page, size) }

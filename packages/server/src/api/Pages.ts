@@ -5,8 +5,9 @@
  * back in the style of the request.
  */
 import { Exit } from "effect"
-import { both, parameterFailure } from "../http/Failures.ts"
+import { parameterFailure } from "../http/Failures.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
+import { all } from "../http/Query.ts"
 import type { ApiSettingsShape } from "./ApiSettings.ts"
 
 /** The names of the size of a page in both styles. */
@@ -63,9 +64,9 @@ export const readSize = (query: QueryParameters<(typeof sizeParameters)[number]>
 export const readPage = (query: QueryParameters<PageParameter>): Read<PageRequest> => {
   const bracketed = query["page[number]"] !== undefined || query["page[size]"] !== undefined
   const number = readNumber(query, ["page", "page[number]"], { from: 0, to: 999_999_999, otherwise: 1 })
-  return Exit.map(both(number, readSize(query)), ([given, { size }]) => ({
-    number: Math.max(1, given),
-    size,
+  return Exit.map(all({ number, size: readSize(query) }), (page) => ({
+    number: Math.max(1, page.number),
+    size: page.size.size,
     names: bracketed ? { number: "page[number]", size: "page[size]" } : { number: "page", size: "per" }
   }))
 }

@@ -15,10 +15,10 @@ import {
 import type { DirectoryBuilding, DirectoryTenant, Event, PageTooDeep, ResourceType } from "@doorhook/core"
 import { Effect, Exit, Option } from "effect"
 import { IpNetwork } from "effect/net"
-import { both, failure, parameterFailure } from "../http/Failures.ts"
+import { failure, parameterFailure } from "../http/Failures.ts"
 import { PublicUrl } from "../http/PublicUrl.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
-import { pathId } from "../http/Query.ts"
+import { all, pathId } from "../http/Query.ts"
 import type { ApiEndpoint } from "./ApiEndpoint.ts"
 import { ApiSettings } from "./ApiSettings.ts"
 import { ownerPath, owners, ownerUrl, scopeIn } from "./Owners.ts"
@@ -84,8 +84,8 @@ const readTime = (query: QueryParameters<TimeParameter>, name: TimeParameter): R
 
 /** Reads which part of a list of events is wanted. */
 const readRange = (query: QueryParameters<TimeParameter | (typeof pageParameters)[number]>) => {
-  const times = both(readTime(query, "since"), readTime(query, "until"))
-  return Exit.map(both(readPage(query), times), ([page, [since, until]]) => ({
+  const read = all({ page: readPage(query), since: readTime(query, "since"), until: readTime(query, "until") })
+  return Exit.map(read, ({ page, since, until }) => ({
     page,
     range: {
       offset: offsetOf(page),
@@ -200,7 +200,7 @@ export const makePremisesRoutes = Effect.fnUntraced(function* ({ open, operation
         })
     })
 
-  /** For filters in front of receivers (document section 5). Whoever sets one up need not be a user: no token is needed. */
+  /** For filters in front of receivers (document section 5). Their administrators need not be users: no token is needed. */
   const sources = open(
     "webhook sources.list",
     "/v4/webhook_sources",

@@ -157,7 +157,7 @@ export const impedimentOf = (
   if (last_claim_at !== null && now - last_claim_at > claimPause) {
     return {
       status: "standing_still",
-      detail: `Nobody has looked for due deliveries for ${now - last_claim_at} ms. Restart this process; the log may say why.`
+      detail: `This process has not looked for due deliveries for ${now - last_claim_at} ms. Restart it; the log may say why.`
     }
   }
   if (unsettled_since !== null && now - unsettled_since > recordPause) {
@@ -169,7 +169,7 @@ export const impedimentOf = (
   if (last_claim_at === null && oldest_due_age_ms > standstill) {
     return {
       status: "standing_still",
-      detail: `A delivery has been due for ${oldest_due_age_ms} ms, and nobody here has looked for it. Check that something delivers from this database.`
+      detail: `A delivery has been due for ${oldest_due_age_ms} ms, and this process has not looked for it. Check that something delivers from this database.`
     }
   }
   return null

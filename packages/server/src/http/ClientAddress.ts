@@ -26,7 +26,7 @@ const parseHop = (text: string): string | null => {
   return Result.isSuccess(address) ? NetAddress.formatIp(NetAddress.toCanonical(address.success)) : null
 }
 
-/** Finds out the client's address, and logs once that a proxy is in front that nobody named. */
+/** Finds the client's address, and logs once that requests come through a proxy that is not trusted. */
 export const makeClientAddress = (
   trustedProxies: AddressPolicy.AllowList,
   log: (warning: Effect.Effect<void>) => void

@@ -30,7 +30,7 @@ import type {
   VersionConflict
 } from "@doorhook/core"
 import { failureText } from "@doorhook/core"
-import { Array, Cause, Effect, Exit, Option, Schema } from "effect"
+import { Array, Cause, Effect, Option, Schema } from "effect"
 
 /** What in the request is wrong: a value in the body, a query parameter, or a header. */
 const ErrorSource = Schema.Struct({
@@ -172,7 +172,7 @@ const mismatches = {
 export const notFound = (detail: string): RequestFailure =>
   failure(404, { code: "not_found", title: "Not found", detail })
 
-/** What an address answers that nobody serves. */
+/** The answer of an address that has no route. */
 export const nothingHere = notFound("Nothing is served at this address.")
 
 /** The method has no meaning at an address (RFC 9110 section 15.5.6). */
@@ -197,7 +197,7 @@ export const stopped = failure(503, {
   detail: "The service has stopped."
 })
 
-/** What the caller is told. The words of the database or the host are for the log only. */
+/** The detail for the caller. The words of the database or the host are for the log only. */
 const unavailableDetail = (error: StoreError | DirectoryError): string => {
   const outcome = error._tag === "StoreError" ? error.outcome : undefined
   if (outcome === "unknown")
@@ -286,7 +286,7 @@ const toRequestFailure = (error: KnownError): RequestFailure => {
     case "VersionConflict":
       return failure(412, {
         code: "precondition_failed",
-        title: "Changed meanwhile",
+        title: "Changed in the meantime",
         detail,
         source: { header: "If-Match" }
       })
@@ -326,24 +326,10 @@ export interface Outcome {
   readonly log: Effect.Effect<void> | null
 }
 
-/** The outcome of a request that a handler failed to answer. A defect tells the caller nothing. */
+/** The outcome of a request that a handler failed to answer. A defect reaches the log alone. */
 export const outcomeOf = (cause: Cause.Cause<KnownError>): Outcome => {
   const error = Option.getOrNull(Cause.findErrorOption(cause))
   const refusal = error === null ? internalError : toRequestFailure(error)
   if (refusal.status < 500) return { refusal, log: null }
   return { refusal, log: error === null ? Effect.logError(what, cause) : logUnanswered(failureText(error)) }
-}
-
-/** Two readings of a request, or the problems of both at once. */
-export const both = <A, B>(
-  first: Exit.Exit<A, RequestFailure>,
-  second: Exit.Exit<B, RequestFailure>
-): Exit.Exit<readonly [A, B], RequestFailure> => {
-  if (Exit.isSuccess(first) && Exit.isSuccess(second)) return Exit.succeed([first.value, second.value])
-  const one = Option.getOrNull(Exit.findErrorOption(first))
-  const other = Option.getOrNull(Exit.findErrorOption(second))
-  if (one === null) return Exit.fail(other ?? internalError)
-  if (other === null) return Exit.fail(one)
-  const { errors, headers, status } = one
-  return Exit.fail(new RequestFailure({ status, errors: [...errors, ...other.errors], headers }))
 }

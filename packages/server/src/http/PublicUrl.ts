@@ -25,7 +25,7 @@ export class PublicUrl extends Context.Service<
   {
     /**
      * The base URL, without a trailing slash. Clients compare the issuer character by character (RFC 9207). Read it when a
-     * request is answered, not before: where nobody has said it, it is learned from the first request.
+     * request is answered, not before: without a setting it is learned from the first request.
      */
     readonly url: string
   }

@@ -1,11 +1,11 @@
 /**
- * Query parameters and ids in paths. Unknown, repeated and malformed parameters are refused, all at once.
+ * Query parameters and ids in paths. All parameters that are unknown or repeated are refused at once, then all that are malformed.
  */
 import { didYouMean, IntegrationId, parsePositiveInt } from "@doorhook/core"
 import type { ListOrder } from "@doorhook/core"
 import { Array, Effect, Exit, Option } from "effect"
 import type { ErrorDetail } from "./Failures.ts"
-import { notFound, parameterFailure, parameterProblem, RequestFailure } from "./Failures.ts"
+import { internalError, notFound, parameterFailure, parameterProblem, RequestFailure } from "./Failures.ts"
 import type { Params } from "./Route.ts"
 
 /** The most problems in one answer. */
@@ -16,6 +16,23 @@ export type QueryParameters<Name extends string> = Readonly<Partial<Record<Name,
 
 /** What was read of a request, or why it can't be. */
 export type Read<A> = Exit.Exit<A, RequestFailure>
+
+/** All that was read, by its names, or the problems of all of it. */
+export function all<A extends object>(reads: { readonly [Name in keyof A]: Read<A[Name]> }): Read<A>
+export function all(reads: Readonly<Record<string, Read<unknown>>>): Read<unknown> {
+  const values: Record<string, unknown> = {}
+  const failures: Array<RequestFailure> = []
+  for (const [name, read] of Object.entries(reads)) {
+    if (Exit.isSuccess(read)) values[name] = read.value
+    else failures.push(Option.getOrElse(Exit.findErrorOption(read), () => internalError))
+  }
+  const [first, ...others] = failures
+  if (first === undefined) return Exit.succeed(values)
+  const { errors, headers, status } = first
+  return Exit.fail(
+    new RequestFailure({ status, errors: [...errors, ...others.flatMap((other) => other.errors)], headers })
+  )
+}
 
 const accepted = (names: ReadonlyArray<string>): string =>
   names.length === 0 ? "This address takes none." : `Accepted here: ${names.join(", ")}.`
@@ -135,7 +152,7 @@ export const integrationIdIn = (params: Params): Read<IntegrationId> =>
 
 /** A page, and the item after which the next begins; null at the end. */
 export const pageOf = <A, E, R>(limit: number, list: (limit: number) => Effect.Effect<ReadonlyArray<A>, E, R>) =>
-  // One more than asked for tells whether there are more.
+  // One more than the limit shows whether there is another page.
   Effect.map(list(limit + 1), (found) => {
     const items = found.slice(0, limit)
     return { items, next: found.length > limit ? (items.at(-1) ?? null) : null }

@@ -39,7 +39,7 @@ const wrongLogin: FormProblem = { message: "Login or password is wrong. Please t
 
 const undecided: FormProblem = { message: "Please choose whether to allow or to deny.", status: 400 }
 
-/** Somebody who can be shown a form. */
+/** A visitor who can be shown a form. */
 type Present = Exclude<Visitor, { readonly _tag: "Elsewhere" }>
 
 /** The user a form is for; null when it asks for login and password. */

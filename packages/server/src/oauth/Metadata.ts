@@ -16,11 +16,9 @@ export const paths = {
 /** The scopes that the host declares beside `public`: descriptions by name. */
 export type Scopes = Readonly<Record<string, string>>
 
-/** Descriptions of the scopes in a `scope` value (RFC 6749 section 3.3), without `public`. */
+/** Descriptions of the declared scopes in a `scope` value (RFC 6749 section 3.3). */
 export const descriptionsOf = (scope: string, scopes: Scopes): ReadonlyArray<string> =>
-  scope
-    .split(" ")
-    .flatMap((name) => (name === publicScope || !Object.hasOwn(scopes, name) ? [] : [scopes[name] ?? name]))
+  scope.split(" ").flatMap((name) => (!Object.hasOwn(scopes, name) ? [] : [scopes[name] ?? name]))
 
 const withSecret = ["client_secret_basic", "client_secret_post"] as const
 
@@ -31,7 +29,7 @@ export const metadataOf = (issuer: string, scopes: Scopes) => ({
   token_endpoint: issuer + paths.token,
   revocation_endpoint: issuer + paths.revoke,
   introspection_endpoint: issuer + paths.introspect,
-  scopes_supported: [...new Set([publicScope, ...Object.keys(scopes)])],
+  scopes_supported: [publicScope, ...Object.keys(scopes)],
   response_types_supported: ["code"],
   response_modes_supported: ["query"],
   grant_types_supported: ["authorization_code", "refresh_token"],

@@ -134,8 +134,8 @@ export const codePage = (request: AuthorizeRequest, code: string): PageContent =
   body: Html.template`<h1>Your code</h1>
 <p>Copy this code into <strong>${request.client.name}</strong>:</p>
 <code id="authorization_code">${code}</code>
-<p class="muted">It works once, within ${String(codeLifetimeSeconds / 60)} minutes. Whoever has it gets access in your
-name: give it to nobody, whoever calls or writes and asks for it.</p>`
+<p class="muted">It works once, within ${String(codeLifetimeSeconds / 60)} minutes. Anyone who has it gets access in your
+name. Never give it to somebody who calls or writes to ask for it.</p>`
 })
 
 /** Says that the user's session at the host has ended, with a link to log in again. */
@@ -158,7 +158,7 @@ export const problemPage = (
   headers,
   body: Html.template`<h1>Log-in is not possible</h1>
 <p class="alert" role="alert">${message}</p>
-<p>Go back to the application and start again. If that does not help, tell its maker what this page says.</p>`
+<p>Go back to the application and start again. If that does not help, send its maker the text of this page.</p>`
 })
 
 const styleSheet = `

@@ -19,7 +19,7 @@ export type Visitor =
   /** Has to log in here. */
   | { readonly _tag: "Stranger" }
 
-/** The parameter that tells the host's login page where to come back to. */
+/** The parameter with the address that the host's login page returns to. */
 const returnParameter = "return_to"
 
 /** The parameters that a page or a clean address repeats: all that mean something, without the secret. */

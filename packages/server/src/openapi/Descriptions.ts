@@ -190,11 +190,7 @@ const CreatedIntegration = Schema.Struct({
 const RotatedIntegration = Schema.Struct(withSecret).annotate({ identifier: "RotatedIntegration" })
 
 /** The answer with a page of integrations. */
-const IntegrationList = Schema.Struct({
-  data: Schema.Array(Resource),
-  links: PageLinks,
-  meta: Schema.Struct({ page_info: PageInfo })
-}).annotate({ identifier: "IntegrationList" })
+const IntegrationList = list(Resource, PageInfo, "IntegrationList")
 
 // ---- The feed
 
@@ -314,11 +310,14 @@ const integrationDescriptions = (types: ResourceTypeTable): Readonly<Record<stri
   return {
     list: {
       summary: "List integrations, in the order of their creation",
+      description: "Those of all clients, unless `clientIsolation` hides those of others.",
       success: answer(200, IntegrationList),
       errors: apiErrors(...named)
     },
     create: {
       summary: "Create an integration; the one answer that has its signing secret",
+      description:
+        "A building or a tenant has at most 100 integrations by default, those of all clients together. One more is answered with 409 and `limit_reached`.",
       headers: ["idempotency-key"],
       request: either(whole),
       success: answer(201, CreatedIntegration),
@@ -411,7 +410,7 @@ const others: Readonly<Record<string, Description>> = {
     isOpen: true,
     summary: "Exchange a code or a refresh token for an access token",
     description:
-      "By default a client is issued at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 live access tokens: a new one ends the oldest.",
+      "By default a client is issued at most 600 tokens a minute (a client without a secret: 600 for each user). Beyond that the answer is 429 with `Retry-After` and the error `temporarily_unavailable`. An authorization has at most 100 live access tokens: a new one ends the oldest. A refresh may ask for a part of the granted `scope`; one without `scope` gets all of it.",
     request: anyForm(TokenRequest),
     success: { status: 200, content: { [json]: TokenResponse.annotate({ identifier: "TokenResponse" }) } },
     errors: oauthErrors

@@ -2,7 +2,7 @@
  * `GET /openapi.json`: the description of the public surface (OpenAPI 3.1), written from the table of routes. Methods, paths and
  * query parameters are those that are served; `Descriptions.ts` adds what a table can't say.
  */
-import { ResourceTypes } from "@doorhook/core"
+import { publicScope, ResourceTypes } from "@doorhook/core"
 import type { ResourceTypeTable } from "@doorhook/core"
 import { Effect, Exit, Predicate, Schema } from "effect"
 import { jsonFace } from "../http/HttpSurface.ts"
@@ -119,7 +119,11 @@ export const describeRoutes = Effect.fnUntraced(function* (
     components: {
       schemas,
       securitySchemes: {
-        bearer: { type: "http", scheme: "Bearer", description: "An access token, as the token endpoint gives it." }
+        bearer: {
+          type: "http",
+          scheme: "Bearer",
+          description: `An access token of the token endpoint, with the scope \`${publicScope}\`.`
+        }
       }
     }
   }

@@ -9,15 +9,23 @@ import {
   EventId,
   Explanation,
   formatDeliveryId,
+  InvalidInput,
   isoOf,
   parseDeliveryId,
   parseIso
 } from "@doorhook/core"
-import type { Delivery, DeliveryFilter, DeliverySummary, DeliveryWithAttempts, ListedDelivery } from "@doorhook/core"
+import type {
+  Delivery,
+  DeliveryFilter,
+  DeliverySummary,
+  DeliveryWithAttempts,
+  ListedDelivery,
+  Problem
+} from "@doorhook/core"
 import { Clock, Effect, Exit, Option, Predicate, Schema } from "effect"
-import { failure } from "../http/Failures.ts"
 import type { QueryParameters, Read } from "../http/Query.ts"
 import {
+  all,
   integrationIdIn,
   pageOf,
   pathId,
@@ -214,57 +222,47 @@ const deliveryIdIn = (params: Params) => pathId(params, "id", parseDeliveryId, "
 
 type Parameter = (typeof deliveryOperations.list.query)[number]
 
-/** The deliveries that a query asks for. */
-const readFilter = (query: QueryParameters<Parameter>) =>
-  Effect.gen(function* () {
-    const states = yield* readChoices(query, "state", deliveryStates)
-    const integration_id = yield* readIntegrationId(query)
-    const event_id = yield* readParameter(
-      query,
-      "event_id",
-      Schema.decodeUnknownOption(EventId),
-      "the id of an event, like evt_..."
-    )
-    const order = yield* readOrder(query)
-    const after = yield* readAfter(query, parseDeliveryId)
-    const limit = yield* readLimit(query)
-    const filter: DeliveryFilter = {
-      ...(states !== null && { states }),
-      ...(integration_id !== null && { integration_id }),
-      ...(event_id !== null && { event_id }),
-      ...(after !== null && { after }),
-      order,
-      limit
-    }
-    return filter
+/** The filter in a query. */
+const readFilter = (query: QueryParameters<Parameter>): Read<DeliveryFilter> => {
+  const read = all({
+    states: readChoices(query, "state", deliveryStates),
+    integration_id: readIntegrationId(query),
+    event_id: readParameter(query, "event_id", Schema.decodeUnknownOption(EventId), "the id of an event, like evt_..."),
+    order: readOrder(query),
+    after: readAfter(query, parseDeliveryId),
+    limit: readLimit(query)
   })
+  return Exit.map(read, ({ after, event_id, integration_id, limit, order, states }) => ({
+    ...(states !== null && { states }),
+    ...(integration_id !== null && { integration_id }),
+    ...(event_id !== null && { event_id }),
+    ...(after !== null && { after }),
+    order,
+    limit
+  }))
+}
 
 /** How far the caller's clock may be ahead of this one, in milliseconds. */
 const mostSkew = 60_000
 
+const invalidSince = (problem: Problem): Exit.Exit<never, InvalidInput> =>
+  Exit.fail(new InvalidInput({ title: "Invalid value", problems: [problem] }))
+
 /** The time that the body of a recover request names. */
-const sinceIn = (body: unknown, now: number): Read<number> => {
+const sinceIn = (body: unknown, now: number): Exit.Exit<number, InvalidInput> => {
   const given = Predicate.isReadonlyObject(body) && body["since"] !== undefined
   const since = given && Predicate.isString(body["since"]) ? parseIso(body["since"]) : Option.none<number>()
   if (Option.isNone(since)) {
-    return Exit.fail(
-      failure(422, {
-        code: given ? "invalid" : "blank",
-        title: given ? "Invalid value" : "Missing member",
-        detail: "`since` must be a date, or a time with its offset, in ISO 8601, like 2026-03-02T00:00:00Z.",
-        source: { pointer: given ? "/since" : "" }
-      })
+    const detail = "`since` must be a date, or a time with its offset, in ISO 8601, like 2026-03-02T00:00:00Z."
+    return invalidSince(
+      given
+        ? { pointer: "/since", code: "invalid", detail }
+        : { pointer: "", code: "blank", title: "Missing member", detail }
     )
   }
   if (since.value <= now + mostSkew) return Exit.succeed(since.value)
-  return Exit.fail(
-    failure(422, {
-      code: "invalid",
-      title: "Invalid value",
-      detail: `\`since\` must be in the past; ${isoOf(since.value)} is still to come. Here it is ${isoOf(now)}.`,
-      source: { pointer: "/since" }
-    })
-  )
+  const detail = `\`since\` must be in the past; ${isoOf(since.value)} is still to come. Here it is ${isoOf(now)}.`
+  return invalidSince({ pointer: "/since", code: "invalid", detail })
 }
 
 const readSince = (input: Pick<OperatorRequest, "text">) =>

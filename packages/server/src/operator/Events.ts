@@ -58,7 +58,7 @@ export const makeEventHandlers = Effect.gen(function* () {
       const key = yield* idempotencyKeyOf(input)
       const events = yield* publisher.publish(
         request.success.events,
-        key === null ? null : yield* Effect.provideService(publishRequest(key, text), Crypto, crypto)
+        key === null ? null : yield* publishRequest(crypto, key, text)
       )
       const { oversights } = request.success
       const hints = [...oversights, ...(yield* hintsFor(request.success.events, events))].slice(0, maxHints)

@@ -22,7 +22,7 @@ import type { CatchingUp, SurveyedIntegration, UnreadableIntegration } from "@do
 import { Effect, Schema } from "effect"
 import { decodeDocument } from "../http/Documents.ts"
 import { PageSecret } from "../http/PageSecret.ts"
-import { integrationIdIn, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/Query.ts"
+import { all, integrationIdIn, pageOf, parseIntegrationId, readAfter, readChoice, readLimit } from "../http/Query.ts"
 import { defaultLinkLifetime, longestLinkLifetime, PortalLink, PortalLinks } from "../portal/PortalLinks.ts"
 import { handler, operation, readBody, readOptionalBody } from "./Operation.ts"
 
@@ -176,10 +176,14 @@ export const makeIntegrationHandlers = Effect.gen(function* () {
   return [
     handler(integrationOperations.list, ({ query }) =>
       Effect.gen(function* () {
-        const status = yield* readChoice(query, "status", surveyedStatuses)
-        const after = (yield* readAfter(query, parseIntegrationId)) ?? 0
-        const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
-          integrations.list({ after, limit, ...(status !== null && { status }) })
+        const filter = yield* all({
+          status: readChoice(query, "status", surveyedStatuses),
+          after: readAfter(query, parseIntegrationId),
+          limit: readLimit(query)
+        })
+        const { after, status } = filter
+        const { items, next } = yield* pageOf(filter.limit, (limit) =>
+          integrations.list({ after: after ?? 0, limit, ...(status !== null && { status }) })
         )
         const { catching_up } = yield* dispatcher.status
         return {

@@ -4,7 +4,7 @@
 import { DisabledReason, isoOf, NoticeId, Notices, parsePositiveInt } from "@doorhook/core"
 import type { Notice } from "@doorhook/core"
 import { Effect, Schema } from "effect"
-import { pageOf, readAfter, readIntegrationId, readLimit, readOrder } from "../http/Query.ts"
+import { all, pageOf, readAfter, readIntegrationId, readLimit, readOrder } from "../http/Query.ts"
 import { OperatorScope } from "./Integrations.ts"
 import { handler, operation } from "./Operation.ts"
 
@@ -95,10 +95,14 @@ export const makeNoticeHandlers = Effect.gen(function* () {
   return [
     handler(noticeOperations.list, ({ query }) =>
       Effect.gen(function* () {
-        const integration_id = yield* readIntegrationId(query)
-        const order = yield* readOrder(query)
-        const after = yield* readAfter(query, (text) => parsePositiveInt(NoticeId, text))
-        const { items, next } = yield* pageOf(yield* readLimit(query), (limit) =>
+        const filter = yield* all({
+          integration_id: readIntegrationId(query),
+          order: readOrder(query),
+          after: readAfter(query, (text) => parsePositiveInt(NoticeId, text)),
+          limit: readLimit(query)
+        })
+        const { after, integration_id, order } = filter
+        const { items, next } = yield* pageOf(filter.limit, (limit) =>
           notices.list({
             limit,
             order,

@@ -80,7 +80,7 @@ describe("health", () => {
       yield* TestClock.adjust(1)
       const idler = yield* call("GET", "/health/ready")
       assert.strictEqual(idler.status, 503)
-      assert.match(idler.textAt("/detail"), /^Nobody has looked for due deliveries for 10001 ms/)
+      assert.match(idler.textAt("/detail"), /^This process has not looked for due deliveries for 10001 ms/)
     }).pipe(Effect.provide(testServer()))
   )
 

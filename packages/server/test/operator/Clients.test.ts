@@ -81,8 +81,12 @@ describe("clients", () => {
         "/confidential"
       ])
       assert.deepStrictEqual(
-        yield* pointers({ id: "a b", name: " ", redirect_uris: ["https://ok.example/", "http://evil.example/"] }),
-        ["/id", "/name", "/redirect_uris/1"]
+        yield* pointers({
+          id: "a b",
+          name: " ",
+          redirect_uris: ["https://ok.example/", "http://evil.example/", "https://ok.example/?state=own"]
+        }),
+        ["/id", "/name", "/redirect_uris/1", "/redirect_uris/2"]
       )
       // Read without these, a browser's client would get a secret, and a secret of the host's own would not be the client's.
       assert.deepStrictEqual(yield* pointers({ ...acme, public: true, secret: "s1" }), ["/public", "/secret"])

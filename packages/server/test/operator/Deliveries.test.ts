@@ -112,6 +112,19 @@ describe("GET /operator/deliveries", () => {
         assert.strictEqual(reply.status, 400, query)
         assert.strictEqual(reply.at("/errors/0/source/parameter"), query.split("=")[0], query)
       }
+      for (const [path, names] of [
+        ["deliveries", ["state", "integration_id", "event_id", "order", "after", "limit"]],
+        ["integrations", ["status", "after", "limit"]],
+        ["notices", ["integration_id", "order", "after", "limit"]]
+      ] as const) {
+        const reply = yield* call("GET", `/operator/${path}?${names.map((name) => `${name}=x`).join("&")}`, { as })
+        assert.strictEqual(reply.status, 400, path)
+        assert.deepStrictEqual(
+          [...names, "no other"].map((_, at) => reply.at(`/errors/${at}/source/parameter`)),
+          [...names, undefined],
+          path
+        )
+      }
     }).pipe(Effect.provide(testServer()))
   )
 })

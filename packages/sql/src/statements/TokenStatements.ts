@@ -40,7 +40,7 @@ export const tokenStatements = ({ isOneOfKept, isOneOfTexts, lockFree, text }: D
   refreshTokenWithGrant: text(`SELECT t.hash, t.grant_id, t.created_at, t.rotated_at, t.retired_at, ${grantColumns}
   FROM refresh_tokens AS t JOIN grants AS g ON g.id = t.grant_id WHERE t.hash = ?`),
 
-  /** Whoever gets the row back has redeemed the code; nobody else will. */
+  /** Returns a row to the one caller that redeems the code. */
   useCode: text(`UPDATE codes SET used_at = ? WHERE hash = ? AND used_at IS NULL
     AND (SELECT revoked_at IS NULL FROM grants WHERE grants.id = codes.grant_id)
   RETURNING grant_id`),

@@ -11,7 +11,7 @@ export class IntegrationLocks extends Context.Service<
   {
     /** Locks an integration for change: publications to it have committed, and there are none until the transaction ends. */
     readonly forChange: (id: IntegrationId) => Effect.Effect<void, SqlError.SqlError>
-    /** Lets nobody else create integrations of a scope until the transaction ends. */
+    /** Keeps others from creating integrations of a scope until the transaction ends. */
     readonly scope: (scope: Scope) => Effect.Effect<void, SqlError.SqlError>
   }
 >()("@doorhook/sql/IntegrationLocks") {}
