@@ -74,8 +74,9 @@ export interface RequestPeer {
   readonly remoteAddress?: string | undefined
 }
 
-/** What Next.js passes to a route handler beside the request. It is not read. */
+/** What Next.js passes to a route handler beside the request. */
 export interface RouteContext {
+  /** What the route matched; not read. */
   readonly params: unknown
 }
 
