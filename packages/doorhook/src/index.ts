@@ -4,7 +4,14 @@
 // First: it says when this Node.js is too old for what comes after it.
 export { supportedNode } from "./supportedNode.ts"
 export { createDoorhook } from "./embed/createDoorhook.ts"
-export type { Doorhook, PublishInput, PublishOptions, PublishResult, RequestPeer } from "./embed/createDoorhook.ts"
+export type {
+  Doorhook,
+  PublishInput,
+  PublishOptions,
+  PublishResult,
+  RequestPeer,
+  RouteContext
+} from "./embed/createDoorhook.ts"
 export type { DoorhookOptions } from "./embed/DoorhookOptions.ts"
 export type { HostLogger } from "./embed/HostLogger.ts"
 export type { NodeRequestHandler } from "./embed/NodeHandler.ts"

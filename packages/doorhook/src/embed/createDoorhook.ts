@@ -75,6 +75,12 @@ export interface RequestPeer {
   readonly remoteAddress?: string | undefined
 }
 
+/** What Next.js passes to a route handler beside the request. */
+export interface RouteContext {
+  /** What the route matched; not read. */
+  readonly params: unknown
+}
+
 export interface Doorhook extends OperatorClient {
   /**
    * Handles requests of `node:http`, and of Express by `app.use(doorhook.node)`: what is not doorhook's goes on to `next`.
@@ -82,7 +88,7 @@ export interface Doorhook extends OperatorClient {
    */
   readonly node: NodeRequestHandler
   /** Handles web requests, as Hono, Next.js, Bun and Deno have them. Requests for other paths get 404. */
-  readonly fetch: (request: Request, peer?: RequestPeer) => Promise<Response>
+  readonly fetch: (request: Request, peer?: RequestPeer | RouteContext) => Promise<Response>
   /** Whether a web request is for doorhook: for frameworks whose own routes stand beside `fetch`. */
   readonly handles: (request: Pick<Request, "url">) => boolean
   /** The same as a Fastify plugin: `app.register(doorhook.fastify)`. */
@@ -177,7 +183,7 @@ export const createDoorhook = async (options: DoorhookOptions): Promise<Doorhook
   const answer: Doorhook["fetch"] = async (request, peer) => {
     if (closing !== null) throw closedError()
     // Servers that are given the function itself call it with arguments of their own.
-    const address: unknown = peer?.remoteAddress
+    const address = Predicate.hasProperty(peer, "remoteAddress") ? peer.remoteAddress : undefined
     return open.track(own.fetch(request, Predicate.isString(address) ? address : null))
   }
   let isWarned = false

@@ -116,13 +116,19 @@ describe("the example on Next.js", () => {
     vi.stubEnv("DATABASE", "memory")
     const routes: unknown = await import(pathOf("next/app/v4/[...path]/route.ts"))
     const lib: unknown = await import(pathOf("next/lib/doorhook.ts"))
-    const get: unknown = Reflect.get(Object(routes), "GET")
-    assert.isFunction(get)
     const context = { params: Promise.resolve({ path: ["buildings"] }) }
-    const request = new Request("http://localhost:3000/v4/buildings")
-    const answer: unknown =
-      typeof get === "function" ? await Reflect.apply(get, undefined, [request, context]) : undefined
-    assert.strictEqual(Reflect.get(Object(answer), "status"), 401)
+    const statusOfMethod = async (method: string): Promise<unknown> => {
+      const handler: unknown = Reflect.get(Object(routes), method)
+      const request = new Request("http://localhost:3000/v4/buildings", { method })
+      const answer: unknown =
+        typeof handler === "function" ? await Reflect.apply(handler, undefined, [request, context]) : undefined
+      return Reflect.get(Object(answer), "status")
+    }
+    assert.strictEqual(await statusOfMethod("GET"), 401)
+    // Next.js would answer OPTIONS by itself: preflights of `browserOrigins` are doorhook's.
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      assert.strictEqual(await statusOfMethod(method), 405, method)
+    }
     const doorhook: unknown = Reflect.get(Object(lib), "doorhook")
     await Reflect.apply(Reflect.get(Object(doorhook), "close"), doorhook, [])
   })

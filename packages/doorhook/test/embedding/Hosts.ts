@@ -125,10 +125,19 @@ export const honoHost = (doorhook: Doorhook) =>
       })
   ).pipe(Effect.map(({ host }) => host))
 
+/** The type that Next.js checks the exports of a route against. */
+type RouteHandler = (request: Request, context: { params: Promise<{ path: Array<string> }> }) => Promise<Response>
+
 /** Route handlers as Next.js has them: a function for each method, called with a request and what the route matched. */
 export const routeHandlers = (doorhook: Doorhook) => {
   const { fetch } = doorhook
-  const doors = { GET: fetch, POST: fetch, PUT: fetch, PATCH: fetch, DELETE: fetch }
+  const doors: Readonly<Record<string, RouteHandler>> = {
+    GET: fetch,
+    POST: fetch,
+    PUT: fetch,
+    PATCH: fetch,
+    DELETE: fetch
+  }
   const orders = {
     GET: async () => new Response("mine"),
     POST: async (request: Request) => Response.json(await request.json())
@@ -137,8 +146,7 @@ export const routeHandlers = (doorhook: Doorhook) => {
   app.on(["GET", "POST"], "/orders", ({ req }) => (req.method === "GET" ? orders.GET() : orders.POST(req.raw)))
   app.on(Object.keys(doors), "*", ({ req }) => {
     const context = { params: Promise.resolve({ path: req.path.split("/").slice(1) }) }
-    const handler: unknown = Reflect.get(doors, req.method)
-    return typeof handler === "function" ? Reflect.apply(handler, undefined, [req.raw, context]) : new Response()
+    return doors[req.method]?.(req.raw, context) ?? new Response()
   })
   return listen(createServer(toListener(app)))
 }

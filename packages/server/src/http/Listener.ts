@@ -171,7 +171,10 @@ export class Listener extends Context.Service<
             connectionsCheckingInterval: Math.min(1_000, headersTimeout)
           },
           (request, response) => handle(request, response)
-        ).on("clientError", answerUnreadable)
+        )
+          // Node would answer an expectation that it does not know with a bare 417; the field may be ignored (RFC 9110 section 10.1.1).
+          .on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => handle(request, response))
+          .on("clientError", answerUnreadable)
         const connections = new Set<Socket>()
         server.on("connection", (socket) => {
           connections.add(socket)

@@ -176,6 +176,15 @@ describe("a client", () => {
     )
   )
 
+  it.live("that expects what no server knows is answered like others", () =>
+    Effect.gen(function* () {
+      const { socket, text } = yield* open
+      socket.write("GET /page HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nConnection: close\r\n\r\n")
+      yield* closed(socket)
+      assert.match(text(), /^HTTP\/1\.1 200 OK\r\n[^]*x-request-id: req_[^]*\r\n\r\nhello$/)
+    }).pipe(Effect.provide(serving(route("GET", "/page", () => Exit.succeed(ok("hello"))))))
+  )
+
   it.live("that asks for the head alone gets the length of the body, and no body", () =>
     Effect.gen(function* () {
       const { socket, text } = yield* open

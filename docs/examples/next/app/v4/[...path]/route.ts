@@ -12,3 +12,5 @@ export const POST = doorhook.fetch
 export const PUT = doorhook.fetch
 export const PATCH = doorhook.fetch
 export const DELETE = doorhook.fetch
+// Next.js would answer preflights itself, without `browserOrigins`.
+export const OPTIONS = doorhook.fetch
