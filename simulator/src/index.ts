@@ -37,16 +37,6 @@ export type { RunReport } from "./results/RunReport.ts"
 export { htmlReport } from "./report/Html.ts"
 export { csvReport } from "./report/Csv.ts"
 
-// the delivery engine in simulated worlds
-export * from "./engine/checks/All.ts"
-export { hashOf } from "./engine/History.ts"
-export { describeFailures, replayOf } from "./engine/Report.ts"
-export { simulate } from "./engine/Simulation.ts"
-export type { Breakage, Outcome, SimulationOptions } from "./engine/Simulation.ts"
-export { sharedMemory, storesOf } from "./engine/world/Storage.ts"
-export type { Storage, StorageKind } from "./engine/world/Storage.ts"
-export { weekOf } from "./engine/world/Week.ts"
-
 // command
 export { showProgress } from "./cli/Progress.ts"
 export { simulateCommand } from "./cli/SimulateCommand.ts"
