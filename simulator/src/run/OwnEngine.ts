@@ -28,15 +28,14 @@ import {
   Transport,
   Wake
 } from "@doorhook/core"
-import { Clock, Effect, Layer, References } from "effect"
+import { Cause, Clock, Effect, Layer, References } from "effect"
 import type { Redacted } from "effect"
-import type { PlannedEvent } from "../plan/PlannedEvent.ts"
 import type { Substream } from "../random/Substream.ts"
 import type { ReceiverDescription } from "../receivers/ReceiverText.ts"
 import { Ledger } from "../results/Ledger.ts"
 import type { IntegrationTotals, Measurements } from "../results/Measurements.ts"
-import type { Answer } from "./OperatorApi.ts"
-import type { Target } from "./Target.ts"
+import type { LoadEvent } from "./Load.ts"
+import type { Answer, Target } from "./OperatorApi.ts"
 import { watchedStore } from "./WatchedStore.ts"
 import type { PlannedIntegration } from "./World.ts"
 import { integrationOf, Matcher } from "./World.ts"
@@ -77,7 +76,7 @@ interface OwnEngine {
 /** How far the clocks of the sender and of the ledger are apart: what it takes to come from one to the other. */
 const tolerance = 500
 
-const newEventOf = ({ action, building_id, data, resource_type, tenant_ids }: PlannedEvent) => ({
+const newEventOf = ({ action, building_id, data, resource_type, tenant_ids }: LoadEvent) => ({
   action,
   building_id,
   resource_type,
@@ -130,10 +129,16 @@ export const ownEngine = Effect.fnUntraced(function* (options: OwnEngineOptions)
     const id = headers[Signature.headerNames.id] ?? ""
     const tracked = ledger.requested(recipient.id, id, number, request.body, yield* Clock.currentTimeMillis)
     inFlight++
-    measurements.mostInFlight = Math.max(measurements.mostInFlight, inFlight)
+    measurements.totals.most_in_flight = Math.max(measurements.totals.most_in_flight, inFlight)
     const { processed, result } = yield* send(request, recipient.planned).pipe(
-      // Nothing was sent, or nobody waits for the answer any more.
-      Effect.onError(() => Effect.sync(() => (tracked === null ? undefined : ledger.cutOff(tracked)))),
+      Effect.onError((cause) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          if (tracked === null) return
+          // A failure is one of the way out: nothing was sent. An interruption leaves a request without its answer.
+          if (Cause.hasInterrupts(cause)) ledger.cutOff(tracked, at)
+          else ledger.unsent(tracked)
+        })
+      ),
       Effect.ensuring(
         Effect.sync(() => {
           inFlight--

@@ -3,10 +3,6 @@
  */
 import type { DeliverySettingsShape, TransportRequest, TransportResult } from "@doorhook/core"
 import { Acknowledgement, builtInTypes, laneOf, placesFor, Signature, Transport } from "@doorhook/core"
-import { maySee } from "../engine/rules/MaySee.ts"
-import type { Places } from "../engine/rules/Places.ts"
-import { placesOf } from "../engine/rules/Places.ts"
-import { signatureHeader, timestampAt } from "../engine/rules/SignatureHeader.ts"
 import type { Process } from "../engine/time/Process.ts"
 import type { VirtualTime } from "../engine/time/VirtualTime.ts"
 import type { Ledger, Tracked } from "../results/Ledger.ts"
@@ -31,14 +27,14 @@ const busyShare = 0.4
 
 export class Network {
   readonly #options: NetworkOptions
-  readonly #places: Places
   /** Requests open in all, and by each process. */
   #open = 0
   readonly #openBy = new Map<number, number>()
+  /** What each process has sent that is not answered. */
+  readonly #sentBy = new Map<number, Set<Tracked>>()
 
   constructor(options: NetworkOptions) {
     this.#options = options
-    this.#places = placesOf(options.settings, options.workers)
   }
 
   /** How a process sends. */
@@ -67,8 +63,8 @@ export class Network {
     const id = headers[Signature.headerNames.id] ?? ""
     this.#noteBusy(target, now)
     const tracked = ledger.requested(target.integration.id, id, number, body, now)
-    if (tracked !== null) this.#check(tracked, target, request, now)
-    this.#opened(target, process, now)
+    if (tracked !== null) this.#sent(process).add(tracked)
+    this.#opened(target, process)
     const sinceStart = now - beginning
     const { processed, result } = target.receiver.receive({ now, sinceStart, deadline, local: target.clock.at(now) })
     if (processed && tracked !== null) ledger.processed(tracked, now)
@@ -76,44 +72,37 @@ export class Network {
       if (!process.alive) return
       this.#closed(target, process)
       const outcome = Acknowledgement.judge(result, deadline, "200")
+      if (tracked !== null) this.#sent(process).delete(tracked)
       if (tracked !== null) ledger.responded(tracked, result, outcome, time.wall)
       done(result)
     })
     begun(process, result.elapsed)
   }
 
+  #sent({ number }: Process): Set<Tracked> {
+    const known = this.#sentBy.get(number) ?? new Set<Tracked>()
+    this.#sentBy.set(number, known)
+    return known
+  }
+
   /** The process died: nobody waits for its answers. */
   cutOff(process: Process): void {
     this.#open -= this.#openBy.get(process.number) ?? 0
     this.#openBy.delete(process.number)
+    for (const tracked of this.#sent(process)) this.#options.ledger.cutOff(tracked, this.#options.time.wall)
+    this.#sentBy.delete(process.number)
     this.#options.targets.cutOff(process.number)
   }
 
-  /** Whether the receiver may see it, and whether it is signed for it. */
-  #check({ event, id }: Tracked, { integration }: Target, { body, headers }: TransportRequest, now: number): void {
-    const { ledger } = this.#options
-    if (!maySee(integration, event))
-      ledger.tell("isolation", now, `integration ${integration.id} must not see ${event.id}, and was sent it`)
-    const timestamp = headers[Signature.headerNames.timestamp] ?? ""
-    const signed = signatureHeader(integration, { webhook_id: event.id, timestamp, body }, now)
-    if (signed !== headers[Signature.headerNames.signature] || timestamp !== timestampAt(now))
-      ledger.tell("signatures", now, `delivery ${id} is not signed with the secret of integration ${integration.id}`)
-  }
-
-  #opened(target: Target, { number }: Process, now: number): void {
-    const { ledger, measurements } = this.#options
+  #opened(target: Target, { number }: Process): void {
+    const { totals } = this.#options.measurements
     const byProcess = (this.#openBy.get(number) ?? 0) + 1
     const toOne = (target.openBy.get(number) ?? 0) + 1
     this.#openBy.set(number, byProcess)
     target.openBy.set(number, toOne)
     target.open++
     this.#open++
-    measurements.mostInFlight = Math.max(measurements.mostInFlight, this.#open)
-    const { ofProcess, ofProcessToOne } = this.#places
-    if (byProcess > ofProcess) ledger.tell("caps", now, `process ${number} has ${byProcess} requests open`)
-    // All processes together may exceed it for as long as they do not know of each other: that is not judged here.
-    if (toOne > ofProcessToOne)
-      ledger.tell("caps", now, `process ${number} has ${toOne} requests open to integration ${target.integration.id}`)
+    totals.most_in_flight = Math.max(totals.most_in_flight, this.#open)
   }
 
   /** Before anything opens or closes: whether so much was open until now that a retry may have had to wait for a place. */

@@ -86,8 +86,7 @@ export class Publications {
     this.#open--
     const tried = "publish an event"
     this.#stopped ??= new VirtualStopped({ tried, tries: batch.refusals, at: now(), cause: failure })
-    measurements.refused += batch.publications.length
-    measurements.lastFailure = this.#stopped.message
+    measurements.fail(0, batch.publications.length, this.#stopped.message)
   }
 
   #again(batch: Batch): void {

@@ -11,6 +11,8 @@ import type { WorkerPorts } from "./Worker.ts"
 /** All times in milliseconds. */
 export interface VirtualOptions {
   readonly seed: number
+  /** Latencies of this much of the beginning are left out. */
+  readonly warmUp?: number
   /** When the run begins, since the epoch. */
   readonly beginning: number
   readonly integrations: ReadonlyArray<StoredIntegration>

@@ -2,7 +2,7 @@
  * Drives a virtual world through a plan, and lets others have a turn now and then.
  */
 import { Effect, Stream } from "effect"
-import type { Sending } from "../plan/Disorder.ts"
+import type { Arrival } from "../run/Load.ts"
 import { newEventOf } from "../run/OwnEngine.ts"
 import type { Stores } from "../engine/world/WatchedStore.ts"
 import { realTurn } from "./RealWork.ts"
@@ -28,7 +28,7 @@ const slice = 200
  * the store does.
  */
 export const virtualRun = Effect.fnUntraced(function* <E, R>(
-  sendings: Stream.Stream<Sending, E, R>,
+  load: Stream.Stream<Arrival, E, R>,
   world: VirtualWorld,
   { drain, end, stores, zoneOf }: VirtualRunOptions
 ) {
@@ -39,16 +39,16 @@ export const virtualRun = Effect.fnUntraced(function* <E, R>(
       if (!world.runUntil(at)) return Effect.andThen(realTurn, runUntil(at))
       return world.stopped === null ? Effect.void : Effect.fail(world.stopped)
     })
-  const play = (chunk: ReadonlyArray<Sending>) =>
+  const play = (chunk: ReadonlyArray<Arrival>) =>
     Effect.gen(function* () {
       for (const { at, event, kind } of chunk) {
         while (!world.runUntil(at)) yield* realTurn
         if (world.stopped !== null) return yield* world.stopped
-        measurements.start(kind, world.time.wall - at)
+        measurements.plan(at - world.beginning, kind)
         world.publish([{ at, event: newEventOf(event), zone: zoneOf(event.building_id) }])
       }
     })
-  yield* sendings.pipe(
+  yield* load.pipe(
     Stream.rechunk(slice),
     Stream.chunks,
     Stream.runForEach((chunk) => Effect.andThen(play(chunk), Effect.yieldNow))

@@ -51,7 +51,8 @@ const slack = 2_000
 
 export class VirtualWorld {
   readonly time: VirtualTime
-  readonly measurements = new Measurements()
+  readonly beginning: number
+  readonly measurements: Measurements
   readonly ledger: Ledger
   readonly #options: VirtualOptions
   readonly #settings: DeliverySettingsShape
@@ -78,6 +79,8 @@ export class VirtualWorld {
 
   constructor(options: VirtualOptions) {
     this.#options = options
+    this.beginning = options.beginning
+    this.measurements = new Measurements(options.warmUp)
     const { ackTimeout, beginning, crashEvery, deleteEvery, receivers, retry, seed, workers } = options
     this.#seed = child(root(seed), "virtual run")
     this.#rng = new Rng(child(this.#seed, "world"))
@@ -124,9 +127,9 @@ export class VirtualWorld {
 
   /** Publishes what happens now. */
   publish(publications: ReadonlyArray<Publication>): void {
-    for (const { at, zone } of publications) {
+    for (const { at } of publications) {
       const time = at - this.#options.beginning
-      this.measurements.place(time, time, at, this.#targets.clockOf(zone))
+      this.measurements.start(time, time, null)
     }
     this.#publications.publish(publications)
   }
