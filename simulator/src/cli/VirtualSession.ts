@@ -7,9 +7,7 @@ import { Measurements } from "../results/Measurements.ts"
 import { makeReport } from "../results/RunReport.ts"
 import { progressLine, summaryLine, summaryText } from "../results/RunText.ts"
 import { counted, duration } from "../results/Words.ts"
-import { makeIntegrations, memoryStores } from "../virtual/MemoryStores.ts"
-import { virtualRun } from "../virtual/VirtualRun.ts"
-import { VirtualWorld } from "../virtual/VirtualWorld.ts"
+import { virtualRun, VirtualWorld } from "../virtual/VirtualRun.ts"
 import { serveMetrics } from "./LiveMetrics.ts"
 import { showProgress } from "./Progress.ts"
 import type { RunSettings } from "./ReadRun.ts"
@@ -30,26 +28,21 @@ const runSeed = Effect.fnUntraced(function* (
   const { ackTimeout, crashEvery, deleteEvery, drain, integrations, load, receivers, retry, slos, warmUp, workers } =
     settings
   const { beginning, end } = load
-  const stores = yield* memoryStores
-  const failed = ({ message }: { readonly message: string }) => new CommandFailure({ message, exitCode: 1 })
   const startedAt = yield* Clock.currentTimeMillis
   const world = new VirtualWorld({
     seed,
     beginning,
     warmUp,
-    integrations: yield* Effect.mapError(makeIntegrations(stores, integrations, seed, beginning), failed),
-    realWork: null,
+    integrations,
     receivers,
     retry,
     ackTimeout,
     workers,
     crashEvery,
-    deleteEvery,
-    stores
+    deleteEvery
   })
   const { ledger, measurements, time } = world
   began(measurements)
-  const zones = new Map<number, string>(load.premises.map(({ id, zone }) => [id, zone]))
   const line = Effect.map(Clock.currentTimeMillis, (now) =>
     progressLine({
       share: (time.wall - beginning) / (end - beginning),
@@ -59,16 +52,11 @@ const runSeed = Effect.fnUntraced(function* (
       phase: null
     })
   )
-  const running = virtualRun(load.arrivals(seed), world, {
-    end,
-    drain,
-    stores,
-    zoneOf: (building) => zones.get(building) ?? "UTC"
-  })
+  const running = virtualRun(load.arrivals(seed), world, { end, drain })
   const exit = yield* Effect.as(Effect.raceFirst(running, showProgress(line)), null).pipe(
     Effect.raceFirst(firstMiss(settings.stopOnMiss, slos, measurements, "virtual", () => ledger.broken)),
     restore,
-    Effect.catchTag("VirtualStopped", (stopped) => Effect.fail(failed(stopped))),
+    Effect.catchTag("VirtualStopped", ({ message }) => Effect.fail(new CommandFailure({ message, exitCode: 1 }))),
     Effect.exit
   )
   const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
@@ -92,7 +80,7 @@ const runSeed = Effect.fnUntraced(function* (
     earlier: settings.earlier
   })
   return { report, exit }
-}, Effect.scoped)
+})
 
 /** Which seeds have failed, of those that were run to their end. */
 const seedsText = (done: number, seeds: number, failed: ReadonlyArray<number>): string => {

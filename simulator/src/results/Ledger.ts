@@ -154,13 +154,7 @@ export class Ledger {
   }
 
   /** A request leaves. Null when it fits no open delivery. */
-  requested(
-    integration: IntegrationId,
-    webhookId: string,
-    attempt: number,
-    _body: string,
-    now: number
-  ): Tracked | null {
+  requested(integration: IntegrationId, webhookId: string, attempt: number, now: number): Tracked | null {
     const tracked = this.#byIntegration.get(integration)?.get(webhookId)
     if (tracked === undefined || this.#ended.has(integration)) {
       const what = `event ${webhookId} was sent to integration ${integration}, where it is not open`

@@ -2,7 +2,7 @@
  * The delivery engine of core over given ports: in this process and in real time, on virtual time, and in the deterministic
  * simulation.
  */
-import type { DeliverySettingsShape, Notice } from "@doorhook/core"
+import type { DeliverySettingsShape, NewEvent, Notice } from "@doorhook/core"
 import {
   AbsentDirectory,
   Crypto,
@@ -12,6 +12,7 @@ import {
   Dispatcher,
   IdempotencyStore,
   IntegrationStore,
+  JsonText,
   NoticeListener,
   Notices,
   Publisher,
@@ -21,6 +22,7 @@ import {
 } from "@doorhook/core"
 import type { Scope } from "effect"
 import { Effect, Layer } from "effect"
+import type { LoadEvent } from "./Load.ts"
 
 /** All stores over one state. */
 export interface Stores {
@@ -87,3 +89,12 @@ export const engineLayer = <E1, E2>(
 
 /** What `engineLayer` builds. */
 export type EngineServices = Layer.Success<ReturnType<typeof engineLayer>>
+
+/** An event as a publisher takes it. */
+export const newEventOf = (event: LoadEvent): NewEvent => ({
+  action: event.action,
+  building_id: event.building_id,
+  resource_type: event.resource_type,
+  tenant_ids: event.tenant_ids,
+  data: JsonText.JsonText.make(JSON.stringify(event.data), { disableChecks: true })
+})

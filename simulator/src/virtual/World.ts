@@ -35,14 +35,15 @@ export class Engine<Services> {
   readonly #signals = new Mailbox<"signal">()
   readonly #changes = new Mailbox<{ readonly integrations: ReadonlyArray<IntegrationId> | null }>()
   readonly #scope = Scope.makeUnsafe()
-  #services: Context.Context<Services | EngineServices> | null = null
+  /** The services, and what fibers of this process run in; null while there are none. */
+  #context: Context.Context<Services | EngineServices> | null = null
 
   constructor(process: Process) {
     this.process = process
   }
 
   get isReady(): boolean {
-    return this.process.alive && this.#services !== null
+    return this.process.alive && this.#context !== null
   }
 
   start({ failed, layer, portsOf, started }: WorldOptions<Services>, rng: Rng, signal: () => void): void {
@@ -60,7 +61,7 @@ export class Engine<Services> {
     )
     Effect.runForkWith(this.process.context)(services).addObserver((exit) => {
       if (Exit.isFailure(exit)) return failed(exit.cause, this)
-      this.#services = exit.value
+      this.#context = Context.merge(exit.value, this.process.context)
       started?.(this)
     })
   }
@@ -79,18 +80,17 @@ export class Engine<Services> {
     effect: Effect.Effect<A, E, Services | EngineServices>,
     whenEnded: (exit: Exit.Exit<A, E>) => void = () => {}
   ): void {
-    if (this.#services === null) return
-    Effect.runForkWith(Context.merge(this.#services, this.process.context))(effect).addObserver(whenEnded)
+    if (this.#context !== null) Effect.runForkWith(this.#context)(effect).addObserver(whenEnded)
   }
 
   kill(): void {
     this.process.kill()
-    this.#services = null
+    this.#context = null
   }
 
   /** Ends as it should, and is gone afterwards. */
   close(whenClosed: () => void): void {
-    this.#services = null
+    this.#context = null
     Effect.runForkWith(this.process.context)(Scope.close(this.#scope, Exit.void)).addObserver(whenClosed)
   }
 }
