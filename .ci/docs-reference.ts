@@ -9,6 +9,7 @@ import { DeliveryMetrics, NotDeliverable, NotProbed } from "@doorhook/core"
 import { createDoorhook } from "doorhook"
 import { variables } from "../packages/doorhook/src/config/EnvironmentConfig.ts"
 import { facadeCodes } from "../packages/doorhook/src/DoorhookError.ts"
+import { parameterFailure } from "../packages/server/src/http/Failures.ts"
 import { helpOf, subcommandsIn } from "./help.ts"
 
 const root = new URL("..", import.meta.url).pathname
@@ -61,7 +62,7 @@ const writeSettings = (): void => {
   write(
     "settings",
     "Settings",
-    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`). Those of the engine have variables in the environment of a service too: lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES` and `DOORHOOK_APPEARANCE` are JSON.",
+    "By their names in `createDoorhook` and in the configuration file (`--config`), where they may also be written like flags (`allow-targets`). Those of the engine have variables in the environment of a service too: lists are separated by commas, retry schedules are written `access_log=5s,30s;call=1s`; `DOORHOOK_RESOURCE_TYPES`, `DOORHOOK_SCOPES` and `DOORHOOK_APPEARANCE` are JSON.",
     "## Of the engine",
     table(
       ["setting", "variable", "meaning", "default"],
@@ -84,6 +85,8 @@ const writeErrors = (): void => {
       codes.set(code, (codes.get(code) ?? new Set()).add(`${status} ${title}`))
     }
   }
+  const parameter = parameterFailure("", "")
+  for (const { code, title } of parameter.errors) codes.set(code, new Set([`${parameter.status} ${title}`]))
   for (const code of NotDeliverable.fields.why.literals) codes.set(code, new Set(["409 Not deliverable"]))
   for (const code of NotProbed.fields.why.literals) codes.set(code, new Set(["409 Not probed"]))
   const known = [...codes].toSorted(([a], [b]) => (a < b ? -1 : 1))

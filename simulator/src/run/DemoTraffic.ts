@@ -10,9 +10,9 @@ import { demo } from "../scenario/Demo.ts"
 import { LocalTime } from "../world/LocalTime.ts"
 import type { Sending } from "../plan/Disorder.ts"
 import type { Measurements } from "../results/Measurements.ts"
+import type { Target } from "./OperatorApi.ts"
 import type { RunStopped } from "./Run.ts"
-import { run } from "./Run.ts"
-import type { Target } from "./Target.ts"
+import { Course, run } from "./Run.ts"
 
 export interface DemoTrafficOptions {
   readonly seed: number
@@ -44,5 +44,9 @@ export const runDemo = <R>(
   measurements: Measurements
 ): Effect.Effect<void, RunStopped, R> =>
   Effect.flatMap(Clock.currentTimeMillis, (beginning) =>
-    run(demoSendings(options, beginning), { target, beginning, speed: 1, maxInFlight: 8 }, measurements)
+    run(
+      demoSendings(options, beginning),
+      { target, course: new Course(beginning, 1), maxInFlight: 100, batch: 1 },
+      measurements
+    )
   )

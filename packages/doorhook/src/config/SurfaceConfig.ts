@@ -63,7 +63,7 @@ export const surfaceFields = {
   refreshRequiresSecret: Schema.optional(Schema.Boolean),
   /** Whose refresh tokens rotate. Default `public`: those of clients without a secret. */
   refreshRotation: Schema.optional(Schema.Literals(["never", "public", "always"])),
-  /** What a scope other than `public` is: an error, or left out of what is granted. Default `refuse`. */
+  /** What a scope that is neither `public` nor declared is: an error, or left out of what is granted. Default `refuse`. */
   unknownScope: Schema.optional(Schema.Literals(["refuse", "ignore"])),
   /** The status of a creation in `/v4`. Default 201; some clients wait for 200. */
   createdStatus: Schema.optional(Schema.Literals([200, 201])),

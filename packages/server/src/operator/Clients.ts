@@ -103,7 +103,8 @@ export const makeClientHandlers = Effect.gen(function* () {
     handler(clientOperations.list, () => Effect.map(clients.list, (all) => ({ clients: all.map(documentOf) }))),
     handler(clientOperations.add, (input) =>
       Effect.gen(function* () {
-        const wanted: NewClient = yield* decodeDocument(Wanted, "Invalid client", yield* readBody(input))
+        // Read without a mistyped `confidential`, a client of a browser would get a secret.
+        const wanted: NewClient = yield* decodeDocument(Wanted, "Invalid client", yield* readBody(input), "error")
         return withSecret(yield* clients.add(wanted))
       })
     ),

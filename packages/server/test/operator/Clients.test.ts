@@ -84,6 +84,8 @@ describe("clients", () => {
         yield* pointers({ id: "a b", name: " ", redirect_uris: ["https://ok.example/", "http://evil.example/"] }),
         ["/id", "/name", "/redirect_uris/1"]
       )
+      // Read without these, a browser's client would get a secret, and a secret of the host's own would not be the client's.
+      assert.deepStrictEqual(yield* pointers({ ...acme, public: true, secret: "s1" }), ["/public", "/secret"])
       const nameless = yield* ask("POST", path, { ...acme, name: undefined })
       assert.strictEqual(nameless.at("/errors/0/detail"), "`name` is missing.")
       assert.strictEqual((yield* ask("POST", path, "{")).status, 400)
