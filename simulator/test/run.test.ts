@@ -270,10 +270,13 @@ describe("a run on a virtual clock", () => {
       null,
       beginningOf(office, start)
     )
-    const running = yield* run(load, optionsFor("http://service.example", { speed: 1, ...overrides }), measured).pipe(
+    const options = optionsFor("http://service.example", { speed: 1, ...overrides })
+    const running = yield* run(load, options, measured).pipe(
       Effect.provideService(HttpClient.HttpClient, client),
       Effect.forkChild
     )
+    // The load is ready, and the clock of the run has begun.
+    yield* Effect.repeat(Effect.yieldNow, { until: () => options.course.began !== null })
     yield* TestClock.adjust("2 minutes")
     yield* Fiber.join(running)
     return { sent, measured }

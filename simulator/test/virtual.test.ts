@@ -208,13 +208,13 @@ describe("a run on virtual time", () => {
         runOf({ ...rush, receivers: [slow, "1=workers:1,queue:2,recovery:30m"] })
       ])
       assert.deepStrictEqual([free.measurements.statuses, few.ledger.violations], [{}, []])
-      assert.isAbove(few.measurements.statuses["503"] ?? 0, 10)
+      assert.isAbove(few.measurements.statuses["503"] ?? 0, 4)
       assert.strictEqual(
         few.measurements.totals.delivered + few.measurements.totals.expired,
         few.measurements.totals.deliveries
       )
       const waited = ({ measurements }: VirtualWorld) => measurements.integrations.get(1)?.ack.quantile(0.99) ?? 0
-      assert.isAbove(waited(few), 1.5 * waited(free))
+      assert.isAbove(waited(few), 1.3 * waited(free))
     })
   )
 
