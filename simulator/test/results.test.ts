@@ -355,7 +355,7 @@ describe("the reports of several generators", () => {
     assert.deepStrictEqual(merged.outcomes, whole.outcomes)
     assert.deepStrictEqual(merged.attempts_per_delivery, whole.attempts_per_delivery)
     assert.deepStrictEqual(merged.series_histograms, whole.series_histograms)
-    const counts = ({ totals: { backlog: _, backlog_at: __, peak_requests: ___, ...counted } }: RunReport) => counted
+    const counts = ({ totals }: RunReport) => ({ ...totals, backlog: 0, backlog_at: 0, peak_requests: 0 })
     assert.deepStrictEqual(counts(merged), counts(whole))
     const [line, other] = [merged.integration_lines[0], whole.integration_lines[0]]
     assert.deepStrictEqual([line?.deliveries, line?.ack], [other?.deliveries, other?.ack])

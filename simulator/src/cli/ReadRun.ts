@@ -12,7 +12,8 @@ import {
   Signature,
   UrlPolicy
 } from "@doorhook/core"
-import { Config, Effect, Option, Redacted, Stream } from "effect"
+import { Config, Effect, Option, Redacted } from "effect"
+import type { Stream } from "effect"
 import { disturbed } from "../plan/Disorder.ts"
 import { longestDuration } from "../plan/EventNumber.ts"
 import { beginningOf, endOf, plan } from "../plan/Plan.ts"
@@ -174,7 +175,7 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
 })
 
 /** What a run sends, and when. */
-export interface Load {
+interface Load {
   readonly name: string
   readonly description: string
   readonly start: string
@@ -264,8 +265,11 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     beginning,
     end: extent === null ? endOf(scenario, options) : beginning + extent.length,
     arrivals: (seed) => {
-      const disorder = { repeated, reordered: 0, delayed: 0 }
-      const events = disturbed(plan(scenario, { ...options, seed }), disorder, new Rng(child(root(seed), "disorder")))
+      const events = disturbed(
+        plan(scenario, { ...options, seed }),
+        { repeated },
+        new Rng(child(root(seed), "disorder"))
+      )
       return withProfile(events, beginning, seed)
     }
   }

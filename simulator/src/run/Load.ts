@@ -22,7 +22,7 @@ export interface LoadEvent {
 export interface Arrival {
   readonly event: LoadEvent
   readonly at: number
-  readonly kind: "planned" | "repeated" | "reordered" | "delayed"
+  readonly kind: "planned" | "repeated"
 }
 
 /** A rate of events for a time: `200/s:5m`. */
@@ -121,7 +121,7 @@ const Line = Schema.fromJsonString(
 )
 const decodeLine = Schema.decodeResult(Line)
 
-export interface EventFile {
+interface EventFile {
   readonly arrivals: Stream.Stream<Arrival, CommandFailure>
   readonly beginning: number
   /** From the first event to the last, in milliseconds. */
