@@ -21,9 +21,8 @@ import { child, Rng, root } from "../random/Substream.ts"
 import { parseShare, readReceiver } from "../receivers/ReceiverText.ts"
 import { readReport } from "../results/RunReport.ts"
 import { readSlos, unmeasurable } from "../results/Slo.ts"
-import type { Arrival, Stage } from "../run/Load.ts"
+import type { Arrival, Load, Stage } from "../run/Load.ts"
 import { atRate, extentOf, rateForms, readEvents, readRate, readStages, shareOf, stageForms } from "../run/Load.ts"
-import type { Premises } from "../run/World.ts"
 import { plannedIntegrations, premisesOf } from "../run/World.ts"
 import { mostBuildings, timeZoneOf } from "../scenario/Scenario.ts"
 import {
@@ -173,21 +172,6 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
   const only: Stage = { perMillisecond: perMillisecond ?? 0, length }
   return [only]
 })
-
-/** What a run sends, and when. */
-interface Load {
-  readonly name: string
-  readonly description: string
-  readonly start: string
-  readonly time_zone: string | null
-  /** How long it is, in milliseconds, and in words. */
-  readonly duration: number
-  readonly premises: ReadonlyArray<Premises>
-  /** In the plan's time, in milliseconds since the epoch. */
-  readonly beginning: number
-  readonly end: number
-  readonly arrivals: (seed: number) => Stream.Stream<Arrival, CommandFailure>
-}
 
 const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" | "other") {
   const profile = yield* readProfile(texts)

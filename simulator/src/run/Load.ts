@@ -25,6 +25,21 @@ export interface Arrival {
   readonly kind: "planned" | "repeated"
 }
 
+/** What a run sends, and when. */
+export interface Load {
+  readonly name: string
+  readonly description: string
+  readonly start: string
+  readonly time_zone: string | null
+  /** How long it is, in milliseconds, and in words. */
+  readonly duration: number
+  readonly premises: ReadonlyArray<Premises>
+  /** In the plan's time, in milliseconds since the epoch. */
+  readonly beginning: number
+  readonly end: number
+  readonly arrivals: (seed: number) => Stream.Stream<Arrival, CommandFailure>
+}
+
 /** A rate of events for a time: `200/s:5m`. */
 export interface Stage {
   readonly perMillisecond: number
