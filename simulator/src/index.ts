@@ -5,17 +5,17 @@
  */
 // scenarios
 export { demo, demoDirectory } from "./scenario/Demo.ts"
-export { buildingsAndTenants } from "./scenario/DirectoryFile.ts"
-export type { DirectoryFile } from "./scenario/DirectoryFile.ts"
+export { buildingsAndTenants } from "./scenario/Directory.ts"
+export type { DirectoryFile } from "./scenario/Directory.ts"
 export * from "./scenario/Presets.ts"
 export * from "./scenario/Scenario.ts"
-export { InvalidScenario, readScenario } from "./scenario/document/ReadScenario.ts"
-export { ScenarioDocument } from "./scenario/document/ScenarioDocument.ts"
+export { InvalidScenario, readScenario } from "./scenario/Resolve.ts"
+export { ScenarioDocument } from "./scenario/ScenarioDocument.ts"
 
 // plans
 export { maxRateScale } from "./plan/EventNumber.ts"
 export { lineChunks } from "./plan/LineChunks.ts"
-export { lineOf } from "./plan/Lines.ts"
+export { lineOf } from "./plan/PlannedEvent.ts"
 export * from "./plan/Plan.ts"
 export { PlannedEvent } from "./plan/PlannedEvent.ts"
 export * as LocalTime from "./world/LocalTime.ts"

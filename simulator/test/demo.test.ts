@@ -1,6 +1,7 @@
 import { DirectoryDocument } from "@doorhook/core"
 import { demo, demoDirectory, Measurements, runDemo } from "@doorhook/simulator"
-import type { PlannedEvent, Target } from "@doorhook/simulator"
+import type { Target } from "@doorhook/simulator"
+import type { LoadEvent } from "../src/run/Load.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
@@ -29,7 +30,7 @@ describe("demo traffic", () => {
     Effect.gen(function* () {
       const now = Date.UTC(2030, 0, 1, 3, 0)
       yield* TestClock.setTime(now)
-      const seen: Array<{ readonly event: PlannedEvent; readonly at: number }> = []
+      const seen: Array<{ readonly event: LoadEvent; readonly at: number }> = []
       const target: Target<never> = {
         name: "nobody",
         greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),

@@ -3,8 +3,10 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { LocalClock } from "../src/receivers/LocalClock.ts"
-import { offsetAt, timeZone } from "../src/world/zones/TimeZone.ts"
-import { aliases, edition, zones } from "../src/world/zones/ZoneTable.ts"
+import { changeBetween, offsetAt, timeZone } from "../src/world/zones/TimeZone.ts"
+import table from "../src/world/zones/zones.json" with { type: "json" }
+
+const { aliases, edition, zones } = table
 
 const readerOf = (zone: string) => {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" })
@@ -56,6 +58,19 @@ describe("time zones", () => {
   it("are known by their other names", () => {
     for (const name of Object.keys(aliases)) assert.isNotNull(timeZone(name), name)
     assert.isNull(timeZone("Europe/Nowhere"))
+    assert.isNull(timeZone(""))
     assert.isNull(timeZone("constructor"))
   })
+
+  it.each(["CET", "EST5EDT", "Etc/GMT+5", "US/Pacific"])(
+    "that the table lacks are those of the runtime: %s",
+    (name) => {
+      const reader = readerOf(name)
+      for (let instant = Date.UTC(2026, 0, 1); instant < Date.UTC(2027, 0, 1); instant += 6 * 3_600_000) {
+        assert.strictEqual(offsetAt(instant, name), reader(instant), `${name} ${instant}`)
+      }
+      const change = changeBetween(Date.UTC(2026, 2, 29), Date.UTC(2026, 2, 30), name)
+      assert.strictEqual(change?.at ?? null, name === "CET" ? Date.UTC(2026, 2, 29, 1) : null)
+    }
+  )
 })

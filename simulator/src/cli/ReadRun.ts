@@ -22,11 +22,19 @@ import { readReport } from "../results/RunReport.ts"
 import { readSlos, unmeasurable } from "../results/Slo.ts"
 import type { Arrival, Stage } from "../run/Load.ts"
 import { atRate, extentOf, rateForms, readEvents, readRate, readStages, shareOf, stageForms } from "../run/Load.ts"
-import { manyBuildings } from "../run/ManyBuildings.ts"
 import type { Premises } from "../run/World.ts"
 import { plannedIntegrations, premisesOf } from "../run/World.ts"
 import { mostBuildings, timeZoneOf } from "../scenario/Scenario.ts"
-import { positiveNumber, readOr, readPlan, readText, scenarioFile, usualPlan, wholeNumber } from "./Flags.ts"
+import {
+  positiveNumber,
+  readOr,
+  readPlan,
+  readScenarioFlags,
+  readText,
+  scenarioFile,
+  usualPlan,
+  wholeNumber
+} from "./Flags.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { givenOf, keyVariable, misplaced, ofScenarios } from "./RunFlags.ts"
@@ -237,10 +245,13 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
   }
   const duration =
     profile === null ? Option.getOrElse(texts.duration, () => usualPlan.duration) : DurationText.format(longestDuration)
-  const read = yield* readPlan({ ...texts, duration })
-  const most = Math.floor(mostBuildings / read.scenario.buildings.length)
-  const scenario = manyBuildings(read.scenario, yield* whole("buildings", texts.buildings, 1, most))
-  const { options } = read
+  const { buildings } = yield* readScenarioFlags(texts)
+  const times = yield* whole("buildings", texts.buildings, 1, Math.floor(mostBuildings / buildings.length))
+  const { options, scenario } = yield* readPlan({ ...texts, duration }, times)
+  if (scenario.buildings.length < times * buildings.length)
+    return yield* usage(
+      `--buildings ${times}: ${scenario.name} has its ${buildings.length} buildings; expected another scenario`
+    )
   const beginning = beginningOf(scenario, options.start)
   const extent = profile === null ? null : extentOf(profile)
   const load: Load = {

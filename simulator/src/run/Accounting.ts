@@ -156,7 +156,7 @@ export class Accounting {
             this.#place = `after=${row.id}&`
             if (isOurs) {
               this.#count(row)
-              ids.push(row.id)
+              if (row.attempts > 0) ids.push(row.id)
             }
           } else if (isOurs) open.set(row.id, row)
         }
