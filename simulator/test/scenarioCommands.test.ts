@@ -106,10 +106,7 @@ describe("--scenario", () => {
   it.live("is refused with the file and the path", () =>
     Effect.gen(function* () {
       const scenario = yield* fileWith("house.json", '{ "name": "x",\n  "building": [] }')
-      yield* usageError(
-        Effect.provide(simulate("plan", "--scenario", scenario), platform),
-        "$.buildings is missing"
-      )
+      yield* usageError(Effect.provide(simulate("plan", "--scenario", scenario), platform), "$.buildings is missing")
       yield* usageError(Effect.provide(simulate("plan", "--scenario", "/nowhere.json"), platform), "/nowhere.json")
       yield* usageError(
         Effect.provide(simulate("plan", "--scenario", scenario, "--preset", "quiet"), platform),
