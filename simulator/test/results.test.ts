@@ -95,8 +95,7 @@ describe("a series", () => {
   it("shows the busiest minute however long the run: longer intervals do not hide peaks", () => {
     const peaksOf = (length: number) => {
       const series = new Series()
-      for (let at = 0; at < length; at += 10 * minute) series.countPeak(at, "requests")
-      // 300 in one minute, somewhere in the middle of the first hour.
+      // 300 in one minute of the first hour.
       for (let nth = 0; nth < 300; nth++) series.countPeak(31 * minute + nth * 100, "requests")
       for (let at = hour; at < length; at += 10 * minute) series.countPeak(at, "requests")
       series.at(length)
@@ -355,7 +354,7 @@ describe("the reports of several generators", () => {
     assert.deepStrictEqual(merged.outcomes, whole.outcomes)
     assert.deepStrictEqual(merged.attempts_per_delivery, whole.attempts_per_delivery)
     assert.deepStrictEqual(merged.series_histograms, whole.series_histograms)
-    const counts = ({ totals: { backlog: _, backlog_at: __, peak_requests: ___, ...counted } }: RunReport) => counted
+    const counts = ({ totals }: RunReport) => ({ ...totals, backlog: 0, backlog_at: 0, peak_requests: 0 })
     assert.deepStrictEqual(counts(merged), counts(whole))
     const [line, other] = [merged.integration_lines[0], whole.integration_lines[0]]
     assert.deepStrictEqual([line?.deliveries, line?.ack], [other?.deliveries, other?.ack])

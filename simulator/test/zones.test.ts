@@ -46,13 +46,13 @@ describe("time zones", () => {
   it("are what receivers' clocks keep to, when clocks change and when it is asked about an earlier time", () => {
     const clock = new LocalClock("Europe/Berlin")
     const shown = (instant: string) => {
-      const { date, minute, weekday } = clock.at(Date.parse(instant))
-      return [date, minute, weekday]
+      const { date, minute } = clock.at(Date.parse(instant))
+      return [date, minute]
     }
-    assert.deepStrictEqual(shown("2026-03-29T00:59:59Z"), ["2026-03-29", 119, 0])
-    assert.deepStrictEqual(shown("2026-03-29T01:00:00Z"), ["2026-03-29", 180, 0])
-    assert.deepStrictEqual(shown("2026-03-29T00:59:59Z"), ["2026-03-29", 119, 0])
-    assert.deepStrictEqual(shown("2026-12-31T23:30:00Z"), ["2027-01-01", 30, 5])
+    assert.deepStrictEqual(shown("2026-03-29T00:59:59Z"), ["2026-03-29", 119])
+    assert.deepStrictEqual(shown("2026-03-29T01:00:00Z"), ["2026-03-29", 180])
+    assert.deepStrictEqual(shown("2026-03-29T00:59:59Z"), ["2026-03-29", 119])
+    assert.deepStrictEqual(shown("2026-12-31T23:30:00Z"), ["2027-01-01", 30])
   })
 
   it("are known by their other names", () => {

@@ -132,7 +132,7 @@ export class Measurements {
   }
 
   /** The time of an event has come, in milliseconds since the beginning. */
-  plan(planned: number, kind: "planned" | "repeated" | "reordered" | "delayed"): void {
+  plan(planned: number, kind: "planned" | "repeated"): void {
     this.totals.planned++
     this.totals.unanswered++
     if (kind === "repeated") this.totals.repeated++

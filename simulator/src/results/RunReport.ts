@@ -2,7 +2,8 @@
  * The report of a run, as its JSON holds it. Times in milliseconds; null is what was not measured, because there was none of
  * it or a run of its kind can't know it.
  */
-import { Option, Schema } from "effect"
+import type { Option } from "effect"
+import { Schema } from "effect"
 import type { DownTime } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
 import type { Violation } from "./Ledger.ts"
@@ -67,7 +68,7 @@ export interface Quantiles {
 const ofEngine = ["backlog", "backlog_at", "most_in_flight", "peak_requests"] as const
 type Unseen = (typeof ofEngine)[number] | "duplicates"
 
-export interface Totals extends Readonly<Omit<Counters, Unseen>>, Readonly<Record<Unseen, number | null>> {
+interface Totals extends Readonly<Omit<Counters, Unseen>>, Readonly<Record<Unseen, number | null>> {
   /** Deliveries of accepted events that are not accounted for. */
   readonly lost: number | null
   /** Places where a rule of delivery was broken. */

@@ -89,9 +89,9 @@ export const EmployeeParameters = Schema.Struct({
     })
   ),
   shifts: shifts(
-    0.03,
     0.02,
-    0.01,
+    0.015,
+    0.005,
     "14.8 % of US full-time workers work no day schedule, 4.7 % evenings, 3.2 % nights (BLS, May 2004, USDL 05-1198); fewer in offices, values assumed"
   ),
   ...memberParameters

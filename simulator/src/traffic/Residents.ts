@@ -5,7 +5,7 @@
  * ways.
  */
 import { Schema } from "effect"
-import { chance, lognormal, normal, oneOf, poisson } from "../random/Distribution.ts"
+import { chance, exponential, lognormal, normal, oneOf, poisson } from "../random/Distribution.ts"
 import type { Rng } from "../random/Substream.ts"
 import type { Person } from "../world/Building.ts"
 import { hour } from "../world/LocalTime.ts"
@@ -90,6 +90,11 @@ export const ResidentParameters = Schema.Struct({
   evening_leaves: clockTime("19:42", "36m", "When they go out"),
   evening_returns: clockTime("23:06", "1.1h", "When they come back"),
   weekend_returns: clockTime("25:00", "1.6h", "When they come back on Fridays and Saturdays, after midnight mostly"),
+  late_nights: parameter(
+    Share,
+    0.15,
+    "Share of evenings out, on any day, that end later: by two hours on average (exponential)"
+  ),
   room_uses: parameter(Rate, 0.35, "Uses of shared rooms, per person and day"),
   room_times: dayShape(
     {
@@ -126,8 +131,12 @@ interface Absence {
 /** Somebody who just came in stays for a quarter of an hour. */
 const shortestStay = 0.25
 
-/** From home to work and back, in hours (assumed). */
+/** From home to work and back, and how much workplaces differ in when shifts change, in hours (assumed). */
 const commute = { mean: 0.7, spread: 0.3 }
+const shiftSpread = 0.75
+
+/** What a late evening is longer than others, in hours. */
+const longerEvening = 2
 
 const at = (rng: Rng, { at, spread }: ClockTime): number => normal(rng, at, spread)
 
@@ -141,9 +150,10 @@ const workOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Person): 
     return { out, back: Math.max(out + 2, at(rng, flow.returns)) }
   }
   const [from, until] = shiftTimes[shift]
+  const shifted = shiftSpread * person.habit
   return {
-    out: from - Math.max(0.1, normal(rng, commute.mean, commute.spread)),
-    back: until + Math.max(0.1, normal(rng, commute.mean, commute.spread))
+    out: from + shifted - Math.max(0.1, normal(rng, commute.mean, commute.spread)),
+    back: until + shifted + Math.max(0.1, normal(rng, commute.mean, commute.spread))
   }
 }
 
@@ -165,7 +175,8 @@ const absencesOf = (rng: Rng, flow: ResidentFlow, weekday: number, person: Perso
   if (chance(rng, ofWeekday(flow.evenings, weekday))) {
     const out = at(rng, flow.evening_leaves)
     const back = at(rng, weekday === 5 || weekday === 6 ? flow.weekend_returns : flow.evening_returns)
-    add({ out, back: Math.max(out + 0.5, back) })
+    const later = chance(rng, flow.late_nights) ? longerEvening * exponential(rng) : 0
+    add({ out, back: Math.max(out + 0.5, back + later) })
   }
   return absences
 }
