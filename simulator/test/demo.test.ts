@@ -1,9 +1,8 @@
 import { DirectoryDocument } from "@doorhook/core"
-import { demo, demoDirectory, Measurements, runDemo } from "@doorhook/simulator"
+import { demo, demoDirectory, Measurements, PlannedEvent, runDemo } from "@doorhook/simulator"
 import type { Target } from "@doorhook/simulator"
-import type { LoadEvent } from "../src/run/Load.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Result } from "effect"
+import { Effect, Fiber, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("the demo directory", () => {
@@ -30,14 +29,15 @@ describe("demo traffic", () => {
     Effect.gen(function* () {
       const now = Date.UTC(2030, 0, 1, 3, 0)
       yield* TestClock.setTime(now)
-      const seen: Array<{ readonly event: LoadEvent; readonly at: number }> = []
+      const seen: Array<{ readonly event: PlannedEvent; readonly at: number }> = []
       const target: Target<never> = {
         name: "nobody",
         greet: Effect.succeed({ _tag: "Accepted", deliveries: 0, events: [] }),
         publish: (events) =>
           Effect.clockWith((clock) =>
             Effect.sync(() => {
-              for (const event of events) seen.push({ event, at: clock.currentTimeMillisUnsafe() })
+              for (const event of events)
+                seen.push({ event: Schema.decodeUnknownSync(PlannedEvent)(event), at: clock.currentTimeMillisUnsafe() })
               return { _tag: "Accepted", deliveries: 0, events: [] }
             })
           )

@@ -64,11 +64,8 @@ describe("a plan at a rate of its own", () => {
       )
       sent.forEach(({ at, event }, nth) => {
         const planned = events[nth]?.event ?? assert.fail("there are as many")
-        assert.deepStrictEqual(event, {
-          ...planned,
-          at: new Date(at).toISOString(),
-          data: { ...planned.data, logged_at: new Date(at).toISOString() }
-        })
+        const time = new Date(at).toISOString()
+        assert.deepEqual<unknown>(event, { ...planned, at: time, data: { ...planned.data, logged_at: time } })
       })
     })
   )
@@ -136,7 +133,7 @@ describe("a file of events", () => {
       )
       assert.deepStrictEqual([file.events, file.span, file.beginning], [2, 30_001, Date.parse("2026-03-02T08:00:00Z")])
       assert.deepStrictEqual(
-        file.premises.map(({ id, tenants }) => [id, tenants]),
+        file.premises.map(({ id, tenants }): ReadonlyArray<unknown> => [id, tenants]),
         [
           [1, [101]],
           [2, [7, 8]]
