@@ -7,6 +7,9 @@ import { fileURLToPath } from "node:url"
 import { Predicate, Schema } from "effect"
 import { ScenarioDocument } from "../simulator/src/scenario/ScenarioDocument.ts"
 import { assumed, sourceKey } from "../simulator/src/traffic/Parameter.ts"
+import bands from "../simulator/src/validate/bands.json" with { type: "json" }
+import { bandOf, measures, shown } from "../simulator/src/validate/Realism.ts"
+import { buildingUses } from "../simulator/src/world/Building.ts"
 
 export const schemaFile = new URL("../docs/scenario.schema.json", import.meta.url)
 export const referencePage = new URL("../docs/simulator.md", import.meta.url)
@@ -29,8 +32,8 @@ export const scenarioJsonSchema = (): string => {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-const begin = "<!-- reference: made from docs/scenario.schema.json -->"
-const end = "<!-- end of reference -->"
+const reference = ["<!-- reference: made from docs/scenario.schema.json -->", "<!-- end of reference -->"] as const
+const bandsPlace = ["<!-- bands: made from simulator/src/validate/bands.json -->", "<!-- end of bands -->"] as const
 
 /** A part of the schema, or nothing. */
 const part = (value: unknown, ...keys: ReadonlyArray<string>): unknown =>
@@ -88,12 +91,32 @@ const scenarioReference = (): string => {
   ].join("\n\n")
 }
 
-/** The page with the reference in it. */
-export const withReference = (page: string): string => {
+/** The bands by which validation judges, a row each. */
+const bandsTable = (): string => {
+  const rows = measures.map((measure) => {
+    const { source, what } = bands[measure]
+    const limits = buildingUses.map((use) => {
+      const band = bandOf(measure, use)
+      return band === null ? "" : `${shown(measure, band[0])} to ${shown(measure, band[1])}`
+    })
+    return `| ${[what, ...limits, source.replace(/; limits assumed.*$/, "")].join(" | ")} |`
+  })
+  return [
+    `| check | ${buildingUses.join(" | ")} | source |`,
+    `|${"---|".repeat(buildingUses.length + 2)}`,
+    ...rows
+  ].join("\n")
+}
+
+const between = (page: string, [begin, end]: readonly [string, string], text: string): string => {
   const [before = "", rest = ""] = page.split(begin)
   const [, after = ""] = rest.split(end)
-  return `${before}${begin}\n\n${scenarioReference()}\n\n${end}${after}`
+  return `${before}${begin}\n\n${text}\n\n${end}${after}`
 }
+
+/** The page with the reference and the bands in it. */
+export const withReference = (page: string): string =>
+  between(between(page, reference, scenarioReference()), bandsPlace, bandsTable())
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(schemaFile, scenarioJsonSchema())

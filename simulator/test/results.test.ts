@@ -197,7 +197,7 @@ describe("objectives", () => {
     )
   })
 
-  it("say times as people do, and exactly where that tells them from the objective; what there was none of is missed", () => {
+  it("say times as people do, and exactly where they would read like the objective; what there was none of is missed", () => {
     const ack = (took: number) =>
       reportOf(
         measured((own) => own.request(0, null, "acknowledged", took)),
@@ -275,7 +275,7 @@ describe("the account of events", () => {
     assert.deepStrictEqual(took(2, { interrupted: true }), ["pass", null, "◐ Interrupted"])
   })
 
-  it("tells what is lost from what breaks a rule", () => {
+  it("separates what is lost from what breaks a rule", () => {
     const why = (lost: number, broken: number) => failureOf(reportOf(new Measurements(), { lost, broken }))?.message
     assert.strictEqual(why(0, 3), "A rule of delivery was broken in 3 places; the summary says which")
     assert.strictEqual(why(2, 3), "2 deliveries of accepted events are not accounted for")

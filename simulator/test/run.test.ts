@@ -83,12 +83,15 @@ const office = scenarioOf("office-1000")
 describe("a run against a service", () => {
   it.live("publishes every planned event once, one in a request, or in batches of up to 1,000", () =>
     Effect.gen(function* () {
-      const expected = yield* idsOf(office, hour, 10)
-      assert.isAbove(expected.length, 3_000)
-      for (const batch of [1, 1_000]) {
+      for (const [batch, scale] of [
+        [1, 1],
+        [1_000, 10]
+      ] as const) {
+        const expected = yield* idsOf(office, hour, scale)
+        assert.isAbove(expected.length, 300 * scale)
         const { received, url } = yield* service()
         const measured = new Measurements()
-        yield* run(sendingsOf(office, hour, 10), optionsFor(url, { batch }), measured)
+        yield* run(sendingsOf(office, hour, scale), optionsFor(url, { batch }), measured)
         assert.deepStrictEqual(idsIn(received), expected)
         assert.strictEqual(received.length, Math.ceil(expected.length / batch))
         assert.isTrue(received.every(({ headers }) => headers.authorization === bearer))

@@ -54,7 +54,7 @@ type Counts = Readonly<Record<string, number>>
 
 const byFrequency = (counts: Counts) => Object.entries(counts).toSorted(([, a], [, b]) => b - a)
 
-/** The most statuses that are told apart. */
+/** The most statuses that are listed one by one. */
 const mostStatuses = 3
 
 /** ` (401: 251, 500: 3)`; nothing where no status is known. */

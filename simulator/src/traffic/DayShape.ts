@@ -28,8 +28,8 @@ const densityAt = (shape: DayShape, clock: number): number => {
   )
 }
 
-/** A shape with less than this in all is of peaks too far outside its window to be computed. */
-const leastTotal = 1e-100
+/** A peak further than this from a window, in standard deviations, has no arrivals in it that can be computed. */
+const furthest = 20
 
 /** Why nobody can come by a shape; null when somebody can. */
 const problemOf = (
@@ -42,9 +42,13 @@ const problemOf = (
   const narrow = peaks.findIndex(({ spread, weight }) => weight > 0 && spread * hour < cellMillis)
   const least = DurationText.format(cellMillis)
   if (narrow >= 0) return { path: ["peaks", narrow, "spread"], issue: `must be at least ${least}` }
-  let total = 0
-  for (let cell = 0; cell < cellsPerDay; cell++) total += densityAt(shape, ((cell + 0.5) * cellMillis) / hour)
-  return total >= leastTotal && total < Infinity
+  // The middle of some cell of the grid lies in the window, and some arrivals are near it.
+  const first = Math.ceil((from * hour) / cellMillis - 0.5)
+  const hasCell = ((first + 0.5) * cellMillis) / hour < to
+  const isNear = peaks.some(
+    ({ at, spread, weight }) => weight > 0 && Math.max(from - at, at - to, 0) <= furthest * spread
+  )
+  return hasCell && (even > 0 || isNear)
     ? null
     : {
         path: [],

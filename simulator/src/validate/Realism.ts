@@ -87,12 +87,14 @@ const widened = (measure: Measure, [low, high]: readonly [number, number], { shi
   return measure === "weekend_ratio" ? ([low, high + 2 * (early + late + night)] as const) : ([low, high] as const)
 }
 
-const shown = (measure: Measure, value: number): string => {
+/** A value as it is shown: a clock time, a share, or a number. */
+export const shown = (measure: Measure, value: number): string => {
   if (measure === "coming") return `${Math.floor(value)}:${`${Math.floor((value % 1) * 60)}`.padStart(2, "0")}`
   return measure.endsWith("share") || measure === "night_calls" ? `${(value * 100).toFixed(1)} %` : value.toFixed(2)
 }
 
-const bandOf = (measure: Measure, use: BuildingUse): readonly [number, number] | null => {
+/** The limits of a measure for a use; null where there are none. */
+export const bandOf = (measure: Measure, use: BuildingUse): readonly [number, number] | null => {
   const own: Partial<Readonly<Record<BuildingUse, ReadonlyArray<number>>>> = bands[measure].bands
   const [low, high] = own[use] ?? []
   return low === undefined || high === undefined ? null : [low, high]
@@ -126,7 +128,8 @@ const checksByUse = (seen: Observations, expectation: Expectation): ReadonlyArra
 }
 
 const isMeasure = (name: string): name is Measure => Object.hasOwn(bands, name)
-const measures: ReadonlyArray<Measure> = Object.keys(bands).filter(isMeasure)
+/** What is judged by use. */
+export const measures: ReadonlyArray<Measure> = Object.keys(bands).filter(isMeasure)
 
 const evenness = (name: string, { count, mean }: Evenness): Check => {
   if (count < 20) return skipped(name, "Too few of them.")
@@ -240,5 +243,5 @@ export const realismChecks = (observed: ReadonlyArray<Observed>, rateScale = 1):
   })
 }
 
-/** Reads a use from the command line. */
+/** Reads a use. */
 export const readUse = (text: string): BuildingUse | null => buildingUses.find((use) => use === text) ?? null
