@@ -200,7 +200,7 @@ describe("a run on virtual time", () => {
   it.live("does not take for lost what is under way when the waiting for it ends", () =>
     Effect.gen(function* () {
       const receivers = ["slow:p50=4s,p99=4900ms"]
-      const world = yield* runOf({ drain: 0, hours: 2, rateScale: 40, receivers })
+      const world = yield* runOf({ drain: 0, hours: 2, rateScale: 200, receivers })
       assert.isAbove(world.ledger.moving, 0)
       assert.deepStrictEqual(world.ledger.violations, [])
     })
