@@ -33,7 +33,7 @@ const setting = "a setting"
 /** Room in the ids of a building, and of events. */
 export const mostFlats = 400
 export const mostCompanies = 90
-export const mostCopies = 0x200
+const mostCopies = 0x200
 
 const methods = (swipe_to_open: number, pin: number, qr_code: number) => {
   const usual = { swipe_to_open, pin, qr_code }
