@@ -75,7 +75,7 @@ const Offices = Schema.Struct({
   ),
   guards: Schema.optionalKey(
     wholeBetween(0, 50).annotate({
-      description: "Number of guards, of whom one is there each night; by default three from 300 employees on"
+      description: "Number of guards; one of them is there each night. By default three from 300 employees on"
     })
   ),
   entry_methods: methods(0.8, 0.14, 0.06),
