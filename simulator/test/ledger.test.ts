@@ -3,7 +3,6 @@
  */
 import type { DeliveryState, Event, Settlement } from "@doorhook/core"
 import {
-  bodyOf,
   BuildingId,
   defaultDeliverySettings,
   DeliveryId,
@@ -67,7 +66,7 @@ const withRetry = () => {
   const { ledger, measurements, store } = emptyLedger()
   const request = (attempt: number, now: number, earlyOf: number | null = null) => {
     ledger.leased(delivery, earlyOf)
-    return ledger.requested(integration, event.id, attempt, bodyOf(event), now) ?? assert.fail("it is open")
+    return ledger.requested(integration, event.id, attempt, now) ?? assert.fail("it is open")
   }
   store(1, "pending")
   ledger.responded(request(1, 0), failed, "timeout", 5_000)
@@ -188,7 +187,7 @@ describe("a request", () => {
   it("breaks a rule where nothing is open for it, and counts", () => {
     const { ledger, measurements } = withRetry()
     ledger.integrationEnded(integration, 6_000)
-    ledger.requested(integration, event.id, 2, bodyOf(event), 10_000)
+    ledger.requested(integration, event.id, 2, 10_000)
     assert.deepStrictEqual(
       ledger.violations.map(({ rule }) => rule),
       ["nothing-after-end"]

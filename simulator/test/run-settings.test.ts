@@ -1,5 +1,5 @@
 /**
- * What `simulate run` is told on the command line: receivers, objectives, disorder; and what it answers to nonsense.
+ * What the flags of `simulate run` say: receivers, patience, seeds; and what is answered to nonsense.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -190,7 +190,7 @@ describe("modelled receivers", () => {
   })
 })
 
-/** A network on which nobody is at home. */
+/** A network on which no address answers. */
 const deserted = {
   transport: Layer.effect(
     Transport,
@@ -274,7 +274,7 @@ describe("a receiver that is not there", () => {
     ],
     ["asks whose secret was given", [401], signing, "it may check signatures: is the secret that was given its own?"],
     ["asks for nothing where it is not", [401, 500], signing, "is the receiver running, and is this its URL?"]
-  ] as const)("tells the statuses of one that answers, and %s", ([, statuses, secret, advice]) =>
+  ] as const)("lists the statuses of one that answers, and %s", ([, statuses, secret, advice]) =>
     Effect.gen(function* () {
       let nth = 0
       const answering = Layer.effect(
@@ -333,7 +333,7 @@ describe("the way out to a receiver", () => {
   )
 })
 
-describe("a run on virtual time that is told to stop", () => {
+describe("a run on virtual time that is interrupted", () => {
   it.live("says how it went so far, and writes the report", () =>
     Effect.gen(function* () {
       const file = join(yield* temporaryFolder, "report.json")
@@ -341,7 +341,7 @@ describe("a run on virtual time that is told to stop", () => {
       const running = yield* Effect.forkChild(simulate(...args))
       const lines = TestConsole.logLines
       yield* Effect.repeat(Effect.yieldNow, { until: () => Effect.map(lines, ({ length }) => length > 0) })
-      // It has begun; after so many turns of others, events were published.
+      // It has begun; after some turns of others, events were published.
       for (let turn = 0; turn < 50; turn++) yield* Effect.promise(setImmediate)
       yield* Fiber.interrupt(running)
       assert.match((yield* lines).join("\n"), /^planned +[\d,]+ events\naccepted[^]*^report +/m)
@@ -401,7 +401,7 @@ describe("several seeds", () => {
   )
 })
 
-describe("several seeds that are told to stop", () => {
+describe("several seeds that are interrupted", () => {
   it.live("name those that have failed", () =>
     Effect.gen(function* () {
       const args = ["run", "--virtual", "--preset", "quiet", "--receiver", "flaky:0.02", "--seeds", "100000"]
@@ -426,7 +426,7 @@ describe("wrong usage of simulate run", () => {
       args: [...quiet, "--receiver", "4=down"],
       says: "--receiver 4=down: it is no integration's; there are 3 integrations: 1 = Mill Lane; 2 = Mill Lane, tenant"
     },
-    { args: [...quiet, "--buildings", "20", "--receiver", "61=flaky:0.1"], says: "10 = Mill Lane 4; and 50 more" },
+    { args: [...quiet, "--buildings", "20", "--receiver", "61=flaky:0.1"], says: "; and 50 more" },
     {
       args: [...quiet, "--building-integrations", "0", "--tenant-integrations", "0", "--receiver", "down"],
       says: "the run has no integrations"

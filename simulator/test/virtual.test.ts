@@ -2,11 +2,10 @@
  * Runs on virtual time: what they find, that they find it again, and that they notice when a rule is broken.
  */
 import type { NewEventRecord, Settlement, TransportRequest } from "@doorhook/core"
-import { BuildingId, defaultDeliverySettings, isUnreadable, StoreError, Transport } from "@doorhook/core"
+import { defaultDeliverySettings, StoreError, Transport } from "@doorhook/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { DisorderRates } from "../src/plan/Disorder.ts"
-import { disturbed, orderly } from "../src/plan/Disorder.ts"
+import { disturbed } from "../src/plan/Disorder.ts"
 import { beginningOf, plan } from "../src/plan/Plan.ts"
 import { Rng, root } from "../src/random/Substream.ts"
 import { readReceiver } from "../src/receivers/ReceiverText.ts"
@@ -14,12 +13,9 @@ import type { RuleName } from "../src/results/Ledger.ts"
 import { rules } from "../src/results/Ledger.ts"
 import type { Measurements } from "../src/results/Measurements.ts"
 import { plannedIntegrations, premisesOf } from "../src/run/World.ts"
-import { makeIntegrations, memoryStores } from "../src/virtual/MemoryStores.ts"
-import { virtualRun } from "../src/virtual/VirtualRun.ts"
-import type { VirtualOptions } from "../src/virtual/VirtualOptions.ts"
-import { VirtualStopped } from "../src/virtual/VirtualStopped.ts"
-import { VirtualWorld } from "../src/virtual/VirtualWorld.ts"
-import type { WorkerPorts } from "../src/virtual/Worker.ts"
+import type { VirtualOptions } from "../src/virtual/VirtualRun.ts"
+import { virtualRun, VirtualStopped, VirtualWorld } from "../src/virtual/VirtualRun.ts"
+import type { EnginePorts } from "../src/run/EngineLayer.ts"
 import { scenarioOf, startAt } from "./support.ts"
 
 const hour = 3_600_000
@@ -36,49 +32,32 @@ interface Wishes {
   readonly drain?: number
   readonly receivers?: ReadonlyArray<string>
   readonly seed?: number
-  readonly disorder?: Partial<DisorderRates>
   readonly rateScale?: number
   readonly options?: Partial<VirtualOptions>
 }
 
 /** A run of some hours of a Tuesday. */
-const runOf = ({
-  disorder = {},
-  drain = 96,
-  hours = 12,
-  options = {},
-  rateScale = 1,
-  receivers = [],
-  seed = 1
-}: Wishes) =>
+const runOf = ({ drain = 96, hours = 12, options = {}, rateScale = 1, receivers = [], seed = 1 }: Wishes) =>
   Effect.gen(function* () {
     const beginning = beginningOf(scenario, start)
-    const stores = yield* memoryStores
     const world = new VirtualWorld({
       seed,
       beginning,
-      integrations: yield* makeIntegrations(stores, plannedIntegrations(premisesOf(scenario), 5), seed, beginning),
+      integrations: plannedIntegrations(premisesOf(scenario), 5),
       receivers: receivers.map((text) => Result.getOrThrow(readReceiver(text))),
       retry: defaultDeliverySettings.retry,
       ackTimeout: 5_000,
       workers: 1,
       crashEvery: null,
       deleteEvery: null,
-      stores,
-      realWork: null,
       ...options
     })
     const sendings = disturbed(
       plan(scenario, { seed, start, duration: hours * hour, rateScale }),
-      { ...orderly, ...disorder },
+      { repeated: 0 },
       new Rng(root(seed))
     )
-    yield* virtualRun(sendings, world, {
-      end: beginning + hours * hour,
-      drain: drain * hour,
-      stores,
-      zoneOf: () => "Europe/Berlin"
-    })
+    yield* virtualRun(sendings, world, { end: beginning + hours * hour, drain: drain * hour })
     return world
   })
 
@@ -188,7 +167,7 @@ describe("a run on virtual time", () => {
 
   it.live("keeps calls to their lifetime, and notices an engine that does not", () =>
     Effect.gen(function* () {
-      const breakage = (ports: WorkerPorts): WorkerPorts => ({
+      const breakage = (ports: EnginePorts): EnginePorts => ({
         ...ports,
         settings: { ...ports.settings, retry: { ...retry, call: { delays: [60_000], lifetime: null } } }
       })
@@ -208,7 +187,7 @@ describe("a run on virtual time", () => {
         runOf({ ...rush, receivers: [slow, "1=workers:1,queue:2,recovery:30m"] })
       ])
       assert.deepStrictEqual([free.measurements.statuses, few.ledger.violations], [{}, []])
-      assert.isAbove(few.measurements.statuses["503"] ?? 0, 4)
+      assert.isAbove(few.measurements.statuses["503"] ?? 0, 0)
       assert.strictEqual(
         few.measurements.totals.delivered + few.measurements.totals.expired,
         few.measurements.totals.deliveries
@@ -231,7 +210,7 @@ describe("a run on virtual time", () => {
     Effect.gen(function* () {
       const all: Array<Transport["Service"]> = []
       // What one sends, all others send too.
-      const breakage = ({ transport, ...ports }: WorkerPorts): WorkerPorts => {
+      const breakage = ({ transport, ...ports }: EnginePorts): EnginePorts => {
         all.push(transport)
         const send: Sending = (request, done) => {
           for (const other of all) if (other !== transport) other.send(request, ignore)
@@ -261,14 +240,6 @@ describe("a run on virtual time", () => {
     })
   )
 
-  it.live("lets what is open go on after the last event, however late that comes", () =>
-    Effect.gen(function* () {
-      const { ledger, measurements } = yield* runOf({ drain: 1 / 6, hours: 4, disorder: { delayed: 0.5 } })
-      assert.isAbove(measurements.totals.accepted, 10)
-      assert.deepStrictEqual([ledger.open, ledger.violations], [0, []])
-    })
-  )
-
   it.live("keeps what it remembers bounded: what has ended is forgotten", () =>
     Effect.gen(function* () {
       const world = yield* runOf({ hours: 48, rateScale: 2, receivers: ["flaky:0.05"] })
@@ -282,7 +253,7 @@ describe("a run on virtual time", () => {
 /** An engine whose store does not take the first so many publications. */
 const refusing =
   (times: number, failure: Effect.Effect<never, StoreError>) =>
-  ({ stores, ...ports }: WorkerPorts): WorkerPorts => {
+  ({ stores, ...ports }: EnginePorts): EnginePorts => {
     const { deliveries } = stores
     let left = times
     const enqueue: typeof deliveries.enqueue = (records, keys) =>
@@ -300,7 +271,7 @@ describe("a store that fails by itself", () => {
       assert.strictEqual(stopped.cause, full)
       assert.match(
         stopped.message,
-        /^The run stopped at 2026-03-03T\d\d:.*: it could not publish an event 10 times in a row\. .*: the disk is full\. .* mend what does/
+        /^The run stopped at 2026-03-03T\d\d:.*: it could not publish an event\. .*the disk is full.* report it/
       )
     })
   )
@@ -318,7 +289,7 @@ describe("a store that fails by itself", () => {
       const defect = Effect.die(new TypeError("not a function"))
       const stopped = yield* Effect.flip(runOf({ options: { breakage: refusing(1, defect) } }))
       assert.instanceOf(stopped, VirtualStopped)
-      assert.deepStrictEqual([stopped.tries, stopped.message.includes("publish an event. not a function.")], [1, true])
+      assert.include(stopped.message, "publish an event. not a function.")
     })
   )
 })
@@ -326,7 +297,7 @@ describe("a store that fails by itself", () => {
 describe("an engine that does not start", () => {
   it.live("ends the run with the reason", () =>
     Effect.gen(function* () {
-      const breakage = (ports: WorkerPorts): WorkerPorts => ({
+      const breakage = (ports: EnginePorts): EnginePorts => ({
         ...ports,
         settings: { ...ports.settings, ackTimeout: 2 * hour }
       })
@@ -340,12 +311,12 @@ describe("an engine that does not start", () => {
 /** A transport that sends in another way. */
 const sending =
   (change: (send: Sending) => Sending) =>
-  (ports: WorkerPorts): WorkerPorts => ({ ...ports, transport: Transport.make({ send: change(ports.transport.send) }) })
+  (ports: EnginePorts): EnginePorts => ({ ...ports, transport: Transport.make({ send: change(ports.transport.send) }) })
 
 const { retry } = defaultDeliverySettings
 
 /** Engines that break a rule each. */
-const broken: Readonly<Record<RuleName, (ports: WorkerPorts) => WorkerPorts>> = {
+const broken: Readonly<Record<RuleName, (ports: EnginePorts) => EnginePorts>> = {
   "nothing-lost": ({ stores, ...ports }) => ({
     ...ports,
     stores: {
@@ -400,7 +371,7 @@ describe("the ledger", () => {
           initial: { state: "skipped", reason: "integration_disabled" }
         }))
       })
-      const breakage = ({ stores, ...ports }: WorkerPorts): WorkerPorts => {
+      const breakage = ({ stores, ...ports }: EnginePorts): EnginePorts => {
         const { deliveries } = stores
         const enqueue: typeof deliveries.enqueue = (records, keys) => deliveries.enqueue(records.map(skipped), keys)
         return { ...ports, stores: { ...stores, deliveries: { ...deliveries, enqueue } } }
@@ -413,7 +384,7 @@ describe("the ledger", () => {
 
   it.live("notices what waits for nothing when the waiting ends", () =>
     Effect.gen(function* () {
-      const breakage = ({ stores, ...ports }: WorkerPorts): WorkerPorts => ({
+      const breakage = ({ stores, ...ports }: EnginePorts): EnginePorts => ({
         ...ports,
         stores: {
           ...stores,
@@ -428,7 +399,7 @@ describe("the ledger", () => {
 
   const settling =
     (change: (settlement: Settlement) => Settlement) =>
-    ({ stores, ...ports }: WorkerPorts): WorkerPorts => {
+    ({ stores, ...ports }: EnginePorts): EnginePorts => {
       const { deliveries } = stores
       const settle: typeof deliveries.settle = (outcomes, now, disableAfter) =>
         deliveries.settle({ ...outcomes, settlements: outcomes.settlements.map(change) }, now, disableAfter)
@@ -444,7 +415,7 @@ describe("the ledger", () => {
   it.live.each([
     {
       name: "an access log after three attempts of eleven",
-      breakage: ({ settings, ...ports }: WorkerPorts): WorkerPorts => ({
+      breakage: ({ settings, ...ports }: EnginePorts): EnginePorts => ({
         ...ports,
         settings: { ...settings, retry: { ...retry, access_log: { delays: [5_000, 30_000], lifetime: null } } }
       })

@@ -65,6 +65,8 @@ export type Fact =
       readonly now: number
       /** `early_due_at`: when one would be due that is claimed early; null otherwise. */
       readonly deliveries: ReadonlyArray<{ readonly id: DeliveryId; readonly early_due_at: number | null }>
+      /** How many more were claimed than asked for, in all or of one integration. */
+      readonly excess: number
     }
   /** A worker's heartbeat took effect in the store. */
   | {

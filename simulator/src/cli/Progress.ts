@@ -1,5 +1,5 @@
 /**
- * Shows how something that takes long is going, and waits although the process was told to stop.
+ * Shows how something that takes long is going, and waits although the process was signalled to stop.
  */
 import { terminalLine } from "@doorhook/core"
 import { Cause, Console, Effect, Exit, Fiber } from "effect"

@@ -12,7 +12,8 @@ import {
   Signature,
   UrlPolicy
 } from "@doorhook/core"
-import { Config, Effect, Option, Redacted, Stream } from "effect"
+import { Config, Effect, Option, Redacted } from "effect"
+import type { Stream } from "effect"
 import { disturbed } from "../plan/Disorder.ts"
 import { longestDuration } from "../plan/EventNumber.ts"
 import { beginningOf, endOf, plan } from "../plan/Plan.ts"
@@ -20,13 +21,20 @@ import { child, Rng, root } from "../random/Substream.ts"
 import { parseShare, readReceiver } from "../receivers/ReceiverText.ts"
 import { readReport } from "../results/RunReport.ts"
 import { readSlos, unmeasurable } from "../results/Slo.ts"
-import type { Arrival, Stage } from "../run/Load.ts"
+import type { Arrival, Load, Stage } from "../run/Load.ts"
 import { atRate, extentOf, rateForms, readEvents, readRate, readStages, shareOf, stageForms } from "../run/Load.ts"
-import { manyBuildings } from "../run/ManyBuildings.ts"
-import type { Premises } from "../run/World.ts"
 import { plannedIntegrations, premisesOf } from "../run/World.ts"
 import { mostBuildings, timeZoneOf } from "../scenario/Scenario.ts"
-import { positiveNumber, readOr, readPlan, readText, scenarioFile, usualPlan, wholeNumber } from "./Flags.ts"
+import {
+  positiveNumber,
+  readOr,
+  readPlan,
+  readScenarioFlags,
+  readText,
+  scenarioFile,
+  usualPlan,
+  wholeNumber
+} from "./Flags.ts"
 import { checkReportFiles, readReportFiles } from "./ReportFiles.ts"
 import type { RunTexts } from "./RunFlags.ts"
 import { givenOf, keyVariable, misplaced, ofScenarios } from "./RunFlags.ts"
@@ -165,21 +173,6 @@ const readProfile = Effect.fnUntraced(function* (texts: RunTexts) {
   return [only]
 })
 
-/** What a run sends, and when. */
-export interface Load {
-  readonly name: string
-  readonly description: string
-  readonly start: string
-  readonly time_zone: string | null
-  /** How long it is, in milliseconds, and in words. */
-  readonly duration: number
-  readonly premises: ReadonlyArray<Premises>
-  /** In the plan's time, in milliseconds since the epoch. */
-  readonly beginning: number
-  readonly end: number
-  readonly arrivals: (seed: number) => Stream.Stream<Arrival, CommandFailure>
-}
-
 const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" | "other") {
   const profile = yield* readProfile(texts)
   const repeated = yield* readOr(
@@ -237,10 +230,13 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
   }
   const duration =
     profile === null ? Option.getOrElse(texts.duration, () => usualPlan.duration) : DurationText.format(longestDuration)
-  const read = yield* readPlan({ ...texts, duration })
-  const most = Math.floor(mostBuildings / read.scenario.buildings.length)
-  const scenario = manyBuildings(read.scenario, yield* whole("buildings", texts.buildings, 1, most))
-  const { options } = read
+  const { buildings } = yield* readScenarioFlags(texts)
+  const times = yield* whole("buildings", texts.buildings, 1, Math.floor(mostBuildings / buildings.length))
+  const { options, scenario } = yield* readPlan({ ...texts, duration }, times)
+  if (scenario.buildings.length < times * buildings.length)
+    return yield* usage(
+      `--buildings ${times}: ${scenario.name} has its ${buildings.length} buildings; expected another scenario`
+    )
   const beginning = beginningOf(scenario, options.start)
   const extent = profile === null ? null : extentOf(profile)
   const load: Load = {
@@ -253,8 +249,11 @@ const readLoad = Effect.fnUntraced(function* (texts: RunTexts, kind: "service" |
     beginning,
     end: extent === null ? endOf(scenario, options) : beginning + extent.length,
     arrivals: (seed) => {
-      const disorder = { repeated, reordered: 0, delayed: 0 }
-      const events = disturbed(plan(scenario, { ...options, seed }), disorder, new Rng(child(root(seed), "disorder")))
+      const events = disturbed(
+        plan(scenario, { ...options, seed }),
+        { repeated },
+        new Rng(child(root(seed), "disorder"))
+      )
       return withProfile(events, beginning, seed)
     }
   }

@@ -69,7 +69,7 @@ const steps = [
   ...[1, 2, 5, 7, 14, 30, 60, 120].map((count) => count * day)
 ]
 
-/** An axis has at most so many steps. */
+/** The most steps of an axis. */
 const mostSteps = 6.5
 
 /** Round times on an axis of a length that begins at an offset from midnight: seven of them or fewer. */

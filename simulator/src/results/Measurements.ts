@@ -9,51 +9,19 @@ import { undescribed } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
 import { Series } from "./Series.ts"
 
-export interface Counters {
+const noCounts = {
   /** Events whose time has come: planned = accepted + failed + unanswered. */
-  planned: number
-  accepted: number
-  /** Events that were not accepted after all retries. */
-  failed: number
-  /** Events whose publishing had no answer when the run ended. */
-  unanswered: number
-  /** Requests to publish that were made again. */
-  republished: number
-  /** Requests to publish that waited because `--max-inflight` requests were open. */
-  held: number
-  /** Events published twice on purpose. */
-  repeated: number
-  deliveries: number
-  delivered: number
-  exhausted: number
-  expired: number
-  cancelled: number
-  skipped: number
-  /** Deliveries that had not ended when the waiting for them did. */
-  open: number
-  /** Accepted events whose deliveries were not looked up, because there are too many. */
-  unfollowed: number
-  /** Requests to receivers: all that left, cut-off ones included. */
-  requests: number
-  /** Requests that a modelled receiver had processed before. */
-  duplicates: number
-  /** The most deliveries open at once, and when, since the beginning. */
-  backlog: number
-  backlog_at: number
-  /** The most requests to receivers open at once. */
-  most_in_flight: number
-  /** The most events planned, and requests made, in one minute. */
-  peak_planned: number
-  peak_requests: number
-}
-
-const noCounts: Readonly<Counters> = {
   planned: 0,
   accepted: 0,
+  /** Events that were not accepted after all retries. */
   failed: 0,
+  /** Events whose publishing had no answer when the run ended. */
   unanswered: 0,
+  /** Requests to publish that were made again. */
   republished: 0,
+  /** Requests to publish that waited because `--max-inflight` requests were open. */
   held: 0,
+  /** Events published twice on purpose. */
   repeated: 0,
   deliveries: 0,
   delivered: 0,
@@ -61,16 +29,24 @@ const noCounts: Readonly<Counters> = {
   expired: 0,
   cancelled: 0,
   skipped: 0,
+  /** Deliveries that had not ended when the waiting for them did. */
   open: 0,
+  /** Accepted events whose deliveries were not looked up, because there are too many. */
   unfollowed: 0,
+  /** Requests to receivers: all that left, cut-off ones included. */
   requests: 0,
+  /** Requests that a modelled receiver had processed before. */
   duplicates: 0,
+  /** The most deliveries open at once, and when, since the beginning. */
   backlog: 0,
   backlog_at: 0,
+  /** The most requests to receivers open at once. */
   most_in_flight: 0,
+  /** The most events planned, and requests made, in one minute. */
   peak_planned: 0,
   peak_requests: 0
 }
+export type Counters = typeof noCounts
 
 /** How a request to a receiver ended. `cut_off`: its process died; `in_flight`: the run ended before it. */
 export type Outcome = AttemptOutcome | "cut_off" | "in_flight" | "not_sampled"
@@ -156,7 +132,7 @@ export class Measurements {
   }
 
   /** The time of an event has come, in milliseconds since the beginning. */
-  plan(planned: number, kind: "planned" | "repeated" | "reordered" | "delayed"): void {
+  plan(planned: number, kind: "planned" | "repeated"): void {
     this.totals.planned++
     this.totals.unanswered++
     if (kind === "repeated") this.totals.repeated++

@@ -2,8 +2,8 @@
  * The report of a run, as its JSON holds it. Times in milliseconds; null is what was not measured, because there was none of
  * it or a run of its kind can't know it.
  */
-import type { DeliveryState } from "@doorhook/core"
-import { Option, Schema } from "effect"
+import type { Option } from "effect"
+import { Schema } from "effect"
 import type { DownTime } from "../receivers/ReceiverText.ts"
 import { Histogram } from "./Histogram.ts"
 import type { Violation } from "./Ledger.ts"
@@ -68,7 +68,7 @@ export interface Quantiles {
 const ofEngine = ["backlog", "backlog_at", "most_in_flight", "peak_requests"] as const
 type Unseen = (typeof ofEngine)[number] | "duplicates"
 
-export interface Totals extends Readonly<Omit<Counters, Unseen>>, Readonly<Record<Unseen, number | null>> {
+interface Totals extends Readonly<Omit<Counters, Unseen>>, Readonly<Record<Unseen, number | null>> {
   /** Deliveries of accepted events that are not accounted for. */
   readonly lost: number | null
   /** Places where a rule of delivery was broken. */
@@ -214,22 +214,19 @@ export const standingOf = (
 const quantile = (histogram: Histogram, share: number): number | null =>
   histogram.count === 0 ? null : histogram.quantile(share)
 
-const seriesLine = (interval: Interval, at: number, kind: RunKind): SeriesLine => {
-  const ifEngine = (value: number) => (kind === "service" ? null : value)
-  const { answer, publish } = interval
+const seriesLine = ({ answer, publish, ...counts }: Interval, at: number, kind: RunKind): SeriesLine => {
+  const unseen = {
+    requests: null,
+    acknowledged: null,
+    retries: null,
+    duplicates: null,
+    backlog: null,
+    peak_requests: null
+  }
   return {
     at,
-    planned: interval.planned,
-    sent: interval.sent,
-    failed: interval.failed,
-    republished: interval.republished,
-    requests: ifEngine(interval.requests),
-    acknowledged: ifEngine(interval.acknowledged),
-    retries: ifEngine(interval.retries),
-    duplicates: kind === "receiver" ? null : ifEngine(interval.duplicates),
-    backlog: ifEngine(interval.backlog),
-    peak_planned: interval.peak_planned,
-    peak_requests: ifEngine(interval.peak_requests),
+    ...counts,
+    ...(kind === "service" ? unseen : kind === "receiver" ? { duplicates: null } : {}),
     publish_p50: quantile(publish, 0.5),
     publish_p99: quantile(publish, 0.99),
     answer_p50: quantile(answer, 0.5),
@@ -238,21 +235,14 @@ const seriesLine = (interval: Interval, at: number, kind: RunKind): SeriesLine =
 }
 
 const integrationLine = (id: number, own: IntegrationTotals, kind: RunKind): IntegrationLine => {
-  const { ack, outage, receiver } = own
-  const isSeen = kind !== "service"
+  const { ack, open: _, receiver, ...counts } = own
+  const unseen = { most_open: null, most_open_at: null, duplicates: null }
   return {
     id,
-    name: own.name,
+    ...counts,
+    ...(kind === "service" ? unseen : kind === "receiver" ? { duplicates: null } : {}),
     receiver: receiver.text,
     down: receiver.down,
-    deliveries: own.deliveries,
-    states: own.states,
-    requests: own.requests,
-    duplicates: isSeen && kind !== "receiver" ? own.duplicates : null,
-    most_open: isSeen ? own.most_open : null,
-    most_open_at: isSeen ? own.most_open_at : null,
-    empty_at: own.empty_at,
-    outage,
     ack_p50: quantile(ack, 0.5),
     ack_p99: quantile(ack, 0.99),
     ack: ack.toText()
@@ -443,5 +433,3 @@ export const mergedMeasurements = (reports: ReadonlyArray<EarlierReport>): Measu
 
 const countersOf = ({ totals }: Measurements): ReadonlyArray<keyof Counters> =>
   Object.keys(totals).filter((name): name is keyof Counters => Object.hasOwn(totals, name))
-
-export type States = Readonly<Record<DeliveryState, number>>

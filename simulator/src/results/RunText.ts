@@ -54,7 +54,7 @@ type Counts = Readonly<Record<string, number>>
 
 const byFrequency = (counts: Counts) => Object.entries(counts).toSorted(([, a], [, b]) => b - a)
 
-/** The most statuses that are told apart. */
+/** The most statuses that are listed one by one. */
 const mostStatuses = 3
 
 /** ` (401: 251, 500: 3)`; nothing where no status is known. */
@@ -137,7 +137,7 @@ const paceText = (events: number, millis: number): string =>
 
 const rowsOf = (report: RunReport, lastFailure: string | null): ReadonlyArray<Row> => {
   const { kind, latency, sample, sending, totals } = report
-  const { acknowledged: _, ...others } = report.outcomes
+  const { acknowledged: _, not_sampled: __, ...others } = report.outcomes
   const [untried = 0] = report.attempts_per_delivery
   const again = totals.open === 0 ? totals.requests - (totals.deliveries - untried) : 0
   const isReal = kind !== "virtual"

@@ -22,7 +22,22 @@ export interface LoadEvent {
 export interface Arrival {
   readonly event: LoadEvent
   readonly at: number
-  readonly kind: "planned" | "repeated" | "reordered" | "delayed"
+  readonly kind: "planned" | "repeated"
+}
+
+/** What a run sends, and when. */
+export interface Load {
+  readonly name: string
+  readonly description: string
+  readonly start: string
+  readonly time_zone: string | null
+  /** How long it is, in milliseconds, and in words. */
+  readonly duration: number
+  readonly premises: ReadonlyArray<Premises>
+  /** In the plan's time, in milliseconds since the epoch. */
+  readonly beginning: number
+  readonly end: number
+  readonly arrivals: (seed: number) => Stream.Stream<Arrival, CommandFailure>
 }
 
 /** A rate of events for a time: `200/s:5m`. */
@@ -121,7 +136,7 @@ const Line = Schema.fromJsonString(
 )
 const decodeLine = Schema.decodeResult(Line)
 
-export interface EventFile {
+interface EventFile {
   readonly arrivals: Stream.Stream<Arrival, CommandFailure>
   readonly beginning: number
   /** From the first event to the last, in milliseconds. */

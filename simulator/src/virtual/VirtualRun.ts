@@ -134,7 +134,9 @@ export class VirtualWorld {
     this.time = time
     time.wallOffset = beginning - startOfTime
     // The world wakes the engine when something is due: the poll is for nothing but lost signals, which are not played.
-    const settings = Result.getOrThrow(deliverySettingsOf({ retry, ackTimeout, retention, pollInterval: hour }))
+    // Modelled receivers look at no signatures.
+    const sign = false
+    const settings = Result.getOrThrow(deliverySettingsOf({ retry, ackTimeout, retention, sign, pollInterval: hour }))
     this.#settings = settings
     const timeOf = (instant: number) => instant - beginning
     this.ledger = new Ledger({ measurements, timeOf, retry, ackTimeout, tolerance: 0, slack })

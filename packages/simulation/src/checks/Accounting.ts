@@ -189,10 +189,35 @@ const refused = (trace: Trace): ReadonlyArray<Violation> => {
   })
 }
 
+/** Resends that were asked for and not made, though the delivery did not end in the meantime for another reason. */
+const forgotten = (trace: Trace): ReadonlyArray<Violation> =>
+  [...trace.deliveries.values()].flatMap(({ final, id, integration_id, requests, resent, settlements }) => {
+    const asked = resent.at(-1)
+    if (asked === undefined || final === undefined || !settled.has(final.state)) return []
+    // Only a request under a later lease answers it: one that was open at that time may have left before.
+    const isSent = requests.some(({ grant }) => (grant?.index ?? 0) > asked)
+    const isEnded =
+      settlements.some(({ entry, settlement }) => entry.index > asked && settlement.attempt === null) ||
+      trace.integrations
+        .get(integration_id)
+        ?.some(
+          ({ index, integration, what }) => index > asked && (what === "deleted" || integration.status === "disabled")
+        ) === true
+    return isSent || isEnded
+      ? []
+      : [{ what: `delivery ${id} was to be sent again and was not`, entries: [asked, ...entriesAbout(trace, final)] }]
+  })
+
 export const nothingLost: Check = {
   name: "nothing-lost",
-  rule: "Every delivery of an accepted event ends, with a true reason, or waits for a retry that is still to come; none is stored that was refused.",
-  violations: (trace) => [...missing(trace), ...refused(trace), ...unsettled(trace), ...untrue(trace)]
+  rule: "Every delivery of an accepted event ends, with a true reason, or waits for a retry that is still to come; what is to be sent again is; none is stored that was refused.",
+  violations: (trace) => [
+    ...missing(trace),
+    ...refused(trace),
+    ...unsettled(trace),
+    ...untrue(trace),
+    ...forgotten(trace)
+  ]
 }
 
 export const deliveredIsReceived: Check = {

@@ -122,7 +122,7 @@ const shared = (trace: Trace): ReadonlyArray<Violation> => {
 
 export const caps: Check = {
   name: "caps",
-  rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration.",
+  rule: "An engine never has more requests open than its settings say, and all engines together never more to one integration; no claim takes more than it asks for.",
   violations: (trace) => {
     const { outcome, requests, settings } = trace
     const places = placesOf(settings, outcome.scenario.engines)
@@ -132,7 +132,12 @@ export const caps: Check = {
         above(group, places.ofProcess, name)
       ),
       ...[...toOne].flatMap(([name, group]) => above(group, places.ofProcessToOne, name)),
-      ...shared(trace)
+      ...shared(trace),
+      ...entriesOf(trace.entries, "claimed").flatMap(({ excess, index, worker }) =>
+        excess === 0
+          ? []
+          : [{ what: `${worker} claimed ${excess} deliveries more than it asked for`, entries: [index] }]
+      )
     ]
   }
 }

@@ -18,6 +18,8 @@ export interface CallFate {
   readonly latency: Readonly<Record<Point, number>>
   readonly crash: Point | null
   readonly error: Point | null
+  /** The store does not say whether the call took effect: always after it, and sometimes before. */
+  readonly isUnknown: boolean
 }
 
 export class Faults {
@@ -61,10 +63,11 @@ export class Faults {
     const rng = this.#rng
     const { faults, storeLatency } = this.#scenario
     const latency = { before: rng.below(storeLatency + 1), after: rng.below(storeLatency + 1) }
-    if (this.calm) return { latency, crash: null, error: null }
+    if (this.calm) return { latency, crash: null, error: null, isUnknown: false }
     const point = happens(rng, 0.5) ? "before" : "after"
     const unwell = this.#time.now < this.#storeDownUntil && happens(rng, faults.storeError)
-    return { latency, crash: happens(rng, faults.crash) ? point : null, error: unwell ? point : null }
+    const isUnknown = unwell && (point === "after" || happens(rng, 0.5))
+    return { latency, crash: happens(rng, faults.crash) ? point : null, error: unwell ? point : null, isUnknown }
   }
 
   /** How long the directory takes to answer, and whether it then does. */
@@ -85,7 +88,7 @@ export const storeCalls =
   (operation, effect) =>
     Effect.suspend(() => {
       if (!process.alive) return Effect.never
-      const { crash, error, latency } = faults.storeCall()
+      const { crash, error, isUnknown, latency } = faults.storeCall()
       const wait = (point: Point) => (latency[point] === 0 ? Effect.void : process.wait(time, latency[point]))
       // Most calls take effect and nothing else; there are hundreds of thousands in a simulated week.
       if (crash === null && error === null) {
@@ -100,7 +103,7 @@ export const storeCalls =
           }
           if (error !== point) return Effect.void
           const cause = new Error(`simulated, ${point} the effect`)
-          return new StoreError({ operation, cause, ...(point === "after" && { outcome: "unknown" }) })
+          return new StoreError({ operation, cause, ...(isUnknown && { outcome: "unknown" }) })
         })
       return wait("before").pipe(
         Effect.andThen(reach("before")),

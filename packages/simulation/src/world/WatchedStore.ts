@@ -13,6 +13,7 @@ import type {
   IntegrationId,
   IntegrationStore,
   KeyTaken,
+  LeasedDelivery,
   MatchCandidate,
   NewEventRecord,
   Outcomes,
@@ -107,7 +108,14 @@ export const watchedStores = (stores: Stores, watching: Watching): Stores => {
         const { now, worker } = request
         leasedBy(worker)
         const taken = claimed.deliveries.map(({ early_due_at, id }) => ({ id, early_due_at }))
-        history.add({ kind: "claimed", engine, worker, now, deliveries: taken })
+        history.add({
+          kind: "claimed",
+          engine,
+          worker,
+          now,
+          deliveries: taken,
+          excess: excessOf(claimed.deliveries, request)
+        })
       })
     )
 
@@ -325,4 +333,14 @@ export const watchedIntegrations = (
     survey: (filter) => call("survey", integrations.survey(filter)),
     surveyOne: (id) => call("surveyOne", integrations.surveyOne(id))
   }
+}
+
+/** How many deliveries more were claimed than asked for, in all or of one integration. */
+const excessOf = (
+  claimed: ReadonlyArray<LeasedDelivery>,
+  { limit, limitPerIntegration, limits }: ClaimRequest
+): number => {
+  const counts = Map.groupBy(claimed, ({ integration }) => integration.id)
+  const ofOne = Array.from(counts, ([id, { length }]) => length - (limits.get(id) ?? limitPerIntegration))
+  return Math.max(0, claimed.length - limit, ...ofOne)
 }
