@@ -78,7 +78,7 @@ export const act = (world: Simulation, kind: ActionKind): void => {
 /** Between an unknown end and the next try, in milliseconds. */
 const patience = { least: 50, most: 4_000 }
 
-export const persistently = (
+const persistently = (
   world: Simulation,
   delay: number,
   ask: (engine: SimulatedEngine, whenEnded: (ending: Ending<unknown>) => void) => void
@@ -114,7 +114,7 @@ const eventsOf = ({ rng, scenario }: Simulation, op: number, count: number): Rea
   }).flat()
 }
 
-export const publish = (world: Simulation, engine: SimulatedEngine | undefined, count: number): void => {
+const publish = (world: Simulation, engine: SimulatedEngine | undefined, count: number): void => {
   if (engine === undefined) return
   const op = world.nextOperation()
   const events = eventsOf(world, op, count)
@@ -127,7 +127,7 @@ export const publish = (world: Simulation, engine: SimulatedEngine | undefined, 
 }
 
 /** Events that come in just when an integration is changed, or when the store fails. */
-export const publishAround = (world: Simulation): void => {
+const publishAround = (world: Simulation): void => {
   const { rng, scenario, time } = world
   for (const millis of [0, scenario.storeLatency, 2 * scenario.storeLatency]) {
     time.after(millis, () => publish(world, oneOf(rng, world.ready), between(rng, 1, 5)))
@@ -135,7 +135,7 @@ export const publishAround = (world: Simulation): void => {
 }
 
 /** Events that a host sends until it is answered, and again for no reason: at once, or later, to any process. */
-export const publishWithKey = (world: Simulation): void => {
+const publishWithKey = (world: Simulation): void => {
   const { rng, scenario } = world
   const number = world.nextOperation()
   const key = `host ${number}`
@@ -162,14 +162,14 @@ export const publishWithKey = (world: Simulation): void => {
 /** A key is good for a day; the same request after that makes another integration. */
 const halfDay = 12 * 3_600_000
 
-export const actorOf = ({ user }: Place) => ({ user_id: user, client_id: ClientId.make("client") })
+const actorOf = ({ user }: Place) => ({ user_id: user, client_id: ClientId.make("client") })
 
 /** Who may manage a scope, or could once. */
-export const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
+const placeOf = ({ scenario }: Simulation, scope: Scope): Place | undefined =>
   scenario.places.find((place) => place.scope.type === scope.type && place.scope.id === scope.id)
 
 /** An integration that is there now, by chance. */
-export const anyIntegration = (world: Simulation): Integration | null => world.integration(between(world.rng, 1, 8))
+const anyIntegration = (world: Simulation): Integration | null => world.integration(between(world.rng, 1, 8))
 
 const bindingsOf = ({ rng }: Simulation) =>
   pick(rng, [["call", "access_log"], ["call", "access_log"], ["call"], ["access_log"]]).map((resource_type) => ({
@@ -185,7 +185,7 @@ const configurationOf = ({ rng, scenario }: Simulation, unique: number) => ({
 })
 
 /** Makes an integration; some have a key, and ask until they are answered, or twice. */
-export const create = (world: Simulation): void => {
+const create = (world: Simulation): void => {
   const { rng, scenario } = world
   const place = oneOf(rng, scenario.places)
   if (place === undefined) return
@@ -209,7 +209,7 @@ export const create = (world: Simulation): void => {
     persistently(world, happens(rng, 0.5) ? 0 : Math.min(scenario.repeat.most, halfDay), ask)
 }
 
-export const change = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+const change = (world: Simulation, engine: SimulatedEngine | undefined): void => {
   const integration = anyIntegration(world)
   if (engine === undefined || integration === null) return
   const place = placeOf(world, integration.scope)
@@ -234,7 +234,7 @@ export const change = (world: Simulation, engine: SimulatedEngine | undefined): 
   )
 }
 
-export const remove = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+const remove = (world: Simulation, engine: SimulatedEngine | undefined): void => {
   const integration = anyIntegration(world)
   if (engine === undefined || integration === null) return
   const place = placeOf(world, integration.scope)
@@ -247,7 +247,7 @@ export const remove = (world: Simulation, engine: SimulatedEngine | undefined): 
   )
 }
 
-export const rotate = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+const rotate = (world: Simulation, engine: SimulatedEngine | undefined): void => {
   const integration = anyIntegration(world)
   if (engine === undefined || integration === null) return
   const place = placeOf(world, integration.scope)
@@ -260,7 +260,7 @@ export const rotate = (world: Simulation, engine: SimulatedEngine | undefined): 
   )
 }
 
-export const resend = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+const resend = (world: Simulation, engine: SimulatedEngine | undefined): void => {
   const delivery = world.delivery(between(world.rng, 1, 100))
   if (engine === undefined || delivery === null) return
   world.run(
@@ -271,7 +271,7 @@ export const resend = (world: Simulation, engine: SimulatedEngine | undefined): 
   )
 }
 
-export const recover = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+const recover = (world: Simulation, engine: SimulatedEngine | undefined): void => {
   const integration = anyIntegration(world)
   if (engine === undefined || integration === null) return
   const since = world.time.wall - between(world.rng, 0, 60_000)
@@ -287,7 +287,7 @@ export const recover = (world: Simulation, engine: SimulatedEngine | undefined):
 const looking = { pause: 3_000, most: 15 }
 
 /** Probes an integration that doorhook disabled, as soon as there is one; sometimes asks in vain. */
-export const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1): void => {
+const probe = (world: Simulation, engine: SimulatedEngine | undefined, looks = 1): void => {
   const { rng, time } = world
   const all = Array.from({ length: 8 }, (_, at) => world.integration(at + 1)).flatMap((found) => found ?? [])
   const disabled = all.filter(({ disabled_reason }) => disabled_reason !== null && disabled_reason !== "manual")
@@ -306,7 +306,7 @@ export const probe = (world: Simulation, engine: SimulatedEngine | undefined, lo
 }
 
 /** Gives an integration a schedule of its own, or takes 2xx for an answer; sometimes takes that back. */
-export const override = (world: Simulation, engine: SimulatedEngine | undefined): void => {
+const override = (world: Simulation, engine: SimulatedEngine | undefined): void => {
   const { rng, scenario } = world
   const integration = anyIntegration(world)
   const delays = oneOf(rng, scenario.overrides)
@@ -327,7 +327,7 @@ export const override = (world: Simulation, engine: SimulatedEngine | undefined)
 }
 
 /** Follows an integration from the beginning, by cursor, to the end of the simulation. */
-export const follow = (world: Simulation): void => {
+const follow = (world: Simulation): void => {
   const { history, rng, scenario, time } = world
   const integration = anyIntegration(world)
   const place = integration === null ? undefined : placeOf(world, integration.scope)

@@ -2,10 +2,9 @@
  * The delivery engine of core over given ports: in this process and in real time, on virtual time, and in the deterministic
  * simulation.
  */
-import type { DeliverySettingsShape, NewEvent, Notice } from "@doorhook/core"
+import type { Crypto, DeliverySettingsShape, NewEvent, Notice } from "@doorhook/core"
 import {
   AbsentDirectory,
-  Crypto,
   DeliverySettings,
   DeliveryStore,
   Directory,

@@ -3,7 +3,8 @@
  */
 import type { IntegrationId } from "@doorhook/core"
 import { Wake } from "@doorhook/core"
-import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
+import type { Cause } from "effect"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { Mailbox, Process } from "../clock/Process.ts"
 import { seededCrypto } from "../clock/SeededCrypto.ts"
 import type { VirtualTime } from "../clock/VirtualTime.ts"

@@ -59,7 +59,7 @@ const line = ({ at, index, wall, ...fact }: Entry): string =>
   `  #${index} ${at} ms (wall ${wall}) ${JSON.stringify(fact)}`.slice(0, maxWidth)
 
 /** The command that runs a seed again. */
-export const replayOf = (seed: number): string => `npm run simulate:seeds -- --seed ${seed}`
+const replayOf = (seed: number): string => `npm run simulate:seeds -- --seed ${seed}`
 
 /** The first place where each rule was broken, with the entries that show it. */
 export const describeFailures = (

@@ -7,7 +7,7 @@ import { stepsOf } from "./Knowledge.ts"
 import type { Check, EntryOf, Trace, Violation } from "./Trace.ts"
 import { entriesOf } from "./Trace.ts"
 
-export const leastFailedAttempts = 10
+const leastFailedAttempts = 10
 
 /** What is wrong with what became of an integration by a batch; null when nothing is. */
 const problemOf = (

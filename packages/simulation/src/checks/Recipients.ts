@@ -69,7 +69,7 @@ export const nothingAfterEnd: Check = {
   violations: (trace) => [...afterChange(trace), ...afterRight(trace)]
 }
 
-export const maySee = (
+const maySee = (
   { bindings, scope }: Pick<Integration, "bindings" | "scope">,
   { building_id, resource_type, tenant_ids }: Pick<Event, "building_id" | "resource_type" | "tenant_ids">
 ): boolean =>
@@ -110,7 +110,7 @@ export const sameBody: Check = {
 }
 
 /** What was signed: the headers of the request, and its body. */
-export interface Signed {
+interface Signed {
   readonly webhook_id: string
   readonly timestamp: string
   readonly body: string
@@ -119,7 +119,7 @@ export interface Signed {
 const noKey = new Uint8Array()
 
 /** The header by one version of the integration, when the sender's clock says so much. */
-export const signatureHeader = (
+const signatureHeader = (
   { previous_secrets, signing_secret }: Pick<Integration, "previous_secrets" | "signing_secret">,
   { body, timestamp, webhook_id }: Signed,
   clock: number
@@ -131,7 +131,7 @@ export const signatureHeader = (
 }
 
 /** The timestamp of a request that is signed when the sender's clock says so much. */
-export const timestampAt = (clock: number): string => String(Math.floor(clock / 1_000))
+const timestampAt = (clock: number): string => String(Math.floor(clock / 1_000))
 
 const day = 24 * 3_600_000
 /** How many secrets that were rotated out sign at most. */

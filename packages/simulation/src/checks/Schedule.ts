@@ -10,19 +10,19 @@ import { clockOf, entriesOf, longestUnseen, putBackSince } from "./Trace.ts"
 
 const mostJitter = 0.2
 
-export interface DueWindow {
+interface DueWindow {
   readonly from: number
   readonly to: number
 }
 
 /** `end` is when the attempt before ended, `asked` what its answer asked for (0: nothing). All in milliseconds. */
-export const dueWindow = (end: number, delay: number, asked: number): DueWindow => ({
+const dueWindow = (end: number, delay: number, asked: number): DueWindow => ({
   from: end + Math.max(delay, asked),
   to: end + Math.max(Math.floor(delay * (1 + mostJitter)), asked)
 })
 
 /** Times in milliseconds. */
-export interface LastAttempt {
+interface LastAttempt {
   /** Its place in the schedule: attempts that were made early and failed before it do not count. */
   readonly number: number
   readonly end: number
@@ -31,7 +31,7 @@ export interface LastAttempt {
 }
 
 /** `last` is the attempt that it is given up after, null for none: then it could have been sent at once. */
-export const mayGiveUp = (
+const mayGiveUp = (
   { delays, lifetime }: RetrySchedule,
   publishedAt: number,
   now: number,
@@ -46,7 +46,7 @@ export const mayGiveUp = (
 type Settled = TracedDelivery["settlements"][number]
 
 /** What a receiver asked the next attempt to wait, in milliseconds. The simulated ones send seconds, or nonsense. */
-export const askedFor = (result: TransportResult): number => {
+const askedFor = (result: TransportResult): number => {
   if (result._tag !== "Answered" || (result.status !== 429 && result.status !== 503)) return 0
   const seconds = Number(result.retry_after ?? 0)
   return Number.isNaN(seconds) ? 0 : Math.min(seconds * 1_000, RetryPolicy.maxRetryAfter)
@@ -147,7 +147,7 @@ const violationsOf = (trace: Trace, delivery: TracedDelivery): ReadonlyArray<Vio
   })
 
 /** A poll that just missed it, the store calls of a round, and two questions to the directory. */
-export const slack = (trace: Trace): number => {
+const slack = (trace: Trace): number => {
   const { directoryLatency, skew, storeLatency } = trace.outcome.scenario
   return longestUnseen(trace) + 8 * storeLatency + 2 * directoryLatency + 2 * skew + 200
 }

@@ -60,7 +60,7 @@ export const leases: Check = {
   ]
 }
 
-export interface Places {
+interface Places {
   /** By one process. */
   readonly ofProcess: number
   /** By one process, to one integration. */
@@ -69,7 +69,7 @@ export interface Places {
   readonly toOne: number
 }
 
-export const placesOf = (
+const placesOf = (
   { concurrency, concurrencyPerIntegration }: Pick<DeliverySettingsShape, "concurrency" | "concurrencyPerIntegration">,
   processes: number
 ): Places => ({

@@ -11,7 +11,7 @@ import type { Place, Scenario } from "./Scenario.ts"
 import { between, happens } from "./Scenario.ts"
 
 /** Where in a store call something goes wrong: before it takes effect, or after. */
-export type Point = "before" | "after"
+type Point = "before" | "after"
 
 /** What becomes of a store call. Latencies in milliseconds. */
 export interface CallFate {

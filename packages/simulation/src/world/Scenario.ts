@@ -114,7 +114,7 @@ const schedules: readonly [ReadonlyArray<number>, ...ReadonlyArray<ReadonlyArray
 ]
 
 /** The whole of a schedule, with all its jitter. */
-export const lengthOf = (delays: ReadonlyArray<number>): number =>
+const lengthOf = (delays: ReadonlyArray<number>): number =>
   Math.ceil(1.2 * delays.reduce((sum, delay) => sum + delay, 0))
 
 export const scenarioOf = (seed: Substream): Scenario => {

@@ -294,7 +294,7 @@ const enqueuedOf = (
     })
   }))
 
-export const watchedIntegrations = (
+const watchedIntegrations = (
   integrations: IntegrationStore["Service"],
   { call, changed, history }: Watching
 ): IntegrationStore["Service"] => {
