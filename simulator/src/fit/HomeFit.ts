@@ -88,11 +88,11 @@ const fewestActive = 0.001
 
 export interface HomeFit {
   readonly residents: ReturnType<typeof parametersOf>
-  /** The share of the log's days of members that so many residents can make. */
+  /** The share of the log's days of members that this many residents can make. */
   readonly made: number
 }
 
-/** The residents of a scenario, of whom as many are seen as in the log; `scenarioOf` makes it with such parameters. */
+/** Residents who are seen as often as those of the log; `scenarioOf` makes it with such parameters. */
 export const homeFit = (
   members: Members,
   scenarioOf: (residents: HomeFit["residents"]) => Scenario | null

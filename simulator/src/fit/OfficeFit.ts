@@ -90,7 +90,7 @@ const shiftOf = (days: ReadonlyArray<MemberDay>): Shift => {
   return come < byDay.from ? "early" : "late"
 }
 
-/** The parameters of this many employees, as many of whom come as in the log. */
+/** The parameters with which this many employees come as often as those of the log. */
 export const officeFit = (members: Members, people: number) => {
   const each = [...Map.groupBy(members.days, ({ person }) => person).values()]
   const byShift = Map.groupBy(each, shiftOf)
@@ -122,7 +122,7 @@ export const officeFit = (members: Members, people: number) => {
   const lunchShare = lunches.length / Math.max(1, working.length)
   return {
     turnstiles: hasExits,
-    /** The share of the log's days of members that so many employees can make, on the fullest day of the week. */
+    /** The share of the log's days of members that this many employees can make, on the fullest day of the week. */
     made: Math.min(1, byDayPeople / Math.max(1, ...Object.values(week))),
     employees: {
       attendance,

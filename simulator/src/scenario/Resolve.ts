@@ -15,7 +15,8 @@ import { officeBuilding } from "../world/Office.ts"
 import { residentialBuilding } from "../world/Residential.ts"
 import type { BuildingTraffic, Scenario } from "./Scenario.ts"
 import { mostBuildings } from "./Scenario.ts"
-import { BuildingDocument, ScenarioDocument } from "./ScenarioDocument.ts"
+import type { BuildingDocument } from "./ScenarioDocument.ts"
+import { ScenarioDocument } from "./ScenarioDocument.ts"
 
 /** The scenario can't be used: what is wrong, and where (JSONPath, RFC 9535, like `$.buildings[0].name`). */
 export class InvalidScenario extends Schema.TaggedError<InvalidScenario>()("InvalidScenario", {

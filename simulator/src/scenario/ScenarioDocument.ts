@@ -33,7 +33,7 @@ const setting = "a setting"
 /** Room in the ids of a building, and of events. */
 export const mostFlats = 400
 export const mostCompanies = 90
-export const mostCopies = 0x200
+const mostCopies = 0x200
 
 const methods = (swipe_to_open: number, pin: number, qr_code: number) => {
   const usual = { swipe_to_open, pin, qr_code }
@@ -75,7 +75,7 @@ const Offices = Schema.Struct({
   ),
   guards: Schema.optionalKey(
     wholeBetween(0, 50).annotate({
-      description: "Number of guards, of whom one is there each night; by default three from 300 employees on"
+      description: "Number of guards; one of them is there each night. By default three from 300 employees on"
     })
   ),
   entry_methods: methods(0.8, 0.14, 0.06),

@@ -135,7 +135,7 @@ export const outsiderFlow = (name: OutsiderName, parameters: Parameters, buildin
 }
 
 /** How many are expected on a day as busy as it is: its season and day factor included. */
-export const expectedOn = (context: Omit<FlowDay<OutsiderFlow>, "nextId">): number => {
+const expectedOn = (context: Omit<FlowDay<OutsiderFlow>, "nextId">): number => {
   const { day, flow, rateScale, weekday } = context
   const factor = dayFactor(rngFor(context, "day factor"), flow.day_variation)
   const usual = flow.per_day * ofWeekday(flow.weekdays, weekday) * rateScale

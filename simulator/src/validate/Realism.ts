@@ -196,7 +196,7 @@ const checksOfAny = (seen: Observations, rateScale: number): ReadonlyArray<Check
       count,
       20,
       0.05,
-      "Stamps are rounded to minutes: what happens within one can't be told apart."
+      "Stamps are rounded to minutes: the order of what happens within one is lost."
     ),
     isLong
       ? atMost(

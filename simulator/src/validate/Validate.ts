@@ -111,7 +111,7 @@ export const judgeLines = Effect.fnUntraced(function* <E, R>(lines: Stream.Strea
 })
 
 /** An access log in CSV can't be compared with this scenario. */
-export class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBuildings", {
+class SeveralBuildings extends Schema.TaggedError<SeveralBuildings>()("SeveralBuildings", {
   count: Schema.Int
 }) {
   override get message(): string {

@@ -135,7 +135,7 @@ const activity = { sigma: 0.8, median: 0.7261490370736909 }
 /** Residents who go out to work on working days (assumed). */
 const workingShare = 0.65
 
-/** What is a person's own, whoever's place it is. */
+/** The traits that a person brings along. */
 export const traitsOf = (rng: Rng, duty: Duty, methods: Methods) => ({
   method: weighted(rng, methods, "pin"),
   works: duty !== "resident" || chance(rng, workingShare),

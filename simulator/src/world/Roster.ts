@@ -20,7 +20,7 @@ export interface Away {
 
 const yearDays = 365
 
-/** Changes are looked for in this many years before a day: whoever came earlier has always been there. */
+/** Changes are looked for in this many years before a day: those who came earlier count as having always been there. */
 const yearsBack = 12
 
 /** After somebody left, the place is empty for at most this many days. */

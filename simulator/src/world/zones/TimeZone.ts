@@ -12,8 +12,8 @@ export interface TimeZone {
   readonly offsets: ReadonlyArray<number>
 }
 
-/** The years that the table covers: those in which plans can lie. */
-export const firstYear = 2_000
+/** The years that are covered: those in which plans can lie. */
+const firstYear = 2_000
 export const lastYear = 2_090
 
 /** Reads `offset|instant:offset ...|month,day,weekday,time,offset;...`: minutes, instants in base 36, yearly rules last. */
